@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every name that crosses a seam: metrics, dimensions, columns, words, keys, variables.
+
+Imports nothing, so that infrastructure, jobs and tests can read it without the collector.
+All of it is public interface: see CHANGELOG.md before changing a letter.
+"""
+
+# Environment of the collector.
+ENV_CONFIG = "KAFKA_LAG_CONFIG"
+ENV_BUCKET = "KAFKA_LAG_BUCKET"
+
+# The event a schedule sends.
+EVENT_CLUSTER = "cluster"
+EVENT_SCHEDULED_TIME = "scheduled_time"
+
+# CloudWatch.
+NAMESPACE = "KafkaLag"
+DIMENSION_CLUSTER = "Cluster Name"
+DIMENSION_GROUP = "Consumer Group"
+DIMENSION_TOPIC = "Topic"
+DIMENSION_PARTITION = "Partition"
+
+OFFSET_LAG = "OffsetLag"
+MAX_OFFSET_LAG = "MaxOffsetLag"
+COLLECTOR_SUCCESS = "CollectorSuccess"
+COLLECTOR_DURATION = "CollectorDuration"
+GROUPS_READ = "GroupsRead"
+PARTITIONS_UNKNOWN = "PartitionsUnknown"
+PARTITIONS_UNCOMMITTED = "PartitionsUncommitted"
+READ_ERRORS = "ReadErrors"
+LAGS_CLAMPED = "LagsClamped"
+METRICS_OMITTED = "MetricsOmitted"
+
+COUNT = "Count"
+SECONDS = "Seconds"
+
+METRIC_UNITS = {
+    OFFSET_LAG: COUNT,
+    MAX_OFFSET_LAG: COUNT,
+    COLLECTOR_SUCCESS: COUNT,
+    COLLECTOR_DURATION: SECONDS,
+    GROUPS_READ: COUNT,
+    PARTITIONS_UNKNOWN: COUNT,
+    PARTITIONS_UNCOMMITTED: COUNT,
+    READ_ERRORS: COUNT,
+    LAGS_CLAMPED: COUNT,
+    METRICS_OMITTED: COUNT,
+}
+
+# Snapshots: the three datasets, in the order they are written; the last completes a set.
+TOPIC_PARTITIONS = "topic_partitions"
+GROUP_PARTITIONS = "group_partitions"
+GROUPS = "groups"
+DATASETS = (TOPIC_PARTITIONS, GROUP_PARTITIONS, GROUPS)
+
+SNAPSHOT_PREFIX = "snapshots"
+SCHEMA_VERSION = "1"
+SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
+
+# Column types, as words that Arrow, Spark and Glue each translate.
+STRING = "string"
+LONG = "long"
+INT = "int"
+DOUBLE = "double"
+BOOLEAN = "boolean"
+TIMESTAMP = "timestamp"  # milliseconds, UTC
+INT_LIST = "list<int>"
+
+COLUMNS = {
+    TOPIC_PARTITIONS: {
+        "taken_at": TIMESTAMP,
+        "asked_at": TIMESTAMP,
+        "read_at": TIMESTAMP,
+        "unread_reason": STRING,
+        "topic": STRING,
+        "topic_id": STRING,
+        "partition_id": INT,
+        "leader": INT,
+        "leader_rack": STRING,
+        "replicas": INT_LIST,
+        "in_sync_replicas": INT_LIST,
+        "start_offset": LONG,
+        "end_offset": LONG,
+        "retention_ms": LONG,
+        "retention_bytes": LONG,
+        "cleanup_policy": STRING,
+        "timestamp_type": STRING,
+        "produce_rate": DOUBLE,
+    },
+    GROUP_PARTITIONS: {
+        "taken_at": TIMESTAMP,
+        "read_at": TIMESTAMP,
+        "unread_reason": STRING,
+        "consumer_group": STRING,
+        "topic": STRING,
+        "topic_id": STRING,
+        "partition_id": INT,
+        "leader": INT,
+        "client_id": STRING,
+        "client_host": STRING,
+        "member_id": STRING,
+        "owned_at": TIMESTAMP,
+        "committed_offset": LONG,
+        "start_offset": LONG,
+        "end_offset": LONG,
+        "lag": LONG,
+        "records_lost": LONG,
+        "next_record_after": TIMESTAMP,
+        "next_record_before": TIMESTAMP,
+        "next_record_time": TIMESTAMP,
+        "time_lag_seconds": DOUBLE,
+        "time_lag_error_seconds": DOUBLE,
+        "time_lag_method": STRING,
+        "age_growth": DOUBLE,
+        "commit_changed_at": TIMESTAMP,
+        "consume_rate": DOUBLE,
+        "drain_seconds": DOUBLE,
+        "observations": INT,
+        "rewound_from": LONG,
+        "rewound_at": TIMESTAMP,
+        "pause_seconds": DOUBLE,
+        "pauses_seen": DOUBLE,
+        "retention_margin": LONG,
+        "seconds_until_loss": DOUBLE,
+        "retention_risk": STRING,
+        "status": STRING,
+        "last_status": STRING,
+        "status_reason": STRING,
+        "published": STRING,
+    },
+    GROUPS: {
+        "taken_at": TIMESTAMP,
+        "read_at": TIMESTAMP,
+        "unread_reason": STRING,
+        "consumer_group": STRING,
+        "owner": STRING,
+        "sla_seconds": DOUBLE,
+        "group_state": STRING,
+        "group_type": STRING,
+        "protocol": STRING,
+        "members": INT,
+        "owners_changed": INT,
+        "topics": INT,
+        "partitions": INT,
+        "partitions_unknown": INT,
+        "partitions_uncommitted": INT,
+        "lag": LONG,
+        "max_lag": LONG,
+        "worst_topic": STRING,
+        "worst_partition": INT,
+        "worst_member": STRING,
+        "worst_leader": INT,
+        "time_lag_seconds": DOUBLE,
+        "time_lag_error_seconds": DOUBLE,
+        "time_lag_method": STRING,
+        "produce_rate": DOUBLE,
+        "consume_rate": DOUBLE,
+        "drain_seconds": DOUBLE,
+        "seconds_until_loss": DOUBLE,
+        "records_lost": LONG,
+        "status": STRING,
+        "last_status": STRING,
+        "status_reason": STRING,
+        "complete": DOUBLE,
+        "held_status": STRING,
+        "held_since": TIMESTAMP,
+        "incident_since": TIMESTAMP,
+    },
+}
+
+# Why a row was not read this time (null: it was).
+DENIED = "denied"
+NO_LEADER = "no_leader"
+NO_COORDINATOR = "no_coordinator"
+TIMEOUT = "timeout"
+ERROR = "error"
+
+# status_reason
+RECORDS_LOST = "records_lost"
+BEYOND_END = "beyond_end"
+GONE = "gone"
+
+# published: the finest level whose metrics went out for this row.
+PUBLISHED_NONE = "none"
+PUBLISHED_GROUP = "group"
+PUBLISHED_TOPIC = "topic"
+PUBLISHED_PARTITION = "partition"
+
+# `uncommitted`: how a partition without a commit counts.
+UNCOMMITTED_APART = "apart"
+UNCOMMITTED_EARLIEST = "earliest"

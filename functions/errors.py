@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can go wrong, by whose turn it is to act.
+
+ReporterError
+├── ConfigError    the configuration, the event or the environment: change it and deploy again
+├── SourceError    the Kafka cluster could not be read at all
+├── SinkError      metrics could not be published
+└── StoreError     snapshots could not be read or written
+"""
+
+
+class ReporterError(Exception):
+    """Base of all: its text is one sentence for the person who can act on it."""
+
+
+class ConfigError(ReporterError):
+    """Wrong or missing configuration; lists every fault found."""
+
+
+class SourceError(ReporterError):
+    """No broker could be reached, or all refused to talk to us."""
+
+
+class LoginError(SourceError):
+    """The brokers refused the credentials or the mechanism."""
+
+
+class SinkError(ReporterError):
+    """A sink did not take the metrics."""
+
+
+class StoreError(ReporterError):
+    """The snapshot store did not answer, or holds something unreadable."""

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns in which a value may be unknown: a mask beside the numbers, never a magic number."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Numbers (offsets, counts, milliseconds, codes) of which some are unknown.
+
+    `values` and `known` have the same length; a value whose `known` is false means nothing.
+    """
+
+    values: npt.NDArray[Any]
+    known: Mask
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Column:
+        """All known unless a mask says otherwise."""
+        array = np.asarray(values)
+        mask = np.ones(len(array), bool) if known is None else np.asarray(known, bool)
+        return cls(array, mask)
+
+    @classmethod
+    def unknown(cls, length: int, dtype: npt.DTypeLike = np.int64) -> Column:
+        """A column in which nothing is known."""
+        return cls(np.zeros(length, dtype), np.zeros(length, bool))
+
+    @classmethod
+    def optional(cls, values: Sequence[float | None], dtype: npt.DTypeLike = np.int64) -> Column:
+        """From Python values, None being unknown."""
+        known = np.fromiter((v is not None for v in values), bool, len(values))
+        return cls(np.array([0 if v is None else v for v in values], dtype), known)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Rows) -> Column:
+        """The values at `rows`; a negative row is unknown."""
+        if not len(self):
+            return Column.unknown(len(rows), self.values.dtype)
+        return Column(self.values[rows], self.known[rows] & (rows >= 0))
+
+    def only(self, mask: Mask) -> Column:
+        """Unknown wherever the mask is false."""
+        return Column(self.values, self.known & mask)
+
+    def or_else(self, other: Column) -> Column:
+        """The other's value where this one is unknown."""
+        return Column(np.where(self.known, self.values, other.values), self.known | other.known)
+
+    def concat(self, other: Column) -> Column:
+        """This column, then the other."""
+        return Column(
+            np.concatenate([self.values, other.values]), np.concatenate([self.known, other.known])
+        )
+
+    def to_list(self) -> list[Any]:
+        """Python values, None for unknown."""
+        return [v if k else None for v, k in zip(self.values.tolist(), self.known, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Strings (or other repeated values) as codes into a dictionary, some unknown.
+
+    Names repeat: 200,000 group-partitions hold a few thousand topics, compared as integers.
+    """
+
+    codes: Column
+    words: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, values: Iterable[Hashable | None]) -> Words:
+        """From Python values, None being unknown."""
+        index: dict[Hashable, int] = {}
+        codes = [-1 if v is None else index.setdefault(v, len(index)) for v in values]
+        array = np.array(codes, np.int32)
+        return cls(Column(array, array >= 0), tuple(index))
+
+    @classmethod
+    def unknown(cls, length: int) -> Words:
+        """A column in which nothing is known."""
+        return cls(Column.unknown(length, np.int32), ())
+
+    @classmethod
+    def constant(cls, word: Hashable, length: int) -> Words:
+        """The same word in each row."""
+        return cls(Column.of(np.zeros(length, np.int32)), (word,))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: Rows) -> Words:
+        """The words at `rows`; a negative row is unknown."""
+        return Words(self.codes.take(rows), self.words)
+
+    def only(self, mask: Mask) -> Words:
+        """Unknown wherever the mask is false."""
+        return Words(self.codes.only(mask), self.words)
+
+    def codes_in(self, words: Sequence[Hashable]) -> Column:
+        """The same rows as codes into another dictionary; unknown where it lacks the word."""
+        index = {word: code for code, word in enumerate(words)}
+        table = np.array([index.get(word, -1) for word in self.words] or [-1], np.int32)
+        codes = table[np.where(self.codes.known, self.codes.values, 0)]
+        return Column(codes, self.codes.known & (codes >= 0))
+
+    def or_else(self, other: Words) -> Words:
+        """The other's word where this one is unknown."""
+        words = tuple(dict.fromkeys(self.words + other.words))
+        return Words(self.codes.or_else(other.codes_in(words)), words)
+
+    def concat(self, other: Words) -> Words:
+        """This column, then the other, over one dictionary."""
+        words = tuple(dict.fromkeys(self.words + other.words))
+        return Words(self.codes.concat(other.codes_in(words)), words)
+
+    def is_in(self, words: Iterable[Hashable]) -> Mask:
+        """True where the word is one of these; unknown is none of them."""
+        wanted = set(words)
+        table = np.array([word in wanted for word in self.words] or [False], bool)
+        found: Mask = table[np.where(self.codes.known, self.codes.values, 0)]
+        return found & self.codes.known
+
+    def pruned(self) -> Words:
+        """The same rows over a dictionary of only the words they use."""
+        used = np.zeros(len(self.words), bool)
+        used[self.codes.values[self.codes.known]] = True
+        if used.all():
+            return self
+        place = np.append(np.cumsum(used) - 1, 0).astype(np.int32)
+        codes = place[np.where(self.codes.known, self.codes.values, 0)]
+        words = tuple(word for word, kept in zip(self.words, used, strict=True) if kept)
+        return Words(Column(codes, self.codes.known), words)
+
+    @property
+    def known(self) -> Mask:
+        """Where there is a word."""
+        return self.codes.known
+
+    def to_list(self) -> list[Any]:
+        """Python values, None for unknown."""
+        return [None if code is None else self.words[code] for code in self.codes.to_list()]

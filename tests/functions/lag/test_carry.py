@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What could not be read: its row stays a day, its lag counts for a window, then it is absent."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions import contract
+from functions.lag.model import ClusterReading, NameFilter, Rules, Snapshot
+from tests.builders import (
+    HOUR,
+    MINUTE,
+    NOON,
+    Groups,
+    Topics,
+    a_reading,
+    a_report,
+    a_snapshot,
+    cell,
+    table,
+)
+
+WINDOW = Rules().window_ms
+TOPICS: Topics = {"orders": [(0, 10), (0, 10)], "bills": [(0, 7)]}
+GROUPS: Groups = {"g": {"orders": [5, 9], "bills": [0]}, "other": {"orders": [10, 10]}}
+SOON = NOON + 5 * MINUTE
+LATE = NOON + WINDOW + MINUTE
+
+
+def before(at: int = NOON) -> Snapshot:
+    return a_snapshot(GROUPS, TOPICS, at=at)
+
+
+def silent_group(at: int) -> ClusterReading:
+    return a_reading({**GROUPS, "g": contract.NO_COORDINATOR}, TOPICS, at=at)
+
+
+def silent_broker(at: int) -> ClusterReading:
+    return a_reading(GROUPS, {**TOPICS, "orders": [(0, 10), contract.TIMEOUT]}, at=at)
+
+
+def hidden_topic(at: int) -> ClusterReading:
+    groups: Groups = {"g": {"bills": [0]}, "other": {}}
+    hidden = {"orders": contract.DENIED}
+    return a_reading(groups, {"bills": [(0, 7)]}, at=at, hidden_topics=hidden)
+
+
+SILENCES = pytest.mark.parametrize(
+    "reading",
+    [
+        pytest.param(silent_group, id="group"),
+        pytest.param(silent_broker, id="broker"),
+        pytest.param(hidden_topic, id="hidden-topic"),
+    ],
+)
+
+
+@SILENCES
+def test_within_the_window_the_last_known_lag_counts(reading: Any) -> None:
+    report = a_report(reading(SOON), before(), at=SOON)
+    assert cell(report.snapshot.groups, "lag", consumer_group="g") == 13
+    assert cell(report.group_topics, "lag", consumer_group="g", topic="orders") == 6
+
+
+@SILENCES
+def test_after_the_window_the_groups_and_topics_counts_are_absent(reading: Any) -> None:
+    report = a_report(reading(LATE), before(), at=LATE)
+    assert cell(report.snapshot.groups, "lag", consumer_group="g") is None
+    assert cell(report.snapshot.groups, "max_lag", consumer_group="g") is None
+    assert cell(report.group_topics, "lag", consumer_group="g", topic="orders") is None
+
+
+@SILENCES
+@pytest.mark.parametrize("at", [SOON, LATE])
+def test_the_row_itself_stays_without_a_lag(reading: Any, at: int) -> None:
+    rows = a_report(reading(at), before(), at=at).snapshot.group_partitions
+    key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
+    assert cell(rows, "lag", **key) is None
+    assert cell(rows, "committed_offset", **key) == 9
+    assert cell(rows, "end_offset", **key) == 10
+    assert cell(rows, "unread_reason", **key) is not None
+
+
+@SILENCES
+def test_unread_partitions_are_counted(reading: Any) -> None:
+    groups = a_report(reading(SOON), before(), at=SOON).snapshot.groups
+    unread = {silent_group: 3, silent_broker: 1, hidden_topic: 2}[reading]
+    assert cell(groups, "partitions_unknown", consumer_group="g") == unread
+    assert cell(groups, "partitions", consumer_group="g") == 3
+
+
+def test_groups_beside_a_silent_one_are_as_ever() -> None:
+    groups = a_report(silent_group(LATE), before(), at=LATE).snapshot.groups
+    assert cell(groups, "lag", consumer_group="other") == 0
+
+
+def test_the_window_counts_from_the_last_reading_through_many_silent_runs() -> None:
+    last = before()
+    for minute in range(1, 10):
+        at = NOON + minute * MINUTE
+        last = a_report(silent_broker(at), last, at=at).snapshot
+        assert cell(last.groups, "lag", consumer_group="g") == 13
+    last = a_report(silent_broker(LATE), last, at=LATE).snapshot
+    assert cell(last.groups, "lag", consumer_group="g") is None
+
+
+def test_a_silent_group_keeps_what_was_known_of_it() -> None:
+    groups = a_report(silent_group(SOON), before(), at=SOON).snapshot.groups
+    key = {"consumer_group": "g"}
+    assert cell(groups, "group_state", **key) == "Stable"
+    assert cell(groups, "read_at", **key) == NOON + 150
+    assert cell(groups, "unread_reason", **key) == contract.NO_COORDINATOR
+
+
+@pytest.mark.parametrize(("age", "kept"), [(24 * HOUR, True), (24 * HOUR + MINUTE, False)])
+def test_a_group_no_longer_listed_keeps_its_rows_for_a_day(age: int, kept: bool) -> None:
+    reading = replace(silent_group(NOON + age), unlisted_groups=frozenset({"g"}))
+    snapshot = a_report(reading, before(), at=NOON + age).snapshot
+    assert snapshot.groups.words("consumer_group").is_in(["g"]).any() == kept
+    assert snapshot.group_partitions.words("consumer_group").is_in(["g"]).any() == kept
+
+
+def test_a_group_still_listed_after_a_day_of_denials_keeps_a_row_without_numbers() -> None:
+    at = NOON + 24 * HOUR + MINUTE
+    groups = a_report(silent_group(at), before(), at=at).snapshot.groups
+    key = {"consumer_group": "g"}
+    assert cell(groups, "unread_reason", **key) == contract.NO_COORDINATOR
+    assert cell(groups, "read_at", **key) is None
+    assert cell(groups, "lag", **key) is None
+
+
+def test_a_silent_groups_lag_does_not_follow_the_end_that_moves_on() -> None:
+    topics: Topics = {**TOPICS, "orders": [(0, 10), (400, 500)]}
+    groups: Groups = {**GROUPS, "g": contract.NO_COORDINATOR}
+    snapshot = a_report(a_reading(groups, topics, at=SOON), before(), at=SOON).snapshot
+    key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
+    assert cell(snapshot.groups, "lag", consumer_group="g") == 13
+    assert cell(snapshot.group_partitions, "end_offset", **key) == 10
+    assert cell(snapshot.group_partitions, "records_lost", **key) == 0
+
+
+@pytest.mark.parametrize(("age", "kept"), [(24 * HOUR, True), (24 * HOUR + MINUTE, False)])
+def test_a_hidden_topic_keeps_its_rows_for_a_day(age: int, kept: bool) -> None:
+    snapshot = a_report(hidden_topic(NOON + age), before(), at=NOON + age).snapshot
+    assert snapshot.topic_partitions.words("topic").is_in(["orders"]).any() == kept
+    assert snapshot.group_partitions.words("topic").is_in(["orders"]).any() == kept
+
+
+def test_a_commit_read_while_the_partition_is_silent_stands() -> None:
+    groups: Groups = {**GROUPS, "g": {"orders": [5, 10], "bills": [0]}}
+    topics: Topics = {**TOPICS, "orders": [(0, 10), contract.TIMEOUT]}
+    rows = a_report(a_reading(groups, topics, at=SOON), before(), at=SOON).snapshot
+    key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
+    assert cell(rows.group_partitions, "committed_offset", **key) == 10
+    assert cell(rows.groups, "lag", consumer_group="g") == 12
+
+
+def test_an_uncommitted_partition_is_missing_once_silent_for_longer_than_the_window() -> None:
+    old = a_snapshot({"g": {"orders": [5, None]}}, {"orders": [(0, 10), (0, 10)]})
+    now: Groups = {"g": {"orders": [5, contract.DENIED]}}
+    late = a_reading(now, {"orders": [(0, 10), (0, 10)]}, at=LATE)
+    assert cell(a_report(late, old, at=LATE).snapshot.groups, "lag", consumer_group="g") is None
+
+
+@pytest.mark.parametrize(
+    ("then", "later"),
+    [(None, None), (None, "id"), ("id", None), ("id", "id")],
+    ids=["never", "upgraded", "downgraded", "always"],
+)
+def test_a_silent_partition_is_carried_whether_or_not_brokers_tell_topic_ids(
+    then: str | None, later: str | None
+) -> None:
+    asked: Groups = {"g": {"orders": [4]}}
+    old = a_snapshot(asked, {"orders": [(0, 10)]}, topic_ids={"orders": then})
+    silent: Topics = {"orders": [contract.NO_LEADER]}
+    now = a_reading(asked, silent, at=SOON, topic_ids={"orders": later})
+    snapshot = a_report(now, old, at=SOON).snapshot
+    assert table(snapshot.topic_partitions, "end_offset", "read_at") == [(10, NOON + 200)]
+    assert cell(snapshot.groups, "lag", consumer_group="g") == 6
+
+
+def test_a_recreated_topic_takes_nothing_from_the_one_before() -> None:
+    old = a_snapshot({"g": {"orders": [900]}}, {"orders": [(100, 1000)]})
+    now = a_reading(
+        {"g": {"orders": [900]}},
+        {"orders": [contract.NO_LEADER]},
+        at=SOON,
+        topic_ids={"orders": "another"},
+    )
+    snapshot = a_report(now, old, at=SOON).snapshot
+    assert table(snapshot.topic_partitions, "topic_id", "end_offset") == [("another", None)]
+    names = ("topic_id", "start_offset", "end_offset", "lag")
+    assert table(snapshot.group_partitions, *names) == [("another", None, None, None)]
+    assert cell(snapshot.groups, "lag", consumer_group="g") is None
+
+
+def test_a_recreated_topic_that_was_read_counts_at_once() -> None:
+    old = a_snapshot({"g": {"orders": [900]}}, {"orders": [(100, 1000)]})
+    ids = {"orders": "another"}
+    now = a_reading({"g": {"orders": [2]}}, {"orders": [(0, 5)]}, at=SOON, topic_ids=ids)
+    rows = a_report(now, old, at=SOON).snapshot.group_partitions
+    assert table(rows, "topic_id", "lag", "records_lost") == [("another", 3, 0)]
+
+
+def test_a_name_the_filters_no_longer_take_leaves_at_once() -> None:
+    rules = Rules(groups=NameFilter(deny=re.compile("^g$")), topics=NameFilter())
+    snapshot = a_report(silent_group(SOON), before(), rules, SOON).snapshot
+    assert snapshot.groups.words("consumer_group").to_list() == ["other"]
+    assert set(snapshot.group_partitions.words("consumer_group").to_list()) == {"other"}
+
+
+def test_a_hidden_topic_the_filters_no_longer_take_leaves_at_once() -> None:
+    rules = Rules(topics=NameFilter(deny=re.compile("orders")))
+    snapshot = a_report(hidden_topic(SOON), before(), rules, SOON).snapshot
+    assert set(snapshot.topic_partitions.words("topic").to_list()) == {"bills"}
+    assert set(snapshot.group_partitions.words("topic").to_list()) == {"bills"}
+
+
+def test_words_that_no_row_uses_do_not_pile_up_from_run_to_run() -> None:
+    last = a_snapshot({"g": contract.DENIED}, TOPICS)
+    for run in range(1, 4):
+        at = NOON + run * MINUTE
+        groups: Groups = {"g": contract.DENIED, f"console-consumer-{run}": {"bills": [0]}}
+        last = a_report(a_reading(groups, TOPICS, at=at), last, at=at).snapshot
+    assert last.groups.words("consumer_group").words == ("g", "console-consumer-3")
