@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Kafka side: the only importer of `kafka`."""

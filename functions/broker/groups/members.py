@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States, members and assignments of groups, in both protocols, errors kept by group."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kafka.protocol.admin import DescribeGroupsRequest
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
+
+from functions.broker.groups.census import Group, by_coordinator, chunks
+from functions.broker.groups.messages import ConsumerGroupDescribeRequest
+from functions.broker.wire.access import UnansweredError, name_of_code, reason_of_code
+from functions.broker.wire.connection import Wire
+
+_GROUPS_PER_REQUEST = 100
+_GROUP_ID_NOT_FOUND = 69
+_DEAD = "Dead"
+_NOBODY = frozenset({"Empty", _DEAD})
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One consumer of a group and the partitions it owns, by topic name."""
+
+    member_id: str
+    client_id: str
+    client_host: str
+    owns: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a coordinator says of a group; `absent` means that it does not exist.
+
+    `members` is None when they are not known; `reason` is set when the group was not described.
+    """
+
+    state: str | None = None
+    protocol: str | None = None
+    members: tuple[Member, ...] | None = None
+    reason: str | None = None
+    detail: str = ""
+    absent: bool = False
+
+
+async def describe(wire: Wire, groups: Iterable[Group]) -> dict[str, Description]:
+    """Descriptions by group name; groups that the listing calls empty need no question."""
+    known = list(groups)
+    quiet = {g.name: Description(g.state, members=()) for g in known if g.state in _NOBODY}
+    modern = wire.version(ConsumerGroupDescribeRequest) >= 0
+    questions = []
+    for node, mine in by_coordinator(g for g in known if g.name not in quiet).items():
+        new = [g.name for g in mine if g.kind == "consumer" and modern]
+        old = [g.name for g in mine if g.name not in set(new)]
+        questions += [_classic(wire, node, part) for part in chunks(old, _GROUPS_PER_REQUEST)]
+        questions += [_modern(wire, node, part) for part in chunks(new, _GROUPS_PER_REQUEST)]
+    for answer in await wire.together(questions):
+        quiet.update(answer)
+    return quiet
+
+
+async def prove(wire: Wire, groups: Iterable[Group]) -> dict[str, Description]:
+    """Descriptions of groups that no broker listed: `absent` only where both protocols say so."""
+    sought = list(groups)
+    first = await describe(wire, sought)
+    absent = [group for group in sought if first[group.name].absent]
+    if wire.version(ConsumerGroupDescribeRequest) < 0 or not absent:
+        return first
+    again = [Group(group.name, group.coordinator, kind="consumer") for group in absent]
+    return {**first, **await describe(wire, again)}
+
+
+async def _classic(wire: Wire, node: int, names: list[str]) -> dict[str, Description]:
+    try:
+        answer = await wire.ask(node, DescribeGroupsRequest(groups=names))
+    except UnansweredError as error:
+        return {n: Description(reason=error.reason, detail=error.detail) for n in names}
+    return {group.group_id: _described(group, _classic_members) for group in answer.groups}
+
+
+async def _modern(wire: Wire, node: int, names: list[str]) -> dict[str, Description]:
+    try:
+        answer = await wire.ask(node, ConsumerGroupDescribeRequest(group_ids=names))
+    except UnansweredError as error:
+        return {n: Description(reason=error.reason, detail=error.detail) for n in names}
+    return {group.group_id: _described(group, _modern_members) for group in answer.groups}
+
+
+def _described(group: Any, members_of: Any) -> Description:
+    if group.error_code == _GROUP_ID_NOT_FOUND:
+        return Description(state=_DEAD, members=(), absent=True)
+    reason = reason_of_code(group.error_code)
+    if reason is not None:
+        return Description(reason=reason, detail=name_of_code(group.error_code))
+    return Description(
+        state=group.group_state or None,
+        protocol=getattr(group, "protocol_type", None) or None,
+        members=members_of(group),
+        absent=group.group_state == _DEAD and not group.members,
+    )
+
+
+def _classic_members(group: Any) -> tuple[Member, ...]:
+    return tuple(
+        Member(m.member_id, m.client_id, m.client_host, _classic_owns(group, m))
+        for m in group.members
+    )
+
+
+def _classic_owns(group: Any, member: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    # Connect and Schema Registry put bytes of their own there.
+    if group.protocol_type != "consumer" or not member.member_assignment:
+        return ()
+    try:
+        decoded = ConsumerProtocolAssignment.decode(member.member_assignment)
+    except (struct.error, ValueError, IndexError):
+        return ()
+    return tuple((topic, tuple(parts)) for topic, parts in decoded.assigned_partitions)
+
+
+def _modern_members(group: Any) -> tuple[Member, ...]:
+    return tuple(
+        Member(
+            m.member_id,
+            m.client_id,
+            m.client_host,
+            tuple((t.topic_name, tuple(t.partitions)) for t in m.assignment.topic_partitions),
+        )
+        for m in group.members
+    )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster as something to read again and again: connections kept, re-made when broken."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from functions.broker.reading import Question, read_cluster
+from functions.broker.topics.configs import ConfigCache
+from functions.broker.wire.access import Access
+from functions.broker.wire.bootstrap import connected
+from functions.broker.wire.connection import Wire
+from functions.broker.wire.credentials import CredentialSource
+from functions.errors import ConfigError, LoginError, SourceError
+from functions.lag.model import ClusterReading
+
+_ATTEMPTS = 2
+
+
+class KafkaSource:
+    """Reads one cluster; not thread-safe.
+
+    A password that a broker refuses is looked up again, once a run; connections that are open
+    stay open until new ones are made.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        credentials: CredentialSource,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._access = access
+        self._credentials = credentials
+        self._clock = clock
+        self._configs = ConfigCache()
+        self._wire: Wire | None = None
+
+    def read(self, question: Question, deadline: float) -> ClusterReading:
+        """What the cluster tells until `deadline` (time.monotonic).
+
+        Raises LoginError or SourceError when no broker tells anything, ConfigError for a secret.
+        """
+        for attempt in range(_ATTEMPTS):
+            wire = self._wire or self._connect(deadline)
+            wire.begin(deadline)
+            try:
+                reading = wire.run(read_cluster(wire, question, self._configs, self._clock))
+            except SourceError:
+                self.close()
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+                continue
+            if wire.refused and attempt == 0 and self._renewed(deadline):
+                continue
+            return reading
+        raise AssertionError("unreachable")
+
+    def cluster_id(self, deadline: float) -> str:
+        """Kafka's own id of the cluster. Raises as `read` does."""
+        wire = self._wire or self._connect(deadline)
+        wire.begin(deadline)
+        return wire.cluster_id
+
+    def close(self) -> None:
+        """Closes the connections; the next read makes new ones."""
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+
+    def _renewed(self, deadline: float) -> bool:
+        old, self._wire = self._wire, None
+        try:
+            self._connect(deadline)
+        except (SourceError, ConfigError):
+            self._wire = old
+            return False
+        if old is not None:
+            old.close()
+        return True
+
+    def _connect(self, deadline: float) -> Wire:
+        refusal: LoginError | None = None
+        for credentials in self._credentials.candidates():
+            try:
+                self._wire = connected(self._access, credentials, deadline)
+            except LoginError as error:
+                refusal = error
+                continue
+            self._credentials.accepted(credentials)
+            return self._wire
+        raise refusal or LoginError("There is no user name and password to log in with.")
+
+
+def quiet_library() -> None:
+    """Silences kafka-python's own log: what it reports is in our errors, once, in our words."""
+    logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
