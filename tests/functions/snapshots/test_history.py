@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a run is the newest complete set before it, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from functions import contract
+from functions.errors import StoreError
+from functions.lag.model import Snapshot
+from functions.snapshots.history import newest_before, write
+from functions.snapshots.keys import object_key
+from tests.builders import HOUR, MINUTE, NOON, a_snapshot, datasets, same
+from tests.fakes import MemoryStore
+
+DAY = 24 * HOUR
+
+
+def at(taken_at: int) -> Snapshot:
+    return a_snapshot({"g": {"orders": [5, None]}}, {"orders": [(0, 10), (0, 3)]}, at=taken_at)
+
+
+def a_store(*times: int) -> MemoryStore:
+    store = MemoryStore()
+    for taken_at in times:
+        write(store, "c", at(taken_at))
+    return store
+
+
+def key(dataset: str, taken_at: int) -> str:
+    return object_key(dataset, "c", taken_at)
+
+
+def test_a_set_is_read_as_it_was_written() -> None:
+    loaded = newest_before(a_store(NOON), "c", NOON + MINUTE)
+    assert loaded.snapshot.taken_at == NOON
+    assert loaded.complaints == ()
+    for name, frame in datasets(at(NOON)).items():
+        assert same(loaded.snapshot.dataset(name), frame)
+
+
+def test_groups_is_written_last_and_completes_the_set() -> None:
+    assert list(a_store(NOON).objects) == [key(dataset, NOON) for dataset in contract.DATASETS]
+    assert contract.DATASETS[-1] == contract.GROUPS
+
+
+def test_a_set_of_which_nothing_was_there_is_three_new_objects() -> None:
+    assert write(MemoryStore(), "c", at(NOON)) == 3
+
+
+def test_a_repeated_run_writes_only_what_is_missing() -> None:
+    store = a_store(NOON)
+    first = dict(store.objects)
+    del store.objects[key(contract.GROUPS, NOON)]
+    assert write(store, "c", at(NOON)) == 1
+    assert store.objects == first
+    assert write(store, "c", at(NOON)) == 0
+
+
+def test_the_newest_set_before_the_run_is_taken() -> None:
+    store = a_store(NOON - 2 * MINUTE, NOON - MINUTE, NOON, NOON + MINUTE)
+    assert newest_before(store, "c", NOON).snapshot.taken_at == NOON - MINUTE
+
+
+def test_a_set_of_yesterday_is_found_after_midnight() -> None:
+    midnight = NOON + 12 * HOUR
+    store = a_store(midnight - MINUTE)
+    assert newest_before(store, "c", midnight).snapshot.taken_at == midnight - MINUTE
+
+
+@pytest.mark.parametrize(("days", "found"), [(7, True), (8, False)])
+def test_a_set_is_sought_back_seven_days(days: int, found: bool) -> None:
+    loaded = newest_before(a_store(NOON - days * DAY), "c", NOON)
+    assert loaded.snapshot.taken_at == (NOON - days * DAY if found else 0)
+
+
+def test_another_clusters_sets_are_not_ours() -> None:
+    store = a_store(NOON)
+    assert newest_before(store, "other", NOON + MINUTE).snapshot.taken_at == 0
+
+
+def test_before_the_first_run_nothing_is_known() -> None:
+    loaded = newest_before(MemoryStore(), "c", NOON)
+    assert [len(frame) for frame in datasets(loaded.snapshot).values()] == [0, 0, 0]
+    assert loaded.complaints == ()
+
+
+def test_a_set_without_its_groups_is_not_there_yet() -> None:
+    store = a_store(NOON - MINUTE, NOON)
+    del store.objects[key(contract.GROUPS, NOON)]
+    loaded = newest_before(store, "c", NOON + MINUTE)
+    assert (loaded.snapshot.taken_at, loaded.complaints) == (NOON - MINUTE, ())
+
+
+@pytest.mark.parametrize("dataset", [contract.TOPIC_PARTITIONS, contract.GROUP_PARTITIONS])
+def test_an_incomplete_set_is_skipped_and_complained_of(dataset: str) -> None:
+    store = a_store(NOON - MINUTE, NOON)
+    del store.objects[key(dataset, NOON)]
+    loaded = newest_before(store, "c", NOON + MINUTE)
+    assert loaded.snapshot.taken_at == NOON - MINUTE
+    (complaint,) = loaded.complaints
+    assert key(contract.GROUPS, NOON) in complaint
+
+
+def test_an_unreadable_set_is_skipped_and_complained_of() -> None:
+    store = a_store(NOON - MINUTE, NOON)
+    store.objects[key(contract.GROUP_PARTITIONS, NOON)] = b"scribble"
+    loaded = newest_before(store, "c", NOON + MINUTE)
+    assert loaded.snapshot.taken_at == NOON - MINUTE
+    assert "not a readable group_partitions file" in loaded.complaints[0]
+
+
+def test_the_search_ends_after_five_unreadable_sets() -> None:
+    times = [NOON - minute * MINUTE for minute in range(1, 8)]
+    store = a_store(*times)
+    for taken_at in times[:5]:
+        store.objects[key(contract.GROUPS, taken_at)] = b"scribble"
+    loaded = newest_before(store, "c", NOON)
+    assert (loaded.snapshot.taken_at, len(loaded.complaints)) == (0, 5)
+
+
+def test_a_stranger_among_the_objects_is_passed_over() -> None:
+    store = a_store(NOON)
+    store.objects[key(contract.GROUPS, NOON).replace("20260131T12", "20269931T99")] = b"?"
+    assert newest_before(store, "c", NOON + MINUTE).snapshot.taken_at == NOON
+
+
+@pytest.mark.parametrize("verb", ["keys", "read"])
+def test_a_store_that_does_not_answer_is_an_error_and_not_an_empty_past(verb: str) -> None:
+    store = a_store(NOON)
+    store.down = {verb}
+    with pytest.raises(StoreError, match=f"cannot {verb}"):
+        newest_before(store, "c", NOON + MINUTE)
