@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines on stdout that CloudWatch takes as metrics, by its own published rules."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions import contract
+from functions.errors import SinkError
+from functions.sinks.emf import EmfSink, emf_line
+from functions.sinks.metrics import MetricSet
+from tests.builders import NOON
+from tests.functions.sinks.emf_rules import faults_in, values_in
+
+TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
+VALUES = st.dictionaries(
+    st.sampled_from(sorted(contract.METRIC_UNITS)),
+    st.integers(0, 2**63) | st.floats(0, 1e12, allow_nan=False),
+    min_size=1,
+)
+DIMENSIONS = (contract.DIMENSION_CLUSTER, contract.DIMENSION_GROUP, contract.DIMENSION_TOPIC)
+ONE = MetricSet(
+    ((contract.DIMENSION_CLUSTER, "c"), (contract.DIMENSION_GROUP, "ü")), (("OffsetLag", 7),)
+)
+
+
+@given(st.tuples(TEXT, TEXT, TEXT), VALUES)
+def test_every_line_keeps_the_rules(names: tuple[str, str, str], values: dict[str, float]) -> None:
+    one = MetricSet(tuple(zip(DIMENSIONS, names, strict=True)), tuple(values.items()))
+    line = emf_line(one, NOON, "KafkaLag")
+    assert faults_in(line) == []
+    assert values_in(line) == values
+
+
+def test_a_line_is_one_compact_json_object() -> None:
+    assert json.loads(emf_line(ONE, NOON, "Own")) == {
+        "_aws": {
+            "Timestamp": NOON,
+            "CloudWatchMetrics": [
+                {
+                    "Namespace": "Own",
+                    "Dimensions": [["Cluster Name", "Consumer Group"]],
+                    "Metrics": [{"Name": "OffsetLag", "Unit": "Count"}],
+                }
+            ],
+        },
+        "Cluster Name": "c",
+        "Consumer Group": "%C3%BC",
+        "OffsetLag": 7,
+    }
+    assert " " not in emf_line(ONE, NOON, "Own").replace("Cluster Name", "").replace(
+        "Consumer Group", ""
+    )
+
+
+def test_the_unit_of_each_metric_is_the_contracts() -> None:
+    values = tuple((name, 1.0) for name in contract.METRIC_UNITS)
+    line = emf_line(MetricSet(ONE.dimensions, values), NOON, "KafkaLag")
+    (directive,) = json.loads(line)["_aws"]["CloudWatchMetrics"]
+    assert {m["Name"]: m["Unit"] for m in directive["Metrics"]} == contract.METRIC_UNITS
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_value_that_is_no_number_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        emf_line(MetricSet(ONE.dimensions, (("OffsetLag", value),)), NOON, "KafkaLag")
+
+
+def test_each_metric_set_has_its_own_line() -> None:
+    stream = io.StringIO()
+    EmfSink(stream, "KafkaLag").publish([ONE, ONE], NOON)
+    assert stream.getvalue() == f"{emf_line(ONE, NOON, 'KafkaLag')}\n" * 2
+
+
+def test_no_sets_write_nothing() -> None:
+    stream = io.StringIO()
+    EmfSink(stream).publish([], NOON)
+    assert stream.getvalue() == ""
+
+
+def test_a_stream_that_takes_nothing_is_a_sink_error() -> None:
+    stream = io.StringIO()
+    stream.close()
+    with pytest.raises(SinkError, match="could not be written to stdout"):
+        EmfSink(stream).publish([ONE], NOON)
