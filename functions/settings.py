@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration document of one cluster as one frozen object, all its faults told at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from functions import contract
+from functions.broker.wire.access import Access
+from functions.errors import ConfigError
+from functions.lag.model import Rules
+from functions.schema import DocumentSchema, faults_of
+from functions.sinks.budget import Levels
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the collector is told; times in seconds unless the name says ms.
+
+    `secret_id` is None where the brokers ask for no user name and password.
+    """
+
+    cluster: str
+    access: Access
+    rules: Rules
+    levels: Levels = field(default_factory=Levels)
+    namespace: str = contract.NAMESPACE
+    secret_id: str | None = None
+    bucket: str = ""
+    interval_ms: int = 60_000
+    deadline: float = 45.0
+
+
+def from_environment(environ: Mapping[str, str]) -> Settings:
+    """The settings of this function. Raises ConfigError, every fault in it.
+
+    The environment names the document (KAFKA_LAG_CONFIG) and the bucket (KAFKA_LAG_BUCKET).
+    """
+    faults = [
+        f"{name} is not set in the environment"
+        for name in (contract.ENV_CONFIG, contract.ENV_BUCKET)
+        if not environ.get(name)
+    ]
+    document: Any = {}
+    if environ.get(contract.ENV_CONFIG):
+        path = Path(environ[contract.ENV_CONFIG])
+        document, unreadable = _document(path)
+        faults += unreadable or [f"{path}: {fault}" for fault in faults_of(document)]
+    if faults:
+        raise ConfigError("The configuration has faults: " + "; ".join(faults) + ".")
+    return settings_of(document, environ[contract.ENV_BUCKET])
+
+
+def settings_of(document: Mapping[str, Any], bucket: str = "") -> Settings:
+    """Settings from a document. Raises ConfigError, every fault in it."""
+    faults = faults_of(document)
+    if faults:
+        raise ConfigError("The configuration has faults: " + "; ".join(faults) + ".")
+    values: dict[str, Any] = DocumentSchema().load(document)
+    interval_ms = int(values["interval_seconds"] * 1000)
+    return Settings(
+        cluster=values["cluster"],
+        access=_access(values),
+        rules=Rules(
+            groups=values["groups"],
+            topics=values["topics"],
+            window_ms=values["window"] * interval_ms,
+            uncommitted_earliest=values["uncommitted_earliest"],
+        ),
+        levels=values["levels"],
+        namespace=values["namespace"],
+        secret_id=values["secret_id"],
+        bucket=bucket,
+        interval_ms=interval_ms,
+        deadline=values["deadline_seconds"],
+    )
+
+
+def _access(values: Mapping[str, Any]) -> Access:
+    protocol = values["security_protocol"]
+    return Access(
+        bootstrap_servers=tuple(values["bootstrap_servers"]),
+        security_protocol=protocol,
+        sasl_mechanism=values["sasl_mechanism"] if protocol.startswith("SASL") else None,
+        cafile=values["cafile"],
+        broker_timeout=values["broker_timeout_seconds"],
+    )
+
+
+def _document(path: Path) -> tuple[Any, list[str]]:
+    try:
+        return json.loads(path.read_text()), []
+    except OSError as error:
+        return {}, [f"{path} cannot be read ({error.strerror})"]
+    except ValueError as error:
+        return {}, [f"{path} is not JSON ({error})"]

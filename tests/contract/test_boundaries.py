@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imports point inward, and files and functions stay small: read from the sources themselves."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("functions", "glue_jobs", "infra", "local", "tests")
+FILES = [path for part in PARTS for path in sorted((ROOT / part).rglob("*.py"))]
+LONGEST_FILE, LONGEST_FUNCTION = 250, 40
+STANDARD = sys.stdlib_module_names
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imports(path: Path) -> set[str]:
+    """Dotted names of all that a file imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            inner = {f"{module}.{alias.name}" for alias in node.names}
+            found |= inner if module in PARTS else {module}
+            assert node.level == 0, f"{name_of(path)} has a relative import"
+    return found
+
+
+def under(module: str, *packages: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def files_of(*folders: str) -> list[Path]:
+    found = [path for path in FILES if name_of(path).startswith(folders)]
+    assert found, f"nothing in {folders}: the test reads the wrong place"
+    return found
+
+
+def foreign(path: Path) -> set[str]:
+    """Imports from outside the standard library."""
+    return {name for name in imports(path) if name.partition(".")[0] not in STANDARD}
+
+
+def offenders(files: list[Path], *allowed: str) -> list[str]:
+    return [
+        f"{name_of(path)} imports {name}"
+        for path in files
+        for name in sorted(foreign(path))
+        if not under(name, *allowed)
+    ]
+
+
+def forbidden(files: list[Path], *packages: str) -> list[str]:
+    return [
+        f"{name_of(path)} imports {name}"
+        for path in files
+        for name in sorted(imports(path))
+        if under(name, *packages)
+    ]
+
+
+def test_the_arithmetic_knows_numpy_and_the_contract_only() -> None:
+    assert (
+        offenders(files_of("functions/lag/"), "numpy", "functions.contract", "functions.lag") == []
+    )
+
+
+def test_the_arithmetic_has_no_clock_and_no_files() -> None:
+    assert forbidden(files_of("functions/lag/"), "time", "datetime", "os", "io", "pathlib") == []
+
+
+def test_the_contract_imports_nothing() -> None:
+    assert imports(ROOT / "functions/contract.py") == set()
+
+
+def test_the_errors_import_nothing() -> None:
+    assert imports(ROOT / "functions/errors.py") == set()
+
+
+def test_only_the_broker_adapter_imports_the_kafka_client() -> None:
+    shipped = files_of("functions/", "glue_jobs/", "local/")
+    others = [path for path in shipped if not name_of(path).startswith("functions/broker/")]
+    assert forbidden(others, "kafka") == []
+
+
+def test_adapters_do_not_reach_for_each_other() -> None:
+    broker, sinks, snapshots = (f"functions.{name}" for name in ("broker", "sinks", "snapshots"))
+    assert forbidden(files_of("functions/broker/"), sinks, snapshots) == []
+    assert forbidden(files_of("functions/sinks/"), broker, snapshots) == []
+    assert forbidden(files_of("functions/snapshots/"), broker, sinks) == []
+
+
+def test_the_lambda_asset_imports_nothing_beside_itself() -> None:
+    assert forbidden(files_of("functions/"), "local", "glue_jobs", "infra", "tests") == []
+
+
+def test_jobs_know_the_collector_and_the_stand_ins_by_their_data_only() -> None:
+    assert forbidden(files_of("glue_jobs/"), "functions", "local", "infra", "tests") == []
+
+
+def test_infrastructure_knows_the_contract_only() -> None:
+    files = [path for path in FILES if name_of(path).startswith("infra/")]
+    wrong = forbidden(files, "functions", "glue_jobs", "local", "tests")
+    assert [line for line in wrong if not line.endswith("imports functions.contract")] == []
+
+
+def test_nothing_shipped_imports_tests() -> None:
+    assert forbidden(files_of("functions/", "glue_jobs/", "local/"), "tests") == []
+
+
+def run_at_import(tree: ast.AST) -> Iterator[ast.AST]:
+    """Everything of a module that importing it runs: all but the bodies of functions."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield node
+            yield from run_at_import(node)
+
+
+def test_no_environment_is_read_and_no_client_made_at_import() -> None:
+    early = {
+        f"{name_of(path)} uses {node.attr} at import"
+        for path in files_of("functions/")
+        for node in run_at_import(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"environ", "getenv", "client", "resource"}
+    }
+    assert early == set()
+
+
+def test_every_file_opens_with_its_licence() -> None:
+    line = "# SPDX-License-Identifier: Apache-2.0\n"
+    assert [name_of(path) for path in FILES if not path.read_text().startswith(line)] == []
+
+
+def test_every_shipped_file_says_what_it_is() -> None:
+    shipped = files_of("functions/", "glue_jobs/", "local/")
+    silent = [path for path in shipped if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert [name_of(path) for path in silent] == []
+
+
+def test_every_file_fits_in_the_head() -> None:
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in FILES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_every_function_fits_on_a_screen() -> None:
+    lengths = {
+        f"{name_of(path)}: {node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION} == {}

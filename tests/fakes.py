@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fakes of the collector's edges: a cluster, a store, a sink, a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from functions.broker.reading import Question
+from functions.errors import ReporterError, SinkError, StoreError
+from functions.lag.model import ClusterReading
+from functions.sinks.metrics import MetricSet
+from functions.snapshots.errors import UnusableError
+
+
+class FakeSource:
+    """Gives its readings in turn, the last again and again; an error among them is raised."""
+
+    def __init__(self, *readings: ClusterReading | ReporterError) -> None:
+        self._readings = list(readings)
+        self.questions: list[Question] = []
+        self.deadlines: list[float] = []
+
+    def read(self, question: Question, deadline: float) -> ClusterReading:
+        self.questions.append(question)
+        self.deadlines.append(deadline)
+        reading = self._readings.pop(0) if len(self._readings) > 1 else self._readings[0]
+        if isinstance(reading, ReporterError):
+            raise reading
+        return reading
+
+
+class MemoryStore:
+    """Objects in a dict; a verb in `down` (keys, read, write_once) raises StoreError."""
+
+    def __init__(self, down: Iterable[str] = ()) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.down = set(down)
+        self.calls: list[str] = []
+
+    def keys(self, prefix: str) -> list[str]:
+        self._called("keys")
+        return sorted(key for key in self.objects if key.startswith(prefix))
+
+    def read(self, key: str) -> bytes:
+        self._called("read")
+        if key not in self.objects:
+            raise UnusableError(f"there is no {key}")
+        return self.objects[key]
+
+    def write_once(self, key: str, data: bytes) -> bool:
+        self._called("write_once")
+        if key in self.objects:
+            return False
+        self.objects[key] = data
+        return True
+
+    def _called(self, verb: str) -> None:
+        self.calls.append(verb)
+        if verb in self.down:
+            raise StoreError(f"the store cannot {verb}")
+
+
+class RecordingSink:
+    """Keeps what is published; the calls numbered in `fail_at` (from 0) raise SinkError."""
+
+    def __init__(self, fail_at: Iterable[int] = ()) -> None:
+        self.published: list[list[MetricSet]] = []
+        self.times: list[int] = []
+        self._fail_at = set(fail_at)
+        self._calls = 0
+
+    def publish(self, sets: list[MetricSet], taken_at: int) -> None:
+        number, self._calls = self._calls, self._calls + 1
+        if number in self._fail_at:
+            raise SinkError("the sink is full")
+        self.published.append(sets)
+        self.times.append(taken_at)
+
+    def values(self) -> dict[tuple[tuple[str, ...], str], float]:
+        """Every value published, by dimension values and metric name."""
+        return {
+            (tuple(value for _, value in one.dimensions), name): value
+            for sets in self.published
+            for one in sets
+            for name, value in one.values
+        }
+
+
+class RecordingJournal:
+    """Keeps the warnings."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warning(self, message: str, /) -> None:
+        self.warnings.append(message)

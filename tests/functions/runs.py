@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A collector wired with fakes, and the cluster it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from functions.broker.wire.access import Access
+from functions.collector import Collector
+from functions.errors import ReporterError
+from functions.lag.model import ClusterReading, Rules
+from functions.settings import Settings
+from functions.sinks.budget import Levels
+from tests.builders import NOON, Groups, Topics, a_reading
+from tests.fakes import FakeSource, MemoryStore, RecordingJournal, RecordingSink
+
+GROUPS: Groups = {"g": {"orders": [5, 9]}}
+TOPICS: Topics = {"orders": [(0, 10), (0, 10)]}
+CLUSTER, GROUP, TOPIC = ("shop",), ("shop", "g"), ("shop", "g", "orders")
+
+
+class Run:
+    """One collector and its fakes; `again` makes a cold one over the same store."""
+
+    def __init__(
+        self,
+        *readings: ClusterReading | ReporterError,
+        store: MemoryStore | None = None,
+        sinks: Sequence[RecordingSink] = (),
+        clock: Callable[[], float] = lambda: 0.0,
+        **settings: Any,
+    ) -> None:
+        self.source = FakeSource(*(readings or (a_reading(GROUPS, TOPICS),)))
+        self.store = store or MemoryStore()
+        self.sinks = list(sinks) or [RecordingSink()]
+        self.sink = self.sinks[0]
+        self.journal = RecordingJournal()
+        access = Access(("b:9096",))
+        told = {"rules": Rules(), "levels": Levels(), "deadline": 45.0, **settings}
+        self.collector = Collector(
+            Settings(cluster="shop", access=access, **told),
+            self.source,
+            self.store,
+            list(self.sinks),
+            self.journal,
+            clock,
+        )
+
+    def __call__(self, taken_at: int = NOON, seconds_left: float | None = None) -> int:
+        return self.collector.run(taken_at, seconds_left).objects_written
+
+    def again(self, *readings: ClusterReading | ReporterError) -> Run:
+        return Run(*readings, store=self.store)

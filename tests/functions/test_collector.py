@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run: whatever fails, the rest is still done, and every cause is told at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from functions import contract
+from functions.collector import told
+from functions.errors import ReporterError, SinkError, SourceError, StoreError
+from functions.lag.model import Problem
+from functions.sinks.budget import HEALTH_METRICS, Levels
+from functions.snapshots.keys import object_key
+from tests.builders import MINUTE, NOON, a_reading
+from tests.fakes import MemoryStore, RecordingSink
+from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPIC, TOPICS, Run
+
+SUCCESS = (CLUSTER, contract.COLLECTOR_SUCCESS)
+
+
+def test_a_run_publishes_lags_and_keeps_a_set() -> None:
+    run = Run()
+    assert run() == 3
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+    assert run.sink.values()[TOPIC, "OffsetLag"] == 6
+    assert list(run.store.objects) == [object_key(d, "shop", NOON) for d in contract.DATASETS]
+
+
+def test_all_values_are_stamped_with_the_scheduled_time() -> None:
+    run = Run()
+    run(NOON + MINUTE)
+    assert set(run.sink.times) == {NOON + MINUTE}
+
+
+def test_success_is_the_very_last_value() -> None:
+    run = Run()
+    run()
+    last = run.sink.published[-1][-1]
+    assert last.values == ((contract.COLLECTOR_SUCCESS, 1),)
+
+
+def test_the_duration_is_that_of_the_run() -> None:
+    ticks: Iterator[float] = iter([100.0, 107.5])
+    run = Run(clock=lambda: next(ticks))
+    run()
+    assert run.sink.values()[CLUSTER, contract.COLLECTOR_DURATION] == 7.5
+
+
+@pytest.mark.parametrize(
+    ("seconds_left", "deadline"),
+    [(None, 145.0), (20.0, 120.0), (300.0, 145.0), (0.0, 100.0), (-1.0, 99.0)],
+)
+def test_reading_ends_at_the_deadline_or_when_the_function_must(
+    seconds_left: float | None, deadline: float
+) -> None:
+    run = Run(clock=lambda: 100.0)
+    run(seconds_left=seconds_left)
+    assert run.source.deadlines == [deadline]
+
+
+def test_a_sink_that_fails_stops_neither_the_snapshot_nor_the_other_sink() -> None:
+    bad, good = RecordingSink(fail_at={0}), RecordingSink()
+    run = Run(sinks=[bad, good])
+    with pytest.raises(SinkError, match="the sink is full"):
+        run()
+    assert len(run.store.objects) == 3
+    assert good.values()[GROUP, "OffsetLag"] == 6
+
+
+def test_a_store_that_fails_does_not_stop_the_metrics() -> None:
+    run = Run(store=MemoryStore(down={"write_once"}))
+    with pytest.raises(StoreError, match="the store cannot write_once"):
+        run()
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+    assert contract.COLLECTOR_DURATION in {name for _, name in run.sink.values()}
+
+
+@pytest.mark.parametrize(
+    ("down", "fail_at"),
+    [
+        pytest.param({"write_once"}, set(), id="snapshot-not-kept"),
+        pytest.param({"keys"}, set(), id="past-not-read"),
+        pytest.param(set(), {0}, id="lags-not-published"),
+    ],
+)
+def test_there_is_no_success_unless_all_was_done(down: set[str], fail_at: set[int]) -> None:
+    run = Run(store=MemoryStore(down), sinks=[RecordingSink(fail_at)])
+    with pytest.raises(ReporterError):
+        run()
+    assert SUCCESS not in run.sink.values()
+    assert (CLUSTER, contract.GROUPS_READ) in run.sink.values()
+
+
+def test_a_failure_to_publish_health_fails_the_run_too() -> None:
+    with pytest.raises(SinkError):
+        Run(sinks=[RecordingSink(fail_at={1})])()
+
+
+def test_the_error_names_every_cause_once() -> None:
+    run = Run(store=MemoryStore({"keys"}), sinks=[RecordingSink(fail_at={0, 1})])
+    with pytest.raises(ReporterError) as raised:
+        run()
+    assert str(raised.value) == "the store cannot keys; the sink is full"
+
+
+def test_a_past_that_cannot_be_read_is_not_replaced_by_an_empty_one() -> None:
+    run = Run(store=MemoryStore({"keys"}))
+    with pytest.raises(StoreError, match="the store cannot keys"):
+        run()
+    assert run.store.objects == {}
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+
+
+def test_a_past_whose_objects_cannot_be_fetched_is_not_forgotten_either() -> None:
+    run = Run()
+    run()
+    cold = run.again()
+    cold.store.down = {"read"}
+    with pytest.raises(StoreError, match="the store cannot read"):
+        cold(NOON + MINUTE)
+    assert len(cold.store.objects) == 3
+
+
+def test_a_cluster_that_cannot_be_read_fails_the_run_and_leaves_nothing() -> None:
+    run = Run(SourceError("no broker answers"))
+    with pytest.raises(SourceError, match="no broker answers"):
+        run()
+    assert run.sink.published == []
+    assert run.store.objects == {}
+
+
+def test_a_cluster_and_a_store_that_both_fail_are_both_named() -> None:
+    run = Run(SourceError("no broker answers"), store=MemoryStore({"keys"}))
+    with pytest.raises(ReporterError, match="the store cannot keys; no broker answers"):
+        run()
+
+
+def test_metrics_over_the_budget_are_warned_of_and_counted() -> None:
+    run = Run(levels=Levels(max_metrics=len(HEALTH_METRICS) + 1))
+    run()
+    assert run.journal.warnings == [
+        "1 metrics over the budget of 9 were left out: "
+        "raise levels.max_metrics or narrow groups and topics"
+    ]
+    assert run.sink.values()[CLUSTER, contract.METRICS_OMITTED] == 1
+
+
+def test_a_quiet_run_warns_of_nothing() -> None:
+    run = Run()
+    run()
+    assert run.journal.warnings == []
+
+
+def problems(count: int) -> tuple[Problem, ...]:
+    return tuple(Problem("group", f"g{i}", contract.DENIED, "no right") for i in range(count))
+
+
+def test_a_problem_is_told_with_its_name_reason_and_detail() -> None:
+    run = Run(a_reading(GROUPS, TOPICS, problems=problems(1)))
+    run()
+    assert run.journal.warnings == ["group 'g0' not read (denied): no right"]
+
+
+@pytest.mark.parametrize(("count", "last"), [(20, "group 'g19' not"), (25, "and 5 more not read")])
+def test_twenty_problems_are_named_and_the_rest_counted(count: int, last: str) -> None:
+    lines = told(problems(count))
+    assert len(lines) == min(count, 21)
+    assert lines[19].startswith("group 'g19' not read")
+    assert lines[-1].startswith(last)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run remembers: the very last run if warm, else the store; and what it asks for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from functions import contract
+from functions.errors import StoreError
+from functions.lag.model import NameFilter, Rules, Snapshot
+from functions.sinks.budget import HEALTH_METRICS, Levels
+from functions.snapshots.history import newest_before
+from functions.snapshots.keys import object_key
+from tests.builders import MINUTE, NOON, Groups, a_reading, cell, table
+from tests.fakes import MemoryStore
+from tests.functions.runs import GROUP, GROUPS, TOPICS, Run
+
+SILENT = a_reading({"g": contract.TIMEOUT}, TOPICS, at=NOON + MINUTE)
+
+
+def kept(run: Run, taken_at: int) -> Snapshot:
+    return newest_before(run.store, "shop", taken_at + 1).snapshot
+
+
+def test_a_warm_run_reads_nothing_from_the_store() -> None:
+    run = Run()
+    run(NOON)
+    run.store.calls.clear()
+    assert run(NOON + MINUTE) == 3
+    assert set(run.store.calls) == {"write_once"}
+
+
+def test_a_warm_run_remembers_what_was_read() -> None:
+    run = Run(a_reading(GROUPS, TOPICS), SILENT)
+    run(NOON)
+    run.sink.published.clear()
+    run(NOON + MINUTE)
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+
+
+def test_a_cold_run_remembers_from_the_store() -> None:
+    run = Run()
+    run(NOON)
+    cold = run.again(SILENT)
+    cold(NOON + MINUTE)
+    assert cold.sink.values()[GROUP, "OffsetLag"] == 6
+
+
+@pytest.mark.parametrize("taken_at", [NOON + 2 * MINUTE, NOON, NOON - MINUTE])
+def test_memory_of_any_other_run_than_the_one_before_is_not_used(taken_at: int) -> None:
+    run = Run()
+    run(NOON)
+    run.store.calls.clear()
+    run(taken_at)
+    assert "keys" in run.store.calls
+
+
+def test_the_interval_says_which_run_is_the_one_before() -> None:
+    run = Run(interval_ms=30_000)
+    run(NOON)
+    run.store.calls.clear()
+    run(NOON + 30_000)
+    assert set(run.store.calls) == {"write_once"}
+
+
+def test_a_repeated_run_writes_nothing_new() -> None:
+    run = Run()
+    run(NOON)
+    before = dict(run.store.objects)
+    assert run(NOON) == 0
+    assert run.again()(NOON) == 0
+    assert run.store.objects == before
+
+
+def test_a_repeated_run_does_not_see_its_own_set() -> None:
+    run = Run()
+    run(NOON)
+    cold = run.again(SILENT)
+    cold(NOON)
+    assert (GROUP, "OffsetLag") not in cold.sink.values()
+
+
+def test_after_losing_to_another_run_its_set_is_the_truth() -> None:
+    other = Run()
+    other(NOON)
+    late = Run(a_reading({"g": {"orders": [0, 0]}}, TOPICS), SILENT, store=other.store)
+    late(NOON)
+    late(NOON + MINUTE)
+    assert cell(kept(late, NOON + MINUTE).groups, "lag", consumer_group="g") == 6
+
+
+def test_a_set_that_could_not_be_kept_is_remembered_while_warm() -> None:
+    run = Run(a_reading(GROUPS, TOPICS), SILENT, store=MemoryStore({"write_once"}))
+    with pytest.raises(StoreError):
+        run(NOON)
+    run.store.down = set()
+    run.sink.published.clear()
+    run(NOON + MINUTE)
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+
+
+def test_an_unreadable_set_is_warned_of_and_the_one_before_taken() -> None:
+    run = Run()
+    run(NOON)
+    run(NOON + MINUTE)
+    run.store.objects[object_key(contract.GROUPS, "shop", NOON + MINUTE)] = b"scribble"
+    cold = run.again()
+    cold(NOON + 2 * MINUTE)
+    assert "not a readable groups file" in cold.journal.warnings[0]
+
+
+def test_the_finest_published_level_is_kept_with_each_partition() -> None:
+    run = Run(levels=Levels(max_metrics=len(HEALTH_METRICS) + 1))
+    run()
+    rows = kept(run, NOON).group_partitions
+    assert table(rows, "published") == [("group",), ("group",)]
+
+
+def test_the_metrics_of_the_last_run_are_first_in_the_next() -> None:
+    levels = Levels(max_metrics=len(HEALTH_METRICS) + 2)
+    crowd: Groups = {"a": {"orders": [0, 0]}, **GROUPS}
+    run = Run(a_reading(GROUPS, TOPICS), a_reading(crowd, TOPICS), levels=levels)
+    run(NOON)
+    run(NOON + MINUTE)
+    assert ("shop", "a") not in {dimensions for dimensions, _ in run.sink.values()}
+
+
+def test_a_run_asks_with_the_filters_of_its_rules() -> None:
+    rules = Rules(groups=NameFilter(re.compile("g")), topics=NameFilter(re.compile("o")))
+    run = Run(rules=rules)
+    run()
+    (question,) = run.source.questions
+    assert (question.groups, question.topics) == (rules.groups, rules.topics)
+    assert question.known_groups == question.known_topics == frozenset()
+
+
+def test_a_run_asks_after_what_the_one_before_knew() -> None:
+    run = Run()
+    run(NOON)
+    run(NOON + MINUTE)
+    question = run.source.questions[1]
+    assert question.known_groups == {"g"}
+    assert question.known_topics == {"orders"}
+
+
+def test_a_group_or_topic_that_is_gone_is_not_asked_after_again() -> None:
+    topics = {**TOPICS, "bills": [(0, 1)], "dark": [(0, 1)]}
+    hidden = {"dark": contract.DENIED}
+    gone = a_reading({}, TOPICS, gone_groups=["g"], gone_topics=["bills"], hidden_topics=hidden)
+    run = Run(a_reading(GROUPS, topics), gone)
+    for minute in range(3):
+        run(NOON + minute * MINUTE)
+    assert run.source.questions[2].known_groups == frozenset()
+    assert run.source.questions[2].known_topics == {"orders", "dark"}

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The environment and the document it names become one object, or one error with every fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from functions import contract
+from functions.broker.wire.access import Access
+from functions.errors import ConfigError
+from functions.lag.model import NameFilter, Rules
+from functions.settings import Settings, from_environment, settings_of
+from functions.sinks.budget import Levels
+from tests.functions.test_schema import GOOD
+
+
+def environment(tmp_path: Path, text: str) -> dict[str, str]:
+    document = tmp_path / "shop.json"
+    document.write_text(text)
+    return {contract.ENV_CONFIG: str(document), contract.ENV_BUCKET: "kept"}
+
+
+def refusal(environ: dict[str, str]) -> str:
+    with pytest.raises(ConfigError) as raised:
+        from_environment(environ)
+    return str(raised.value)
+
+
+def test_the_least_document_has_these_defaults(tmp_path: Path) -> None:
+    settings = from_environment(environment(tmp_path, json.dumps(GOOD)))
+    internal = settings.rules.topics
+    assert settings == Settings(
+        cluster="shop",
+        access=Access(("b-1.shop:9096",), "SASL_SSL", "SCRAM-SHA-512", None, 10.0),
+        rules=Rules(topics=internal, window_ms=600_000),
+        levels=Levels(max_metrics=1000),
+        namespace="KafkaLag",
+        secret_id="AmazonMSK_reporter",
+        bucket="kept",
+        interval_ms=60_000,
+        deadline=45.0,
+    )
+
+
+def test_every_key_of_the_document_arrives() -> None:
+    document: dict[str, Any] = {
+        **GOOD,
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "cafile": "ca.pem",
+        "groups": {"allow": "g", "deny": "h"},
+        "topics": {"allow": "t", "deny": None},
+        "uncommitted_earliest": "late",
+        "namespace": "Own",
+        "interval_seconds": 30,
+        "window": 4,
+        "deadline_seconds": 20,
+        "broker_timeout_seconds": 2.5,
+        "levels": {
+            "max_metrics": 50,
+            "topics": False,
+            "max_offset_lag": True,
+            "named": ["a"],
+            "partitions": {"groups": {"allow": "p"}},
+        },
+    }
+    assert settings_of(document, "kept") == Settings(
+        cluster="shop",
+        access=Access(("b-1.shop:9096",), "SASL_PLAINTEXT", "PLAIN", "ca.pem", 2.5),
+        rules=Rules(
+            NameFilter(re.compile("g"), re.compile("h")),
+            NameFilter(re.compile("t")),
+            120_000,
+            re.compile("late"),
+        ),
+        levels=Levels(50, False, True, NameFilter(re.compile("p")), NameFilter(), frozenset("a")),
+        namespace="Own",
+        secret_id="AmazonMSK_reporter",
+        bucket="kept",
+        interval_ms=30_000,
+        deadline=20,
+    )
+
+
+def test_without_sasl_there_is_no_mechanism() -> None:
+    settings = settings_of({**GOOD, "security_protocol": "SSL", "secret_id": None})
+    assert settings.access.sasl_mechanism is None
+    assert settings.secret_id is None
+
+
+@pytest.mark.parametrize("empty", [{}, {contract.ENV_CONFIG: "", contract.ENV_BUCKET: ""}])
+def test_every_missing_variable_is_named(empty: dict[str, str]) -> None:
+    told = refusal(empty)
+    assert "KAFKA_LAG_CONFIG is not set" in told
+    assert "KAFKA_LAG_BUCKET is not set" in told
+
+
+def test_faults_of_environment_and_document_are_told_together(tmp_path: Path) -> None:
+    environ = environment(tmp_path, json.dumps({**GOOD, "window": 0, "group": {}}))
+    told = refusal({contract.ENV_CONFIG: environ[contract.ENV_CONFIG]})
+    for part in ("KAFKA_LAG_BUCKET is not set", "shop.json: window:", "shop.json: group: unknown"):
+        assert part in told
+
+
+def test_a_document_that_is_not_there_is_named(tmp_path: Path) -> None:
+    environ = environment(tmp_path, "{}")
+    environ[contract.ENV_CONFIG] += ".absent"
+    assert "shop.json.absent cannot be read (No such file or directory)" in refusal(environ)
+
+
+@pytest.mark.parametrize("text", ["", "{", "cluster: shop"])
+def test_a_document_that_is_not_json_is_named(tmp_path: Path, text: str) -> None:
+    assert "shop.json is not JSON (Expecting" in refusal(environment(tmp_path, text))
+
+
+def test_a_document_that_is_not_text_is_named(tmp_path: Path) -> None:
+    environ = environment(tmp_path, "{}")
+    (tmp_path / "shop.json").write_bytes(b"\xff\xfe")
+    assert "shop.json is not JSON ('utf-8' codec" in refusal(environ)
+
+
+def test_a_document_of_another_form_is_named(tmp_path: Path) -> None:
+    assert "the document must be a JSON object" in refusal(environment(tmp_path, "[]"))
+
+
+def test_faults_of_a_document_alone_are_told_together() -> None:
+    with pytest.raises(ConfigError, match=r"cluster: .*; window: "):
+        settings_of({**GOOD, "cluster": "a b", "window": 0})
