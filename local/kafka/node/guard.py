@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small process that ends the brokers and removes their folder when its parent is gone.
+
+It holds the read end of a pipe whose write end only the parent has. However the parent ends,
+SIGKILL included, the kernel closes the pipe; that works on Linux and macOS alike. It runs as a
+plain script and so imports nothing but the standard library.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Self
+
+GONE_WITHIN = 5.0
+
+
+class Guard:
+    """The parent's end: name the processes to end, then close it (or die)."""
+
+    def __init__(self, *, remove: Path | None) -> None:
+        command = [sys.executable, "-I", str(Path(__file__).resolve())]
+        self._process = subprocess.Popen(
+            [*command, *([str(remove)] if remove else [])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            # Its own session: Ctrl-C in the terminal is meant for the parent alone.
+            start_new_session=True,
+            bufsize=0,
+        )
+
+    @classmethod
+    def over(cls, folder: Path, *, keep: bool) -> Self:
+        """Guard a cluster's processes and, unless it is to be kept, its folder."""
+        return cls(remove=None if keep else folder.resolve())
+
+    def watch(self, pid: int) -> None:
+        """End this process, too, when the parent is gone."""
+        self._tell(f"+{pid}\n")
+
+    def forget(self, pid: int) -> None:
+        """Leave this process id alone from now on: the system may give it to somebody else."""
+        self._tell(f"-{pid}\n")
+
+    def spare_folder(self) -> None:
+        """Leave the folder where it is: somebody will want to read the logs in it."""
+        self._tell("=\n")
+
+    def close(self) -> None:
+        """Let the guard do its work and wait until it has."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait(timeout=2 * GONE_WITHIN)
+
+    def _tell(self, line: str) -> None:
+        # One write under PIPE_BUF bytes arrives whole, from whichever thread it comes.
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):
+                os.write(self._process.stdin.fileno(), line.encode())
+
+
+def wait_for_the_end(told: BinaryIO) -> tuple[set[int], bool]:
+    """Return, once the parent's end of the pipe is closed, whom to end and whether to remove."""
+    watched: set[int] = set()
+    remove = True
+    for line in told:
+        if line.startswith(b"+"):
+            watched.add(int(line[1:]))
+        elif line.startswith(b"-"):
+            watched.discard(int(line[1:]))
+        else:
+            remove = False
+    return watched, remove
+
+
+def end(pids: set[int]) -> None:
+    """Kill these processes, stopped (SIGSTOP) ones included, and wait until they are gone."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + GONE_WITHIN
+    while any(_exists(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def main() -> None:
+    """Wait for the parent's end, then tidy up behind it."""
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)
+    pids, remove = wait_for_the_end(sys.stdin.buffer)
+    end(pids)
+    for folder in sys.argv[1:] if remove else []:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One broker's Java process: started, stopped, paused, and its last words when it dies."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+
+from local.kafka.errors import KafkaClusterError
+from local.kafka.node.guard import Guard
+from local.kafka.node.settings import Node
+
+STOPS_WITHIN = 20.0
+
+
+class BrokerProcess:
+    """Whether and how one node runs; every started process is told to the guard."""
+
+    def __init__(self, node: Node, *, class_path: str, java: Sequence[str], guard: Guard) -> None:
+        self.node = node
+        self._command = ["java", *java, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+        self._command += ["-cp", class_path, "kafka.Kafka", str(node.properties)]
+        self._guard = guard
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process, which is ready some seconds later; its log is continued."""
+        if self.alive:
+            raise KafkaClusterError(f"Node {self.node.id} runs already")
+        with self.node.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # Its own session: Ctrl-C must not take brokers down in the middle of a run.
+                start_new_session=True,
+                cwd=self.node.folder,
+            )
+        self._guard.watch(self._process.pid)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process exists; a paused one does."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, null when it does not run."""
+        return self._process.pid if self._process is not None and self.alive else None
+
+    def raise_if_dead(self) -> None:
+        """Tell what the node said last, and where its log lies, unless it runs."""
+        if self.alive:
+            return
+        words = self.node.log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
+        told = "\n".join(words) or "(it said nothing)"
+        raise KafkaClusterError(f"Node {self.node.id} died. Its log, {self.node.log}:\n{told}")
+
+    def stop(self) -> None:
+        """Ask the process to end (SIGTERM), kill it if it does not, and wait until it is gone."""
+        # SIGCONT as well, for a paused process would hear of the SIGTERM only when it goes on.
+        self._end(signal.SIGTERM, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End the process at once (SIGKILL), paused or not, and wait until it is gone."""
+        self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Freeze the process (SIGSTOP): its connections stay open and nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused process go on (SIGCONT)."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.pid is None:
+            raise KafkaClusterError(f"Node {self.node.id} does not run")
+        os.kill(self.pid, number)
+
+    def _end(self, *signals: signal.Signals) -> None:
+        process = self._process
+        if process is None:
+            return
+        for number in signals:
+            process.send_signal(number)
+        try:
+            process.wait(STOPS_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._guard.forget(process.pid)
+        self._process = None

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node is told: its addresses and its `server.properties`."""
+
+import base64
+import random
+import socket
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+Protocol = Literal["SASL_SSL", "SASL_PLAINTEXT", "PLAINTEXT"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+CONTROLLER = "CONTROLLER"
+HOST = "127.0.0.1"
+MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")
+
+# Under the range from which systems (Linux from 32768, macOS from 49152) give outgoing
+# connections their port: else a client may hold the port of a broker that is about to restart.
+_PORTS = range(20_000, 32_000)
+_SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One broker and controller: its id (1, 2, ...), its listeners' ports, its own folder."""
+
+    id: int
+    ports: Mapping[str, int]
+    folder: Path
+
+    def address(self, listener: str) -> str:
+        """Return host:port of one listener."""
+        return f"{HOST}:{self.ports[listener]}"
+
+    @property
+    def data(self) -> Path:
+        """The node's only log folder, in Kafka's sense of log."""
+        return self.folder / "data"
+
+    @property
+    def log(self) -> Path:
+        """Where the process writes what it has to say."""
+        return self.folder / "broker.log"
+
+    @property
+    def properties(self) -> Path:
+        """The settings the process starts with."""
+        return self.folder / "server.properties"
+
+    @property
+    def keystore(self) -> Path:
+        """Private key and certificate, PEM."""
+        return self.folder / "keystore.pem"
+
+
+def new_id() -> str:
+    """Return 16 random bytes as Kafka writes them: url-safe base64 without padding."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def new_nodes(count: int, folder: Path) -> list[Node]:
+    """Lay out nodes 1 to count, each with ports that nobody listens on now."""
+    listeners = (*PROTOCOLS, CONTROLLER)
+    ports = iter(free_ports(count * len(listeners)))
+    return [
+        Node(number, {name: next(ports) for name in listeners}, folder / f"node-{number}")
+        for number in range(1, count + 1)
+    ]
+
+
+def free_ports(count: int) -> list[int]:
+    """Pick ports at random that can be bound on the loopback address."""
+    candidates = random.sample(_PORTS, k=len(_PORTS))
+    free = (port for port in candidates if _is_free(port))
+    return [port for port, _ in zip(free, range(count), strict=False)]
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def server_properties(node: Node, nodes: list[Node], extra: Mapping[str, str]) -> str:
+    """Render one node's settings; those in `extra` win."""
+    merged = _identity(node, nodes) | _listeners(node) | _security(node) | _quick(len(nodes))
+    return _render({**merged, **extra})
+
+
+def format_properties(data: Path) -> str:
+    """Render the least that Kafka's StorageTool wants to know of a node it formats."""
+    return _render(
+        {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@{HOST}:1",
+            "controller.listener.names": CONTROLLER,
+            "listeners": f"PLAINTEXT://{HOST}:2,{CONTROLLER}://{HOST}:1",
+            "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,{CONTROLLER}:PLAINTEXT",
+            "log.dirs": str(data),
+        }
+    )
+
+
+def meta_properties(node: Node, cluster_id: str) -> str:
+    """Render what StorageTool writes into the data folder of a node it formats."""
+    return _render(
+        {
+            "version": "1",
+            "cluster.id": cluster_id,
+            "node.id": str(node.id),
+            "directory.id": new_id(),
+        }
+    )
+
+
+def _render(properties: Mapping[str, str]) -> str:
+    return "".join(f"{name}={value}\n" for name, value in properties.items())
+
+
+def _identity(node: Node, nodes: list[Node]) -> dict[str, str]:
+    voters = ",".join(f"{other.id}@{other.address(CONTROLLER)}" for other in nodes)
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(node.id),
+        "broker.rack": f"az{node.id}",
+        "controller.quorum.voters": voters,
+        "log.dirs": str(node.data),
+    }
+
+
+def _listeners(node: Node) -> dict[str, str]:
+    offered = [f"{name}://{node.address(name)}" for name in PROTOCOLS]
+    mapping = [f"{name}:{name}" for name in PROTOCOLS]
+    return {
+        "listeners": ",".join([*offered, f"{CONTROLLER}://{node.address(CONTROLLER)}"]),
+        "advertised.listeners": ",".join(offered),
+        "listener.security.protocol.map": ",".join([*mapping, f"{CONTROLLER}:PLAINTEXT"]),
+        "inter.broker.listener.name": "PLAINTEXT",
+        "controller.listener.names": CONTROLLER,
+    }
+
+
+def _security(node: Node) -> dict[str, str]:
+    logins = {
+        f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config": _SCRAM_LOGIN
+        for listener in ("sasl_ssl", "sasl_plaintext")
+        for mechanism in MECHANISMS
+    }
+    return logins | {
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(node.keystore),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "false",
+        "super.users": "User:ANONYMOUS;User:admin",
+    }
+
+
+def _quick(brokers: int) -> dict[str, str]:
+    copies = str(min(3, brokers))
+    return {
+        "auto.create.topics.enable": "false",
+        "default.replication.factor": copies,
+        "offsets.topic.replication.factor": copies,
+        "offsets.topic.num.partitions": "6",
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "3",
+        "group.initial.rebalance.delay.ms": "0",
+        "log.initial.task.delay.ms": "1000",
+        "log.retention.check.interval.ms": "1000",
+        "log.segment.delete.delay.ms": "1000",
+        "broker.heartbeat.interval.ms": "1000",
+        # A killed broker may register again only when its old session is over.
+        "broker.session.timeout.ms": "6000",
+        "num.network.threads": "2",
+        "num.io.threads": "4",
+    }
