@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Spark session, alike on a laptop and on Glue."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+LOGGING = Path(__file__).with_name("log4j2.properties")
+
+# Only before the JVM starts can these be set.
+OWN_JVM = {
+    "spark.master": "local[*]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # a laptop's host name may resolve to nothing, or to a network that is gone
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+}
+
+# What the numbers and files rely on, wherever the session comes from.
+EVERYWHERE = {
+    "spark.sql.session.timeZone": "UTC",
+    # the default, INT96, is deprecated and unlike the snapshots' milliseconds
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
+}
+
+
+def open_session(environ: Mapping[str, str] = os.environ) -> SparkSession:
+    """Return the session there is, else spark-submit's or Glue's, else a quiet local one.
+
+    Started by spark-submit or Glue (they set PYSPARK_GATEWAY_PORT), master, logging and sizes are
+    theirs; started as a plain Python program nothing else has configured them.
+    """
+    ours = "PYSPARK_GATEWAY_PORT" not in environ and SparkSession.getActiveSession() is None
+    builder = SparkSession.builder.appName("daily_report")
+    for key, value in OWN_JVM.items() if ours else ():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    for key, value in EVERYWHERE.items():
+        spark.conf.set(key, value)
+    if ours:
+        # 200 tasks a shuffle cost more than the work on one machine
+        spark.conf.set("spark.sql.shuffle.partitions", "8")
+    return spark

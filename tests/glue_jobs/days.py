@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots as the collector writes them: pyarrow, zstd, the real folder layout."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from glue_jobs.schemas import SNAPSHOTS
+
+Row = dict[str, Any]
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+ARROW = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("ms", tz="UTC"),
+    "array<int>": pa.list_(pa.int32()),
+}
+
+
+def minute(number: int) -> datetime:
+    """The scheduled time of a run, in minutes after noon UTC of the day under test."""
+    return NOON + timedelta(minutes=number)
+
+
+def write_run(
+    root: Path, dataset: str, rows: Sequence[Row], *, at: datetime = NOON, folder: str = "demo"
+) -> Path:
+    """One object of one run; columns that a row does not name are null."""
+    place = root / "snapshots" / dataset / f"cluster={folder}"
+    place = place / f"dt={at:%Y-%m-%d}" / f"hour={at:%H}"
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / f"{at:%Y%m%dT%H%M%S}Z-0of1.parquet"
+    kinds = {field.name: field.dataType.simpleString() for field in SNAPSHOTS[dataset].fields}
+    schema = pa.schema([(name, ARROW[kind]) for name, kind in kinds.items()])
+    full = [{"taken_at": at, "read_at": at, **row} for row in rows]
+    table = pa.Table.from_pylist(full, schema=schema)
+    pq.write_table(table, path, compression="zstd", use_dictionary=True)
+    return path
+
+
+def group_row(partition: int, committed: int | None, start: int, end: int, **more: Any) -> Row:
+    """A group's partition as read, with the lag that design.md §8 gives it."""
+    lag = None if committed is None else max(end - max(committed, start), 0)
+    lost = None if committed is None else max(start - committed, 0)
+    return {
+        "consumer_group": "billing",
+        "topic": "orders",
+        "topic_id": "id-1",
+        "partition_id": partition,
+        "committed_offset": committed,
+        "start_offset": start,
+        "end_offset": end,
+        "lag": lag,
+        "records_lost": lost,
+        **more,
+    }
+
+
+def topic_row(partition: int, end: int | None, **more: Any) -> Row:
+    """A topic's partition as read."""
+    row = {"topic": "orders", "topic_id": "id-1", "partition_id": partition, "end_offset": end}
+    return {**row, **more}
+
+
+def frame(spark: SparkSession, dataset: str, rows: Sequence[Row]) -> DataFrame:
+    """Snapshot rows as the job reads them, of cluster `demo` at noon unless they say otherwise."""
+    fields = SNAPSHOTS[dataset]
+    schema = "cluster string, " + ", ".join(
+        f"{field.name} {field.dataType.simpleString()}" for field in fields
+    )
+    full: list[Mapping[str, Any]] = [{"cluster": "demo", "taken_at": NOON, **row} for row in rows]
+    names = ["cluster", *fields.names]
+    return spark.createDataFrame([tuple(row.get(n) for n in names) for row in full], schema)
+
+
+def report_rows(
+    root: Path, report: str, cluster: str = "demo", day: str = "2026-01-31"
+) -> list[Row]:
+    """A report's rows as any reader of Parquet sees them; none where no file is."""
+    files = sorted(
+        (root / "reports" / report / f"cluster={cluster}" / f"dt={day}").glob("*.parquet")
+    )
+    # one by one: a dataset read would add the folder names as columns
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]

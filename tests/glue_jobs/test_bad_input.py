@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user can cause: one sentence, an exit code, and earlier reports as they were."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from glue_jobs.daily_report import main
+from tests.glue_jobs.days import group_row, minute, topic_row, write_run
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+DATE = "2026-01-31"
+
+
+@pytest.fixture(name="state")
+def _state(tmp_path: Path) -> Path:
+    """A folder with one good run and an earlier report of the same day."""
+    write_run(tmp_path, "topic_partitions", [topic_row(0, 10), topic_row(1, None)])
+    write_run(tmp_path, "group_partitions", [group_row(0, 9, 0, 10), group_row(1, None, 0, 10)])
+    earlier = tmp_path / "reports/retention_risk/cluster=demo" / f"dt={DATE}" / "part-0.parquet"
+    earlier.parent.mkdir(parents=True)
+    earlier.write_text("earlier")
+    return tmp_path
+
+
+def reports(root: Path) -> dict[str, str]:
+    files = (path for path in (root / "reports").rglob("*") if path.is_file())
+    return {path.name: path.read_text() for path in files}
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    """What went to stderr, which must be one sentence and no traceback."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("daily_report: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def run(source: Path | str, output: Path | str, *more: str) -> int:
+    return main(["--input", str(source), "--output", str(output), "--date", DATE, *more])
+
+
+def test_wrong_usage_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--input", "in", "--output", "out", "--date", "31.01.2026"]) == 2
+
+    assert "'31.01.2026' is not a date written YYYY-MM-DD" in said(capsys)
+
+
+def test_an_option_of_glue_is_named_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, tmp_path, "--JOB_NAME", "daily") == 1
+
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first == "daily_report: ignored, not options of this job: --JOB_NAME"
+
+
+@pytest.mark.parametrize("made", ["", "snapshots", "snapshots/topic_partitions/cluster=demo"])
+def test_a_folder_without_snapshots(
+    made: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / made).mkdir(parents=True, exist_ok=True)
+
+    assert run(tmp_path, tmp_path / "out") == 1
+
+    assert f"under {tmp_path}/snapshots" in said(capsys)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--date", "2026-01-30"], "no snapshots of demo for 2026-01-30"),
+        (["--date", "2026-01-30"], f"the newest day there is {DATE}"),
+        (["--cluster", "prod"], "no cluster prod under"),
+        (["--cluster", "prod"], "there are: demo"),
+    ],
+)
+def test_what_is_not_there_is_named(
+    more: list[str], sentence: str, state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(state, state, *more) == 1
+
+    assert sentence in said(capsys)
+    assert reports(state) == {"part-0.parquet": "earlier"}
+
+
+def test_one_wanted_cluster_without_the_day_stops_the_run(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(state, "groups", [], at=minute(24 * 60), folder="late")
+
+    assert run(state, state, "--cluster", "demo", "late") == 1
+
+    assert f"no snapshots of late for {DATE}" in said(capsys)
+
+
+def test_a_day_folder_without_files_is_no_day(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (state / "snapshots").rglob("*.parquet"):
+        path.rename(path.with_suffix(".part"))
+
+    assert run(state, state) == 1
+
+    assert "no snapshots of demo" in said(capsys)
+    assert reports(state) == {"part-0.parquet": "earlier"}
+
+
+@pytest.mark.parametrize("left", [3, 900])
+def test_a_truncated_file_is_named(
+    left: int, state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_run(state, "group_partitions", [group_row(0, 9, 0, 10)], at=minute(1))
+    path.write_bytes(path.read_bytes()[:left])
+
+    assert run(state, state) == 1
+
+    sentence = said(capsys)
+    assert f"{path}: not a Parquet file" in sentence
+    assert "restore or remove" in sentence
+    assert reports(state) == {"part-0.parquet": "earlier"}
+
+
+def test_a_column_of_another_type_is_named(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_run(state, "topic_partitions", [topic_row(0, 10)], at=minute(1))
+    pq.write_table(pa.table({"end_offset": ["ten"], "topic": ["orders"]}), path)
+
+    assert run(state, state) == 1
+
+    sentence = said(capsys)
+    assert path.name in sentence
+    assert "[end_offset]" in sentence
+    assert reports(state) == {"part-0.parquet": "earlier"}
+
+
+@pytest.mark.parametrize("output", ["file", "file/below", "/proc/reporter"])
+def test_an_output_that_cannot_be_written(
+    output: str, state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (state / "file").write_text("in the way")
+
+    assert run(state, state / output) == 1
+
+    assert "cannot write to" in said(capsys)
+    assert (state / "file").read_text() == "in the way"
+
+
+@pytest.mark.parametrize("address", ["nowhere://bucket/x", "s3a:"])
+def test_an_address_nothing_can_open(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(address, "out") == 1
+
+    assert "cannot list" in said(capsys)

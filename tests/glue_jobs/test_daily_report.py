@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of the job over a day of snapshots in the real layout."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import mean
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from glue_jobs.daily_report import main
+from glue_jobs.schemas import REPORTS
+from tests.glue_jobs.days import NOON, group_row, minute, report_rows, topic_row, write_run
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+KEYS = (667, 166, 167)  # records per run and partition of the demo's skewed topic
+RUNS = range(4)
+ODD = "blå & 1/2"
+
+
+def write_day(root: Path, *, folder: str = "demo", start: datetime = NOON) -> None:
+    """Four runs of a skewed topic; partition 2's consumer stopped, retention overtakes it."""
+    for run in RUNS:
+        at = start + timedelta(minutes=run)
+        ends = [run * keys for keys in KEYS]
+        committed = [ends[0], ends[1], 100 if run else None]
+        starts = [0, 0, max(run - 1, 0) * 150]
+        topics = [topic_row(p, end) for p, end in enumerate(ends)]
+        groups = [group_row(p, committed[p], starts[p], end) for p, end in enumerate(ends)]
+        write_run(root, "topic_partitions", [*topics, topic_row(3, None)], at=at, folder=folder)
+        write_run(root, "group_partitions", groups, at=at, folder=folder)
+        write_run(root, "groups", [{"consumer_group": "billing"}], at=at, folder=folder)
+
+
+def report(root: Path, *more: str, date: str = "2026-01-31") -> int:
+    return main(["--input", str(root), "--output", str(root), "--date", date, *more])
+
+
+def written(root: Path) -> dict[str, bytes]:
+    """Every file under reports/, hidden ones too."""
+    files = (path for path in (root / "reports").rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+def gini(values: Sequence[float]) -> float:
+    pairs = sum(abs(a - b) for a in values for b in values)
+    return pairs / (2 * len(values) * sum(values))
+
+
+@pytest.fixture(name="reported", scope="module")
+def _reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the day above and the reports of one run over it."""
+    root = tmp_path_factory.mktemp("reported")
+    write_day(root)
+    assert report(root) == 0
+    return root
+
+
+def test_the_demos_topic_is_skewed_in_production(reported: Path) -> None:
+    produced = [(RUNS[-1] - RUNS[0]) * keys for keys in KEYS]
+
+    (row,) = report_rows(reported, "partition_skew")
+
+    assert (row["consumer_group"], row["topic"]) == ("billing", "orders")
+    assert (row["production_top_partition"], row["production_skewed"]) == (0, True)
+    assert row["production_max"] == max(produced)
+    assert row["production_max_to_mean"] == pytest.approx(max(produced) / mean(produced))
+    assert row["production_top_share"] == pytest.approx(max(produced) / sum(produced))
+    assert row["production_gini"] == pytest.approx(gini(produced))
+
+
+def test_lag_is_averaged_where_it_is_known(reported: Path) -> None:
+    # partition 2: uncommitted in the first run; the log start passes the commit in runs 2 and 3
+    lags = [0.0, 0.0, mean([167 - 100, 334 - 150, 501 - 300])]
+
+    (row,) = report_rows(reported, "partition_skew")
+
+    assert row["lag_partitions"] == 3
+    assert row["lag_max"] == pytest.approx(lags[2])
+    assert row["lag_mean"] == pytest.approx(mean(lags))
+    assert row["lag_gini"] == pytest.approx(gini(lags))
+    assert (row["lag_top_partition"], row["lag_skewed"]) == (2, True)
+
+
+def test_a_partition_overtaken_by_retention_is_lost(reported: Path) -> None:
+    rows = {row["partition_id"]: row for row in report_rows(reported, "retention_risk")}
+
+    lost = rows[2]
+    assert (lost["retention_risk"], lost["records_lost"], lost["least_margin"]) == ("LOST", 200, 0)
+    assert lost["least_margin_at"] == minute(2)
+    assert (rows[0]["retention_risk"], rows[0]["records_lost"]) == (None, 0)
+    assert rows[0]["least_seconds_until_loss"] is None
+
+
+def test_files_have_the_declared_columns_and_millisecond_times(reported: Path) -> None:
+    for name, declared in REPORTS.items():
+        (file,) = (reported / "reports" / name / "cluster=demo" / "dt=2026-01-31").glob("*.parquet")
+        schema = pq.read_schema(file)
+
+        assert schema.names == declared.names
+        times = [field.type for field in schema if pa.types.is_timestamp(field.type)]
+        assert set(times) <= {pa.timestamp("ms", tz="UTC")}
+
+
+def test_nothing_but_reports_is_left_behind(reported: Path) -> None:
+    assert sorted(path.name for path in (reported / "reports").iterdir()) == sorted(REPORTS)
+
+
+def test_the_worst_rows_are_printed_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_day(tmp_path)
+
+    assert report(tmp_path, "--show", "1") == 0
+
+    said = capsys.readouterr()
+    assert "Partition skew on 2026-01-31: 1 of 1 group topics skewed" in said.out
+    assert " both " in said.out
+    assert "Retention risk on 2026-01-31: 1 of 3 group partitions lost records" in said.out
+    assert said.out.count("billing") == 2
+    assert f"{tmp_path}/reports" in said.out
+    assert said.err == ""
+
+
+def test_a_second_run_replaces_its_own_output_only(tmp_path: Path) -> None:
+    write_day(tmp_path)
+    write_day(tmp_path, folder="other")
+    write_day(tmp_path, start=NOON + timedelta(days=1))
+    assert report(tmp_path, date="2026-02-01") == 0
+    assert report(tmp_path) == 0
+    before, rows = written(tmp_path), report_rows(tmp_path, "retention_risk")
+
+    assert report(tmp_path, "--cluster", "demo") == 0
+
+    after = written(tmp_path)
+    same = {name for name in before if before[name] == after.get(name)}
+    assert same >= {name for name in before if "cluster=other" in name or "2026-02-01" in name}
+    assert report_rows(tmp_path, "retention_risk") == rows
+    assert len(after) == len(before)
+
+
+def test_output_is_removed_where_the_rows_are_gone(tmp_path: Path) -> None:
+    write_day(tmp_path)
+    write_day(tmp_path, folder="other")
+    assert report(tmp_path) == 0
+    for run in RUNS:
+        write_run(tmp_path, "group_partitions", [], at=minute(run))
+
+    assert report(tmp_path) == 0
+
+    assert report_rows(tmp_path, "retention_risk") == []
+    assert report_rows(tmp_path, "retention_risk", cluster="other") != []
+
+
+def test_folders_of_odd_clusters_keep_their_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = quote(ODD, safe="")
+    write_day(tmp_path, folder=folder)
+    write_day(tmp_path, folder="007")
+
+    assert report(tmp_path, "--cluster", ODD, "007") == 0
+
+    assert len(report_rows(tmp_path, "retention_risk", cluster=folder)) == 3
+    assert len(report_rows(tmp_path, "retention_risk", cluster="007")) == 3
+    assert ODD in capsys.readouterr().out
+
+
+def test_the_default_date_is_yesterday(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path, "groups", [])
+
+    ended = main(
+        ["--input", str(tmp_path), "--output", str(tmp_path)],
+        now=lambda: datetime(2026, 2, 3, 3, tzinfo=UTC),
+    )
+
+    assert ended == 1
+    assert "for 2026-02-02 under" in capsys.readouterr().err

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session, and the job as a program of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from glue_jobs.storage.session import EVERYWHERE, open_session
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_session_that_is_there_is_used(spark: SparkSession) -> None:
+    assert open_session({}).sparkContext is spark.sparkContext
+
+
+def test_times_are_utc_wherever_the_session_comes_from(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+
+    session = open_session({"PYSPARK_GATEWAY_PORT": "1"})
+
+    assert {key: session.conf.get(key) for key in EVERYWHERE} == EVERYWHERE
+
+
+def test_a_failure_is_all_that_a_program_run_says(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "glue_jobs.daily_report"]
+    places = ["--input", str(tmp_path), "--output", str(tmp_path)]
+
+    done = subprocess.run(
+        [*command, *places], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+
+    # Java 17 announces the vector module that Spark 4 asks for; nothing can silence it
+    said = [line for line in done.stderr.splitlines() if "incubator modules" not in line]
+    assert (done.returncode, done.stdout, len(said)) == (1, "", 1)
+    assert said[0].startswith(f"daily_report: no snapshots under {tmp_path}/snapshots")
