@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo from start to end, shortened: what a newcomer sees first."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(name="demo", scope="module")
+def _demo() -> Iterator[subprocess.CompletedProcess[str]]:
+    command = [sys.executable, "-m", "local.demo", "--minutes", "0.3", "--keep"]
+    environment = {**os.environ, "COLUMNS": "120"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment, timeout=240
+    )
+    yield done
+    for place in _kept(done):
+        shutil.rmtree(place)
+
+
+def _kept(demo: subprocess.CompletedProcess[str]) -> list[Path]:
+    return [Path(p) for p in re.findall(r"Snapshots and reports are in (\S+)", demo.stdout)]
+
+
+def test_the_demo_ends_well(demo: subprocess.CompletedProcess[str]) -> None:
+    assert (demo.returncode, demo.stderr.count("Traceback")) == (0, 0), demo.stderr
+
+
+@pytest.mark.parametrize("group", ["healthy", "stuck", "kip848", "transactional"])
+def test_the_table_shows_the_groups(demo: subprocess.CompletedProcess[str], group: str) -> None:
+    assert re.search(rf"^ *{group} +Stable +1 ", demo.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("report", ["Partition skew", "Retention risk"])
+def test_both_reports_are_printed(demo: subprocess.CompletedProcess[str], report: str) -> None:
+    assert f"{report} on " in demo.stdout
+
+
+def test_the_files_lie_where_the_last_line_says(demo: subprocess.CompletedProcess[str]) -> None:
+    (place,) = _kept(demo)
+    reports = {path.parts[-4] for path in place.glob("reports/*/*/*/*.parquet")}
+    assert reports == {"partition_skew", "retention_risk"}
+    log = (place / "collect_lag.log").read_text()
+    assert '"CollectorSuccess":1' in log

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The seam between collector and jobs: bytes written here, read there, with the same numbers."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from functions import contract
+from functions.lag.model import Snapshot
+from functions.snapshots import history
+from functions.snapshots.format import arrow_type
+from functions.snapshots.store import FolderStore
+from glue_jobs import schemas
+from glue_jobs.daily_report import main
+from glue_jobs.storage.files import Files
+from glue_jobs.storage.snapshots import find_day, read
+from tests.builders import MINUTE, NOON, a_reading, a_report, a_snapshot
+
+pytestmark = pytest.mark.spark
+
+_ARROW_NAMES = {
+    contract.STRING: "string",
+    contract.LONG: "int64",
+    contract.INT: "int32",
+    contract.DOUBLE: "double",
+    contract.BOOLEAN: "bool",
+    contract.TIMESTAMP: "timestamp[ms, tz=UTC]",
+}
+_SPARK_NAMES = {
+    contract.STRING: "string",
+    contract.LONG: "bigint",
+    contract.INT: "int",
+    contract.DOUBLE: "double",
+    contract.BOOLEAN: "boolean",
+    contract.TIMESTAMP: "timestamp",
+    contract.INT_LIST: "array<int>",
+}
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_spark_has_the_contracts_columns_in_order_and_type(dataset: str) -> None:
+    fields = schemas.SNAPSHOTS[dataset].fields
+    expected = [(name, _SPARK_NAMES[kind]) for name, kind in contract.COLUMNS[dataset].items()]
+    assert [(field.name, field.dataType.simpleString()) for field in fields] == expected
+
+
+@pytest.mark.parametrize("kind", _ARROW_NAMES)
+def test_arrow_has_the_contracts_types(kind: str) -> None:
+    assert str(arrow_type(kind)) == _ARROW_NAMES[kind]
+
+
+def _two_runs() -> list[Snapshot]:
+    """A run with commits, none and a loss; then one in which a group and a partition are silent."""
+    groups: Any = {"orders": {"a": [5, None, 1], "b": [0]}, "né[w]": {"a": [9, 9, 9]}}
+    topics: Any = {"a": [(0, 10), (2, 7), (3, 9)], "b": [(0, 0)], "unread": [(0, 4)]}
+    first = a_snapshot(groups, topics)
+    silent = {**groups, "né[w]": "timeout"}
+    reading = a_reading(silent, {**topics, "b": ["no_leader"]}, at=NOON + MINUTE)
+    return [first, a_report(reading, first, at=NOON + MINUTE).snapshot]
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> Path:
+    for snapshot in _two_runs():
+        history.write(FolderStore(tmp_path), "c-1", snapshot)
+    return tmp_path
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_every_value_and_every_null_arrives(
+    spark: SparkSession, folder: Path, dataset: str
+) -> None:
+    day = find_day(Files(spark), str(folder), date(2026, 1, 31), [])
+    names = list(contract.COLUMNS[dataset])
+    found = [tuple(row[name] for name in names) for row in read(spark, day, dataset).collect()]
+    written: list[tuple[Any, ...]] = []
+    for snapshot in _two_runs():
+        frame = snapshot.dataset(dataset).completed(dataset)
+        columns = [_as_spark(frame.columns[name].to_list(), dataset, name) for name in names]
+        written += zip(*columns, strict=True)
+    assert sorted(found, key=repr) == sorted(written, key=repr)
+
+
+def _as_spark(values: list[Any], dataset: str, name: str) -> list[Any]:
+    kind = contract.COLUMNS[dataset][name]
+    if kind == contract.TIMESTAMP:
+        return [None if v is None else _local_naive(v) for v in values]
+    if kind == contract.INT_LIST:
+        return [None if v is None else list(v) for v in values]
+    return values
+
+
+def _local_naive(milliseconds: int) -> datetime:
+    # Python's side of Spark shows a timestamp in the machine's own zone, without one.
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone().replace(tzinfo=None)
+
+
+def test_the_reports_tell_the_snapshots_loss_and_margin(spark: SparkSession, folder: Path) -> None:
+    arguments = ["--input", str(folder), "--output", str(folder), "--show", "0"]
+    assert main([*arguments, "--date", "2026-01-31"]) == 0
+    report = spark.read.parquet(str(folder / "reports/retention_risk/cluster=c-1"))
+    rows = {(r.consumer_group, r.topic, r.partition_id): r for r in report.collect()}
+    assert rows["orders", "a", 2].records_lost == 2
+    assert rows["orders", "a", 2].retention_risk == "LOST"
+    assert rows["orders", "a", 0].least_margin == 5
+    assert rows["orders", "a", 1].least_margin is None

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The watcher as a stranger types it, against real brokers and without AWS."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from functions import contract
+from local import watch
+from local.kafka import KafkaCluster
+from tests.kafka.looking import commit, create, produce
+
+pytestmark = pytest.mark.kafka
+
+VARIABLE = "MONITOR_PASSWORD"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _traffic(shared_cluster: KafkaCluster) -> None:
+    create(shared_cluster, "watched", 2)
+    produce(shared_cluster, "watched", {0: 10, 1: 20})
+    commit(shared_cluster, "watchers", "watched", [4])
+
+
+@pytest.fixture(name="arguments")
+def _arguments(
+    shared_cluster: KafkaCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    monkeypatch.setenv(VARIABLE, shared_cluster.users["monitor"].password)
+    return [
+        *("--bootstrap-servers", shared_cluster.bootstrap("SASL_SSL")),
+        *("--security-protocol", "SASL_SSL", "--username", "monitor"),
+        *("--password-env", VARIABLE, "--cafile", str(shared_cluster.cafile)),
+        *("--groups-allow", "^watchers$", "--topics-allow", "^watched$"),
+        *("--state", str(tmp_path / "state"), "--once"),
+    ]
+
+
+def test_json_is_one_array_of_rows_with_the_snapshots_columns(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert watch.main([*arguments, "--output", "json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert list(first) == list(contract.COLUMNS[contract.GROUP_PARTITIONS])
+    assert (first["consumer_group"], first["partition_id"], first["lag"]) == ("watchers", 0, 6)
+    assert first["taken_at"].endswith("Z")
+    assert (second["committed_offset"], second["lag"], second["status"]) == (None, None, None)
+
+
+def test_the_table_names_the_group_its_lag_and_its_worst_partition(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert watch.main(arguments) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "watchers" in line]
+    assert "Empty" in line
+    assert "watched-0" in line
+
+
+def test_the_cluster_is_called_by_kafkas_own_id_unless_named(
+    shared_cluster: KafkaCluster, arguments: list[str], tmp_path: Path
+) -> None:
+    watch.main(arguments)
+    watch.main([*arguments, "--cluster", "mine"])
+    folders = {path.name for path in (tmp_path / "state").glob("snapshots/groups/*")}
+    assert folders == {f"cluster={shared_cluster.cluster_id}", "cluster=mine"}
+
+
+def test_a_wrong_password_is_one_sentence_and_exit_code_one(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "hunter2")
+    assert watch.main(arguments) == 1
+    captured = capsys.readouterr()
+    assert "refused the login" in captured.err
+    assert "Traceback" not in captured.err
+    assert "hunter2" not in captured.err
+
+
+def test_a_state_that_is_no_folder_is_one_sentence_and_exit_code_one(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "state").write_text("in the way")
+    assert watch.main(arguments) == 1
+    assert "Cannot write" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (["--groups-deny", "("], "no regular expression"),
+        (["--bootstrap-servers", "somewhere"], "host:port"),
+        (["--password-env", "NOT_SET"], "NOT_SET is not set"),
+        (["--cafile", "nowhere.pem"], "no file nowhere.pem"),
+        (["--interval", "0"], "at least 1"),
+        (["--cluster", "a/b"], "must be letters"),
+        (["--intervall", "5"], "unrecognized"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_asked(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], changed: list[str], told: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        watch.main([*arguments, *changed])
+    assert caught.value.code == 2
+    assert told in capsys.readouterr().err

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reading in the middle of which something happens to the cluster."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from kafka.protocol.consumer import ListOffsetsRequest
+
+from functions.broker.reading import Question, read_cluster
+from functions.broker.topics.configs import ConfigCache
+from functions.broker.topics.offsets import END
+from functions.broker.wire.bootstrap import bootstrap
+from functions.broker.wire.connection import Wire
+from functions.lag.model import ClusterReading
+from local.kafka import KafkaCluster
+from tests.kafka.looking import access, login, only
+
+
+def _asks_for_ends(request: Any) -> bool:
+    if not isinstance(request, ListOffsetsRequest):
+        return False
+    return bool(request.topics[0].partitions[0].timestamp == END)
+
+
+class InterruptedWire(Wire):
+    """A wire on which something happens just before the first question for end offsets."""
+
+    action: Callable[[], None] | None = None
+
+    async def ask(self, node: Any, request: Any) -> Any:
+        action = self.action
+        if action is not None and _asks_for_ends(request):
+            self.action = None
+            action()
+        return await super().ask(node, request)
+
+
+def read_while(cluster: KafkaCluster, pattern: str, action: Callable[[], None]) -> ClusterReading:
+    """What is read of groups and topics of this pattern when `action` comes before the ends."""
+    (credentials,) = login(cluster).candidates()
+    wire = InterruptedWire(access(cluster), credentials)
+    wire.begin(time.monotonic() + 45)
+    mine = only(pattern)
+    question = Question(groups=mine.groups, topics=mine.topics)
+    try:
+        wire.run(bootstrap(wire))
+        wire.action = action
+        return wire.run(read_cluster(wire, question, ConfigCache()))
+    finally:
+        wire.close()

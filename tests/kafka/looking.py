@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How tests look at a real cluster: through our reader, and through Kafka's own console tool."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from functions.broker.reading import Question
+from functions.broker.source import KafkaSource
+from functions.broker.wire.access import Access, Credentials
+from functions.broker.wire.credentials import FixedCredentials
+from functions.lag.evaluate import evaluate
+from functions.lag.frame import Frame
+from functions.lag.model import LagReport, NameFilter, Rules, Snapshot
+from local.kafka import KafkaCluster
+from local.kafka.jars import kafka_server
+
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Looker:
+    """A source and what it last said, so that one look knows of the one before."""
+
+    source: KafkaSource
+    rules: Rules
+    before: Snapshot
+
+    def look(self, seconds: float = 45.0) -> LagReport:
+        """One reading and its evaluation, which the next look starts from."""
+        question = Question(
+            groups=self.rules.groups,
+            topics=self.rules.topics,
+            known_groups=frozenset(self.before.groups.words("consumer_group").to_list()),
+            known_topics=frozenset(self.before.topic_partitions.words("topic").words),
+        )
+        reading = self.source.read(question, time.monotonic() + seconds)
+        report = evaluate(reading, self.before, self.rules, int(time.time() * 1000))
+        self.before = report.snapshot
+        return report
+
+    def look_until(self, holds: Callable[[LagReport], bool], seconds: float = 60) -> LagReport:
+        """The first report for which this holds; brokers take a moment to hear of changes."""
+        deadline = time.monotonic() + seconds
+        while not holds(report := self.look()):
+            assert time.monotonic() < deadline, report.problems[:20]
+            time.sleep(0.1)
+        return report
+
+
+def access(cluster: KafkaCluster, **changes: Any) -> Access:
+    """The way in over SASL_SSL, with a broker timeout that suits tests."""
+    options: Row = {
+        "bootstrap_servers": tuple(cluster.bootstrap("SASL_SSL").split(",")),
+        "cafile": str(cluster.cafile),
+        "broker_timeout": 5.0,
+    }
+    return Access(**{**options, **changes})
+
+
+def login(cluster: KafkaCluster, user: str = "monitor") -> FixedCredentials:
+    """The credentials of one of the cluster's users."""
+    known = cluster.users[user]
+    return FixedCredentials(Credentials(known.username, known.password))
+
+
+@contextmanager
+def looker(cluster: KafkaCluster, rules: Rules | None = None, **changes: Any) -> Iterator[Looker]:
+    """A looker as the user `monitor`; its connections are closed at the end."""
+    source = KafkaSource(access(cluster, **changes), login(cluster))
+    try:
+        yield Looker(source, rules or Rules(), Snapshot.empty())
+    finally:
+        source.close()
+
+
+def only(pattern: str) -> Rules:
+    """Rules for the groups and topics of one test among others on the same cluster."""
+    mine = NameFilter(allow=re.compile(pattern))
+    return Rules(groups=mine, topics=mine)
+
+
+def rows(frame: Frame) -> list[Row]:
+    """A frame as Python dictionaries, None for unknown."""
+    columns = [column.to_list() for column in frame.columns.values()]
+    return [dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def partitions(report: LagReport, group: str) -> dict[tuple[str, int], Row]:
+    """The group's rows by topic and partition."""
+    found = rows(report.snapshot.group_partitions)
+    return {(r["topic"], r["partition_id"]): r for r in found if r["consumer_group"] == group}
+
+
+def group(report: LagReport, name: str) -> Row:
+    """The one row of a group."""
+    (found,) = [r for r in rows(report.snapshot.groups) if r["consumer_group"] == name]
+    return found
+
+
+def create(cluster: KafkaCluster, topic: str, count: int = 1, **options: Any) -> None:
+    """A topic, with three replicas unless told otherwise."""
+    options = {"replication_factor": 3, **options}
+    for future in cluster.admin().create_topics([NewTopic(topic, count, **options)]).values():
+        future.result(20)
+
+
+def delete(cluster: KafkaCluster, topic: str) -> None:
+    """Deletes a topic and returns when no broker lists it any more."""
+    for future in cluster.admin().delete_topics([topic], operation_timeout=20).values():
+        future.result(20)
+    deadline = time.monotonic() + 20
+    while any(topic in _topics_of(cluster, node) for node in cluster.node_ids):
+        assert time.monotonic() < deadline
+
+
+def delete_group(cluster: KafkaCluster, name: str) -> None:
+    """Deletes a group; librdkafka asks again when an answer is late, and is told there is none."""
+    for future in cluster.admin().delete_consumer_groups([name]).values():
+        try:
+            future.result(20)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
+                raise
+
+
+def _topics_of(cluster: KafkaCluster, node: int) -> set[str]:
+    client = AdminClient({"bootstrap.servers": cluster.broker_address(node, "PLAINTEXT")})
+    return set(client.list_topics(timeout=10).topics)
+
+
+def produce(cluster: KafkaCluster, topic: str, counts: Mapping[int, int]) -> None:
+    """Writes so many records to each partition."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap("PLAINTEXT"), "log_level": 0})
+    for partition, count in counts.items():
+        for _ in range(count):
+            producer.produce(topic, b"record", partition=partition)
+    assert producer.flush(20) == 0
+
+
+def commit(cluster: KafkaCluster, name: str, topic: str, offsets: Iterable[int]) -> None:
+    """Commits for a group without members, partition 0 onwards."""
+    at = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
+    request = [ConsumerGroupTopicPartitions(name, at)]
+    for future in cluster.admin().alter_consumer_group_offsets(request).values():
+        future.result(20)
+
+
+def tool_says(cluster: KafkaCluster) -> dict[tuple[str, str, int], Row]:
+    """What Kafka's console tool describes of all groups: committed, end and lag as it counts."""
+    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", kafka_server().class_path]
+    tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    arguments = ["--bootstrap-server", cluster.bootstrap("PLAINTEXT"), "--describe"]
+    done = subprocess.run(
+        [*command, tool, *arguments, "--all-groups"], capture_output=True, text=True, check=True
+    )
+    said = {}
+    for line in done.stdout.splitlines():
+        cells = line.split()
+        if len(cells) > 5 and cells[2].isdigit():
+            committed, end, lag = (int(c) if c != "-" else None for c in cells[3:6])
+            key = cells[0], cells[1], int(cells[2])
+            said[key] = {"committed": committed, "end": end, "lag": lag}
+    return said

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an ACL hides: brokers leave it out of their lists in silence, and we say so."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka.admin import AclOperation, ResourceType
+
+from functions.lag.model import LagReport
+from local.kafka import KafkaCluster
+from local.kafka.access import acl
+from tests.kafka.looking import commit, create, group, looker, only, partitions, produce, rows
+
+pytestmark = pytest.mark.kafka
+
+
+@contextmanager
+def denied(
+    cluster: KafkaCluster, kind: ResourceType, name: str, what: AclOperation
+) -> Iterator[None]:
+    """While this lasts the monitor may not do this to this resource."""
+    binding = acl("monitor", kind, name, what, allow=False)
+    cluster.add_acl(binding)
+    try:
+        yield
+    finally:
+        cluster.remove_acl(binding)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _topics(shared_cluster: KafkaCluster) -> None:
+    for topic in ("hush-open", "hush-secret"):
+        create(shared_cluster, topic, 1)
+        produce(shared_cluster, topic, {0: 9})
+    commit(shared_cluster, "hush-one", "hush-open", [4])
+    commit(shared_cluster, "hush-two", "hush-open", [2])
+    commit(shared_cluster, "hush-two", "hush-secret", [5])
+
+
+def test_a_group_denied_since_the_last_run_keeps_its_row_and_is_named(
+    shared_cluster: KafkaCluster,
+) -> None:
+    with looker(shared_cluster, only("^hush")) as eyes:
+        eyes.look()
+        with denied(shared_cluster, ResourceType.GROUP, "hush-one", AclOperation.DESCRIBE):
+            report = eyes.look_until(lambda seen: bool(seen.problems))
+    assert group(report, "hush-one")["unread_reason"] == "denied"
+    assert group(report, "hush-one")["lag"] == 5
+    row = partitions(report, "hush-one")["hush-open", 0]
+    assert (row["lag"], row["committed_offset"], row["unread_reason"]) == (None, 4, "denied")
+    assert [(p.scope, p.name, p.reason) for p in report.problems] == [
+        ("group", "hush-one", "denied")
+    ]
+
+
+def test_a_denied_group_costs_no_other_group_anything(shared_cluster: KafkaCluster) -> None:
+    with denied(shared_cluster, ResourceType.GROUP, "hush-one", AclOperation.DESCRIBE):
+        report = _look_anew_until(shared_cluster, lambda seen: bool(seen.problems))
+    assert (group(report, "hush-one")["unread_reason"], group(report, "hush-one")["lag"]) == (
+        "denied",
+        None,
+    )
+    assert group(report, "hush-two")["lag"] == 11
+
+
+def test_a_group_hidden_even_from_the_list_is_asked_for_by_name(
+    shared_cluster: KafkaCluster,
+) -> None:
+    """Without Describe on the cluster a list holds only groups that may be described."""
+    describe = AclOperation.DESCRIBE
+    with looker(shared_cluster, only("^hush")) as eyes:
+        eyes.look()
+        with (
+            denied(shared_cluster, ResourceType.BROKER, "kafka-cluster", describe),
+            denied(shared_cluster, ResourceType.GROUP, "hush-one", describe),
+        ):
+            _look_anew_until(shared_cluster, lambda seen: _groups(seen) == {"hush-two"})
+            report = eyes.look()
+    assert group(report, "hush-one")["unread_reason"] == "denied"
+    assert group(report, "hush-one")["lag"] == 5
+    assert group(report, "hush-two")["lag"] == 11
+
+
+def test_a_topic_denied_since_the_last_run_keeps_its_rows_and_is_named(
+    shared_cluster: KafkaCluster,
+) -> None:
+    with looker(shared_cluster, only("^hush")) as eyes:
+        eyes.look()
+        with denied(shared_cluster, ResourceType.TOPIC, "hush-secret", AclOperation.DESCRIBE):
+            report = eyes.look_until(lambda seen: bool(seen.problems))
+    row = partitions(report, "hush-two")["hush-secret", 0]
+    assert (row["unread_reason"], row["committed_offset"], row["lag"]) == ("denied", 5, None)
+    assert partitions(report, "hush-two")["hush-open", 0]["lag"] == 7
+    assert ("topic", "hush-secret", "denied") in [
+        (p.scope, p.name, p.reason) for p in report.problems
+    ]
+
+
+def test_topic_settings_that_may_not_be_read_are_unknown_and_the_lag_is_not(
+    shared_cluster: KafkaCluster,
+) -> None:
+    what = AclOperation.DESCRIBE_CONFIGS
+    with denied(shared_cluster, ResourceType.TOPIC, "hush-open", what):
+        report = _look_anew_until(
+            shared_cluster, lambda seen: _retention(seen)["hush-open"] is None
+        )
+    assert _retention(report) == {"hush-open": None, "hush-secret": 604_800_000}
+    assert group(report, "hush-one")["lag"] == 5
+
+
+def _groups(report: LagReport) -> set[str]:
+    return {row["consumer_group"] for row in rows(report.snapshot.groups)}
+
+
+def _retention(report: LagReport) -> dict[str, int | None]:
+    return {r["topic"]: r["retention_ms"] for r in rows(report.snapshot.topic_partitions)}
+
+
+def _look_anew_until(cluster: KafkaCluster, holds: Callable[[LagReport], bool]) -> LagReport:
+    """The first report for which this holds, each by a new source that remembers nothing."""
+    deadline = time.monotonic() + 20
+    while True:
+        with looker(cluster, only("^hush")) as eyes:
+            report = eyes.look()
+        if holds(report):
+            return report
+        assert time.monotonic() < deadline

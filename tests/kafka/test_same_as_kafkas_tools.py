@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of traffic has the lag that Kafka's own tool gives it, where the tool is right."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from functions.lag.model import LagReport
+from local.kafka import KafkaCluster
+from local.traffic import BEHAVIOURS, Traffic
+from tests.kafka.looking import Looker, Row, group, looker, only, partitions, tool_says
+
+pytestmark = pytest.mark.kafka
+
+Said = dict[tuple[str, str, int], Row]
+
+_MEMBERS = {
+    "healthy": 1,
+    "slow": 1,
+    "stopped": 0,
+    "stuck": 1,
+    "skewed": 3,
+    "expiring": 1,
+    "idle": 0,
+    "commit-only": 0,
+    "kip848": 1,
+    "transactional": 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The tool, then us, then the tool, at one kind of moment."""
+
+    earlier: Said
+    report: LagReport
+    later: Said
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """All traffic at work, and the same groups once nobody writes, reads or commits."""
+
+    live: Looks
+    at_rest: Looks
+
+
+def _looks(cluster: KafkaCluster, eyes: Looker) -> Looks:
+    return Looks(tool_says(cluster), eyes.look(), tool_says(cluster))
+
+
+@pytest.fixture(scope="module")
+def story(shared_cluster: KafkaCluster) -> Iterator[Story]:
+    names = "^(orders-)?(" + "|".join(BEHAVIOURS) + ")$"
+    with looker(shared_cluster, only(names)) as eyes:
+        with Traffic(shared_cluster) as traffic:
+            traffic.wait_until_ready(90)
+            live = _looks(shared_cluster, eyes)
+        deadline = time.monotonic() + 60
+        at_rest = _looks(shared_cluster, eyes)
+        while at_rest.earlier != at_rest.later and time.monotonic() < deadline:
+            at_rest = _looks(shared_cluster, eyes)
+        yield Story(live, at_rest)
+
+
+@pytest.fixture(name="live")
+def _live(story: Story) -> LagReport:
+    return story.live.report
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_our_offsets_lie_between_two_looks_of_the_tool(name: str, story: Story) -> None:
+    ours = partitions(story.live.report, name)
+    assert len(ours) == BEHAVIOURS[name].partitions
+    for (topic, number), row in ours.items():
+        low, high = (said[name, topic, number] for said in (story.live.earlier, story.live.later))
+        assert low["committed"] <= row["committed_offset"] <= high["committed"]
+        assert low["end"] <= row["end_offset"] <= high["end"]
+        position = max(row["committed_offset"], row["start_offset"])
+        assert row["lag"] == row["end_offset"] - position
+
+
+@pytest.mark.parametrize(("name", "members"), _MEMBERS.items())
+def test_members_are_counted_in_both_group_protocols(
+    name: str, members: int, live: LagReport
+) -> None:
+    assert group(live, name)["members"] == members
+
+
+def test_a_kip_848_group_has_its_type_state_and_owners(
+    live: LagReport,
+) -> None:
+    found = group(live, "kip848")
+    assert (found["group_type"], found["group_state"]) == ("consumer", "Stable")
+    owners = {row["client_host"] for row in partitions(live, "kip848").values()}
+    assert owners == {"/127.0.0.1"}
+
+
+def test_a_classic_groups_partitions_name_their_owners(live: LagReport) -> None:
+    owners = [row["member_id"] for row in partitions(live, "skewed").values()]
+    assert len(set(owners)) == 3
+    assert None not in owners
+
+
+def test_a_rebalancing_group_keeps_its_numbers(live: LagReport) -> None:
+    found = group(live, "rebalancing")
+    assert found["unread_reason"] is None
+    assert found["lag"] is not None
+
+
+def test_below_log_start_we_count_what_can_still_be_read_and_name_the_loss(
+    live: LagReport,
+) -> None:
+    (row,) = partitions(live, "expiring").values()
+    if row["committed_offset"] >= row["start_offset"]:
+        pytest.fail("the consumer was to fall behind retention")
+    assert row["records_lost"] == row["start_offset"] - row["committed_offset"]
+    assert row["lag"] < row["end_offset"] - row["committed_offset"]
+
+
+@pytest.mark.parametrize("name", [name for name in BEHAVIOURS if name != "expiring"])
+def test_at_rest_our_lag_is_the_lag_of_kafkas_tool(name: str, story: Story) -> None:
+    assert story.at_rest.earlier == story.at_rest.later
+    for (topic, number), row in partitions(story.at_rest.report, name).items():
+        assert row["lag"] == story.at_rest.later[name, topic, number]["lag"]
