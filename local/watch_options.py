@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `local.watch` is told on its command line; a password comes by environment or prompt."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from functions.broker.wire.access import Access, Credentials
+from functions.lag.model import NameFilter, Rules
+from functions.schema import INTERNAL_TOPICS, MECHANISMS, PROTOCOLS
+from functions.snapshots.keys import CLUSTER_NAME
+
+_EXAMPLES = """examples:
+  python -m local.watch --bootstrap-servers localhost:9092 --state ./lag --once
+  PASSWORD=... python -m local.watch --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
+      --security-protocol SASL_SSL --username monitor --password-env PASSWORD --state ./lag
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """Checked options; the interval in seconds, the cluster None for Kafka's own id."""
+
+    access: Access
+    credentials: Credentials | None
+    rules: Rules
+    state: Path
+    cluster: str | None
+    interval: int
+    once: bool
+    output: str
+
+
+def parse(
+    argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ
+) -> WatchOptions:
+    """The options; exits with 2 and one sentence for what is wrong."""
+    parser = _parser()
+    told = parser.parse_args(argv)
+    sasl = told.security_protocol.startswith("SASL")
+    if sasl and not told.username:
+        parser.error(f"{told.security_protocol} needs --username")
+    if told.cafile and not Path(told.cafile).is_file():
+        parser.error(f"--cafile: there is no file {told.cafile}")
+    window_ms = 10 * told.interval * 1000
+    return WatchOptions(
+        access=Access(
+            bootstrap_servers=told.bootstrap_servers,
+            security_protocol=told.security_protocol,
+            sasl_mechanism=told.sasl_mechanism if sasl else None,
+            cafile=told.cafile,
+            broker_timeout=told.timeout,
+        ),
+        credentials=Credentials(told.username, _password(parser, told, environ)) if sasl else None,
+        rules=Rules(
+            groups=NameFilter(told.groups_allow, told.groups_deny),
+            topics=NameFilter(told.topics_allow, told.topics_deny),
+            window_ms=window_ms,
+        ),
+        state=told.state,
+        cluster=told.cluster,
+        interval=told.interval,
+        once=told.once,
+        output=told.output,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m local.watch",
+        description="Shows the lag of a cluster's consumer groups and keeps snapshots in a folder. "
+        "Needs Describe on the cluster, topics and groups; reads no record, changes nothing.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--state", type=Path, required=True, metavar="DIR", help="snapshots go here"
+    )
+    parser.add_argument("--cluster", type=_cluster, help="its name (default: Kafka's cluster id)")
+    parser.add_argument(
+        "--interval", type=_seconds, default=60, metavar="S", help="seconds between runs (60)"
+    )
+    parser.add_argument("--once", action="store_true", help="one run, then exit")
+    parser.add_argument("--output", choices=("table", "json"), default="table")
+    _add_access(parser.add_argument_group("access"))
+    _add_filters(parser.add_argument_group("filters", "unanchored regular expressions; deny wins"))
+    return parser
+
+
+def _add_access(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--bootstrap-servers", type=_servers, required=True, metavar="H:P,...", help="brokers"
+    )
+    group.add_argument("--security-protocol", choices=PROTOCOLS, default="PLAINTEXT")
+    group.add_argument("--sasl-mechanism", choices=MECHANISMS, default="SCRAM-SHA-512")
+    group.add_argument("--username", metavar="U")
+    group.add_argument(
+        "--password-env", metavar="VAR", help="variable with the password (else you are asked)"
+    )
+    group.add_argument("--cafile", metavar="F", help="CA certificates, PEM (default: the system's)")
+    group.add_argument(
+        "--timeout", type=float, default=10.0, metavar="S", help="seconds a broker has (10)"
+    )
+
+
+def _add_filters(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--groups-allow", type=_regex, metavar="RE")
+    group.add_argument("--groups-deny", type=_regex, metavar="RE")
+    group.add_argument("--topics-allow", type=_regex, metavar="RE")
+    group.add_argument(
+        "--topics-deny",
+        type=_regex,
+        metavar="RE",
+        default=re.compile(INTERNAL_TOPICS),
+        help="default: Kafka's own topics",
+    )
+
+
+def _password(
+    parser: argparse.ArgumentParser, told: argparse.Namespace, environ: Mapping[str, str]
+) -> str:
+    if told.password_env:
+        password = environ.get(told.password_env)
+        if not password:
+            parser.error(f"--password-env: the variable {told.password_env} is not set")
+        return password
+    if not sys.stdin.isatty():
+        parser.error("--password-env VAR is needed where nobody can be asked for the password")
+    return getpass.getpass(f"Password of {told.username}: ")
+
+
+def _regex(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+
+
+def _servers(text: str) -> tuple[str, ...]:
+    servers = tuple(part.strip() for part in text.split(",") if part.strip())
+    wrong = [server for server in servers if not re.fullmatch(r".+:\d{1,5}", server)]
+    if wrong or not servers:
+        raise argparse.ArgumentTypeError(f"{text!r} must be host:port,host:port,...")
+    return servers
+
+
+def _cluster(text: str) -> str:
+    if not CLUSTER_NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} must be letters, digits, '.', '_' or '-'")
+    return text
+
+
+def _seconds(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of seconds, at least 1")
+    return int(text)
