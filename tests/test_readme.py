@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the README and the docs name exists: targets, modules, options, metrics, columns, keys."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from functions import contract
+from functions.schema import DocumentSchema
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
+EVERYTHING = "\n".join([README, (ROOT / "CONTRIBUTING.md").read_text(), *DOCS.values()])
+
+
+def _table(text: str, heading: str) -> list[list[str]]:
+    """The cells of the table rows below a heading, up to the next one."""
+    part = text.split(f"\n## {heading}\n")[1].split("\n## ", maxsplit=1)[0]
+    rows = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("|")]
+    return [[cell.strip(" |") for cell in row] for row in rows[2:]]
+
+
+def _ticked(cells: list[str]) -> set[str]:
+    return set(re.findall(r"`([^`]+)`", " ".join(cells)))
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"(?:`|    )make ([a-z]+)", EVERYTHING))))
+def test_every_make_target_that_is_named_exists(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", sorted(set(re.findall(r"python -m ([\w.]+)", EVERYTHING))))
+def test_every_module_that_is_started_exists(module: str) -> None:
+    assert find_spec(module) is not None
+
+
+@cache
+def _help(module: str) -> str:
+    command = [sys.executable, "-m", module, "--help"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+@pytest.mark.parametrize("option", sorted(set(re.findall(r"(--[a-z][a-z-]+)", README))))
+def test_every_option_of_the_readme_is_in_some_help(option: str) -> None:
+    modules = ("local.watch", "local.demo", "glue_jobs.daily_report")
+    known = "".join(_help(module) for module in modules) + "--help --frozen"
+    assert option in known
+
+
+@pytest.mark.parametrize("document", ["README.md", "metrics.md"])
+def test_every_metric_is_documented(document: str) -> None:
+    text = README if document == "README.md" else DOCS[document]
+    assert set(contract.METRIC_UNITS) <= set(re.findall(r"`(\w+)`", text))
+
+
+def test_the_readmes_metric_table_names_no_other_metric() -> None:
+    named = _ticked([row[1] for row in _table(README, "Metrics")])
+    assert named == set(contract.METRIC_UNITS)
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_every_snapshot_column_is_documented(dataset: str) -> None:
+    rows = _table(DOCS["snapshots.md"], dataset)
+    named = {name for row in rows for name in row[0].split(", ")}
+    assert named == set(contract.COLUMNS[dataset])
+
+
+def test_every_configuration_key_is_documented() -> None:
+    named = {k.split(".")[0] for k in _ticked([r[0] for r in _table(*_CONFIG)]) if k[0] != "."}
+    assert named == set(DocumentSchema().fields)
+
+
+_CONFIG = (DOCS["operations.md"], "Configuration")
+
+
+def test_the_changelog_has_the_version_of_the_project() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
