@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from rich.console import Console
 from rich.table import Table
 
 from local.kafka import KafkaCluster
+from local.kafka.readiness import wait_until
 
 TOPICS, PARTITIONS, TOPICS_PER_GROUP = 50, 24, 25
 GROUP_SIZE = PARTITIONS * TOPICS_PER_GROUP
@@ -70,6 +71,18 @@ def _create_topics(admin: AdminClient) -> None:
     topics = [NewTopic(_topic(number), PARTITIONS, 1) for number in range(TOPICS)]
     for future in admin.create_topics(topics, request_timeout=60).values():
         future.result()
+    wait_until(lambda: _all_led(admin), what="a leader of each partition")
+
+
+def _all_led(admin: AdminClient) -> bool:
+    """Whether every leader knows that it is one: brokers hear of topics after the controller."""
+    everything = {
+        TopicPartition(_topic(topic), partition): OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        for topic in range(TOPICS)
+        for partition in range(PARTITIONS)
+    }
+    answers = admin.list_offsets(everything, request_timeout=20)
+    return all(future.exception() is None for future in answers.values())
 
 
 def _commit(admin: AdminClient, groups: Sequence[int]) -> None:

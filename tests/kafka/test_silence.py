@@ -37,7 +37,9 @@ def cluster() -> Iterator[KafkaCluster]:
         create(brokers, "quiet-single", 6, replication_factor=1)
         produce(brokers, "quiet-copied", dict.fromkeys(range(3), 10))
         produce(brokers, "quiet-single", dict.fromkeys(range(6), 10))
-        for name in GROUPS:
+        # Twice: a coordinator that takes over tells only commits which it knows to be on all
+        # copies, and of each it learns that with the next one.
+        for name in GROUPS * 2:
             commit(brokers, name, "quiet-copied", [4] * 3)
             commit(brokers, name, "quiet-single", [7] * 6)
         yield brokers

@@ -165,7 +165,7 @@ class Wire:
                 raise self._down[node]
             connection = None
             try:
-                connection = self._manager.get_connection(node)
+                connection = self._manager.get_connection(node, refresh_metadata_on_err=False)
                 await self._open_for_writing(connection)
                 return await self._within(connection.send_request(request))
             except (errors.KafkaError, OSError) as error:
