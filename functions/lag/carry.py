@@ -19,13 +19,17 @@ from functions.lag.model import ClusterReading, Rules, Snapshot
 
 KEPT_MS = 24 * 3_600_000
 _PARTITION = ("topic", "partition_id")
+# What the metadata tells now even of a partition whose offsets nobody tells.
+_TOLD_NOW = ("unread_reason", "leader", "leader_rack", "replicas", "in_sync_replicas")
+_GROUP_NOW = ("unread_reason", "group_state", "group_type", "protocol")
+_MEMBER = ("client_id", "client_host", "member_id")
 _OWNED = ("consumer_group", "topic", "partition_id")
 
 
 def topic_partitions(reading: ClusterReading, before: Snapshot, rules: Rules, now: int) -> Frame:
     """All partitions read or asked for, and those of topics that were hidden from this run."""
     fresh = reading.topic_partitions.completed(contract.TOPIC_PARTITIONS)
-    fresh = _filled(fresh, before.topic_partitions, _PARTITION, now)
+    fresh = _filled(fresh, before.topic_partitions, _PARTITION, now, _TOLD_NOW)
     old = before.topic_partitions
     hidden = _reasons(old.words("topic"), reading.hidden_topics)
     return _with_old(fresh, old, hidden, _PARTITION, now, rules)
@@ -34,7 +38,9 @@ def topic_partitions(reading: ClusterReading, before: Snapshot, rules: Rules, no
 def groups(reading: ClusterReading, before: Snapshot, rules: Rules, now: int) -> Frame:
     """All groups read or asked for; one that is gone is left out here."""
     fresh = reading.groups.completed(contract.GROUPS)
-    filled = _filled(fresh, before.groups, ("consumer_group",), now)
+    filled = _filled(fresh, before.groups, ("consumer_group",), now, ())
+    told_now = {n: fresh.words(n).or_else(filled.words(n)) for n in _GROUP_NOW}
+    filled = filled.with_columns(**told_now)
     unlisted = fresh.words("consumer_group").is_in(reading.unlisted_groups)
     keep = ~unlisted | filled.numbers("read_at").known
     return filled.where(keep & _accepted(filled, rules))
@@ -45,14 +51,16 @@ def group_partitions(
 ) -> Frame:
     """All rows read, with their partition's silence marked, and those of silent groups and topics.
 
-    A commit that was read stands even if its partition's end was not.
+    A row stands or falls as a whole: a fresh commit beside an old end would be a lag nobody saw.
     """
     fresh = reading.group_partitions.completed(contract.GROUP_PARTITIONS)
+    fresh = _remembered_owners(fresh, reading.groups, before.group_partitions)
     where = locate(fresh, partitions, _PARTITION)
     reason = fresh.words("unread_reason").or_else(partitions.words("unread_reason").take(where))
     read_at = fresh.numbers("read_at").only(~reason.known)
     fresh = fresh.with_columns(unread_reason=reason, read_at=read_at)
-    fresh = _filled(fresh, before.group_partitions, _OWNED, now)
+    told_now = ("unread_reason", *_MEMBER)
+    fresh = _filled(fresh, before.group_partitions, _OWNED, now, told_now)
     old = before.group_partitions
     silent_groups = _unread(reading.groups, "consumer_group")
     why = _reasons(old.words("consumer_group"), silent_groups)
@@ -62,8 +70,18 @@ def group_partitions(
     return _with_old(fresh, old, why.only(~gone), _OWNED, now, rules)
 
 
-def _filled(fresh: Frame, old: Frame, key: tuple[str, ...], now: int) -> Frame:
-    """Unread rows take from the row before whatever they do not know themselves."""
+def _remembered_owners(fresh: Frame, groups: Frame, old: Frame) -> Frame:
+    """Owners as they were, in groups whose members could not be asked for."""
+    described = groups.numbers("members").take(locate(fresh, groups, ("consumer_group",))).known
+    rows = np.where(described, -1, locate(fresh, old, _OWNED))
+    owners = {n: fresh.words(n).or_else(old.words(n).take(rows)) for n in _MEMBER}
+    return fresh.with_columns(**owners)
+
+
+def _filled(
+    fresh: Frame, old: Frame, key: tuple[str, ...], now: int, told_now: tuple[str, ...]
+) -> Frame:
+    """Unread rows as they were before, but for what is told now; what was not known, as now."""
     silent = fresh.words("unread_reason").known
     rows = np.where(silent, locate(fresh, old, key), -1)
     rows = np.where(Column.of(_young(old, now)).take(rows).values, rows, -1)
@@ -74,10 +92,12 @@ def _filled(fresh: Frame, old: Frame, key: tuple[str, ...], now: int) -> Frame:
     before = old.take(rows)
     columns: dict[str, AnyColumn] = {}
     for name, column in fresh.columns.items():
-        if isinstance(column, Words):
-            columns[name] = column.or_else(before.words(name))
+        if name in told_now:
+            columns[name] = column
+        elif isinstance(column, Words):
+            columns[name] = before.words(name).or_else(column)
         else:
-            columns[name] = column.or_else(before.numbers(name))
+            columns[name] = before.numbers(name).or_else(column)
     return Frame.of(columns)
 
 

@@ -41,11 +41,11 @@ def _joined(rows: Frame, topics: Frame) -> Frame:
     A silent group keeps the offsets of when it was last read: its old commit against a new end
     would be a lag that nobody saw.
     """
-    silent = rows.words("unread_reason").known
+    silent, listed = rows.words("unread_reason").known, topics.words("topic").known
     start, end = (_offset(rows, topics, name, silent) for name in ("start_offset", "end_offset"))
     return rows.with_columns(
         topic_id=topics.words("topic_id").or_else(rows.words("topic_id")),
-        leader=topics.numbers("leader").or_else(rows.numbers("leader")),
+        leader=topics.numbers("leader").or_else(rows.numbers("leader").only(~listed)),
         start_offset=start,
         end_offset=end,
     )

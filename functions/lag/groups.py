@@ -41,8 +41,9 @@ def rolled_up(groups: Frame, rows: Frame, counted: Counted, before: Snapshot) ->
     codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
     topics = rows.take(distinct(*codes)[1])
     worst_lag = sets.maximum(counted.lag, counted.missing)
-    worst = rows.take(sets.first_at_maximum(counted.lag.only(counted.lag.values > 0)))
-    heard = ~groups.words("unread_reason").known
+    at = sets.first_at_maximum(counted.lag.only(counted.lag.values > 0))
+    worst = rows.take(np.where(worst_lag.known, at, -1))
+    heard = ~groups.words("unread_reason").known & groups.numbers("members").known
     return groups.with_columns(
         topics=Sets(locate(topics, groups, _GROUP), len(groups)).rows(np.ones(len(topics), bool)),
         partitions=sets.rows(np.ones(len(rows), bool)),

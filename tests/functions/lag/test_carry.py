@@ -150,13 +150,23 @@ def test_a_hidden_topic_keeps_its_rows_for_a_day(age: int, kept: bool) -> None:
     assert snapshot.group_partitions.words("topic").is_in(["orders"]).any() == kept
 
 
-def test_a_commit_read_while_the_partition_is_silent_stands() -> None:
+def test_a_commit_read_while_the_partition_is_silent_waits_for_its_end() -> None:
+    """A consumer that goes on against an end nobody told would seem to catch up."""
     groups: Groups = {**GROUPS, "g": {"orders": [5, 10], "bills": [0]}}
     topics: Topics = {**TOPICS, "orders": [(0, 10), contract.TIMEOUT]}
     rows = a_report(a_reading(groups, topics, at=SOON), before(), at=SOON).snapshot
     key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
-    assert cell(rows.group_partitions, "committed_offset", **key) == 10
-    assert cell(rows.groups, "lag", consumer_group="g") == 12
+    assert cell(rows.group_partitions, "committed_offset", **key) == 9
+    assert cell(rows.groups, "lag", consumer_group="g") == 13
+
+
+def test_a_commit_beside_a_partition_never_heard_of_is_kept_without_a_lag() -> None:
+    snapshot = a_snapshot({"g": {"orders": [5, 7]}}, {"orders": [(0, 10), contract.NO_LEADER]})
+    key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
+    assert cell(snapshot.group_partitions, "committed_offset", **key) == 7
+    assert cell(snapshot.group_partitions, "lag", **key) is None
+    assert cell(snapshot.groups, "lag", consumer_group="g") is None
+    assert cell(snapshot.groups, "worst_topic", consumer_group="g") is None
 
 
 def test_an_uncommitted_partition_is_missing_once_silent_for_longer_than_the_window() -> None:
