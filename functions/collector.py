@@ -124,11 +124,13 @@ class Collector:
 
     def _question(self, before: Snapshot) -> Question:
         groups = before.groups
-        told = groups.words("status_reason").is_in([contract.GONE])
+        gone = groups.words("status_reason").is_in([contract.GONE])
+        # A group without lag has nothing to lose, and other protocols cannot prove it gone.
+        other = groups.words("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
         return Question(
             groups=self._settings.rules.groups,
             topics=self._settings.rules.topics,
-            known_groups=frozenset(groups.where(~told).words("consumer_group").to_list()),
+            known_groups=frozenset(groups.where(~gone & ~other).words("consumer_group").to_list()),
             known_topics=frozenset(before.topic_partitions.words("topic").words),
         )
 

@@ -180,6 +180,9 @@ RECORDS_LOST = "records_lost"
 BEYOND_END = "beyond_end"
 GONE = "gone"
 
+# group_type: groups that are listed and have no lag, as they commit no records read in order.
+UNSUPPORTED_GROUP_TYPES = ("share", "streams")
+
 # published: the finest level whose metrics went out for this row.
 PUBLISHED_NONE = "none"
 PUBLISHED_GROUP = "group"

@@ -49,17 +49,31 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     if environ.get(contract.ENV_CONFIG):
         path = Path(environ[contract.ENV_CONFIG])
         document, unreadable = _document(path)
-        faults += unreadable or [f"{path}: {fault}" for fault in faults_of(document)]
-    if faults:
-        raise ConfigError("The configuration has faults: " + "; ".join(faults) + ".")
-    return settings_of(document, environ[contract.ENV_BUCKET])
+        faults += unreadable or [f"{path}: {fault}" for fault in _faults(document)]
+    _insist(faults)
+    return _made(document, environ[contract.ENV_BUCKET])
 
 
 def settings_of(document: Mapping[str, Any], bucket: str = "") -> Settings:
     """Settings from a document. Raises ConfigError, every fault in it."""
+    _insist(_faults(document))
+    return _made(document, bucket)
+
+
+def _faults(document: Any) -> list[str]:
     faults = faults_of(document)
+    cafile = document.get("cafile") if isinstance(document, Mapping) else None
+    if isinstance(cafile, str) and not Path(cafile).is_file():
+        faults.append(f"cafile: there is no file {cafile}")
+    return faults
+
+
+def _insist(faults: list[str]) -> None:
     if faults:
         raise ConfigError("The configuration has faults: " + "; ".join(faults) + ".")
+
+
+def _made(document: Mapping[str, Any], bucket: str) -> Settings:
     values: dict[str, Any] = DocumentSchema().load(document)
     interval_ms = int(values["interval_seconds"] * 1000)
     return Settings(

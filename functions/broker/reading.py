@@ -18,8 +18,8 @@ from functions.broker.rows import group_partition_rows, group_rows
 from functions.broker.topics.configs import ConfigCache, with_configs
 from functions.broker.topics.offsets import END, START, Offsets, list_offsets
 from functions.broker.topics.table import Listing, TopicTable, by_name, list_topics
-from functions.broker.wire.access import UnansweredError
 from functions.broker.wire.connection import Wire
+from functions.broker.wire.refusals import UnansweredError
 from functions.errors import SourceError
 from functions.lag.frame import Frame, locate
 from functions.lag.model import ClusterReading, NameFilter
@@ -74,7 +74,9 @@ async def read_cluster(
         topic_partitions=topics.where(keep),
         group_partitions=rows.where(~rows.words("topic").is_in(gone | hidden.keys())),
         groups=group_rows(roll.groups, commits, descriptions),
-        problems=problems_of(wire, census, roll.groups, commits, descriptions, topics, hidden),
+        problems=problems_of(
+            wire, census, roll.groups, commits, descriptions, topics.where(keep), hidden
+        ),
         hidden_topics=hidden,
         unlisted_groups=frozenset(group.name for group in roll.groups if group.reason),
         gone_topics=gone,
@@ -94,7 +96,8 @@ async def _roll(wire: Wire, question: Question) -> tuple[Census, Roll]:
     gone = frozenset(name for name, proof in proofs.items() if proof.absent)
     for name in sorted(sought.keys() - gone):
         proof = proofs.get(name, Description(reason=sought[name].reason))
-        groups.append(replace(sought[name], reason=proof.reason, state=proof.state))
+        known = replace(sought[name], reason=proof.reason, state=proof.state, kind=proof.kind)
+        groups.append(known)
     return census, Roll(groups, gone)
 
 

@@ -121,5 +121,6 @@ def _owned_rows(table: TopicTable, member: Member) -> list[int]:
         code = table.index.get(topic)
         if code is not None:
             first, count = int(table.first[code]), int(table.count[code])
-            rows += [first + partition for partition in partitions if partition < count]
+            # The group's own client wrote these numbers, and may have written anything.
+            rows += [first + partition for partition in partitions if 0 <= partition < count]
     return rows

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from functions.broker.reading import Question, read_cluster
 from functions.broker.topics.configs import ConfigCache
-from functions.broker.wire.access import Access
+from functions.broker.wire.access import Access, Credentials
 from functions.broker.wire.bootstrap import connected
 from functions.broker.wire.connection import Wire
 from functions.broker.wire.credentials import CredentialSource
 from functions.errors import ConfigError, LoginError, SourceError
 from functions.lag.model import ClusterReading
-
-_ATTEMPTS = 2
 
 
 class KafkaSource:
@@ -43,25 +42,35 @@ class KafkaSource:
 
         Raises LoginError or SourceError when no broker tells anything, ConfigError for a secret.
         """
-        for attempt in range(_ATTEMPTS):
-            wire = self._wire or self._connect(deadline)
-            wire.begin(deadline)
-            try:
-                reading = wire.run(read_cluster(wire, question, self._configs, self._clock))
-            except SourceError:
-                self.close()
-                if attempt + 1 == _ATTEMPTS:
-                    raise
-                continue
-            if wire.refused and attempt == 0 and self._renewed(deadline):
-                continue
-            return reading
-        raise AssertionError("unreachable")
+        warm = self._wire is not None
+        try:
+            reading = self._read(question, deadline)
+        except SourceError:
+            # Brokers may have been replaced since the last run, or the login changed.
+            if not warm:
+                raise
+            reading = self._read(question, deadline)
+        if self._wire is not None and self._wire.refused and self._renewed(deadline):
+            with suppress(SourceError):
+                return self._read(question, deadline)
+        return reading
+
+    def _read(self, question: Question, deadline: float) -> ClusterReading:
+        wire = self._wire or self._connect(deadline, self._credentials.candidates())
+        wire.begin(deadline)
+        try:
+            reading = wire.run(read_cluster(wire, question, self._configs, self._clock))
+        except BaseException:
+            # Whatever it was, connections in an unknown state are not used again.
+            self.close()
+            raise
+        if wire.worn:
+            self.close()
+        return reading
 
     def cluster_id(self, deadline: float) -> str:
         """Kafka's own id of the cluster. Raises as `read` does."""
-        wire = self._wire or self._connect(deadline)
-        wire.begin(deadline)
+        wire = self._wire or self._connect(deadline, self._credentials.candidates())
         return wire.cluster_id
 
     def close(self) -> None:
@@ -71,9 +80,10 @@ class KafkaSource:
             self._wire = None
 
     def _renewed(self, deadline: float) -> bool:
-        old, self._wire = self._wire, None
+        """Connects with what the secret holds by now; the old connections stay if that fails."""
+        old = self._wire
         try:
-            self._connect(deadline)
+            self._connect(deadline, self._credentials.others())
         except (SourceError, ConfigError):
             self._wire = old
             return False
@@ -81,9 +91,9 @@ class KafkaSource:
             old.close()
         return True
 
-    def _connect(self, deadline: float) -> Wire:
+    def _connect(self, deadline: float, logins: Iterator[Credentials | None]) -> Wire:
         refusal: LoginError | None = None
-        for credentials in self._credentials.candidates():
+        for credentials in logins:
             try:
                 self._wire = connected(self._access, credentials, deadline)
             except LoginError as error:
@@ -91,7 +101,7 @@ class KafkaSource:
                 continue
             self._credentials.accepted(credentials)
             return self._wire
-        raise refusal or LoginError("There is no user name and password to log in with.")
+        raise refusal or LoginError("There is no other user name and password to log in with.")
 
 
 def quiet_library() -> None:

@@ -52,7 +52,7 @@ def test_every_key_of_the_document_arrives() -> None:
         **GOOD,
         "security_protocol": "SASL_PLAINTEXT",
         "sasl_mechanism": "PLAIN",
-        "cafile": "ca.pem",
+        "cafile": __file__,
         "groups": {"allow": "g", "deny": "h"},
         "topics": {"allow": "t", "deny": None},
         "uncommitted_earliest": "late",
@@ -71,7 +71,7 @@ def test_every_key_of_the_document_arrives() -> None:
     }
     assert settings_of(document, "kept") == Settings(
         cluster="shop",
-        access=Access(("b-1.shop:9096",), "SASL_PLAINTEXT", "PLAIN", "ca.pem", 2.5),
+        access=Access(("b-1.shop:9096",), "SASL_PLAINTEXT", "PLAIN", __file__, 2.5),
         rules=Rules(
             NameFilter(re.compile("g"), re.compile("h")),
             NameFilter(re.compile("t")),
@@ -131,3 +131,9 @@ def test_a_document_of_another_form_is_named(tmp_path: Path) -> None:
 def test_faults_of_a_document_alone_are_told_together() -> None:
     with pytest.raises(ConfigError, match=r"cluster: .*; window: "):
         settings_of({**GOOD, "cluster": "a b", "window": 0})
+
+
+def test_a_cafile_that_does_not_exist_is_told_with_the_other_faults() -> None:
+    with pytest.raises(ConfigError, match=r"there is no file nowhere\.pem") as caught:
+        settings_of({**GOOD, "cafile": "nowhere.pem", "window": 0})
+    assert "window" in str(caught.value)

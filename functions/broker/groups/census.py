@@ -12,14 +12,11 @@ from kafka.protocol.admin import ListGroupsRequest
 from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest
 
 from functions import contract
-from functions.broker.wire.access import UnansweredError, reason_of_code
 from functions.broker.wire.connection import Wire
+from functions.broker.wire.refusals import UnansweredError, reason_of_code
 from functions.lag.model import NameFilter, Problem
 
 K = TypeVar("K")
-
-# Groups whose offsets are not commits of records read in order.
-UNSUPPORTED = frozenset({"share", "streams"})
 
 _KEYS_PER_REQUEST = 500
 # FindCoordinator takes many keys from this version on (KIP-699).
@@ -44,7 +41,7 @@ class Group:
     @property
     def supported(self) -> bool:
         """Whether its lag is commits against log ends."""
-        return (self.kind or "").lower() not in UNSUPPORTED
+        return (self.kind or "").lower() not in contract.UNSUPPORTED_GROUP_TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +59,9 @@ async def list_groups(wire: Wire, wanted: NameFilter) -> Census:
     of its own; what it coordinates is found, if it was known, by `seek`.
     """
     census = Census({})
-    answers = await wire.together(_listed(wire, node) for node in wire.nodes)
-    for node, answer in zip(wire.nodes, answers, strict=True):
+    nodes = wire.nodes
+    answers = await wire.together(_listed(wire, node) for node in nodes)
+    for node, answer in zip(nodes, answers, strict=True):
         if isinstance(answer, UnansweredError):
             detail = f"could not list its groups: {answer.detail}"
             census.problems.append(Problem("broker", str(node), answer.reason, detail))

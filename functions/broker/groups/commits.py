@@ -14,8 +14,8 @@ from kafka.protocol.consumer import OffsetFetchRequest
 from functions import contract
 from functions.broker.groups.census import Group, by_coordinator, chunks, seek
 from functions.broker.topics.table import TopicTable
-from functions.broker.wire.access import UnansweredError, name_of_code, reason_of_code
 from functions.broker.wire.connection import Wire
+from functions.broker.wire.refusals import UnansweredError, name_of_code, reason_of_code
 from functions.lag.columns import Rows
 
 _GROUPS_PER_REQUEST = 100
@@ -123,7 +123,7 @@ def _take(
         if code is None:
             continue
         first, count = int(table.first[code]), int(table.count[code])
-        known = [part for part in topic.partitions if part.partition_index < count]
+        known = [part for part in topic.partitions if 0 <= part.partition_index < count]
         commits.row += [first + part.partition_index for part in known]
         commits.offset += [part.committed_offset for part in known]
         for part in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kafka.protocol.admin import DescribeGroupsRequest
@@ -13,11 +13,15 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
 from functions.broker.groups.census import Group, by_coordinator, chunks
 from functions.broker.groups.messages import ConsumerGroupDescribeRequest
-from functions.broker.wire.access import UnansweredError, name_of_code, reason_of_code
 from functions.broker.wire.connection import Wire
+from functions.broker.wire.refusals import (
+    GROUP_ID_NOT_FOUND,
+    UnansweredError,
+    name_of_code,
+    reason_of_code,
+)
 
 _GROUPS_PER_REQUEST = 100
-_GROUP_ID_NOT_FOUND = 69
 _DEAD = "Dead"
 _NOBODY = frozenset({"Empty", _DEAD})
 
@@ -36,7 +40,8 @@ class Member:
 class Description:
     """What a coordinator says of a group; `absent` means that it does not exist.
 
-    `members` is None when they are not known; `reason` is set when the group was not described.
+    `members` is None when they are not known; `reason` is set when the group was not described;
+    `kind` is the group's type where the answer tells it.
     """
 
     state: str | None = None
@@ -45,6 +50,7 @@ class Description:
     reason: str | None = None
     detail: str = ""
     absent: bool = False
+    kind: str | None = None
 
 
 async def describe(wire: Wire, groups: Iterable[Group]) -> dict[str, Description]:
@@ -87,11 +93,15 @@ async def _modern(wire: Wire, node: int, names: list[str]) -> dict[str, Descript
         answer = await wire.ask(node, ConsumerGroupDescribeRequest(group_ids=names))
     except UnansweredError as error:
         return {n: Description(reason=error.reason, detail=error.detail) for n in names}
-    return {group.group_id: _described(group, _modern_members) for group in answer.groups}
+    described = {group.group_id: _described(group, _modern_members) for group in answer.groups}
+    return {
+        name: said if said.absent else replace(said, kind="consumer")
+        for name, said in described.items()
+    }
 
 
 def _described(group: Any, members_of: Any) -> Description:
-    if group.error_code == _GROUP_ID_NOT_FOUND:
+    if group.error_code == GROUP_ID_NOT_FOUND:
         return Description(state=_DEAD, members=(), absent=True)
     reason = reason_of_code(group.error_code)
     if reason is not None:
@@ -117,9 +127,10 @@ def _classic_owns(group: Any, member: Any) -> tuple[tuple[str, tuple[int, ...]],
         return ()
     try:
         decoded = ConsumerProtocolAssignment.decode(member.member_assignment)
-    except (struct.error, ValueError, IndexError):
+        return tuple((topic, tuple(parts)) for topic, parts in decoded.assigned_partitions)
+    except (struct.error, ValueError, TypeError, IndexError):
+        # Any client may write anything there; it costs that member's partitions their owner.
         return ()
-    return tuple((topic, tuple(parts)) for topic, parts in decoded.assigned_partitions)
 
 
 def _modern_members(group: Any) -> tuple[Member, ...]:

@@ -11,8 +11,8 @@ from kafka.protocol.admin import DescribeConfigsRequest
 
 from functions.broker.groups.census import chunks
 from functions.broker.topics.table import TopicTable
-from functions.broker.wire.access import UnansweredError
 from functions.broker.wire.connection import Wire
+from functions.broker.wire.refusals import UnansweredError
 from functions.lag.columns import Column, Words
 from functions.lag.frame import Frame
 

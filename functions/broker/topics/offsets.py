@@ -15,13 +15,12 @@ from kafka.protocol.consumer import ListOffsetsRequest, OffsetSpec
 
 from functions import contract
 from functions.broker.topics.table import TopicTable
-from functions.broker.wire.access import UnansweredError, reason_of_code
 from functions.broker.wire.connection import Wire
+from functions.broker.wire.refusals import UNKNOWN_TOPIC, UnansweredError, reason_of_code
 from functions.lag.columns import Column, Rows, Words
 
 START, END = int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)
 
-_UNKNOWN_TOPIC = 3
 _NO_REPLICA = -1
 
 
@@ -73,7 +72,7 @@ class _Answers:
 
     def _refused(self, row: int, topic: str, code: int) -> None:
         self.reasons[row] = reason_of_code(code) or contract.ERROR
-        if code == _UNKNOWN_TOPIC:
+        if code == UNKNOWN_TOPIC:
             self.deleted.add(topic)
 
     def done(self) -> Offsets:

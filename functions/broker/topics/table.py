@@ -10,13 +10,11 @@ from uuid import UUID
 import numpy as np
 from kafka.protocol.metadata import MetadataRequest
 
-from functions.broker.wire.access import UnansweredError, reason_of_code
 from functions.broker.wire.connection import Wire
+from functions.broker.wire.refusals import UNKNOWN_TOPIC, UnansweredError, reason_of_code
 from functions.lag.columns import Column, Rows, Words
 from functions.lag.frame import Frame
 from functions.lag.model import NameFilter
-
-_UNKNOWN_TOPIC = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,8 @@ async def list_topics(wire: Wire, wanted: NameFilter, known: frozenset[str]) -> 
     cluster_id = answer.cluster_id
     wire.learn(answer)
     listed = {topic.name for topic in topics}
-    found, hidden, gone = await by_name(wire, sorted(known - listed))
+    missing = sorted(name for name in known - listed if wanted.accepts(name))
+    found, hidden, gone = await by_name(wire, missing)
     usable = [topic for topic in topics + found if topic.partitions]
     return Listing(table_of(usable, racks), hidden, gone, cluster_id)
 
@@ -107,7 +106,7 @@ async def by_name(wire: Wire, names: list[str]) -> tuple[list[Any], dict[str, st
         )
     except UnansweredError as error:
         return [], dict.fromkeys(names, error.reason), frozenset()
-    gone = frozenset(t.name for t in answer.topics if t.error_code == _UNKNOWN_TOPIC)
+    gone = frozenset(t.name for t in answer.topics if t.error_code == UNKNOWN_TOPIC)
     hidden, found = {}, []
     for topic in answer.topics:
         reason = reason_of_code(topic.error_code)

@@ -9,8 +9,9 @@ from kafka import errors
 from kafka.future import Future
 from kafka.protocol.metadata import MetadataRequest
 
-from functions.broker.wire.access import Access, Credentials, UnansweredError, unreachable
+from functions.broker.wire.access import Access, Credentials
 from functions.broker.wire.connection import Wire
+from functions.broker.wire.refusals import unreachable
 
 
 def connected(access: Access, credentials: Credentials | None, deadline: float) -> Wire:
@@ -27,25 +28,33 @@ def connected(access: Access, credentials: Credentials | None, deadline: float) 
 
 async def bootstrap(wire: Wire) -> None:
     """Learns the brokers. Raises LoginError or SourceError, with each server's cause."""
-    servers = wire.servers()
-    ready, causes = Future(), {}
+    servers = {server.node_id: server for server in wire.servers()}
+    causes: dict[Any, Exception] = {
+        node: errors.KafkaTimeoutError("no answer in time") for node in servers
+    }
+    ready, left = Future(), set(servers)
 
-    async def attempt(server: Any) -> None:
+    async def attempt(node: Any) -> None:
         try:
-            await wire.connect(server.node_id)
-            answer = await wire.ask(server.node_id, MetadataRequest(topics=[]))
-        except (errors.KafkaError, UnansweredError, OSError) as error:
-            causes[f"{server.host}:{server.port}"] = error
-            if len(causes) == len(servers) and not ready.is_done:
-                ready.failure(unreachable(wire.access, causes))
-        else:
-            if not ready.is_done:
-                ready.success(answer)
-        finally:
-            wire.hang_up(server.node_id)
+            await wire.connect(node)
+            answer = await wire.ask(node, MetadataRequest(topics=[]))
+        except Exception as error:  # noqa: BLE001 - addresses are a user's: codecs fail on them too
+            causes[node] = error
+            answer = None
+        left.discard(node)
+        if not ready.is_done and (answer is not None or not left):
+            ready.success(answer)
 
-    for server in servers:
-        wire.start(attempt(server))
-    wire.learn(await ready)
-    for server in servers:
-        wire.hang_up(server.node_id)
+    for node in servers:
+        wire.start(attempt(node))
+    try:
+        # Twice a broker's time: to connect, and to answer.
+        answer = await wire.within(ready, 2 * wire.access.broker_timeout)
+    except errors.KafkaTimeoutError:
+        answer = None
+    for node in servers:
+        wire.hang_up(node)
+    if answer is None:
+        where = {node: f"{server.host}:{server.port}" for node, server in servers.items()}
+        raise unreachable(wire.access, [(where[node], error) for node, error in causes.items()])
+    wire.learn(answer)

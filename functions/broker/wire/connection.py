@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from kafka import errors
@@ -14,18 +15,13 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
 from functions import contract
-from functions.broker.wire.access import (
-    Access,
-    Credentials,
-    UnansweredError,
-    reason_of,
-)
+from functions.broker.wire.access import Access, Credentials
+from functions.broker.wire.refusals import UnansweredError, cause, is_refusal, reason_of
 
 T = TypeVar("T")
 
 # kafka-python fails the request after its fifth unanswered one on a connection.
 _UNDER_WAY = 4
-
 # Seconds between two looks at a connection that takes nothing more for now.
 _PAUSE = 0.005
 
@@ -35,19 +31,23 @@ class Wire:
 
     A broker that timed out or refused a connection is not asked again before `begin`, so that a
     hung one costs a run one timeout and not one a question. Not thread-safe.
+
+    After a run `refused` says that some broker refused the login, and `worn` that a connection
+    was left hanging in a handshake, which only closing the whole wire ends.
     """
 
     def __init__(self, access: Access, credentials: Credentials | None) -> None:
         options = access.client_options(credentials)
         self.access = access
+        self.cluster_id = ""
+        self.refused = self.worn = False
         self._net = NetworkSelector(client_id=options["client_id"])
         self._manager = KafkaConnectionManager(self._net, **options)
+        self._connections: dict[Any, Any] = {}
         self._deadline = float("inf")
         self._down: dict[Any, UnansweredError] = {}
         self._under_way: dict[Any, int] = defaultdict(int)
         self._waiting: dict[Any, deque[Future]] = defaultdict(deque)
-        self.refused = False
-        self.cluster_id = ""
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Drives the connections until the coroutine is done, on the caller's thread."""
@@ -58,11 +58,16 @@ class Wire:
         """Starts a run that must end by `deadline` (time.monotonic); forgets who was silent."""
         self._deadline = deadline
         self._down.clear()
-        self.refused = False
+        self.refused = self.worn = False
 
     def close(self) -> None:
-        """Closes every connection; the wire cannot be used after."""
+        """Closes every connection, those in a handshake too; the wire cannot be used after."""
+        for node in list(self._connections):
+            self.hang_up(node)
         self._manager.close()
+        # The library's loop may trip over what it has just been told to forget.
+        with suppress(Exception):
+            self._net.close()
 
     @property
     def nodes(self) -> list[int]:
@@ -130,27 +135,36 @@ class Wire:
 
     async def connect(self, node: Any) -> None:
         """Connects and logs in. Raises what the client raises, a refused login as its own error."""
-        connection = self._manager.get_connection(node, refresh_metadata_on_err=False)
+        connection = self._connection(node)
         try:
-            await self._within(connection.init_future)
+            await self.within(connection.init_future, self.access.broker_timeout)
         except errors.KafkaError as error:
-            if self.access.is_refusal(connection, error):
+            if is_refusal(self.access, connection, error):
                 raise errors.SaslAuthenticationFailedError(str(error)) from error
             raise
 
-    def hang_up(self, node: Any) -> None:
-        """Closes one connection, and forgets that its broker was silent."""
-        self._manager.close(node)
-        self._down.pop(node, None)
-
-    async def _within(self, answer: Awaitable[T]) -> T:
-        """The answer, or KafkaTimeoutError after the broker's time or the run's, the nearer."""
-        left = min(self.access.broker_timeout, self._deadline - time.monotonic())
+    async def within(self, answer: Awaitable[T], seconds: float) -> T:
+        """The answer, or KafkaTimeoutError after so long or the run's end, the nearer."""
+        left = min(seconds, self._deadline - time.monotonic())
         if left <= 0:
             raise errors.KafkaTimeoutError("the time of this run is used up")
         future = answer if isinstance(answer, Future) else self._manager.call_soon(answer)
         result: T = await self._manager.wait_for(future, left * 1000)
         return result
+
+    def hang_up(self, node: Any) -> None:
+        """Cuts one connection at once, without flushing, and forgets its broker's silence."""
+        connection = self._connections.pop(node, None)
+        if connection is not None and not connection.closed:
+            # No transport yet: the handshake goes on somewhere in the library, without end.
+            self.worn = self.worn or connection.transport is None
+            connection.close(errors.KafkaConnectionError("hung up"))
+        self._down.pop(node, None)
+
+    def _connection(self, node: Any) -> Any:
+        connection = self._manager.get_connection(node, refresh_metadata_on_err=False)
+        self._connections[node] = connection
+        return connection
 
     async def _slot(self, node: Any) -> None:
         while self._under_way[node] >= _UNDER_WAY:
@@ -165,26 +179,31 @@ class Wire:
                 raise self._down[node]
             connection = None
             try:
-                connection = self._manager.get_connection(node, refresh_metadata_on_err=False)
+                connection = self._connection(node)
                 await self._open_for_writing(connection)
-                return await self._within(connection.send_request(request))
-            except (errors.KafkaError, OSError) as error:
-                cut = type(error) is errors.KafkaConnectionError
-                if not (cut and again):
+                answer = connection.send_request(request)
+                return await self.within(answer, self.access.broker_timeout)
+            except Exception as error:
+                if not (again and _was_cut(connection, error)):
                     raise self._silent(node, connection, error) from error
         raise AssertionError("unreachable")
 
     async def _open_for_writing(self, connection: Any) -> None:
         """Waits while the library would refuse a request: a full buffer, or a broker's quota."""
-        end = time.monotonic() + self.access.broker_timeout
+        end = min(time.monotonic() + self.access.broker_timeout, self._deadline)
         while connection.connected and connection.paused and time.monotonic() < end:
             await self._net.sleep(_PAUSE)
 
     def _silent(self, node: Any, connection: Any, error: Exception) -> UnansweredError:
-        unanswered = UnansweredError(reason_of(error), f"broker {node}: {error}")
+        unanswered = UnansweredError(reason_of(error), f"broker {node}: {cause(error)}")
         if isinstance(error, errors.IncompatibleBrokerVersion):
             return unanswered
-        self.refused = self.refused or self.access.is_refusal(connection, error)
-        self._down.setdefault(node, unanswered)
-        self._manager.close(node)
-        return unanswered
+        self.refused = self.refused or is_refusal(self.access, connection, error)
+        self.hang_up(node)
+        return self._down.setdefault(node, unanswered)
+
+
+def _was_cut(connection: Any, error: Exception) -> bool:
+    """Whether a connection that had been made ended, as one does that was idle between runs."""
+    ended = type(error) in (errors.KafkaConnectionError, errors.Cancelled)
+    return ended and connection is not None and bool(connection.init_future.succeeded())

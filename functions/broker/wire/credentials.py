@@ -23,6 +23,9 @@ class CredentialSource(Protocol):
     def candidates(self) -> Iterator[Credentials | None]:
         """What to try, in order, until the brokers accept one; None means no login is needed."""
 
+    def others(self) -> Iterator[Credentials | None]:
+        """What else could be tried when some brokers refuse what others took."""
+
     def accepted(self, credentials: Credentials | None) -> None:
         """Remembers what the brokers took, to start with it next time."""
 
@@ -36,6 +39,10 @@ class FixedCredentials:
     def candidates(self) -> Iterator[Credentials | None]:
         """The one there is."""
         yield self._credentials
+
+    def others(self) -> Iterator[Credentials | None]:
+        """There are no others."""
+        yield from ()
 
     def accepted(self, credentials: Credentials | None) -> None:
         """Nothing to remember."""
@@ -56,8 +63,13 @@ class SecretCredentials:
 
     def candidates(self) -> Iterator[Credentials | None]:
         """Accepted before, current, previous; each once."""
-        tried = [self._accepted] if self._accepted else []
-        yield from tried
+        if self._accepted is not None:
+            yield self._accepted
+        yield from self.others()
+
+    def others(self) -> Iterator[Credentials | None]:
+        """Current and previous, as far as they are not what was accepted before."""
+        tried = [self._accepted]
         for stage in (CURRENT, PREVIOUS):
             credentials = self._read(stage)
             if credentials is not None and credentials not in tried:

@@ -155,3 +155,16 @@ def test_a_fixed_login_is_the_only_candidate(fixed: Credentials | None) -> None:
     source = FixedCredentials(fixed)
     source.accepted(login(SECOND))
     assert list(source.candidates()) == [fixed]
+
+
+def test_others_are_what_the_secret_holds_beside_the_accepted(
+    client: Any, source: SecretCredentials
+) -> None:
+    source.accepted(login(FIRST))
+    assert list(source.others()) == []
+    rotate(client, SECOND)
+    assert list(source.others()) == [login(SECOND)]
+
+
+def test_a_fixed_login_has_no_others() -> None:
+    assert list(FixedCredentials(login(FIRST)).others()) == []

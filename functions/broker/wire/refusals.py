@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client library's exceptions and the brokers' error codes, translated into our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kafka import errors
+
+from functions import contract
+from functions.broker.wire.access import Access
+from functions.errors import LoginError, SourceError
+
+# A broker's own words are kept short enough to stay one sentence.
+_LONGEST = 200
+
+UNKNOWN_TOPIC = 3
+GROUP_ID_NOT_FOUND = 69
+
+_LOGIN = (
+    errors.SaslAuthenticationFailedError,
+    errors.UnsupportedSaslMechanismError,
+    errors.IllegalSaslStateError,
+)
+
+_REASONS: dict[type[Exception], str] = {
+    errors.AuthorizationError: contract.DENIED,
+    errors.LeaderNotAvailableError: contract.NO_LEADER,
+    errors.NotLeaderForPartitionError: contract.NO_LEADER,
+    errors.ReplicaNotAvailableError: contract.NO_LEADER,
+    errors.CoordinatorNotAvailableError: contract.NO_COORDINATOR,
+    errors.CoordinatorLoadInProgressError: contract.NO_COORDINATOR,
+    errors.NotCoordinatorError: contract.NO_COORDINATOR,
+    errors.KafkaTimeoutError: contract.TIMEOUT,
+    errors.RequestTimedOutError: contract.TIMEOUT,
+}
+
+
+class UnansweredError(Exception):
+    """One request got no usable answer: `reason` is an unread reason of the contract."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+def reason_of(error: Exception) -> str:
+    """The unread reason that a client exception stands for."""
+    for kind, reason in _REASONS.items():
+        if isinstance(error, kind):
+            return reason
+    return contract.ERROR
+
+
+def reason_of_code(code: int) -> str | None:
+    """The unread reason of a Kafka error code, None for success."""
+    return None if code == 0 else reason_of(errors.for_code(code)())
+
+
+def name_of_code(code: int) -> str:
+    """The field's own name of a Kafka error code, for a person to look up."""
+    return str(errors.for_code(code).__name__).removesuffix("Error")
+
+
+def is_refusal(access: Access, connection: Any, error: Exception) -> bool:
+    """Whether an error is a login that the broker refused.
+
+    Over TLS its reason can get lost: the broker hangs up right behind it, and kafka-python drops
+    what it read together with the end. So an end between the answer about versions, which needs
+    no login, and the end of the login counts as a refusal.
+    """
+    if isinstance(error, _LOGIN):
+        return True
+    return (
+        access.logs_in
+        and type(error) is errors.KafkaConnectionError
+        and connection is not None
+        and connection.parser is not None
+        and connection.broker_version_data is not None
+        and connection.init_future.failed()
+    )
+
+
+def unreachable(access: Access, causes: Iterable[tuple[str, Exception]]) -> SourceError:
+    """One sentence for a cluster of which no bootstrap server would talk, with what to do.
+
+    `causes` are pairs of a server's address and what came of it.
+    """
+    known = list(causes)
+    told = "; ".join(sorted({f"{server}: {cause(error)}" for server, error in known}))
+    if any(isinstance(e, errors.UnsupportedSaslMechanismError) for _, e in known):
+        return LoginError(
+            f"The brokers do not offer the mechanism {access.sasl_mechanism}: {told}. "
+            "Set sasl_mechanism to one they enable."
+        )
+    if any(isinstance(error, _LOGIN) for _, error in known):
+        return LoginError(
+            f"The brokers refused the login ({access.sasl_mechanism}): {told}. "
+            "Check user name, password, and that the brokers enable this mechanism."
+        )
+    return SourceError(
+        f"No broker could be reached over {access.security_protocol}: {told}. "
+        "Check bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path."
+    )
+
+
+def cause(error: Exception) -> str:
+    """What an exception says, on one line of bounded length; its type where it says nothing."""
+    return (" ".join(str(error).split()) or type(error).__name__)[:_LONGEST]
