@@ -10,6 +10,9 @@ from typing import Any
 from functions import contract
 from functions.errors import ConfigError
 
+# Beyond these a key's date, or CloudWatch, would not have it.
+_FIRST_YEAR, _LAST_YEAR = 2000, 2100
+
 _EXAMPLE = '{"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}'
 
 
@@ -36,4 +39,6 @@ def scheduled_time(event: Any, cluster: str) -> int:
         ) from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise ConfigError(f"The event's scheduled_time {text!r} is of no year like ours.")
     return int(moment.timestamp()) * 1000
