@@ -15,8 +15,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
+from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.live import Live
 
@@ -46,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("Interrupted; everything is stopped.")
         return 0
-    except (ReporterError, KafkaClusterError) as error:
+    except (ReporterError, KafkaClusterError, KafkaException) as error:
         console.print(f"[red]{shown(str(error))}[/]", soft_wrap=True)
         return 1
     finally:
@@ -74,23 +76,26 @@ def _minutes(text: str) -> float:
 
 def _collect(minutes: float, folder: Path, console: Console) -> None:
     """Brokers, traffic and the handler, until the time is up; snapshots end in the folder."""
-    with console.status("Starting three brokers and an AWS stand-in …"):
-        cluster = KafkaCluster()
-    with AwsStandIn() as aws, cluster:
+    with ExitStack() as stack:
+        with console.status("Starting three brokers and an AWS stand-in …"):
+            aws = stack.enter_context(AwsStandIn())
+            cluster = stack.enter_context(KafkaCluster())
+            function = LocalFunction(cluster, aws, folder, INTERVAL)
+            stack.callback(function.close)
         console.print(f"Kafka is up at {cluster.bootstrap('SASL_SSL')} (SASL_SSL, SCRAM-SHA-512).")
-        function = LocalFunction(cluster, aws, folder, INTERVAL)
+        traffic = stack.enter_context(Traffic(cluster))
+        console.print(f"{len(BEHAVIOURS)} groups at work: {', '.join(BEHAVIOURS)}.")
         store = S3Store(aws.client("s3"), BUCKET)
-        with Traffic(cluster) as traffic:
-            console.print(f"{len(BEHAVIOURS)} groups at work: {', '.join(BEHAVIOURS)}.")
-            _watch(function, store, time.monotonic() + minutes * 60, console)
-            for name, error in traffic.errors.items():
-                console.print(f"[yellow]traffic {name} ended early: {shown(str(error))}[/]")
+        _watch(function, store, time.monotonic() + minutes * 60, console)
+        for name, error in traffic.errors.items():
+            console.print(f"[yellow]traffic {name} ended early: {shown(str(error))}[/]")
         target = FolderStore(folder)
         for key in store.keys("snapshots/"):
             target.write_once(key, store.read(key))
     console.print(
         f"{function.calls} runs, the slowest {function.slowest:.2f} s; "
-        f"their metrics (EMF) in {function.output}"
+        f"their metrics (EMF) in {function.output}",
+        soft_wrap=True,
     )
 
 
@@ -112,7 +117,7 @@ def _report(folder: Path, console: Console) -> int:
     """The Spark job for each day that the demo touched, as Glue would start it."""
     days = sorted({path.name.removeprefix("dt=") for path in folder.glob("snapshots/*/*/dt=*")})
     for day in days:
-        console.print(f"Spark reads the snapshots of {day} …")
+        console.print(f"Spark reads the snapshots of {day}, which takes half a minute …")
         command = [sys.executable, "-m", "glue_jobs.daily_report", "--date", day]
         places = ["--input", str(folder), "--output", str(folder)]
         status = subprocess.run([*command, *places], check=False).returncode

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from typing import Callable, NamedTuple, Tuple  # noqa: UP035 - Python 3.8, see above
 
 Version = Tuple[int, ...]  # noqa: UP006
@@ -51,6 +52,9 @@ def _numbers(pattern: str, said: str) -> Version | None:
 
 
 PYTHON = (3, 11)
+PYTHON_NEWEST = (3, 13)
+PYTHON_CHOOSE = "name another, as in make setup PYTHON=python3.13"
+VENV_INSTALL = "apt install python3-venv on Debian"
 PYTHON_INSTALL = "brew install python@3.13 on macOS, apt install python3 on Debian 12 or later"
 TOOLS = (
     Tool(
@@ -86,6 +90,16 @@ def judge(name: str, found: Version | None, least: Version, install: str) -> str
     return f"{name} {wanted} or newer is needed and {name} {state}: {install}."
 
 
+def judge_python(found: Version, can_make_environments: bool) -> str | None:
+    """Return the sentence about a Python too old, too new or incomplete; null when it will do."""
+    if found > PYTHON_NEWEST:
+        newest, mine = (".".join(map(str, version)) for version in (PYTHON_NEWEST, found))
+        return f"Python {newest} is the newest supported and this is {mine}: {PYTHON_CHOOSE}."
+    if found >= PYTHON and not can_make_environments:
+        return f"Python cannot make virtual environments here: {VENV_INSTALL}."
+    return judge("Python", found, PYTHON, PYTHON_INSTALL)
+
+
 def ask(tool: Tool) -> Version | None:
     """Return the version of the tool on the PATH; null when it is missing or does not run."""
     program = shutil.which(tool.command[0])
@@ -106,9 +120,14 @@ def ask(tool: Tool) -> Version | None:
     return tool.parse(done.stdout)
 
 
+def _makes_environments() -> bool:
+    # Debian keeps a part of Python in a package of its own; uv does without it.
+    return shutil.which("uv") is not None or find_spec("ensurepip") is not None
+
+
 def missing() -> list[str]:
     """Return a sentence for each thing this machine lacks; empty when it has all."""
-    verdicts = [judge("Python", tuple(sys.version_info[:2]), PYTHON, PYTHON_INSTALL)]
+    verdicts = [judge_python(tuple(sys.version_info[:2]), _makes_environments())]
     verdicts += [judge(tool.name, ask(tool), tool.least, tool.install) for tool in TOOLS]
     return [verdict for verdict in verdicts if verdict]
 

@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from functions import contract
 from functions.lag.frame import Frame
 
 _UNKNOWN = "[dim]?[/]"
@@ -88,6 +89,8 @@ def _worst(row: dict[str, Any]) -> str:
 
 def _remarks(row: dict[str, Any]) -> str:
     remarks = []
+    if row["group_type"] in contract.UNSUPPORTED_GROUP_TYPES:
+        remarks.append(f"[dim]{row['group_type']} group: no lag[/]")
     if row["status_reason"] is not None:
         remarks.append(str(row["status_reason"]))
     if row["unread_reason"] is not None:

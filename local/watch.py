@@ -27,10 +27,10 @@ from local.watch_options import WatchOptions, parse
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Watches until Ctrl-C (0), or once; 1 when the cluster could not be read, 2 for usage."""
-    options = parse(argv)
     quiet_library()
     screen, complaints = Console(), Console(stderr=True)
     try:
+        options = parse(argv)
         watcher = _watcher(options, complaints)
         if options.once:
             _show(watcher.look(), options, screen)

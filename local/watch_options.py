@@ -17,6 +17,8 @@ from functions.lag.model import NameFilter, Rules
 from functions.schema import INTERNAL_TOPICS, MECHANISMS, PROTOCOLS
 from functions.snapshots.keys import CLUSTER_NAME
 
+_LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
+
 _EXAMPLES = """examples:
   python -m local.watch --bootstrap-servers localhost:9092 --state ./lag --once
   PASSWORD=... python -m local.watch --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
@@ -107,7 +109,7 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--cafile", metavar="F", help="CA certificates, PEM (default: the system's)")
     group.add_argument(
-        "--timeout", type=float, default=10.0, metavar="S", help="seconds a broker has (10)"
+        "--timeout", type=_timeout, default=10.0, metavar="S", help="seconds a broker has (10)"
     )
 
 
@@ -134,7 +136,20 @@ def _password(
         return password
     if not sys.stdin.isatty():
         parser.error("--password-env VAR is needed where nobody can be asked for the password")
-    return getpass.getpass(f"Password of {told.username}: ")
+    try:
+        return getpass.getpass(f"Password of {told.username}: ")
+    except EOFError:
+        parser.error("no password was given")
+
+
+def _timeout(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not _LEAST_TIMEOUT <= seconds <= _LONGEST_TIMEOUT:
+        raise argparse.ArgumentTypeError(f"{text!r} must be seconds, from 0.1 to 300")
+    return seconds
 
 
 def _regex(text: str) -> re.Pattern[str]:

@@ -2,6 +2,7 @@
 """What a person needs to connect: files that hold the passwords, and words that do not."""
 
 import os
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -62,7 +63,7 @@ def example(cluster: KafkaCluster) -> str:
     """Return a command to paste; the shell reads the password from its file."""
     password = cluster.folder / "monitor.password"
     return (
-        f'{PASSWORD_VARIABLE}="$(cat {password})" python -m local.watch'
+        f'{PASSWORD_VARIABLE}="$(cat {password})" {sys.executable} -m local.watch'
         f" --bootstrap-servers {cluster.bootstrap()} --security-protocol SASL_SSL"
         " --sasl-mechanism SCRAM-SHA-512 --username monitor"
         f" --password-env {PASSWORD_VARIABLE} --cafile {cluster.cafile}"

@@ -47,7 +47,7 @@ def write_run(
 
 
 def group_row(partition: int, committed: int | None, start: int, end: int, **more: Any) -> Row:
-    """A group's partition as read, with the lag that design.md §8 gives it."""
+    """A group's partition as read, lagging from the log start where that passed the commit."""
     lag = None if committed is None else max(end - max(committed, start), 0)
     lost = None if committed is None else max(start - committed, 0)
     return {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from local import prerequisites
-from local.prerequisites import judge, parse_java, parse_maven, parse_node
+from local.prerequisites import judge, judge_python, parse_java, parse_maven, parse_node
 
 ROOT = Path(prerequisites.__file__).parents[1]
 
@@ -70,6 +70,24 @@ def test_a_tool_is_judged_in_one_sentence(
     found: tuple[int, ...] | None, sentence: str | None
 ) -> None:
     assert judge("Java", found, (17,), "ask apt") == sentence
+
+
+@pytest.mark.parametrize(
+    ("found", "makes_environments", "told"),
+    [
+        pytest.param((3, 11), True, None, id="oldest"),
+        pytest.param((3, 13), True, None, id="newest"),
+        pytest.param((3, 10), False, "Python 3.11 or newer is needed", id="too old"),
+        pytest.param((3, 14), True, "Python 3.13 is the newest supported", id="too new"),
+        pytest.param((3, 12), False, "apt install python3-venv", id="in parts"),
+    ],
+)
+def test_python_is_judged_in_one_sentence(
+    found: tuple[int, ...], makes_environments: bool, told: str | None
+) -> None:
+    sentence = judge_python(found, makes_environments)
+
+    assert (sentence is None) if told is None else (told in str(sentence))
 
 
 def test_everything_missing_is_listed_at_once(tmp_path: Path) -> None:
