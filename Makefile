@@ -26,7 +26,7 @@ $(INSTALLED): pyproject.toml uv.lock | prerequisites
 	@touch $@
 
 demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshots, reports
-	$(BIN)/python -m local.demo --minutes $(MINUTES)
+	$(BIN)/python -m local.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
 
 test: setup ## all tests, real Kafka and Spark included
 	$(BIN)/pytest

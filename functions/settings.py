@@ -16,6 +16,9 @@ from functions.lag.model import Rules
 from functions.schema import DocumentSchema, faults_of
 from functions.sinks.budget import Levels
 
+# Somebody may have put the document itself where its path belongs.
+_SHOWN = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -109,6 +112,9 @@ def _document(path: Path) -> tuple[Any, list[str]]:
     try:
         return json.loads(path.read_text()), []
     except OSError as error:
-        return {}, [f"{path} cannot be read ({error.strerror})"]
+        return {}, [
+            f"{contract.ENV_CONFIG} must be the path of a JSON file, and {str(path)[:_SHOWN]!r} "
+            f"cannot be read ({error.strerror})"
+        ]
     except ValueError as error:
         return {}, [f"{path} is not JSON ({error})"]

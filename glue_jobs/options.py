@@ -17,8 +17,8 @@ Output: <output>/reports/<report>/cluster=<c>/dt=<date>/*.parquet, replaced as a
 """
 EPILOG = """\
 examples:
-  python -m glue_jobs.daily_report --input ./state --output ./state --date 2026-01-31
-  python -m glue_jobs.daily_report --input s3a://bucket --output s3a://bucket --cluster orders audit
+  uv run python -m glue_jobs.daily_report --input ./state --output ./state --date 2026-01-31
+  uv run python -m glue_jobs.daily_report --input ./state --output ./out --cluster orders audit
 
 exit code: 0 written, 1 snapshots or output at fault, 2 wrong usage.
 Unknown options are named on stderr and ignored, because Glue adds some of its own.
@@ -72,7 +72,7 @@ def _parser() -> _Parser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    place = "folder or s3a:// address"
+    place = "folder (on Glue: s3a:// address)"
     add("--input", required=True, type=_place, metavar="DIR", help=f"{place} that holds snapshots/")
     add("--output", required=True, type=_place, metavar="DIR", help=f"{place} to hold reports/")
     add("--date", type=_day, metavar="YYYY-MM-DD", help="UTC day (default: yesterday)")

@@ -58,6 +58,7 @@ def _skew(report: DataFrame, day: date, limit: int) -> str:
         f"Partition skew on {day}: {found} of {of} group topics skewed",
         "made: produced; x: max/mean, 1 if even; top: the worst partition's share (an even share)",
         [_skew_cells(row) for row in rows.collect()],
+        of,
     )
 
 
@@ -82,6 +83,7 @@ def _retention(report: DataFrame, day: date, limit: int) -> str:
         f"Retention risk on {day}: {found} of {of} group partitions lost records",
         "margin is records between log start and commit, at its least, with the lag at that moment",
         [_retention_cells(row) for row in rows.collect()],
+        of,
     )
 
 
@@ -119,15 +121,16 @@ def _count(report: DataFrame, flag: Column) -> tuple[int, int]:
     return (row[0], row[1]) if row else (0, 0)
 
 
-def _section(title: str, legend: str, rows: Sequence[Cells]) -> str:
+def _section(title: str, legend: str, rows: Sequence[Cells], of: int) -> str:
     """A title, and with rows what is needed to read them; one cluster is named once."""
     if not rows:
         return f"\n{title}"
     clusters = {row["cluster"] for row in rows}
-    if len(clusters) > 1:
-        return "\n".join(["", title, f"  {legend}", table(rows)])
-    rest = [{name: cell for name, cell in row.items() if name != "cluster"} for row in rows]
-    return "\n".join(["", title, f"  cluster {clusters.pop()}; {legend}", table(rest)])
+    if len(clusters) == 1:
+        rows = [{name: cell for name, cell in row.items() if name != "cluster"} for row in rows]
+        legend = f"cluster {clusters.pop()}; {legend}"
+    more = [f"  and {of - len(rows):,} more: --show {of} shows all"] if of > len(rows) else []
+    return "\n".join(["", title, f"  {legend}", table(rows), *more])
 
 
 def _top(row: Row, what: str) -> str:

@@ -92,11 +92,9 @@ def _collect(minutes: float, folder: Path, console: Console) -> None:
         target = FolderStore(folder)
         for key in store.keys("snapshots/"):
             target.write_once(key, store.read(key))
-    console.print(
-        f"{function.calls} runs, the slowest {function.slowest:.2f} s; "
-        f"their metrics (EMF) in {function.output}",
-        soft_wrap=True,
-    )
+        metric = function.a_metric()
+    console.print(f"{function.calls} runs, the slowest {function.slowest:.2f} s. A metric:")
+    console.print(f"  {metric}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _watch(function: LocalFunction, store: S3Store, end: float, console: Console) -> None:
@@ -105,7 +103,7 @@ def _watch(function: LocalFunction, store: S3Store, end: float, console: Console
         while time.monotonic() < end:
             taken_at = function.call_on_time()
             groups = newest_before(store, CLUSTER, taken_at + 1).snapshot.groups
-            table = groups_table(groups, taken_at)
+            table = groups_table(groups, taken_at, console.width)
             last = time.monotonic() + INTERVAL >= end
             if console.is_terminal:
                 live.update(table, refresh=True)

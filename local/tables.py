@@ -13,6 +13,7 @@ from rich.table import Table
 from functions import contract
 from functions.lag.frame import Frame
 
+_LONGEST_STATE = "Rebalancing"
 _UNKNOWN = "[dim]?[/]"
 
 
@@ -22,7 +23,7 @@ def shown(name: str) -> str:
     return escape(printable) or "''"
 
 
-def groups_table(groups: Frame, taken_at: int) -> Table:
+def groups_table(groups: Frame, taken_at: int, width: int = 120) -> Table:
     """One line a group, the most lag first; a question mark is unknown, never zero."""
     time = datetime.fromtimestamp(taken_at / 1000, UTC)
     table = Table(
@@ -32,19 +33,29 @@ def groups_table(groups: Frame, taken_at: int) -> Table:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    table.add_column("group", overflow="fold", min_width=13)
-    table.add_column("state", no_wrap=True)
-    table.add_column("members", justify="right")
-    table.add_column("lag", justify="right", no_wrap=True)
-    table.add_column("worst partition", overflow="fold", min_width=16)
-    table.add_column("broker", justify="right")
-    table.add_column("remarks", overflow="fold", min_width=10)
     rows = [dict(zip(groups.columns, row, strict=True)) for row in _rows(groups)]
+    lag = max((len(f"{row['lag']:,}") for row in rows if row["lag"] is not None), default=3)
+    group, worst, remarks = _shares(width - max(lag, 3))
+    # A line a group: long names end in an ellipsis, and are whole in JSON and in the snapshot.
+    table.add_column("group", no_wrap=True, overflow="ellipsis", max_width=group)
+    table.add_column("state", no_wrap=True, min_width=len(_LONGEST_STATE))
+    table.add_column("members", justify="right", no_wrap=True, min_width=len("members"))
+    table.add_column("lag", justify="right", no_wrap=True, min_width=max(lag, 3))
+    table.add_column("worst partition", no_wrap=True, overflow="ellipsis", max_width=worst)
+    table.add_column("broker", justify="right", no_wrap=True, min_width=len("broker"))
+    table.add_column("remarks", no_wrap=True, overflow="ellipsis", max_width=remarks)
     for row in sorted(rows, key=lambda row: (-(row["lag"] or 0), row["consumer_group"])):
         table.add_row(*_cells(row))
     if not rows:
-        table.add_row("[dim]no consumer group yet[/]")
+        table.caption = "no consumer group that the filters allow"
     return table
+
+
+def _shares(width: int) -> tuple[int, int, int]:
+    """What is left of a terminal's width for group, worst partition and remarks."""
+    gaps = 8
+    left = max(width - len(_LONGEST_STATE) - len("members") - len("broker") - gaps, 30)
+    return left * 3 // 12, left * 5 // 12, left * 4 // 12
 
 
 def _rows(frame: Frame) -> list[tuple[Any, ...]]:
@@ -56,7 +67,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         shown(str(row["consumer_group"])),
         _state(row),
         _number(row["members"]),
-        _lag(row["lag"]),
+        _lag(row),
         _worst(row),
         "" if row["worst_leader"] is None else str(row["worst_leader"]),
         _remarks(row),
@@ -75,10 +86,12 @@ def _number(value: Any) -> str:
     return _UNKNOWN if value is None else f"{value:,}"
 
 
-def _lag(value: Any) -> str:
-    if value is None:
+def _lag(row: dict[str, Any]) -> str:
+    if row["lag"] is None:
         return _UNKNOWN
-    return "[green]0[/]" if value == 0 else f"[bold]{value:,}[/]"
+    # Nothing to be glad of where unread records have no commit to count from.
+    glad = row["lag"] == 0 and not row["partitions_uncommitted"] and row["unread_reason"] is None
+    return "[green]0[/]" if glad else f"[bold]{row['lag']:,}[/]"
 
 
 def _worst(row: dict[str, Any]) -> str:
@@ -88,17 +101,20 @@ def _worst(row: dict[str, Any]) -> str:
 
 
 def _remarks(row: dict[str, Any]) -> str:
-    remarks = []
+    """The worst first, as the end may not fit."""
+    parts, remarks = row["partitions"], []
     if row["group_type"] in contract.UNSUPPORTED_GROUP_TYPES:
         remarks.append(f"[dim]{row['group_type']} group: no lag[/]")
+    elif parts == 0 and row["unread_reason"] is None and row["status_reason"] is None:
+        remarks.append("[dim]no commit, owns nothing[/]")
     if row["status_reason"] is not None:
         remarks.append(str(row["status_reason"]))
+    if row["records_lost"]:
+        remarks.append(f"[red]{row['records_lost']:,} lost[/]")
     if row["unread_reason"] is not None:
         remarks.append(f"[red]not read: {row['unread_reason']}[/]")
     elif row["partitions_unknown"]:
-        remarks.append(f"[red]{row['partitions_unknown']} of {row['partitions']} unread[/]")
+        remarks.append(f"[red]{row['partitions_unknown']} of {parts} unread[/]")
     if row["partitions_uncommitted"]:
-        remarks.append(f"{row['partitions_uncommitted']} of {row['partitions']} without commit")
-    if row["records_lost"]:
-        remarks.append(f"[red]{row['records_lost']:,} records lost[/]")
+        remarks.append(f"{row['partitions_uncommitted']} of {parts} uncommitted")
     return ", ".join(remarks)

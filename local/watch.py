@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -41,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 0
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; what is left of it goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -70,7 +74,7 @@ class ConsoleJournal:
 
     def warning(self, message: str, /) -> None:
         """Prints the line as it is; names in it cannot act as markup."""
-        self.console.print(f"[yellow]{shown(message)}[/]", soft_wrap=True)
+        _complain(self.console, "yellow", message)
 
 
 def _watcher(options: WatchOptions, complaints: Console) -> Watcher:
@@ -99,8 +103,13 @@ def _watch(watcher: Watcher, options: WatchOptions, screen: Console, complaints:
         except ReporterError as error:
             if first:
                 raise
-            complaints.print(f"[red]{shown(str(error))}[/]", soft_wrap=True)
+            _complain(complaints, "red", str(error))
         look, first = watcher.look_on_time, False
+
+
+def _complain(console: Console, colour: str, message: str) -> None:
+    now = f"{datetime.now(UTC):%H:%M:%S}"
+    console.print(f"[dim]{now}[/] [{colour}]{shown(message)}[/]", soft_wrap=True)
 
 
 def _show(report: LagReport, options: WatchOptions, screen: Console) -> None:
@@ -109,7 +118,7 @@ def _show(report: LagReport, options: WatchOptions, screen: Console) -> None:
         sys.stdout.flush()
         return
     snapshot = report.snapshot
-    screen.print(groups_table(snapshot.groups, snapshot.taken_at))
+    screen.print(groups_table(snapshot.groups, snapshot.taken_at, screen.width))
 
 
 def _json_rows(report: LagReport) -> list[dict[str, Any]]:

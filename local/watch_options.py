@@ -20,8 +20,8 @@ from functions.snapshots.keys import CLUSTER_NAME
 _LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
 
 _EXAMPLES = """examples:
-  python -m local.watch --bootstrap-servers localhost:9092 --state ./lag --once
-  PASSWORD=... python -m local.watch --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
+  uv run python -m local.watch --bootstrap-servers localhost:9092 --state ./lag --once
+  PASSWORD=... uv run python -m local.watch --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
       --security-protocol SASL_SSL --username monitor --password-env PASSWORD --state ./lag
 """
 
@@ -49,6 +49,10 @@ def parse(
     sasl = told.security_protocol.startswith("SASL")
     if sasl and not told.username:
         parser.error(f"{told.security_protocol} needs --username")
+    if not sasl and (told.username or told.password_env):
+        parser.error(f"--username and --password-env are for SASL, not {told.security_protocol}")
+    if told.state.exists() and not told.state.is_dir():
+        parser.error(f"--state: {told.state} is no folder")
     if told.cafile and not Path(told.cafile).is_file():
         parser.error(f"--cafile: there is no file {told.cafile}")
     window_ms = 10 * told.interval * 1000
@@ -122,7 +126,7 @@ def _add_filters(group: argparse._ArgumentGroup) -> None:
         type=_regex,
         metavar="RE",
         default=re.compile(INTERNAL_TOPICS),
-        help="default: Kafka's own topics",
+        help="replaces the default, which hides Kafka's own topics",
     )
 
 

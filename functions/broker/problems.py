@@ -24,8 +24,9 @@ def problems_of(
 ) -> tuple[Problem, ...]:
     """Each cause once, the widest first."""
     brokers = {p.name: p for p in census.problems}
-    for node, cause in wire.down().items():
-        brokers.setdefault(str(node), Problem("broker", str(node), cause.reason, cause.detail))
+    for node, silence in wire.down().items():
+        detail = silence.detail.removeprefix(f"broker {node}: ")
+        brokers[str(node)] = Problem("broker", str(node), silence.reason, detail)
     return (
         *brokers.values(),
         *_groups(groups, commits, descriptions),
@@ -40,7 +41,7 @@ def _groups(
     for group in groups:
         described = descriptions.get(group.name, Description())
         if group.reason is not None:
-            yield Problem("group", group.name, group.reason, "known before, not listed now")
+            yield Problem("group", group.name, group.reason, "no broker lists it any more")
         elif group.name in commits.silent:
             yield Problem("group", group.name, *commits.silent[group.name])
         elif described.reason is not None:

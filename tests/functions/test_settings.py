@@ -110,7 +110,15 @@ def test_faults_of_environment_and_document_are_told_together(tmp_path: Path) ->
 def test_a_document_that_is_not_there_is_named(tmp_path: Path) -> None:
     environ = environment(tmp_path, "{}")
     environ[contract.ENV_CONFIG] += ".absent"
-    assert "shop.json.absent cannot be read (No such file or directory)" in refusal(environ)
+    assert "cannot be read (No such file or directory)" in refusal(environ)
+
+
+def test_a_document_in_place_of_its_path_is_told_so_and_not_repeated(tmp_path: Path) -> None:
+    environ = environment(tmp_path, "{}")
+    environ[contract.ENV_CONFIG] = json.dumps({"cluster": "shop", "secret_id": "x" * 300})
+    told = refusal(environ)
+    assert f"{contract.ENV_CONFIG} must be the path of a JSON file" in told
+    assert "x" * 100 not in told
 
 
 @pytest.mark.parametrize("text", ["", "{", "cluster: shop"])

@@ -71,8 +71,10 @@ def test_the_worst_retention_comes_first(spark: SparkSession) -> None:
     ]
     text = printed(spark, 5, retention_risk=rows)
 
-    topics = [line.split()[1] for line in text.splitlines()[-5:]]
+    *lines, more = text.splitlines()
+    topics = [line.split()[1] for line in lines[-5:]]
     assert topics == ["lost-more", "lost", "soon", "near", "caught-up"]
+    assert more.strip() == "and 1 more: --show 6 shows all"
 
 
 @pytest.mark.spark

@@ -18,7 +18,7 @@ from tests.builders import NOON, Groups, Topics, a_snapshot
 
 def shown(groups: Frame, width: int = 120) -> str:
     out = StringIO()
-    Console(file=out, width=width).print(groups_table(groups, NOON))
+    Console(file=out, width=width).print(groups_table(groups, NOON, width))
     return out.getvalue()
 
 
@@ -40,8 +40,24 @@ def test_a_group_with_an_unknown_part_shows_question_marks_and_says_why() -> Non
 
 def test_records_lost_and_partitions_without_a_commit_are_remarked() -> None:
     (line,) = lines({"g": {"t": [1, None]}}, {"t": [(5, 10), (0, 3)]})
-    assert "1 of 2 without commit" in line
-    assert "4 records lost" in line
+    assert "1 of 2 uncommitted" in line
+    assert "4 lost" in line
+
+
+def test_a_zero_beside_uncounted_records_is_no_green_zero() -> None:
+    groups = a_snapshot({"g": {"t": [None, 0]}}, {"t": [(0, 9), (0, 0)]}).groups
+    out = StringIO()
+    Console(file=out, width=120, force_terminal=True).print(groups_table(groups, NOON))
+    assert "\x1b[32m0" not in out.getvalue()
+
+
+def test_each_group_has_one_line_however_narrow_the_terminal() -> None:
+    name = "a-group-with-a-long-name-" * 9
+    groups = a_snapshot({name: {"t" * 200: [1]}}, {"t" * 200: [(0, 1_000_000)]}).groups
+    text = [line for line in shown(groups, width=80).splitlines() if line.strip()]
+    assert len(text) == 4
+    assert all(len(line) <= 80 for line in text)
+    assert "999,999" in text[-1]
 
 
 def test_a_share_group_says_that_it_has_no_lag() -> None:
@@ -60,4 +76,4 @@ def test_a_strangers_name_is_shown_and_does_nothing(name: str, seen: str) -> Non
 
 
 def test_no_groups_are_said_to_be_none() -> None:
-    assert "no consumer group yet" in shown(Frame.empty(contract.GROUPS))
+    assert "no consumer group that the filters allow" in shown(Frame.empty(contract.GROUPS))

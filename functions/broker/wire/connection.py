@@ -139,8 +139,11 @@ class Wire:
         try:
             await self.within(connection.init_future, self.access.broker_timeout)
         except errors.KafkaError as error:
-            if is_refusal(self.access, connection, error):
-                raise errors.SaslAuthenticationFailedError(str(error)) from error
+            if type(error) is errors.KafkaConnectionError and is_refusal(
+                self.access, connection, error
+            ):
+                said = "the broker hung up during the login"
+                raise errors.SaslAuthenticationFailedError(said) from error
             raise
 
     async def within(self, answer: Awaitable[T], seconds: float) -> T:

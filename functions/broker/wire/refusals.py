@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,13 +16,15 @@ from functions.errors import LoginError, SourceError
 # A broker's own words are kept short enough to stay one sentence.
 _LONGEST = 200
 
+# The library puts its own names for an error in front of what it says, some of them twice.
+_PREFIX = re.compile(r"^(\[Error \d+\] |\w+Error: )+")
+
 UNKNOWN_TOPIC = 3
 GROUP_ID_NOT_FOUND = 69
 
 _LOGIN = (
     errors.SaslAuthenticationFailedError,
     errors.UnsupportedSaslMechanismError,
-    errors.IllegalSaslStateError,
 )
 
 _REASONS: dict[type[Exception], str] = {
@@ -100,12 +103,15 @@ def unreachable(access: Access, causes: Iterable[tuple[str, Exception]]) -> Sour
             f"The brokers refused the login ({access.sasl_mechanism}): {told}. "
             "Check user name, password, and that the brokers enable this mechanism."
         )
+    check = "bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path"
+    if "certificate" in told.lower():
+        check = "cafile: it must hold the authority that signed the brokers' certificates"
     return SourceError(
-        f"No broker could be reached over {access.security_protocol}: {told}. "
-        "Check bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path."
+        f"No broker could be reached over {access.security_protocol}: {told}. Check {check}."
     )
 
 
 def cause(error: Exception) -> str:
     """What an exception says, on one line of bounded length; its type where it says nothing."""
-    return (" ".join(str(error).split()) or type(error).__name__)[:_LONGEST]
+    text = _PREFIX.sub("", " ".join(str(error).split()))
+    return (text or type(error).__name__)[:_LONGEST]
