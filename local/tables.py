@@ -4,16 +4,26 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from functions import contract
 from functions.lag.frame import Frame
 
-_LONGEST_STATE = "Rebalancing"
+_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
+    ("group", "left"),
+    ("state", "left"),
+    ("members", "right"),
+    ("lag", "right"),
+    ("worst partition", "left"),
+    ("broker", "right"),
+    ("remarks", "left"),
+)
+_FLEXIBLE, _LEAST = (0, 4, 6), 8
 _UNKNOWN = "[dim]?[/]"
 
 
@@ -34,28 +44,26 @@ def groups_table(groups: Frame, taken_at: int, width: int = 120) -> Table:
         pad_edge=False,
     )
     rows = [dict(zip(groups.columns, row, strict=True)) for row in _rows(groups)]
-    lag = max((len(f"{row['lag']:,}") for row in rows if row["lag"] is not None), default=3)
-    group, worst, remarks = _shares(width - max(lag, 3))
+    rows.sort(key=lambda row: (-(row["lag"] or 0), row["consumer_group"]))
+    cells = [_cells(row) for row in rows]
     # A line a group: long names end in an ellipsis, and are whole in JSON and in the snapshot.
-    table.add_column("group", no_wrap=True, overflow="ellipsis", max_width=group)
-    table.add_column("state", no_wrap=True, min_width=len(_LONGEST_STATE))
-    table.add_column("members", justify="right", no_wrap=True, min_width=len("members"))
-    table.add_column("lag", justify="right", no_wrap=True, min_width=max(lag, 3))
-    table.add_column("worst partition", no_wrap=True, overflow="ellipsis", max_width=worst)
-    table.add_column("broker", justify="right", no_wrap=True, min_width=len("broker"))
-    table.add_column("remarks", no_wrap=True, overflow="ellipsis", max_width=remarks)
-    for row in sorted(rows, key=lambda row: (-(row["lag"] or 0), row["consumer_group"])):
-        table.add_row(*_cells(row))
+    for (name, justify), column in zip(_COLUMNS, _widths(cells, width), strict=True):
+        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=column)
+    for line in cells:
+        table.add_row(*line)
     if not rows:
         table.caption = "no consumer group that the filters allow"
     return table
 
 
-def _shares(width: int) -> tuple[int, int, int]:
-    """What is left of a terminal's width for group, worst partition and remarks."""
-    gaps = 8
-    left = max(width - len(_LONGEST_STATE) - len("members") - len("broker") - gaps, 30)
-    return left * 3 // 12, left * 5 // 12, left * 4 // 12
+def _widths(cells: list[list[str]], width: int) -> list[int]:
+    """As wide as the cells need; what does not fit is taken from the names and remarks."""
+    columns = [[name, *(line[i] for line in cells)] for i, (name, _) in enumerate(_COLUMNS)]
+    widths = [max(Text.from_markup(cell).cell_len for cell in column) for column in columns]
+    while sum(widths) + len(widths) + 1 > width and max(widths[i] for i in _FLEXIBLE) > _LEAST:
+        widest = max(_FLEXIBLE, key=lambda i: widths[i])
+        widths[widest] -= 1
+    return widths
 
 
 def _rows(frame: Frame) -> list[tuple[Any, ...]]:
@@ -97,7 +105,7 @@ def _lag(row: dict[str, Any]) -> str:
 def _worst(row: dict[str, Any]) -> str:
     if row["worst_topic"] is None:
         return ""
-    return f"{shown(str(row['worst_topic']))}-{row['worst_partition']} ({row['max_lag']:,})"
+    return f"{row['max_lag']:,} in {shown(str(row['worst_topic']))}-{row['worst_partition']}"
 
 
 def _remarks(row: dict[str, Any]) -> str:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,12 +81,22 @@ def test_a_wrong_password_is_one_sentence_and_exit_code_one(
     assert "hunter2" not in captured.err
 
 
-def test_a_state_that_is_no_folder_is_one_sentence_and_exit_code_one(
+def test_a_state_that_cannot_be_written_is_one_sentence_and_exit_code_one(
     arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "state").write_text("in the way")
-    assert watch.main(arguments) == 1
+    (tmp_path / "file").write_text("in the way")
+    assert watch.main([*arguments, "--state", str(tmp_path / "file" / "state")]) == 1
     assert "Cannot write" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "local.watch", *arguments, "--output", "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
+        assert watching.stdout is not None
+        assert watching.stderr is not None
+        watching.stdout.close()
+        assert watching.stderr.read() == b""
+    assert watching.returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -97,6 +109,9 @@ def test_a_state_that_is_no_folder_is_one_sentence_and_exit_code_one(
         (["--interval", "0"], "at least 1"),
         (["--cluster", "a/b"], "must be letters"),
         (["--intervall", "5"], "unrecognized"),
+        (["--timeout", "nan"], "must be seconds"),
+        (["--security-protocol", "SSL"], "are for SASL"),
+        (["--state", __file__], "is no folder"),
     ],
 )
 def test_wrong_usage_is_told_before_anything_is_asked(
