@@ -60,7 +60,8 @@ def _widths(cells: list[list[str]], width: int) -> list[int]:
     """As wide as the cells need; what does not fit is taken from the names and remarks."""
     columns = [[name, *(line[i] for line in cells)] for i, (name, _) in enumerate(_COLUMNS)]
     widths = [max(Text.from_markup(cell).cell_len for cell in column) for column in columns]
-    while sum(widths) + len(widths) + 1 > width and max(widths[i] for i in _FLEXIBLE) > _LEAST:
+    # A column is followed by a blank and the box's own; the box begins with one.
+    while sum(widths) + 2 * len(widths) + 1 > width and max(widths[i] for i in _FLEXIBLE) > _LEAST:
         widest = max(_FLEXIBLE, key=lambda i: widths[i])
         widths[widest] -= 1
     return widths

@@ -2,7 +2,6 @@
 """Ways not to get in: each is one clear sentence, in bounded time, without a secret in it."""
 
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,10 +11,9 @@ from functions.broker.source import KafkaSource
 from functions.broker.wire.access import Credentials
 from functions.broker.wire.credentials import FixedCredentials
 from functions.errors import LoginError, SourceError
-from local.kafka import Credentials as Account
 from local.kafka import KafkaCluster
-from local.kafka.access import create_users
 from tests.kafka.looking import access, login, only
+from tests.kafka.test_rotation import Rotated
 
 pytestmark = pytest.mark.kafka
 
@@ -89,30 +87,10 @@ def test_one_good_bootstrap_server_is_enough(shared_cluster: KafkaCluster) -> No
     assert reading.problems == ()
 
 
-class _Rotated(FixedCredentials):
-    """The old password first, then the one that the brokers have learnt."""
-
-    def __init__(self, *candidates: Credentials) -> None:
-        super().__init__()
-        self._in_turn = candidates
-        self.taken: list[Credentials | None] = []
-        self.new: Credentials | None = None
-
-    def candidates(self) -> Iterator[Credentials | None]:
-        yield from self._in_turn
-
-    def others(self) -> Iterator[Credentials | None]:
-        if self.new is not None and self.new not in self.taken:
-            yield self.new
-
-    def accepted(self, credentials: Credentials | None) -> None:
-        self.taken.append(credentials)
-
-
 def test_a_refused_password_is_looked_up_again(shared_cluster: KafkaCluster) -> None:
     (good,) = login(shared_cluster).candidates()
     assert good is not None
-    rotated = _Rotated(Credentials("monitor", _WRONG), good)
+    rotated = Rotated(Credentials("monitor", _WRONG), good)
     source = KafkaSource(access(shared_cluster), rotated)
     assert source.read(_QUESTION, time.monotonic() + 20).problems == ()
     source.close()
@@ -124,34 +102,3 @@ def test_a_scram_256_login_works_as_well(shared_cluster: KafkaCluster) -> None:
     source = KafkaSource(way, login(shared_cluster))
     assert source.read(_QUESTION, time.monotonic() + 20).problems == ()
     source.close()
-
-
-def test_a_password_rotated_while_connected_is_learnt_when_a_broker_refuses_the_old(
-    shared_cluster: KafkaCluster,
-) -> None:
-    """Open connections go on with the old one; a broker that restarted wants the new."""
-    old, new = (Account("rotating", password) for password in ("old-password", "new-password"))
-    create_users(shared_cluster.admin(), {"rotating": old})
-    secret = _Rotated(Credentials("rotating", old.password))
-    secret.new = Credentials("rotating", new.password)
-    source = KafkaSource(access(shared_cluster), secret)
-    _until(lambda: not _problems(source))
-    create_users(shared_cluster.admin(), {"rotating": new})
-    shared_cluster.stop(3)
-    shared_cluster.start(3)
-    _until(lambda: _problems(source) == () and secret.taken[-1] == secret.new)
-    source.close()
-
-
-def _problems(source: KafkaSource) -> Any:
-    try:
-        return source.read(_QUESTION, time.monotonic() + 20).problems
-    except SourceError as error:
-        return (error,)
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 40
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A password that changes while connections with the old one are open."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from functions.broker.reading import Question
+from functions.broker.source import KafkaSource
+from functions.broker.wire.access import Credentials
+from functions.broker.wire.credentials import FixedCredentials
+from functions.errors import SourceError
+from local.kafka import Credentials as Account
+from local.kafka import KafkaCluster
+from local.kafka.access import create_users
+from tests.kafka.looking import access
+
+pytestmark = pytest.mark.kafka
+
+
+class Rotated(FixedCredentials):
+    """Candidates in turn, then `new` once it is asked for others; remembers what was taken."""
+
+    def __init__(self, *candidates: Credentials) -> None:
+        super().__init__()
+        self._in_turn = candidates
+        self.taken: list[Credentials | None] = []
+        self.new: Credentials | None = None
+
+    def candidates(self) -> Iterator[Credentials | None]:
+        yield from self._in_turn
+
+    def others(self) -> Iterator[Credentials | None]:
+        if self.new is not None and self.new not in self.taken:
+            yield self.new
+
+    def accepted(self, credentials: Credentials | None) -> None:
+        self.taken.append(credentials)
+
+
+@pytest.fixture(name="cluster", scope="module")
+def _cluster() -> Iterator[KafkaCluster]:
+    """Its own: a broker that restarts leads nothing for a while."""
+    with KafkaCluster() as brokers:
+        yield brokers
+
+
+def test_a_password_rotated_while_connected_is_learnt_when_a_broker_refuses_the_old(
+    cluster: KafkaCluster,
+) -> None:
+    """Open connections go on with the old one; a broker that restarted wants the new."""
+    old, new = (Account("rotating", password) for password in ("old-password", "new-password"))
+    create_users(cluster.admin(), {"rotating": old})
+    secret = Rotated(Credentials("rotating", old.password))
+    secret.new = Credentials("rotating", new.password)
+    source = KafkaSource(access(cluster), secret)
+    _until(lambda: not _problems(source))
+    create_users(cluster.admin(), {"rotating": new})
+    cluster.stop(3)
+    cluster.start(3)
+    _until(lambda: _problems(source) == () and secret.taken[-1] == secret.new)
+    source.close()
+
+
+def _problems(source: KafkaSource) -> Any:
+    try:
+        return source.read(Question(), time.monotonic() + 20).problems
+    except SourceError as error:
+        return (error,)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 40
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
