@@ -36,6 +36,34 @@ class InterruptedWire(Wire):
         return await super().ask(node, request)
 
 
+class NotingWire(Wire):
+    """A wire that notes what was asked, in order, and whether for starts or ends."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.asked: list[str] = []
+
+    async def ask(self, node: Any, request: Any) -> Any:
+        kind = type(request).__name__.removesuffix("Request")
+        self.asked.append("Ends" if _asks_for_ends(request) else kind)
+        return await super().ask(node, request)
+
+
+def asked_of(cluster: KafkaCluster, pattern: str) -> list[str]:
+    """The kinds of questions that one reading asks, in order."""
+    (credentials,) = login(cluster).candidates()
+    wire = NotingWire(access(cluster), credentials)
+    wire.begin(time.monotonic() + 45)
+    mine = only(pattern)
+    try:
+        wire.run(bootstrap(wire))
+        wire.asked.clear()
+        wire.run(read_cluster(wire, Question(mine.groups, mine.topics), ConfigCache()))
+    finally:
+        wire.close()
+    return wire.asked
+
+
 def read_while(cluster: KafkaCluster, pattern: str, action: Callable[[], None]) -> ClusterReading:
     """What is read of groups and topics of this pattern when `action` comes before the ends."""
     (credentials,) = login(cluster).candidates()

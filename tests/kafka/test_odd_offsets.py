@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Offsets out of range, topics that vanish, and clusters with nothing in them."""
 
+import time
+
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions
 
+from functions.lag.evaluate import evaluate
+from functions.lag.model import Snapshot
 from local.kafka import KafkaCluster
-from tests.kafka.interrupted import read_while
+from tests.kafka.interrupted import asked_of, read_while
 from tests.kafka.looking import (
     commit,
     create,
@@ -122,3 +126,32 @@ def test_a_cluster_without_topics_and_groups_is_read_as_empty(shared_cluster: Ka
         report = eyes.look()
     assert (len(report.snapshot.groups), len(report.snapshot.topic_partitions)) == (0, 0)
     assert report.problems == ()
+
+
+def test_starts_and_groups_are_asked_for_before_commits_and_ends_after_them(
+    shared_cluster: KafkaCluster,
+) -> None:
+    """Any other order makes a moving consumer lag negatively, or a purge look like loss."""
+    create(shared_cluster, "ordered", 3)
+    commit(shared_cluster, "on-ordered", "ordered", [0, 0, 0])
+    asked = asked_of(shared_cluster, "ordered")
+    first, last = {kind: asked.index(kind) for kind in asked}, {k: i for i, k in enumerate(asked)}
+    assert max(last["ListOffsets"], last["ListGroups"]) < first["OffsetFetch"]
+    assert last["OffsetFetch"] < first["Ends"]
+
+
+def test_a_commit_that_moves_while_it_is_read_makes_no_negative_lag(
+    shared_cluster: KafkaCluster,
+) -> None:
+    create(shared_cluster, "moving", 1)
+    produce(shared_cluster, "moving", {0: 5})
+    commit(shared_cluster, "on-moving", "moving", [5])
+
+    def move() -> None:
+        produce(shared_cluster, "moving", {0: 7})
+        commit(shared_cluster, "on-moving", "moving", [12])
+
+    reading = read_while(shared_cluster, "moving", move)
+    report = evaluate(reading, Snapshot.empty(), only("moving"), int(time.time() * 1000))
+    assert partitions(report, "on-moving")["moving", 0]["lag"] == 7
+    assert report.lags_clamped == 0
