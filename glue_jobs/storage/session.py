@@ -2,6 +2,7 @@
 """The Spark session, alike on a laptop and on Glue."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -35,6 +36,9 @@ def open_session(environ: Mapping[str, str] = os.environ) -> SparkSession:
     theirs; started as a plain Python program nothing else has configured them.
     """
     ours = "PYSPARK_GATEWAY_PORT" not in environ and SparkSession.getActiveSession() is None
+    if ours:
+        # Else Spark's workers are whatever python3 comes first on the PATH.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("daily_report")
     for key, value in OWN_JVM.items() if ours else ():
         builder = builder.config(key, value)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The session, and the job as a program of its own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,25 @@ def test_times_are_utc_wherever_the_session_comes_from(spark: SparkSession) -> N
     session = open_session({"PYSPARK_GATEWAY_PORT": "1"})
 
     assert {key: session.conf.get(key) for key in EVERYWHERE} == EVERYWHERE
+
+
+def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\nexit 1\n")
+    other.chmod(0o755)
+    program = (
+        "from glue_jobs.storage.session import open_session\n"
+        "print(open_session().createDataFrame([(41,)], 'n int').collect())"
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    environment.pop("PYSPARK_PYTHON", None)
+    command = [sys.executable, "-c", program]
+
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert "Row(n=41)" in done.stdout, done.stderr
 
 
 def test_a_failure_is_all_that_a_program_run_says(tmp_path: Path) -> None:
