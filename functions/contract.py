@@ -188,7 +188,3 @@ PUBLISHED_NONE = "none"
 PUBLISHED_GROUP = "group"
 PUBLISHED_TOPIC = "topic"
 PUBLISHED_PARTITION = "partition"
-
-# `uncommitted`: how a partition without a commit counts.
-UNCOMMITTED_APART = "apart"
-UNCOMMITTED_EARLIEST = "earliest"

@@ -67,16 +67,13 @@ async def read_cluster(
     end = await list_offsets(wire, table, END, clock)
     start, end = await _asked_again(wire, table, question, start, end, clock)
     hidden, gone = await _deleted(wire, listing, start.deleted | end.deleted)
-    topics = _topic_rows(with_configs(table, settings), start, end)
-    keep = ~topics.words("topic").is_in(gone | hidden.keys())
-    rows = group_partition_rows(table, commits, descriptions)
+    lost = gone | hidden.keys()
+    topics = _without(lost, _topic_rows(with_configs(table, settings), start, end))
     return ClusterReading(
-        topic_partitions=topics.where(keep),
-        group_partitions=rows.where(~rows.words("topic").is_in(gone | hidden.keys())),
+        topic_partitions=topics,
+        group_partitions=_without(lost, group_partition_rows(table, commits, descriptions)),
         groups=group_rows(roll.groups, commits, descriptions),
-        problems=problems_of(
-            wire, census, roll.groups, commits, descriptions, topics.where(keep), hidden
-        ),
+        problems=problems_of(wire, census, roll.groups, commits, descriptions, topics, hidden),
         hidden_topics=hidden,
         unlisted_groups=frozenset(group.name for group in roll.groups if group.reason),
         gone_topics=gone,
@@ -132,6 +129,10 @@ async def _deleted(
 ) -> tuple[dict[str, str], frozenset[str]]:
     _, hidden, gone = await by_name(wire, sorted(vanished))
     return {**listing.hidden, **hidden}, listing.gone | gone
+
+
+def _without(topics: frozenset[str], rows: Frame) -> Frame:
+    return rows.where(~rows.words("topic").is_in(topics))
 
 
 def _topic_rows(frame: Frame, start: Offsets, end: Offsets) -> Frame:

@@ -25,8 +25,7 @@ def evaluate(reading: ClusterReading, before: Snapshot, rules: Rules, taken_at: 
     at = locate(rows, topics, ("topic", "partition_id"))
     rows = owners.with_owners(_joined(rows, topics.take(at)), before, taken_at)
     lags = _lags(rows, rules)
-    end_read_at = topics.take(at).numbers("read_at")
-    counted = _counted(rows, lags, end_read_at, taken_at - rules.window_ms)
+    counted = _counted(rows, lags, taken_at - rules.window_ms)
     rows = _with_lag(rows, lags)
     groups = farewells(rolled_up(groups, rows, counted, before), reading, before)
     snapshot = Snapshot(taken_at, *(_finished(frame, taken_at) for frame in (topics, rows, groups)))
@@ -67,14 +66,10 @@ def _lags(rows: Frame, rules: Rules) -> OffsetLag:
     )
 
 
-def _counted(rows: Frame, lags: OffsetLag, end_read_at: Column, since: int) -> Counted:
-    """What metrics count: read now, or last heard of within the window."""
-    silent = rows.words("unread_reason").known
-    row_read_at = rows.numbers("read_at")
-    recent = (end_read_at.known & (end_read_at.values >= since)) & (
-        row_read_at.known & (row_read_at.values >= since)
-    )
-    heard = ~silent | recent
+def _counted(rows: Frame, lags: OffsetLag, since: int) -> Counted:
+    """What metrics count: read now, or last read, commit and end together, within the window."""
+    silent, read_at = rows.words("unread_reason").known, rows.numbers("read_at")
+    heard = ~silent | (read_at.known & (read_at.values >= since))
     lag, uncommitted = lags.lag.only(heard), lags.uncommitted & heard
     return Counted(
         lag=lag,

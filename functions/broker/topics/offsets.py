@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
@@ -124,14 +123,18 @@ async def _ask_leader(
 
 
 def _request(table: TopicTable, rows: Rows, spec: int) -> ListOffsetsRequest:
-    topic_of, partition_of = ListOffsetsRequest.ListOffsetsTopic, None
-    partition_of = topic_of.ListOffsetsPartition
+    topic_of = ListOffsetsRequest.ListOffsetsTopic
     codes = table.frame.words("topic").codes.values[rows].tolist()
     ids = table.frame.numbers("partition_id").values[rows].tolist()
-    wanted: dict[int, list[Any]] = defaultdict(list)
-    for code, members in groupby(zip(codes, ids, strict=True), key=lambda pair: pair[0]):
-        wanted[code] += [
-            partition_of(partition_index=partition, timestamp=spec) for _, partition in members
-        ]
-    topics = [topic_of(name=table.names[code], partitions=p) for code, p in wanted.items()]
+    # The table has a topic's rows side by side, so each topic comes once.
+    topics = [
+        topic_of(
+            name=table.names[code],
+            partitions=[
+                topic_of.ListOffsetsPartition(partition_index=number, timestamp=spec)
+                for _, number in members
+            ],
+        )
+        for code, members in groupby(zip(codes, ids, strict=True), key=lambda pair: pair[0])
+    ]
     return ListOffsetsRequest(replica_id=_NO_REPLICA, isolation_level=0, topics=topics)
