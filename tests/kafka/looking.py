@@ -156,9 +156,18 @@ def produce(cluster: KafkaCluster, topic: str, counts: Mapping[int, int]) -> Non
 def commit(cluster: KafkaCluster, name: str, topic: str, offsets: Iterable[int]) -> None:
     """Commits for a group without members, partition 0 onwards."""
     at = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
+    deadline = time.monotonic() + 20
+    # A coordinator that has not heard of a new topic yet refuses each partition, not the request.
+    while any(partition.error for partition in _committed(cluster, name, at)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _committed(cluster: KafkaCluster, name: str, at: list[TopicPartition]) -> list[TopicPartition]:
     request = [ConsumerGroupTopicPartitions(name, at)]
-    for future in cluster.admin().alter_consumer_group_offsets(request).values():
-        future.result(20)
+    (future,) = cluster.admin().alter_consumer_group_offsets(request).values()
+    partitions: list[TopicPartition] = future.result(20).topic_partitions
+    return partitions
 
 
 def tool_says(cluster: KafkaCluster) -> dict[tuple[str, str, int], Row]:
