@@ -22,7 +22,8 @@ from functions.broker.wire.connection import Wire
 from functions.broker.wire.refusals import UnansweredError
 from functions.errors import SourceError
 from functions.lag.frame import Frame, locate
-from functions.lag.model import ClusterReading, NameFilter
+from functions.lag.model import ClusterReading
+from functions.lag.rules import NameFilter
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from functions.broker.reading import Question, read_cluster
 from functions.broker.topics.configs import ConfigCache
+from functions.broker.topics.patience import Patience
+from functions.broker.topics.times import look_up
 from functions.broker.wire.access import Access, Credentials
 from functions.broker.wire.bootstrap import connected
 from functions.broker.wire.connection import Wire
 from functions.broker.wire.credentials import CredentialSource
 from functions.errors import ConfigError, LoginError, SourceError
 from functions.lag.model import ClusterReading
+from functions.lag.time_index.questions import TimeAnswers, TimeQuestions
+
+T = TypeVar("T")
 
 
 class KafkaSource:
@@ -36,6 +42,7 @@ class KafkaSource:
         self._clock = clock
         self._configs = ConfigCache()
         self._wire: Wire | None = None
+        self._patience: Patience | None = None
 
     def read(self, question: Question, deadline: float) -> ClusterReading:
         """What the cluster tells until `deadline` (time.monotonic).
@@ -55,18 +62,43 @@ class KafkaSource:
                 return self._read(question, deadline)
         return reading
 
+    def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
+        """What the brokers' time index tells until `deadline` (time.monotonic).
+
+        Raises nothing for brokers that do not answer. One that was silent or slow since the last
+        `read` began is not asked again before the next, and without a reading nobody is.
+        """
+        if self._patience is None:
+            return TimeAnswers.nothing(len(questions))
+        try:
+            wire = self._wire or self._connect(deadline, self._credentials.candidates())
+        except (SourceError, ConfigError):
+            self._patience = None
+            return TimeAnswers.nothing(len(questions))
+        wire.begin(deadline)
+        return self._run(wire, look_up(wire, questions, self._patience, deadline), self._patience)
+
     def _read(self, question: Question, deadline: float) -> ClusterReading:
+        self._patience = None
         wire = self._wire or self._connect(deadline, self._credentials.candidates())
         wire.begin(deadline)
+        patience = Patience()
+        reading = read_cluster(wire, question, self._configs, self._clock)
+        answer = self._run(wire, reading, patience)
+        self._patience = patience
+        return answer
+
+    def _run(self, wire: Wire, question: Coroutine[Any, Any, T], patience: Patience) -> T:
         try:
-            reading = wire.run(read_cluster(wire, question, self._configs, self._clock))
+            answer = wire.run(question)
         except BaseException:
             # Whatever it was, connections in an unknown state are not used again.
             self.close()
             raise
+        patience.leave(*wire.down())
         if wire.worn:
             self.close()
-        return reading
+        return answer
 
     def cluster_id(self, deadline: float) -> str:
         """Kafka's own id of the cluster. Raises as `read` does."""

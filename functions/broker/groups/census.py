@@ -14,7 +14,8 @@ from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest
 from functions import contract
 from functions.broker.wire.connection import Wire
 from functions.broker.wire.refusals import UnansweredError, reason_of_code
-from functions.lag.model import NameFilter, Problem
+from functions.lag.model import Problem
+from functions.lag.rules import NameFilter
 
 K = TypeVar("K")
 

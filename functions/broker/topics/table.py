@@ -14,7 +14,7 @@ from functions.broker.wire.connection import Wire
 from functions.broker.wire.refusals import UNKNOWN_TOPIC, UnansweredError, reason_of_code
 from functions.lag.columns import Column, Rows, Words
 from functions.lag.frame import Frame
-from functions.lag.model import NameFilter
+from functions.lag.rules import NameFilter
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,14 @@ from typing import Any
 
 
 class FakeWire:
-    """Answers each request with what `answer` makes of it, and remembers the requests."""
+    """Answers each request with what `answer` makes of it, and remembers the requests.
+
+    An answer that is an error is raised; `asked_of` has the broker of each request.
+    """
 
     def __init__(self, answer: Callable[[Any], Any], versions: int = 8) -> None:
         self.asked: list[Any] = []
+        self.asked_of: list[Any] = []
         self.nodes = [1]
         self._answer = answer
         self._versions = versions
@@ -24,7 +28,11 @@ class FakeWire:
 
     async def ask(self, node: Any, request: Any) -> Any:
         self.asked.append(request)
-        return self._answer(request)
+        self.asked_of.append(node)
+        answer = self._answer(request)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     async def ask_any(self, request_of: Callable[[], Any]) -> Any:
         return await self.ask(1, request_of())

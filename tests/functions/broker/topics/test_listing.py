@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from functions.broker.topics.table import Listing, list_topics
-from functions.lag.model import NameFilter
+from functions.lag.rules import NameFilter
 from tests.functions.broker.fakes import FakeWire
 
 

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brokers that hang or die between a reading and the look-ups after it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from functions.broker.source import KafkaSource
+from functions.broker.wire.access import Credentials
+from functions.broker.wire.credentials import FixedCredentials
+from local.kafka import KafkaCluster
+from tests.kafka.looking import access, create, login
+from tests.kafka.times.asking import SILENT, Index, index, write
+
+pytestmark = pytest.mark.kafka
+
+VICTIM = 2
+EVERY = [("alone", number, 0.0) for number in range(6)]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[KafkaCluster]:
+    """One topic, of which each broker leads some partitions that no other has."""
+    with KafkaCluster() as brokers:
+        create(brokers, "alone", 6, replication_factor=1)
+        for partition in range(6):
+            write(brokers, "alone", [10], partition=partition)
+        yield brokers
+
+
+def victims(brokers: Index) -> list[bool]:
+    """For each partition whether the victim leads it."""
+    assert brokers.partitions is not None
+    led = brokers.partitions.numbers("leader").values == VICTIM
+    assert led.any()
+    assert not led.all()
+    found: list[bool] = led.tolist()
+    return found
+
+
+@contextmanager
+def paused(cluster: KafkaCluster, *nodes: int) -> Iterator[None]:
+    """While this lasts the nodes keep their connections and answer nothing."""
+    for node in nodes:
+        cluster.pause(node)
+    try:
+        yield
+    finally:
+        for node in nodes:
+            cluster.resume(node)
+
+
+def without(led: list[bool]) -> list[Any]:
+    return [SILENT if mine else (0, 10) for mine in led]
+
+
+def test_a_broker_that_hangs_costs_its_own_answers_and_no_more_time_than_there_is(
+    cluster: KafkaCluster,
+) -> None:
+    with index(cluster, "^alone$", broker_timeout=60.0) as brokers:
+        brokers.read_all(6)
+        expected, deadline = without(victims(brokers)), time.monotonic() + 1.5
+        with paused(cluster, VICTIM):
+            assert brokers.ask(*EVERY, seconds=1.5) == expected
+            assert time.monotonic() < deadline + 1
+            # Nor is it waited for a second time.
+            assert brokers.ask(*EVERY, seconds=40) == expected
+            assert time.monotonic() < deadline + 20
+        assert brokers.read().problems == ()
+        assert brokers.ask(*EVERY) == [(0, 10)] * 6
+
+
+def test_a_broker_that_hung_in_the_reading_is_not_asked(cluster: KafkaCluster) -> None:
+    with index(cluster, "^alone$", broker_timeout=4.0) as brokers:
+        brokers.read_all(6)
+        expected = without(victims(brokers))
+        # Its connection is made afresh, and left behind in the middle of a handshake.
+        brokers.source.close()
+        with paused(cluster, VICTIM):
+            assert brokers.read().problems != ()
+            began = time.monotonic()
+            assert brokers.ask(*EVERY) == expected
+            assert time.monotonic() < began + 3
+        brokers.read_all(6)
+
+
+class Counted(FixedCredentials):
+    """Counts how often somebody wants to log in."""
+
+    wanted = 0
+
+    def candidates(self) -> Iterator[Credentials | None]:
+        self.wanted += 1
+        return super().candidates()
+
+
+def test_a_cluster_that_falls_silent_answers_nothing_raises_nothing_and_is_left_alone(
+    cluster: KafkaCluster,
+) -> None:
+    (known,) = login(cluster).candidates()
+    secret = Counted(known)
+    brokers = Index(KafkaSource(access(cluster), secret), "^alone$")
+    brokers.read_all(6)
+    before = secret.wanted
+    with paused(cluster, *cluster.node_ids):
+        assert brokers.ask(*EVERY, seconds=1) == [SILENT] * 6
+        brokers.source.close()
+        for _ in range(2):
+            assert brokers.ask(*EVERY, seconds=1) == [SILENT] * 6
+        assert secret.wanted == before + 1
+    brokers.read_all(6)
+    assert brokers.ask(*EVERY) == [(0, 10)] * 6
+    brokers.source.close()
+
+
+def test_a_broker_that_died_costs_its_own_answers_only(cluster: KafkaCluster) -> None:
+    with index(cluster, "^alone$") as brokers:
+        brokers.read_all(6)
+        expected = without(victims(brokers))
+        cluster.kill(VICTIM)
+        try:
+            assert brokers.ask(*EVERY) == expected
+            assert brokers.ask(*EVERY) == expected
+        finally:
+            cluster.start(VICTIM)
+        brokers.read_all(6)
+        assert brokers.ask(*EVERY) == [(0, 10)] * 6

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What real brokers answer from their time index."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AclOperation, ResourceType
+
+from functions.lag.columns import Column, Words
+from functions.lag.frame import Frame
+from functions.lag.time_index.questions import NEWEST, TimeQuestions
+from local.kafka import KafkaCluster
+from local.kafka.access import acl
+from tests.kafka.looking import create
+from tests.kafka.times.asking import NONE, SILENT, index, write
+
+pytestmark = pytest.mark.kafka
+
+
+def delete_before(cluster: KafkaCluster, topic: str, offset: int) -> None:
+    for future in cluster.admin().delete_records([TopicPartition(topic, 0, offset)]).values():
+        future.result(20)
+
+
+@pytest.mark.parametrize(
+    ("times", "minute", "answer"),
+    [
+        ([10, 20, 30], 0, (0, 10)),
+        ([10, 20, 30], 10, (0, 10)),
+        ([10, 20, 30], 10.5, (1, 20)),
+        ([10, 20, 30], 30, (2, 30)),
+        ([10, 20, 30], 30.5, NONE),
+        ([10, 20, 30], NEWEST, (2, 30)),
+        ([10, 20, 20, 20, 30], 15, (1, 20)),
+        ([10, 30, 20, 40], 15, (1, 30)),
+        ([10, 30, 20, 40], 35, (3, 40)),
+        ([10, 40, 20, 30], NEWEST, (1, 40)),
+        ([], 0, NONE),
+        ([], NEWEST, NONE),
+    ],
+)
+def test_the_first_record_at_or_after_a_time_is_named_with_its_own_time(
+    shared_cluster: KafkaCluster, times: list[int], minute: float, answer: Any
+) -> None:
+    topic = f"dated-{'-'.join(map(str, times)) or 'empty'}"
+    with index(shared_cluster, f"^{topic}$") as brokers:
+        if not len(brokers.read().topic_partitions):
+            create(shared_cluster, topic)
+            write(shared_cluster, topic, times)
+        brokers.read_all(1)
+        assert brokers.ask((topic, 0, minute)) == [answer]
+
+
+def test_many_positions_of_many_partitions_are_answered_in_one_call(
+    shared_cluster: KafkaCluster,
+) -> None:
+    create(shared_cluster, "many-positions", 6)
+    for partition in range(6):
+        write(shared_cluster, "many-positions", list(range(partition, 100)), partition=partition)
+    asked = [("many-positions", p, m) for m in (5, 5, NEWEST, 90, 7, 5, 120) for p in range(6)]
+    with index(shared_cluster, "^many-positions$") as brokers:
+        brokers.read_all(6)
+        answers = brokers.ask(*asked)
+    told = {NEWEST: 99.0, 5: 5.0, 90: 90.0, 7: 7.0}
+    assert answers == [(told[m] - p, told[m]) if m in told else NONE for _, p, m in asked]
+
+
+def test_what_nobody_leads_or_knows_is_unanswered_and_the_rest_is_not(
+    shared_cluster: KafkaCluster,
+) -> None:
+    create(shared_cluster, "led", 2)
+    write(shared_cluster, "led", [10])
+    with index(shared_cluster, "^led$") as brokers:
+        brokers.read_all(2)
+        assert brokers.partitions is not None
+        led_by = brokers.partitions.numbers("leader").to_list()[0]
+        partitions = Frame.of(
+            {
+                "topic": Words.of(["led", "led", "led", "no-such-topic", "led"]),
+                "partition_id": Column.of(np.array([0, 1, 0, 0, 77], np.int32)),
+                "leader": Column.optional([led_by, None, None, 1, 1], np.int32),
+            }
+        )
+        questions = TimeQuestions(partitions, np.zeros(5, np.int64))
+        answers = brokers.source.look_up(questions, time.monotonic() + 20)
+    assert answers.found.tolist() == [True, False, False, False, False]
+    assert not answers.none.any()
+
+
+def test_a_denied_topic_is_unanswered_and_the_rest_is_not(shared_cluster: KafkaCluster) -> None:
+    for topic in ("asked-open", "asked-secret"):
+        create(shared_cluster, topic)
+        write(shared_cluster, topic, [10])
+    denial = acl("monitor", ResourceType.TOPIC, "asked-secret", AclOperation.DESCRIBE, allow=False)
+    questions = ("asked-secret", 0, 0), ("asked-open", 0, 0), ("asked-secret", 0, 50)
+    with index(shared_cluster, "^asked-") as brokers:
+        brokers.read_all(2)
+        before = brokers.ask(*questions)
+        shared_cluster.add_acl(denial)
+        try:
+            deadline = time.monotonic() + 20
+            while (denied := brokers.ask(*questions)) == before:
+                assert time.monotonic() < deadline
+        finally:
+            shared_cluster.remove_acl(denial)
+    assert (before, denied) == ([(0, 10), (0, 10), NONE], [SILENT, (0, 10), SILENT])
+
+
+def test_the_newest_record_that_is_named_may_have_been_deleted(
+    shared_cluster: KafkaCluster,
+) -> None:
+    create(shared_cluster, "beheaded")
+    write(shared_cluster, "beheaded", [100, 10, 20])
+    delete_before(shared_cluster, "beheaded", 1)
+    with index(shared_cluster, "^beheaded$") as brokers:
+        brokers.read_all(1)
+        answers = brokers.ask(*(("beheaded", 0, m) for m in (NEWEST, 0, 15, 50)))
+    assert answers == [(0, 100), (1, 10), (2, 20), NONE]
+
+
+def test_that_there_is_none_may_be_untrue_behind_a_deleted_head(
+    shared_cluster: KafkaCluster,
+) -> None:
+    """The deleted record was its segment's newest: times up to it are sought there alone."""
+    create(shared_cluster, "misled", config={"segment.ms": "3600000"})
+    write(shared_cluster, "misled", [100, 10, 20], [300, 310])
+    delete_before(shared_cluster, "misled", 1)
+    with index(shared_cluster, "^misled$") as brokers:
+        brokers.read_all(1)
+        minutes = (NEWEST, 0, 15, 50, 100, 100.5, 305, 400)
+        answers = brokers.ask(*(("misled", 0, m) for m in minutes))
+    assert answers == [(4, 310), (1, 10), (2, 20), NONE, NONE, (3, 300), (4, 310), NONE]
+
+
+def test_closed_connections_are_made_again_for_look_ups(shared_cluster: KafkaCluster) -> None:
+    create(shared_cluster, "reopened")
+    write(shared_cluster, "reopened", [10])
+    with index(shared_cluster, "^reopened$") as brokers:
+        brokers.read_all(1)
+        brokers.source.close()
+        assert brokers.ask(("reopened", 0, 0)) == [(0, 10)]
