@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log ends of earlier runs, lined up with the partitions of this one, the untrustworthy left out.
+
+An end that went back or another topic id starts a new history. Two readings whose clocks
+contradict their order are both left out, as nobody can tell which clock was wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from functions.lag.bounds import Bounds
+from functions.lag.columns import Column, Mask, Rows
+from functions.lag.frame import Frame, locate
+
+_PARTITION = ("topic", "partition_id")
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Per run (rows, the oldest first, this one last) and partition: end, clock before and after.
+
+    `usable` is false where a run knew nothing of the partition, or nothing that can be trusted;
+    `contradicted` counts readings left out because of a clock.
+    """
+
+    end: Rows
+    asked: Rows
+    read: Rows
+    usable: Mask
+    contradicted: int
+
+
+def ends_of(partitions: Frame, earlier: tuple[Frame, ...]) -> Ends:
+    """The ends known for these topic_partitions rows, each of which was read now."""
+    runs = [_aligned(partitions, run) for run in earlier]
+    runs.append((partitions, np.zeros(len(partitions), bool)))
+    end, asked, read = (_stacked(runs, n) for n in ("end_offset", "asked_at", "read_at"))
+    known = end.known & asked.known & read.known
+    same = _unbroken(end.values, known, np.array([other for _, other in runs]))
+    trusted = _in_order(asked.values, read.values, same)
+    contradicted = int((same & ~trusted).sum())
+    return Ends(end.values, asked.values, read.values, trusted, contradicted)
+
+
+def bounds_of(ends: Ends, column: Rows, offset: Rows) -> Bounds:
+    """Bounds for records by what log ends say; `column` is each record's partition in `ends`.
+
+    An end at or below the record, told after the moment it was asked for, proves that the record
+    came later than that; an end beyond it proves that it was there when the answer came.
+    """
+    length = len(offset)
+    after, before = Column.unknown(length), Column.unknown(length)
+    end_after, end_before = Column.unknown(length), Column.unknown(length)
+    for run in range(len(ends.end)):
+        end, usable = ends.end[run][column], ends.usable[run][column]
+        _put(after, end_after, usable & (end <= offset), ends.asked[run][column], end)
+        first = usable & (end > offset) & ~before.known
+        _put(before, end_before, first, ends.read[run][column], end)
+    return Bounds(after, before, end_after, end_before)
+
+
+def _aligned(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
+    """The run's rows in our order, and where they are of another topic by the same name."""
+    rows = run.take(locate(partitions, run, _PARTITION))
+    theirs = rows.words("topic_id")
+    ours = partitions.words("topic_id").codes_in(theirs.words)
+    differs = ~(ours.known & (ours.values == theirs.codes.values))
+    return rows, partitions.words("topic_id").known & theirs.known & differs
+
+
+def _stacked(runs: list[tuple[Frame, Mask]], name: str) -> Column:
+    columns = [frame.numbers(name) for frame, _ in runs]
+    return Column(np.array([c.values for c in columns]), np.array([c.known for c in columns]))
+
+
+def _unbroken(end: Rows, known: Mask, other: Mask) -> Mask:
+    """Readings since which the end never went back and the topic stayed the same."""
+    later = np.where(known, end, _NEVER)
+    least = np.minimum.accumulate(later[::-1], axis=0)[::-1]
+    broken = other | (known & (end > least))
+    since = np.logical_or.accumulate(broken[::-1], axis=0)[::-1]
+    mask: Mask = known & ~since
+    return mask
+
+
+def _in_order(asked: Rows, read: Rows, usable: Mask) -> Mask:
+    """Readings that ended before every later one began, and began after every earlier ended."""
+    begun_later = np.minimum.accumulate(np.where(usable, asked, _NEVER)[::-1], axis=0)[::-1]
+    ended_before = np.maximum.accumulate(np.where(usable, read, -1), axis=0)
+    fine = usable & (asked <= read)
+    fine[:-1] &= read[:-1] <= begun_later[1:]
+    fine[1:-1] &= asked[1:-1] >= ended_before[:-2]
+    # This run's own clock is what "now" means, right or wrong.
+    fine[-1] = usable[-1]
+    return fine
+
+
+def _put(times: Column, ends: Column, where: Mask, time: Rows, end: Rows) -> None:
+    times.values[where], times.known[where] = time[where], True
+    ends.values[where], ends.known[where] = end[where], True

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which positions look-ups are spent on, and in which order."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from functions.lag.bounds import Bounds
+from functions.lag.columns import Column, Mask, Rows
+from functions.lag.frame import Frame
+from functions.lag.groups.sets import distinct
+from functions.lag.rules import Rules
+from functions.lag.time_index.queue import Queue
+from functions.lag.time_index.steps import allowance
+from functions.lag.time_lag.positions import Positions
+from functions.lag.time_lag.rests import Rests
+
+_MINUTE_MS = 60_000
+_HOUR_MS = 60 * _MINUTE_MS
+
+
+def due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
+    """Partitions of topics whose hourly turn it is, spread over the hour by their names."""
+    topic = partitions.words("topic")
+    minutes = [zlib.crc32(str(word).encode("utf-8", "surrogatepass")) % 60 for word in topic.words]
+    phase = np.array(minutes or [0], np.int64) * _MINUTE_MS
+    due: Mask = ((taken_at - phase) % _HOUR_MS < interval_ms)[topic.codes.values]
+    return due
+
+
+def too_wide(bounds: Bounds, positions: Positions, rules: Rules) -> Mask:
+    """Positions whose bracket is wider than their age allows, or open."""
+    age = positions.now - np.where(bounds.before.known, bounds.before.values, positions.now)
+    mask: Mask = ~bounds.width.known | (bounds.width.values > allowance(rules.tolerance, age))
+    return mask
+
+
+def worth_asking(
+    rows: Frame,
+    positions: Positions,
+    bounds: Bounds,
+    rests: Rests,
+    rules: Rules,
+) -> Mask:
+    """Positions that a look-up could date better, and where that matters.
+
+    A group that moves is dated anew each run: a bracket of one interval is enough for it, unless
+    its service level lies inside.
+    """
+    near = bounds.width.known & (2 * bounds.width.values <= 3 * rules.interval_ms)
+    names = rows.words("consumer_group")
+    levels = Column.optional([rules.sla_seconds.get(name) for name in names.words], np.float64)
+    level = levels.take(np.where(names.known, names.codes.values, -1).astype(np.int64))
+    youngest = Column.of(positions.now - bounds.before.values).take(positions.of_row)
+    oldest = Column.of(positions.now - bounds.after.values).take(positions.of_row)
+    limit = level.values * 1000
+    torn = level.known & (youngest.values <= limit) & (limit < oldest.values)
+    mask: Mask = ~near | positions.any_of(~rests.moved | torn)
+    return mask
+
+
+def queue_of(
+    rows: Frame, lag: Column, positions: Positions, at: Rows, rules: Rules, taken_at: int
+) -> Queue:
+    """The line of rows at the positions `at`; pairs of group and topic take turns by the run."""
+    wanted = np.full(len(positions) + 1, -1, np.int64)
+    wanted[at] = np.arange(len(at))
+    place = wanted[positions.of_row]
+    waiting = np.flatnonzero(place >= 0)
+    names = (rows.words(name).codes.values[waiting] for name in ("consumer_group", "topic"))
+    pair = distinct(*names)[0].of_row
+    run = taken_at // rules.interval_ms
+    return Queue.of(pair, place[waiting], lag.values[waiting], run, rules.lookup_budget)

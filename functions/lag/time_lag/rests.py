@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Positions that did not move since the run before: what was found of their record still holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from functions import contract
+from functions.lag.columns import Column, Mask
+from functions.lag.frame import Frame
+from functions.lag.time_lag.positions import Positions
+
+# Found in an index, or in one once: asking again would tell the same.
+_SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
+
+
+@dataclass(frozen=True, slots=True)
+class Rests:
+    """What the run before said, by position, unknown where no group rested there.
+
+    `settled` where no further look-up would tell more. By row, `moved`: it stood elsewhere.
+    """
+
+    best: Column
+    after: Column
+    before: Column
+    record: Column
+    settled: Mask
+    moved: Mask
+
+
+def rests_of(offset: Column, was: Frame, positions: Positions, void: Mask) -> Rests:
+    """From each row's `offset` now and its row before; a position in `void` carries nothing.
+
+    A log start that has passed the commit moves the next unread record, and voids its date.
+    """
+    stood = _stood_at(was)
+    same = stood.known & offset.known & (stood.values == offset.values)
+    best = best_of(was)
+    settled = was.words("time_lag_method").is_in(_SETTLED)
+    rows = np.flatnonzero(same & best.known & (positions.of_row >= 0))
+    rows = rows[~void[positions.of_row[rows]]]
+    # Of several groups at one position, one whose date is settled speaks for all.
+    rows = rows[np.argsort(settled[rows], kind="stable")]
+    speaker = np.full(len(positions), -1, np.int64)
+    speaker[positions.of_row[rows]] = rows
+    return Rests(
+        best=best.take(speaker),
+        after=was.numbers("next_record_after").take(speaker),
+        before=was.numbers("next_record_before").take(speaker),
+        record=was.numbers("next_record_time").take(speaker),
+        settled=Column.of(settled).take(speaker).values & (speaker >= 0),
+        moved=stood.known & ~same,
+    )
+
+
+def _stood_at(was: Frame) -> Column:
+    committed, start = was.numbers("committed_offset"), was.numbers("start_offset")
+    later = start.known & (~committed.known | (start.values > committed.values))
+    return Column(np.where(later, start.values, committed.values), committed.known | start.known)
+
+
+def best_of(was: Frame) -> Column:
+    """The append time, ms, that rows of a snapshot say: value, record, or middle of the bracket."""
+    read_at, lag = was.numbers("read_at"), was.numbers("time_lag_seconds")
+    after, before = was.numbers("next_record_after"), was.numbers("next_record_before")
+    said = read_at.values - np.rint(lag.values * 1000).astype(np.int64)
+    middle = np.where(after.known, (after.values + before.values) // 2, before.values)
+    best = Column(said, read_at.known & lag.known & before.known)
+    return best.or_else(was.numbers("next_record_time")).or_else(Column(middle, before.known))

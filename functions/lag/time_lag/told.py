@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rows say of their time lag: the snapshot's columns, and ages for what is published."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from functions import contract
+from functions.lag.columns import Column, Mask, Words
+from functions.lag.frame import Frame
+from functions.lag.time_lag.ages import Ages
+from functions.lag.time_lag.dates import Dates
+from functions.lag.time_lag.rests import best_of
+
+
+def told(rows: Frame, lag: Column, allowed: Column, dates: Dates, now: Column) -> Ages:
+    """The age of every row; a silent one's goes on growing from what was last known.
+
+    `lag` also holds what a silent row last had. `now`, ms, is each row's own reading, or this
+    run's where it was silent.
+    """
+    read = ~rows.words("unread_reason").known
+    best = _either(read, dates.best, best_of(rows))
+    after = _either(read, dates.after, rows.numbers("next_record_after"))
+    before = _either(read, dates.before, rows.numbers("next_record_before"))
+    clear = lag.known & (lag.values <= allowed.values)
+    nothing = Column(np.zeros(len(rows)), clear)
+    behind = ~clear & lag.known
+    # Times are the broker's or a producer's as well: one a moment ahead is age 0, not less.
+    dated = behind & best.known
+    return Ages(
+        seconds=nothing.or_else(_seconds(now, best).only(dated)),
+        least=nothing.or_else(_seconds(now, before).only(dated)),
+        most=nothing.or_else(_seconds(now, after).only(dated)),
+        method=_methods(rows, lag, dates, clear, dated),
+    )
+
+
+def with_time_lag(rows: Frame, ages: Ages, dates: Dates) -> Frame:
+    """The rows with their time lag, its error and method; unknown where not read this time.
+
+    The error is the farther end of what is proven, and unknown where nothing bounds the age.
+    """
+    read = ~rows.words("unread_reason").known
+    bounded = ages.seconds.known & ages.most.known
+    least = np.where(ages.least.known, ages.least.values, 0.0)
+    error = np.maximum(ages.most.values - ages.seconds.values, ages.seconds.values - least)
+    times = {"after": dates.after, "before": dates.before, "time": dates.record}
+    carried = {f"next_record_{name}": column for name, column in times.items()}
+    return rows.with_columns(
+        **{n: _either(read, column, rows.numbers(n)) for n, column in carried.items()},
+        time_lag_seconds=ages.seconds.only(read),
+        time_lag_error_seconds=Column(np.maximum(error, 0.0), bounded & read),
+        time_lag_method=ages.method.only(read),
+    )
+
+
+def _methods(rows: Frame, lag: Column, dates: Dates, clear: Mask, dated: Mask) -> Words:
+    none = Words.constant(contract.METHOD_NONE, len(rows)).only(clear & (lag.values == 0))
+    allowed = Words.constant(contract.METHOD_ALLOWED, len(rows)).only(clear)
+    carried = Words.constant(contract.METHOD_CARRIED, len(rows))
+    return none.or_else(allowed).or_else(dates.method.only(dated)).or_else(carried.only(dated))
+
+
+def _seconds(now: Column, time: Column) -> Column:
+    age = np.maximum(now.values - time.values, 0) / 1000
+    return Column(np.where(time.known, age, 0.0), time.known & now.known)
+
+
+def _either(choose: Mask, one: Column, other: Column) -> Column:
+    return Column(
+        np.where(choose, one.values, other.values), np.where(choose, one.known, other.known)
+    )

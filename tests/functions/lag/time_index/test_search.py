@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search in a time index: right whatever the shape of the log, frugal, and under its budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from functions.lag.bounds import Bounds
+from functions.lag.columns import Column
+from functions.lag.rules import Rules
+from functions.lag.time_index.queue import Queue
+from functions.lag.time_index.search import Searched, Sought, search
+from functions.lag.time_lag.dates import Dates, from_search
+from tests.builders import HOUR, MINUTE, NOON
+from tests.functions.lag.time_index.brokers import Broker, Log
+
+SECOND = 1_000
+DAY = 24 * HOUR
+
+
+def dated(
+    broker: Broker,
+    positions: list[tuple[int, int]],
+    *,
+    compact: bool = False,
+    budget: int = 10_000,
+    now: int = NOON,
+) -> tuple[Dates, Searched]:
+    """Positions as (log number, offset), cold: nothing but this run is known."""
+    part = np.array([p for p, _ in positions], np.int64)
+    offset = np.array([o for _, o in positions], np.int64)
+    ends = np.array([log.end for log in broker.logs.values()], np.int64)[part]
+    nothing = Column.unknown(len(part))
+    present = Column.of(np.full(len(part), now, np.int64))
+    sought = Sought(
+        partitions=broker.partitions(),
+        log_start=broker.starts(),
+        compact=np.full(len(broker.logs), compact),
+        part=part,
+        offset=offset,
+        now=present.values,
+        bounds=Bounds(nothing, present, nothing, Column.of(ends)),
+    )
+    rows = np.arange(len(part))
+    queue = Queue.of(part, rows, ends - offset, 0, budget)
+    found = search(sought, queue, Rules(lookup_budget=budget), broker)
+    return from_search(sought, found), found
+
+
+def one(log: Log, offset: int, **more: object) -> tuple[Dates, Searched]:
+    return dated(Broker({("t", 0): log}), [(0, offset)], **more)  # type: ignore[arg-type]
+
+
+def brackets(dates: Dates) -> list[tuple[int | None, int | None, int | None]]:
+    return list(
+        zip(dates.after.to_list(), dates.best.to_list(), dates.before.to_list(), strict=True)
+    )
+
+
+STEADY = [NOON - 600 * SECOND + i * SECOND for i in range(600)]
+
+
+def test_regular_data_is_hit_exactly() -> None:
+    dates, found = one(Log(STEADY), 300)
+
+    assert brackets(dates) == [(STEADY[300], STEADY[300], STEADY[300])]
+    assert dates.record.to_list() == [STEADY[300]]
+    assert found.look_ups <= 4
+
+
+def test_an_idle_topic_costs_two_look_ups() -> None:
+    dates, found = one(Log([NOON - 9 * DAY, NOON - 8 * DAY]), 1)
+
+    assert brackets(dates) == [(NOON - 8 * DAY, NOON - 8 * DAY, NOON - 8 * DAY)]
+    assert found.look_ups == 2
+
+
+def test_a_single_record_is_dated_at_once() -> None:
+    dates, found = one(Log([NOON - HOUR]), 0)
+
+    assert dates.record.to_list() == [NOON - HOUR]
+    assert found.look_ups == 2
+
+
+def test_thousands_of_records_of_one_millisecond_share_their_time() -> None:
+    burst = [NOON - DAY] * 10 + [NOON - HOUR] * 3_000 + [NOON - MINUTE] * 10
+    for offset in (10, 1_500, 3_009):
+        dates, _ = one(Log(burst), offset)
+        (first, _, last), *_ = brackets(dates)
+        assert first is not None
+        assert last is not None
+        assert first <= NOON - HOUR <= last
+        assert last - first <= 4 * SECOND
+
+
+def test_a_time_ahead_of_now_hides_what_is_behind_it() -> None:
+    log = Log([NOON - HOUR, NOON - 30 * MINUTE, NOON + 10 * MINUTE, NOON - MINUTE])
+    before, _ = one(log, 1)
+    behind, _ = one(log, 3)
+
+    assert before.best.to_list() == [NOON - 30 * MINUTE]
+    assert behind.best.to_list() == [None]
+
+
+@pytest.mark.parametrize("time", [-1, 0, 1_700_000_000])
+def test_records_with_no_clock_s_time_are_at_least_as_old_as_the_next_that_has_one(
+    time: int,
+) -> None:
+    log = Log([time, time, NOON - HOUR, NOON - MINUTE])
+    dates, _ = one(log, 1)
+
+    assert brackets(dates) == [(None, NOON - HOUR, NOON - HOUR)]
+    assert dates.record.to_list() == [None]
+
+
+def test_a_topic_without_any_time_says_nothing() -> None:
+    dates, found = one(Log([-1, -1]), 0)
+
+    assert brackets(dates) == [(None, None, None)]
+    assert found.look_ups == 2
+
+
+def test_a_compacted_record_is_dated_by_the_next_living_one() -> None:
+    times = [NOON - (100 - i) * MINUTE for i in range(100)]
+    log = Log(times, dead=set(range(20, 60)))
+    dates, _ = one(log, 30, compact=True)
+
+    assert dates.best.to_list() == [times[60]]
+    assert dates.record.to_list() == [times[60]]
+    assert dates.after.to_list() == [times[19]]
+
+
+def test_the_newest_time_of_a_deleted_record_is_no_bound() -> None:
+    times = [NOON - 5 * DAY, NOON - MINUTE, NOON - 3 * DAY, NOON - 2 * DAY, NOON - DAY]
+    dates, _ = one(Log(times, start=2), 3)
+
+    assert dates.best.to_list() == [NOON - 2 * DAY]
+
+
+def test_times_denied_because_of_a_deleted_head_are_asked_around() -> None:
+    head = [NOON - 50 * MINUTE, NOON - 10 * MINUTE]
+    tail = [NOON - 40 * MINUTE, NOON - 30 * MINUTE, NOON - 9 * MINUTE, NOON - 5 * MINUTE]
+    log = Log(head + tail, start=2, segment=3)
+    for offset in range(2, 6):
+        dates, _ = one(log, offset)
+        truth = log.running_maximum(offset)
+        (first, _, last), *_ = brackets(dates)
+        assert truth is not None
+        assert first is not None
+        assert last is not None
+        assert first <= truth <= last
+
+
+def test_groups_at_one_partition_share_answers() -> None:
+    broker = Broker({("t", 0): Log(STEADY)})
+    dates, found = dated(broker, [(0, offset) for offset in range(100, 160)])
+
+    assert [abs(best - STEADY[100 + i]) <= SECOND for i, best in enumerate(dates.best.to_list())]
+    assert found.look_ups <= 3 * 60
+
+
+def test_a_budget_of_nothing_asks_nothing() -> None:
+    broker = Broker({("t", 0): Log(STEADY)})
+    dates, found = dated(broker, [(0, 5)], budget=0)
+
+    assert found.look_ups == 0
+    assert broker.rounds == []
+    assert brackets(dates) == [(None, None, None)]
+
+
+def test_a_silent_broker_costs_its_own_positions_only() -> None:
+    logs = {("up", 0): Log(STEADY), ("down", 0): Log(STEADY)}
+    dates, _ = dated(Broker(logs, silent={"down"}), [(0, 300), (1, 300)])
+
+    assert dates.best.to_list() == [STEADY[300], None]
+
+
+@pytest.mark.parametrize("budget", [1, 7, 50, 333])
+def test_the_budget_is_never_exceeded(budget: int) -> None:
+    logs = {("t", n): Log([NOON - DAY + i * 997 * (n + 1) for i in range(300)]) for n in range(40)}
+    broker = Broker(logs)
+    _, found = dated(broker, [(n, 10 + 7 * n) for n in range(40)], budget=budget)
+
+    assert broker.asked == found.look_ups <= budget
+
+
+def steps() -> st.SearchStrategy[list[int]]:
+    """Times between records: bursts, pauses, and now and then backwards."""
+    short = st.integers(0, 50)
+    long = st.integers(1, 6 * HOUR)
+    back = st.integers(-2 * HOUR, -1)
+    return st.lists(st.one_of(short, short, long, back), min_size=1, max_size=60)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    steps(),
+    st.data(),
+    st.integers(3, 40),
+    st.integers(0, 30),
+    st.booleans(),
+    st.integers(0, 400),
+)
+def test_whatever_the_log_the_truth_lies_in_the_bracket(
+    gaps: list[int], data: st.DataObject, segment: int, start: int, compact: bool, budget: int
+) -> None:
+    times = (NOON - 10 * DAY + np.cumsum(gaps)).tolist()
+    start = min(start, len(times) - 1)
+    dead = (
+        data.draw(st.sets(st.integers(0, len(times) - 2))) if compact and len(times) > 2 else set()
+    )
+    log = Log(times, start, segment, dead)
+    positions = data.draw(st.lists(st.integers(start, len(times) - 1), min_size=1, max_size=6))
+    broker = Broker({("t", 0): log})
+    dates, _ = dated(broker, [(0, p) for p in positions], compact=compact, budget=budget)
+    assert broker.asked <= budget
+    for position, (first, best, last) in zip(positions, brackets(dates), strict=True):
+        ahead = [o for o in log.living() if o >= position]
+        truth = (
+            log.running_maximum(ahead[0]) if compact and ahead else log.running_maximum(position)
+        )
+        if best is None or truth is None:
+            continue
+        assert last is not None
+        assert (first or 0) <= best <= last <= NOON
+        assert (first or 0) <= truth <= last
