@@ -22,6 +22,14 @@ DIMENSION_PARTITION = "Partition"
 
 OFFSET_LAG = "OffsetLag"
 MAX_OFFSET_LAG = "MaxOffsetLag"
+ESTIMATED_TIME_LAG = "EstimatedTimeLag"
+GROUP_STATUS = "GroupStatus"
+TIME_TO_DATA_LOSS = "TimeToDataLoss"
+SCALING_LAG = "ScalingLag"
+SCALING_LAG_PER_MEMBER = "ScalingLagPerMember"
+ESTIMATED_DRAIN_TIME = "EstimatedDrainTime"
+MEMBERS = "Members"
+REBALANCING = "Rebalancing"
 COLLECTOR_SUCCESS = "CollectorSuccess"
 COLLECTOR_DURATION = "CollectorDuration"
 GROUPS_READ = "GroupsRead"
@@ -29,14 +37,24 @@ PARTITIONS_UNKNOWN = "PartitionsUnknown"
 PARTITIONS_UNCOMMITTED = "PartitionsUncommitted"
 READ_ERRORS = "ReadErrors"
 LAGS_CLAMPED = "LagsClamped"
+TIME_LAG_LOOKUPS = "TimeLagLookups"
 METRICS_OMITTED = "MetricsOmitted"
 
 COUNT = "Count"
 SECONDS = "Seconds"
+NO_UNIT = "None"
 
 METRIC_UNITS = {
     OFFSET_LAG: COUNT,
     MAX_OFFSET_LAG: COUNT,
+    ESTIMATED_TIME_LAG: SECONDS,
+    GROUP_STATUS: NO_UNIT,
+    TIME_TO_DATA_LOSS: SECONDS,
+    SCALING_LAG: COUNT,
+    SCALING_LAG_PER_MEMBER: COUNT,
+    ESTIMATED_DRAIN_TIME: SECONDS,
+    MEMBERS: COUNT,
+    REBALANCING: NO_UNIT,
     COLLECTOR_SUCCESS: COUNT,
     COLLECTOR_DURATION: SECONDS,
     GROUPS_READ: COUNT,
@@ -44,6 +62,7 @@ METRIC_UNITS = {
     PARTITIONS_UNCOMMITTED: COUNT,
     READ_ERRORS: COUNT,
     LAGS_CLAMPED: COUNT,
+    TIME_LAG_LOOKUPS: COUNT,
     METRICS_OMITTED: COUNT,
 }
 
@@ -54,7 +73,7 @@ GROUPS = "groups"
 DATASETS = (TOPIC_PARTITIONS, GROUP_PARTITIONS, GROUPS)
 
 SNAPSHOT_PREFIX = "snapshots"
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 
 # Column types, as words that Arrow, Spark and Glue each translate.
@@ -161,6 +180,7 @@ COLUMNS = {
         "status": STRING,
         "last_status": STRING,
         "status_reason": STRING,
+        "status_since": TIMESTAMP,
         "complete": DOUBLE,
         "held_status": STRING,
         "held_since": TIMESTAMP,
@@ -175,10 +195,31 @@ NO_COORDINATOR = "no_coordinator"
 TIMEOUT = "timeout"
 ERROR = "error"
 
+# status: of a partition, and OK, WARN, ERR of a group; the metric's numbers.
+OK, WARN, STOP, STALL, REWIND, ERR = "OK", "WARN", "STOP", "STALL", "REWIND", "ERR"
+GROUP_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2}
+
 # status_reason
 RECORDS_LOST = "records_lost"
 BEYOND_END = "beyond_end"
+PAUSING = "pausing"
+INACTIVE = "inactive"
 GONE = "gone"
+
+# time_lag_method
+METHOD_NONE = "none"
+METHOD_ALLOWED = "allowed"
+METHOD_CARRIED = "carried"
+METHOD_INTERPOLATED = "interpolated"
+METHOD_RECORD_TIME = "record_time"
+METHOD_AT_LEAST = "at_least"
+
+# retention_risk; and the longest time to loss that is told, also where nothing will be lost.
+LOST, AT_RISK, SAFE = "LOST", "AT_RISK", "SAFE"
+NO_LOSS_SECONDS = 30 * 86_400.0
+
+# group_state, in Kafka's words, of groups that are being assigned partitions.
+REBALANCING_STATES = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 
 # group_type: groups that are listed and have no lag, as they commit no records read in order.
 UNSUPPORTED_GROUP_TYPES = ("share", "streams")

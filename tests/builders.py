@@ -12,7 +12,8 @@ from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.evaluate import evaluate
 from functions.lag.frame import Frame
-from functions.lag.model import ClusterReading, LagReport, Problem, Rules, Snapshot
+from functions.lag.model import ClusterReading, LagReport, Past, Problem, Snapshot
+from functions.lag.rules import Rules
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -66,7 +67,7 @@ def a_report(
     at: int = NOON,
 ) -> LagReport:
     """What the run scheduled at `at` says of a reading."""
-    return evaluate(reading, before or Snapshot.empty(), rules, at)
+    return evaluate(reading, Past(before or Snapshot.empty()), rules, at)
 
 
 def a_snapshot(

@@ -15,7 +15,8 @@ import numpy as np
 from functions import contract
 from functions.lag.columns import Column, Mask, Words
 from functions.lag.frame import AnyColumn, Frame, locate
-from functions.lag.model import ClusterReading, Rules, Snapshot
+from functions.lag.model import ClusterReading, Snapshot
+from functions.lag.rules import Rules
 
 KEPT_MS = 24 * 3_600_000
 _PARTITION = ("topic", "partition_id")

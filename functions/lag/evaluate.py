@@ -1,49 +1,88 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a reading and the snapshot before it to everything a run says."""
+"""From a reading and what earlier runs left behind to everything a run says."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from functions.lag import carry, owners
-from functions.lag.columns import Column, Mask, Words
+from functions.lag import carry
+from functions.lag.columns import Column, Mask, Rows, Words
+from functions.lag.counting import counted
 from functions.lag.frame import Frame, locate
-from functions.lag.groups import Counted, farewells, group_topics, rolled_up
-from functions.lag.model import ClusterReading, LagReport, Rules, Snapshot
-from functions.lag.offset_lag import OffsetLag, offset_lag
+from functions.lag.groups.farewells import farewells
+from functions.lag.groups.held import held
+from functions.lag.groups.rows import group_topics, rolled_up, scaling
+from functions.lag.model import ClusterReading, LagReport, Past, Snapshot
+from functions.lag.partitions import owners
+from functions.lag.partitions.memory import Memory, aligned
+from functions.lag.partitions.moves import with_moves
+from functions.lag.partitions.offset_lag import OffsetLag, offset_lag
+from functions.lag.partitions.rates import with_produce_rate, with_rates
+from functions.lag.partitions.retention import with_retention
+from functions.lag.partitions.status import with_status
+from functions.lag.rules import EARLIEST, Rules
+from functions.lag.time_index.questions import LookUp, nobody
+from functions.lag.time_lag.dating import Dated, Unread, dated
+from functions.lag.time_lag.told import told, with_time_lag
+
+_GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
+_NAMED = 5
 
 
-def evaluate(reading: ClusterReading, before: Snapshot, rules: Rules, taken_at: int) -> LagReport:
+def evaluate(
+    reading: ClusterReading,
+    past: Past,
+    rules: Rules,
+    taken_at: int,
+    look_up: LookUp = nobody,
+) -> LagReport:
     """The lag report of one run; `taken_at` is the scheduled time, ms UTC.
 
-    Pure: the same reading, snapshot and rules always say the same.
+    Pure but for `look_up`: the same reading, past, rules and answers always say the same.
     """
-    topics = carry.topic_partitions(reading, before, rules, taken_at)
+    before = past.newest
+    topics = with_produce_rate(carry.topic_partitions(reading, before, rules, taken_at), before)
     groups = carry.groups(reading, before, rules, taken_at)
     rows = carry.group_partitions(reading, before, rules, taken_at, topics)
-    rows = rows.where(locate(rows, groups, ("consumer_group",)) >= 0)
-    at = locate(rows, topics, ("topic", "partition_id"))
-    rows = owners.with_owners(_joined(rows, topics.take(at)), before, taken_at)
-    lags = _lags(rows, rules)
-    counted = _counted(rows, lags, taken_at - rules.window_ms)
-    rows = _with_lag(rows, lags)
-    groups = farewells(rolled_up(groups, rows, counted, before), reading, before)
-    snapshot = Snapshot(taken_at, *(_finished(frame, taken_at) for frame in (topics, rows, groups)))
-    read = ~rows.words("unread_reason").known
-    clamped = int((lags.beyond_end & read).sum())
-    return LagReport(snapshot, group_topics(rows, counted), clamped, reading.problems)
+    rows = rows.where(locate(rows, groups, _GROUP) >= 0)
+    at = locate(rows, topics, _PARTITION)
+    of_rows, states = topics.take(at), groups.take(locate(rows, groups, _GROUP))
+    rows = owners.with_owners(_joined(rows, of_rows), states, before, taken_at)
+    memory, lags, allowed = aligned(rows, before), _lags(rows, rules), _allowed(rows, rules)
+    rows, now = _with_lag(rows, lags), _now(rows, topics, taken_at)
+    unread = _unread(rows, lags, allowed, at)
+    dates = dated(rows, topics, unread, memory.was, past, rules, taken_at, look_up)
+    ages = told(rows, lags.lag, allowed, dates.dates, now)
+    rows = with_moves(with_time_lag(rows, ages, dates.dates), memory, taken_at, rules)
+    rows = with_rates(rows, memory, of_rows.numbers("produce_rate"), allowed)
+    rows = with_retention(rows, of_rows, now, taken_at, rules)
+    rows = with_status(rows, memory, ages.least, allowed, taken_at, rules)
+    counts = counted(rows, of_rows, lags, allowed, ages, now, taken_at, rules)
+    groups = held(rolled_up(groups, rows, counts, before, rules), before, taken_at, rules)
+    frames = topics, rows, farewells(groups, reading, before)
+    return LagReport(
+        Snapshot(taken_at, *(_finished(frame, taken_at) for frame in frames)),
+        group_topics(rows, counts),
+        scaling(groups, rows, counts),
+        lags_clamped=int((lags.beyond_end & ~rows.words("unread_reason").known).sum()),
+        look_ups=dates.look_ups,
+        problems=reading.problems,
+        remarks=tuple(_remarks(rows, memory, dates)),
+    )
 
 
 def _joined(rows: Frame, topics: Frame) -> Frame:
     """Each row with its partition's leader, topic id and offsets.
 
-    A silent group keeps the offsets of when it was last read: its old commit against a new end
-    would be a lag that nobody saw.
+    A silent group keeps the offsets and the topic id of when it was last read: its old commit
+    against a new end would be a lag that nobody saw.
     """
     silent, listed = rows.words("unread_reason").known, topics.words("topic").known
     start, end = (_offset(rows, topics, name, silent) for name in ("start_offset", "end_offset"))
     return rows.with_columns(
-        topic_id=topics.words("topic_id").or_else(rows.words("topic_id")),
+        topic_id=rows.words("topic_id").only(silent).or_else(topics.words("topic_id")),
         leader=topics.numbers("leader").or_else(rows.numbers("leader").only(~listed)),
         start_offset=start,
         end_offset=end,
@@ -56,8 +95,7 @@ def _offset(rows: Frame, topics: Frame, name: str, silent: Mask) -> Column:
 
 def _lags(rows: Frame, rules: Rules) -> OffsetLag:
     names = rows.words("consumer_group")
-    earliest = rules.uncommitted_earliest
-    chosen = [name for name in names.words if earliest is not None and earliest.search(name)]
+    chosen = [name for name in names.words if rules.uncommitted.get(name) == EARLIEST]
     return offset_lag(
         rows.numbers("committed_offset"),
         rows.numbers("start_offset"),
@@ -66,18 +104,11 @@ def _lags(rows: Frame, rules: Rules) -> OffsetLag:
     )
 
 
-def _counted(rows: Frame, lags: OffsetLag, since: int) -> Counted:
-    """What metrics count: read now, or last read, commit and end together, within the window."""
-    silent, read_at = rows.words("unread_reason").known, rows.numbers("read_at")
-    heard = ~silent | (read_at.known & (read_at.values >= since))
-    lag, uncommitted = lags.lag.only(heard), lags.uncommitted & heard
-    return Counted(
-        lag=lag,
-        missing=~lag.known & ~uncommitted,
-        uncommitted=uncommitted,
-        lost=lags.lost,
-        unknown=silent | ~(lags.lag.known | lags.uncommitted),
-    )
+def _allowed(rows: Frame, rules: Rules) -> Column:
+    """Records that are no lag, by each row's topic; 0 where the user says nothing."""
+    topics = rows.words("topic")
+    records = [rules.allowed_lag.get(name) or 0 for name in topics.words]
+    return Column.of(np.array(records or [0], np.int64)[topics.codes.values])
 
 
 def _with_lag(rows: Frame, lags: OffsetLag) -> Frame:
@@ -87,6 +118,36 @@ def _with_lag(rows: Frame, lags: OffsetLag) -> Frame:
         records_lost=lags.lost,
         retention_margin=lags.margin,
     )
+
+
+def _now(rows: Frame, topics: Frame, taken_at: int) -> Column:
+    """The clock of each row's own reading, ms; this run's latest where the row was silent."""
+    silent, told = rows.words("unread_reason").known, topics.words("unread_reason").known
+    clock = topics.numbers("read_at").only(~told)
+    latest = int(clock.values[clock.known].max(initial=0)) or taken_at
+    run = Column.of(np.full(len(rows), latest, np.int64))
+    return rows.numbers("read_at").only(~silent).or_else(run)
+
+
+def _unread(rows: Frame, lags: OffsetLag, allowed: Column, part: Rows) -> Unread:
+    """Rows read now that lag by more than is allowed, and where their next record is."""
+    read = ~rows.words("unread_reason").known
+    behind = lags.lag.known & (lags.lag.values > allowed.values)
+    return Unread(behind & read, part, lags.position, lags.lag)
+
+
+def _remarks(rows: Frame, memory: Memory, dates: Dated) -> Iterator[str]:
+    """What a person should know of the past that was not used."""
+    topics = sorted(set(rows.words("topic").only(memory.recreated).pruned().words))
+    for topic in topics[:_NAMED]:
+        yield f"topic {topic!r} was recreated or truncated: its history starts anew"
+    if len(topics) > _NAMED:
+        yield f"and {len(topics) - _NAMED} more topics were recreated or truncated"
+    if dates.contradicted:
+        yield (
+            f"{dates.contradicted} earlier readings of log ends were left out, as their clocks "
+            "contradict each other or this run's"
+        )
 
 
 def _finished(frame: Frame, taken_at: int) -> Frame:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -69,42 +68,36 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """What earlier runs left behind: the newest snapshot, and log ends over time.
+
+    `ends` holds a frame an earlier run, the oldest first: topic, topic_id, partition_id, asked_at,
+    read_at, end_offset of every partition it knew. `newest` is one of these runs, if any.
+    """
+
+    newest: Snapshot
+    ends: tuple[Frame, ...] = ()
+
+    @classmethod
+    def empty(cls) -> Past:
+        """Before the first run."""
+        return cls(Snapshot.empty())
+
+
+@dataclass(frozen=True, slots=True)
 class LagReport:
     """What one run says: the snapshot, and beside it what only metrics need.
 
-    `group_topics` has a row per group and topic: consumer_group, topic, lag, max_lag; both count
-    what a dead broker last answered, for as long as the rules' window.
+    `group_topics` has a row per group and topic: consumer_group, topic, lag, max_lag,
+    time_lag_seconds; `scaling` a row per group: scaling_lag. Counts hold also what a dead broker
+    last answered, for as long as the rules' window. `look_ups` were asked of the time index.
+    `remarks` say what of the past was not used, and why.
     """
 
     snapshot: Snapshot
     group_topics: Frame
+    scaling: Frame
     lags_clamped: int
+    look_ups: int
     problems: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NameFilter:
-    """Allow and deny by regular expressions that match anywhere in a name; deny wins."""
-
-    allow: re.Pattern[str] | None = None
-    deny: re.Pattern[str] | None = None
-
-    def accepts(self, name: str) -> bool:
-        """Whether a name passes; without an allow expression all do."""
-        if self.deny is not None and self.deny.search(name):
-            return False
-        return self.allow is None or self.allow.search(name) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a user decides about the meaning of numbers.
-
-    `window_ms` is W, the time for which what a silent broker last said still counts.
-    Groups matching `uncommitted_earliest` lag from the log start where they never committed.
-    """
-
-    groups: NameFilter = field(default_factory=NameFilter)
-    topics: NameFilter = field(default_factory=NameFilter)
-    window_ms: int = 600_000
-    uncommitted_earliest: re.Pattern[str] | None = None
+    remarks: tuple[str, ...] = ()

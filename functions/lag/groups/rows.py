@@ -3,86 +3,101 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from functions import contract
-from functions.lag.columns import Column, Mask, Words
-from functions.lag.frame import Frame, locate
-from functions.lag.model import ClusterReading, Snapshot
-from functions.lag.owners import changed
-from functions.lag.rollup import Sets, distinct
+from functions.lag.columns import Column, Words
+from functions.lag.frame import AnyColumn, Frame, locate
+from functions.lag.groups import statuses, times
+from functions.lag.groups.counted import Counted
+from functions.lag.groups.sets import Sets, distinct
+from functions.lag.model import Snapshot
+from functions.lag.partitions.owners import changed
+from functions.lag.rules import Rules
 
 _GROUP = ("consumer_group",)
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """Per group-partition what sums count, and what keeps a sum from being known.
+def rolled_up(
+    groups: Frame, rows: Frame, counted: Counted, before: Snapshot, rules: Rules
+) -> Frame:
+    """The `groups` dataset as far as one run can tell it; what lasts is added by `held`.
 
-    `lag` holds also what a silent broker said within the window; `missing` rows make the sums
-    of their sets unknown; `uncommitted` ones are counted apart; `unknown` were not read now.
+    Counts are as the metrics have them. Each row's group must be among the groups.
     """
-
-    lag: Column
-    missing: Mask
-    uncommitted: Mask
-    lost: Column
-    unknown: Mask
-
-
-def rolled_up(groups: Frame, rows: Frame, counted: Counted, before: Snapshot) -> Frame:
-    """The `groups` dataset: counts as the metrics have them, and the worst partition's name.
-
-    The worst partition is the one with most lag, the first of equals; none when nothing lags.
-    """
-    sets = Sets(locate(rows, groups, _GROUP), len(groups))
-    codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
-    topics = rows.take(distinct(*codes)[1])
-    worst_lag = sets.maximum(counted.lag, counted.missing)
-    at = sets.first_at_maximum(counted.lag.only(counted.lag.values > 0))
-    worst = rows.take(np.where(worst_lag.known, at, -1))
-    heard = ~groups.words("unread_reason").known & groups.numbers("members").known
-    return groups.with_columns(
-        topics=Sets(locate(topics, groups, _GROUP), len(groups)).rows(np.ones(len(topics), bool)),
-        partitions=sets.rows(np.ones(len(rows), bool)),
-        partitions_unknown=sets.rows(counted.unknown),
-        partitions_uncommitted=sets.rows(counted.uncommitted),
-        owners_changed=sets.rows(changed(rows, before)).only(heard),
-        lag=sets.total(counted.lag, counted.missing),
-        max_lag=worst_lag,
-        records_lost=sets.total(counted.lost, np.zeros(len(rows), bool)),
-        worst_topic=worst.words("topic"),
-        worst_partition=worst.numbers("partition_id"),
-        worst_member=worst.words("member_id"),
-        worst_leader=worst.numbers("leader"),
+    every = Sets(locate(rows, groups, _GROUP), len(groups))
+    sets = every.without(counted.ignored)
+    rolled = groups.with_columns(
+        **_decided(groups, rules),
+        **_sizes(groups, rows, every, before),
+        **_counts(sets, counted),
+        **times.ages(sets, counted),
+        **times.speeds(sets, rows, counted),
+        seconds_until_loss=times.until_loss(sets, counted),
+        **statuses.statuses(sets, rows, counted),
     )
+    left = (every.rows().values > 0) & (sets.rows().values == 0)
+    inactive = Words.constant(contract.INACTIVE, len(groups)).only(left)
+    return rolled.with_columns(status_reason=rolled.words("status_reason").or_else(inactive))
 
 
 def group_topics(rows: Frame, counted: Counted) -> Frame:
-    """A row per group and topic: consumer_group, topic, lag, max_lag."""
+    """A row per group and topic: consumer_group, topic, lag, max_lag, time_lag_seconds.
+
+    A topic of which the user wants every partition ignored has none.
+    """
     codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
-    sets, first = distinct(*codes)
-    named = rows.take(first)
-    return Frame.of(
+    every, first = distinct(*codes)
+    sets = every.without(counted.ignored)
+    pairs = Frame.of(
         {
-            "consumer_group": named.words("consumer_group"),
-            "topic": named.words("topic"),
+            "consumer_group": rows.words("consumer_group").take(first),
+            "topic": rows.words("topic").take(first),
             "lag": sets.total(counted.lag, counted.missing),
             "max_lag": sets.maximum(counted.lag, counted.missing),
+            "time_lag_seconds": sets.maximum(counted.ages.told()),
+        }
+    )
+    return pairs.where(sets.rows().values > 0)
+
+
+def scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
+    """A row per group: consumer_group, scaling_lag, known as the group's lag is."""
+    sets = Sets(locate(rows, groups, _GROUP), len(groups)).without(counted.ignored)
+    return Frame.of(
+        {
+            "consumer_group": groups.words("consumer_group"),
+            "scaling_lag": sets.total(counted.scaling, counted.missing),
         }
     )
 
 
-def farewells(groups: Frame, reading: ClusterReading, before: Snapshot) -> Frame:
-    """The rows, and one last row for each group that is proven gone since the snapshot before."""
-    old = before.groups
-    told = old.words("status_reason").is_in([contract.GONE])
-    gone = old.where(old.words("consumer_group").is_in(reading.gone_groups) & ~told)
-    if not len(gone):
-        return groups
-    last = Frame.empty(contract.GROUPS).take(np.full(len(gone), -1, np.int64))
-    kept = {n: gone.columns[n] for n in ("read_at", "consumer_group", "owner", "last_status")}
-    reason = Words.constant(contract.GONE, len(gone))
-    return groups.concat(last.with_columns(**kept, status_reason=reason))
+def _decided(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
+    """What the user says of a group, by its name."""
+    names = groups.words("consumer_group")
+    owners = Words.of(rules.owners.get(name) for name in names.words)
+    limits = Column.optional([rules.sla_seconds.get(n) for n in names.words], np.float64)
+    at = np.where(names.known, names.codes.values, -1).astype(np.int64)
+    return {"owner": owners.take(at), "sla_seconds": limits.take(at)}
+
+
+def _sizes(groups: Frame, rows: Frame, every: Sets, before: Snapshot) -> dict[str, AnyColumn]:
+    """How many topics and partitions there are, and how many members took or left one."""
+    codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
+    heard = ~groups.words("unread_reason").known & groups.numbers("members").known
+    return {
+        "topics": Sets(every.of_row[distinct(*codes)[1]], every.count).rows(),
+        "partitions": every.rows(),
+        "owners_changed": every.rows(changed(rows, before)).only(heard),
+    }
+
+
+def _counts(sets: Sets, counted: Counted) -> dict[str, AnyColumn]:
+    """Lag and losses, and how many partitions no lag counts."""
+    return {
+        "partitions_unknown": sets.rows(counted.unknown),
+        "partitions_uncommitted": sets.rows(counted.uncommitted),
+        "lag": sets.total(counted.lag, counted.missing),
+        "max_lag": sets.maximum(counted.lag, counted.missing),
+        "records_lost": sets.total(counted.lost),
+    }

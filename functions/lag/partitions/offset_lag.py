@@ -14,6 +14,8 @@ from functions.lag.columns import Column, Mask
 class OffsetLag:
     """Lag and what it does not count; all columns have one row per group-partition.
 
+    `position`: the offset of the next unread record, max(committed, log start), or the start of
+    the log where an uncommitted partition counts from there.
     `lag`: records between max(committed, log start) and the end, never negative; unknown where
     nothing was committed (see `uncommitted`) or an offset was never seen.
     `lost`: records deleted before they were read, start - committed where positive.
@@ -22,6 +24,7 @@ class OffsetLag:
     `beyond_end`: committed after the end of the log, as after a topic was recreated; lag is 0.
     """
 
+    position: Column
     lag: Column
     lost: Column
     margin: Column
@@ -45,6 +48,7 @@ def offset_lag(committed: Column, start: Column, end: Column, *, from_start: Mas
     countable = absent & (from_start | (start.values >= end.values))
     position = position.or_else(start.only(countable))
     return OffsetLag(
+        position=position,
         lag=Column(np.maximum(end.values - position.values, 0), position.known & end.known),
         lost=Column(np.maximum(-ahead, 0), both),
         margin=Column(np.maximum(ahead, 0), both),

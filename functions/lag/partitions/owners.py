@@ -12,11 +12,14 @@ from functions.lag.model import Snapshot
 _OWNED = ("consumer_group", "topic", "partition_id")
 
 
-def with_owners(rows: Frame, before: Snapshot, taken_at: int) -> Frame:
-    """`owned_at`: the last run, ms, in which a live member owned the partition; else unknown."""
+def with_owners(rows: Frame, groups: Frame, before: Snapshot, taken_at: int) -> Frame:
+    """`owned_at`: the last run, ms, in which a live member owned the partition; else unknown.
+
+    `groups` holds each row's group: one that told no members may have none of those remembered.
+    """
     old = before.group_partitions
     remembered = old.numbers("owned_at").take(locate(rows, old, _OWNED))
-    now = Column(np.full(len(rows), taken_at, np.int64), _owned_now(rows))
+    now = Column(np.full(len(rows), taken_at, np.int64), _owned_now(rows, groups))
     return rows.with_columns(owned_at=now.or_else(remembered))
 
 
@@ -33,6 +36,7 @@ def changed(rows: Frame, before: Snapshot) -> Mask:
     return mask
 
 
-def _owned_now(rows: Frame) -> Mask:
-    mask: Mask = rows.words("member_id").known & ~rows.words("unread_reason").known
+def _owned_now(rows: Frame, groups: Frame) -> Mask:
+    told = groups.numbers("members").known & ~rows.words("unread_reason").known
+    mask: Mask = rows.words("member_id").known & told
     return mask

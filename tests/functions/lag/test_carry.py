@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from functions import contract
-from functions.lag.model import ClusterReading, NameFilter, Rules, Snapshot
+from functions.lag.model import ClusterReading, Snapshot
+from functions.lag.rules import NameFilter, Rules
 from tests.builders import (
     HOUR,
     MINUTE,

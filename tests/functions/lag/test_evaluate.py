@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
 from functions import contract
-from functions.lag.model import ClusterReading, LagReport, Rules, Snapshot
+from functions.lag.model import ClusterReading, LagReport, Snapshot
+from functions.lag.rules import EARLIEST, ByName, Rules
 from functions.snapshots.format import from_parquet, to_parquet
 from tests.builders import (
     HOUR,
@@ -75,7 +75,7 @@ def test_a_group_told_to_start_at_the_earliest_counts_from_the_log_start() -> No
     reading = a_reading(
         {"late": {"orders": [None]}, "g": {"orders": [None]}}, {"orders": [(3, 10)]}
     )
-    report = a_report(reading, rules=Rules(uncommitted_earliest=re.compile("^la")))
+    report = a_report(reading, rules=Rules(uncommitted=ByName.of([("^la", EARLIEST)])))
     assert table(report.snapshot.groups, "consumer_group", "lag") == [("late", 7), ("g", None)]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.lag.columns import Column
-from functions.lag.rollup import Sets, distinct
+from functions.lag.groups.sets import Sets, distinct
 
 COUNT = 4
 # Set, value, whether the row is missing: an unknown value need not be (uncommitted counts apart).
@@ -48,13 +48,34 @@ def test_a_maximum_is_that_of_a_whole_set_and_else_unknown(rows: list[Row]) -> N
 
 
 @given(ROWS)
-def test_the_worst_row_is_the_first_of_equals(rows: list[Row]) -> None:
-    sets, values, _ = sets_of(rows)
+def test_a_minimum_is_that_of_a_whole_set_and_else_unknown(rows: list[Row]) -> None:
+    sets, values, missing = sets_of(rows)
+    wholes = [members(rows, number) for number in range(COUNT)]
+    expected = [None if whole is None else min(whole) for whole in wholes]
+    assert sets.minimum(values, missing).to_list() == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, COUNT - 1), st.integers(-2, 2), st.floats(-1, 1))))
+def test_the_worst_row_has_the_largest_keys_in_turn_and_is_the_first_of_equals(
+    rows: list[tuple[int, int, float]],
+) -> None:
+    of_row, *keys = (np.array([row[i] for row in rows], kind) for i, kind in enumerate("qqd"))
+    among = np.arange(len(rows)) % 3 > 0
     expected = []
     for number in range(COUNT):
-        mine = [(v, -row) for row, (s, v, _) in enumerate(rows) if s == number and v is not None]
-        expected.append(-max(mine)[1] if mine else -1)
-    assert sets.first_at_maximum(values).tolist() == expected
+        mine = [(*row[1:], -at) for at, row in enumerate(rows) if row[0] == number and among[at]]
+        expected.append(-max(mine)[-1] if mine else -1)
+    assert Sets(of_row, COUNT).first_at_maximum(among, *keys).tolist() == expected
+
+
+@given(ROWS)
+def test_rows_left_out_of_their_sets_change_nothing_in_them(rows: list[Row]) -> None:
+    sets, values, left_out = sets_of(rows)
+    kept = sets_of([row for row in rows if not row[2]])
+    for name in ("total", "maximum", "minimum"):
+        expected = getattr(kept[0], name)(kept[1]).to_list()
+        assert getattr(sets.without(left_out), name)(values).to_list() == expected
+    assert sets.without(left_out).rows().to_list() == kept[0].rows().to_list()
 
 
 @given(ROWS)
@@ -68,6 +89,11 @@ def test_a_sum_may_be_larger_than_32_bits() -> None:
     sets = Sets(np.zeros(2, np.int64), 1)
     total = sets.total(Column.of([2**40, 2**40]), np.zeros(2, bool))
     assert total.to_list() == [2**41]
+
+
+def test_a_sum_of_fractions_keeps_them() -> None:
+    sets = Sets(np.zeros(2, np.int64), 1)
+    assert sets.total(Column.of([0.5, 0.25])).to_list() == [0.75]
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30))

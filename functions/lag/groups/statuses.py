@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A group's status, and the partition that is to blame."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from functions import contract
+from functions.lag.columns import Column, Mask, Rows, Words
+from functions.lag.frame import AnyColumn, Frame
+from functions.lag.groups.counted import Counted
+from functions.lag.groups.sets import Sets
+
+# From good to bad; and how bad for a group each status of its partitions is.
+GROUP_STATUSES = (contract.OK, contract.WARN, contract.ERR)
+_SEVERITY = {
+    contract.OK: 0,
+    contract.WARN: 1,
+    contract.STOP: 2,
+    contract.STALL: 2,
+    contract.REWIND: 2,
+    contract.ERR: 2,
+}
+
+
+def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+    """Status, its reason, how complete it is, and the worst partition with member and leader.
+
+    The status is unknown where no partition with a lag was read now; it has the worst
+    partition's reason. `complete` is 0 where none was read, unknown where none has a commit.
+    """
+    severity, read = _severities(counted.status), ~rows.words("unread_reason").known
+    seen = sets.have(read & counted.lag.known)
+    status = Words(sets.maximum(severity).only(seen), GROUP_STATUSES)
+    worst = rows.take(_worst(sets, rows, counted, severity))
+    return {
+        "status": status,
+        "status_reason": worst.words("status_reason").only(status.known),
+        "complete": _complete(sets, rows, counted, read),
+        "worst_topic": worst.words("topic"),
+        "worst_partition": worst.numbers("partition_id"),
+        "worst_member": worst.words("member_id"),
+        "worst_leader": worst.numbers("leader"),
+    }
+
+
+def _severities(status: Words) -> Column:
+    codes = status.codes_in(tuple(_SEVERITY))
+    return Column(np.array(tuple(_SEVERITY.values()), np.int32)[codes.values], codes.known)
+
+
+def _worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
+    """The row with the worst status, then the oldest, then with most lag, then the first.
+
+    None where all is well, nor where all is well but for a row not heard of, which may be worse.
+    A topic that the group left is less to blame than one it reads, at the same severity.
+    """
+    left = rows.words("status_reason").is_in([contract.INACTIVE])
+    rank = np.where(severity.known & (severity.values > 0), 2 * severity.values - left, 0)
+    age, lag = _or_less(counted.ages.told()), _or_less(counted.lag)
+    bad = rank > 0
+    at = sets.first_at_maximum(bad | counted.lagging(), rank, age, lag)
+    sure = ~sets.have(counted.missing) | sets.have(bad)
+    return np.where(sure, at, -1)
+
+
+def _or_less(column: Column) -> Rows:
+    """Unknown below all that is known."""
+    return np.where(column.known, column.values, -1)
+
+
+def _complete(sets: Sets, rows: Frame, counted: Counted, read: Mask) -> Column:
+    """The share read of the partitions that have a commit, or may have one nobody told."""
+    committed = rows.numbers("committed_offset").known
+    whole = sets.rows(committed | counted.missing).values
+    share = sets.rows(committed & read).values / np.maximum(whole, 1)
+    return Column(share, whole > 0)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a commit moves from run to run: since when it lies still, went back, and usually pauses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from functions.lag.columns import Column, Mask
+from functions.lag.frame import AnyColumn, Frame
+from functions.lag.partitions.memory import Memory, elapsed, updated
+from functions.lag.rules import Rules
+
+_PAUSES_HALF_LIFE_SECONDS = 7 * 86_400.0
+
+
+def with_moves(rows: Frame, memory: Memory, taken_at: int, rules: Rules) -> Frame:
+    """Observations, the commit's last change, its rewind and its usual pause, where read now.
+
+    `observations`: readings of this topic, counted up to `most_observations`.
+    `commit_changed_at`: the first run, ms, that saw this commit; unknown without a commit.
+    `rewound_from`, `rewound_at`: the highest commit before it went back, and the run, ms, that
+    saw it go back last; unknown once that commit is reached again.
+    `pause_seconds`, `pauses_seen`: see `_pauses`.
+    """
+    now, was = rows.numbers("committed_offset"), memory.was.numbers("committed_offset")
+    both = now.known & was.known
+    forward = both & (now.values > was.values)
+    return updated(
+        rows,
+        observations=_observations(memory.was, most_observations(rules)),
+        commit_changed_at=_changed_at(now, was, memory.was, taken_at),
+        **_rewinds(now, memory.was, taken_at),
+        **_pauses(rows, memory.was, forward, taken_at, rules),
+    )
+
+
+def most_observations(rules: Rules) -> int:
+    """Readings that fill the window; 2 at least, as one shows no movement."""
+    return max(2, rules.window_ms // rules.interval_ms)
+
+
+def lies_still(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+    """Rows whose commit has not moved for longer than the window, as far as runs saw.
+
+    Of a row without a commit none moved in all the readings that fill the window.
+    """
+    since, seen = rows.numbers("commit_changed_at"), rows.numbers("observations")
+    long = since.known & (taken_at - since.values > rules.window_ms)
+    never = ~rows.numbers("committed_offset").known & seen.known
+    still: Mask = long | (never & (seen.values >= most_observations(rules)))
+    return still
+
+
+def _observations(was: Frame, most: int) -> Column:
+    seen = was.numbers("observations")
+    count = np.where(seen.known, np.minimum(seen.values, most - 1), 0) + 1
+    return Column.of(count.astype(np.int32))
+
+
+def _changed_at(now: Column, was: Column, memory: Frame, taken_at: int) -> Column:
+    since = memory.numbers("commit_changed_at")
+    still = now.known & was.known & (now.values == was.values) & since.known
+    return Column(np.where(still, since.values, taken_at), now.known)
+
+
+def _rewinds(now: Column, memory: Frame, taken_at: int) -> dict[str, AnyColumn]:
+    was, top = memory.numbers("committed_offset"), memory.numbers("rewound_from")
+    back = now.known & was.known & (now.values < was.values)
+    highest = np.where(top.known, np.maximum(top.values, was.values), was.values)
+    source = np.where(back, highest, top.values)
+    below = now.known & (back | top.known) & (now.values < source)
+    since = np.where(back, taken_at, memory.numbers("rewound_at").values)
+    return {"rewound_from": Column(source, below), "rewound_at": Column(since, below)}
+
+
+def _pauses(
+    rows: Frame, was: Frame, forward: Mask, taken_at: int, rules: Rules
+) -> dict[str, AnyColumn]:
+    """The usual pause before a commit moves on, in seconds, and how many were seen lately.
+
+    A pause is the gap between two moves or, if less, the time lag in the run before the second:
+    hours in which nobody produced are none of the group's. Only pauses longer than the window
+    count; of a time lag that was unknown nothing is learnt. `pause_seconds` is an EWMA of weight
+    1/2; `pauses_seen` halves in 7 days of readings. A commit that goes back ends no pause, as
+    somebody moved it: the time until it goes on is counted from there.
+    """
+    since, waited = was.numbers("commit_changed_at"), was.numbers("time_lag_seconds")
+    pause = np.minimum((taken_at - since.values) / 1_000, waited.values)
+    long = forward & since.known & waited.known & (pause > rules.window_ms / 1_000)
+    usual, seen = was.numbers("pause_seconds"), was.numbers("pauses_seen")
+    mean = np.where(usual.known, (usual.values + pause) / 2, pause)
+    left = np.exp2(-elapsed(rows, was) / _PAUSES_HALF_LIFE_SECONDS)
+    count = np.where(seen.known, seen.values * left, 0.0) + long
+    return {
+        "pause_seconds": Column(np.where(long, mean, usual.values), long | usual.known),
+        "pauses_seen": Column(count, long | seen.known),
+    }

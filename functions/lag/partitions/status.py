@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One word for how a group does on a partition: Burrow's words, bounded in time, not in runs."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from functions import contract
+from functions.lag.columns import Column, Mask, Words
+from functions.lag.frame import Frame
+from functions.lag.groups.sets import distinct
+from functions.lag.partitions.memory import Memory, Seconds, elapsed, read_now, updated
+from functions.lag.partitions.moves import lies_still
+from functions.lag.rules import Rules
+
+# Where a rule holds, and the status and reason it gives.
+Verdict: TypeAlias = tuple[Mask, str | None, str | None]
+
+_INACTIVE_MS = 24 * 3_600_000
+# A first reading shows no movement.
+_READINGS = 2
+# So many times the usual pause, once so many of them were seen lately.
+_PATIENCE, _PAUSES = 3.0, 1.5
+# A backlog that takes longer than so many times its age is not being worked off; one that was
+# slow must do better than that to count as worked off again, or noise in the rates would flip it.
+_SLOW, _SURE = 10.0, 3.0
+
+
+def with_status(
+    rows: Frame,
+    memory: Memory,
+    ages: Column,
+    allowed: Column,
+    taken_at: int,
+    rules: Rules,
+) -> Frame:
+    """`status`, `last_status` and `status_reason` of each row, by the first rule that fits.
+
+    `ages` is what is proven of the time lag, in seconds: at least so old, unknown is 0. A row
+    that was not read has no status and keeps the last one with its reason; one without a lag, as
+    nothing is committed, has neither.
+    """
+    age = np.where(ages.known, ages.values, 0.0)
+    still = lies_still(rows, taken_at, rules)
+    usual = _usual(rows, ages, still, taken_at)
+    verdicts: list[Verdict] = [
+        *_at_once(rows, memory, allowed),
+        (_rewound(rows, taken_at, rules), contract.REWIND, None),
+        (_kept_up(rows, age, still, taken_at) <= rules.window_ms / 1_000, contract.OK, None),
+        (still & usual, contract.OK, contract.PAUSING),
+        (usual, contract.OK, None),
+        (still & _owned(rows, taken_at, rules), contract.STALL, None),
+        (still, contract.STOP, None),
+        (~_catching_up(rows, memory.was, age), contract.WARN, None),
+        (np.ones(len(rows), bool), contract.OK, None),
+    ]
+    rule = np.select([mask for mask, _, _ in verdicts], list(range(len(verdicts))))
+    status = Words.of(status for _, status, _ in verdicts).take(rule)
+    reason = Words.of(reason for _, _, reason in verdicts).take(rule)
+    idle = Words.constant(contract.INACTIVE, len(rows)).only(inactive(rows, taken_at))
+    rows = updated(rows, last_status=status, status_reason=idle.or_else(reason))
+    return rows.with_columns(status=status)
+
+
+def inactive(rows: Frame, taken_at: int) -> Mask:
+    """Rows of groups and topics where in 24 h nobody owned a partition and no commit moved.
+
+    Silent rows count as they were last seen. Where nothing is committed, nothing lies still.
+    """
+    owned, moved = rows.numbers("owned_at"), rows.numbers("commit_changed_at")
+    since = taken_at - _INACTIVE_MS
+    alive = (owned.known & (owned.values > since)) | (moved.known & (moved.values > since))
+    if not (moved.known & ~alive).any():
+        return np.zeros(len(rows), bool)
+    codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
+    pairs, _ = distinct(*codes)
+    left = (pairs.rows(alive).values == 0) & (pairs.rows(moved.known).values > 0)
+    mask: Mask = left[pairs.of_row]
+    return mask
+
+
+def _at_once(rows: Frame, memory: Memory, allowed: Column) -> list[Verdict]:
+    """The rules that need neither an age nor a movement."""
+    lag, lost = rows.numbers("lag"), rows.numbers("records_lost")
+    return [
+        (~read_now(rows), None, None),
+        (lost.known & (lost.values > 0), contract.ERR, contract.RECORDS_LOST),
+        (_beyond_end(rows, memory), contract.ERR, contract.BEYOND_END),
+        (~lag.known, None, None),
+        (lag.values <= allowed.values, contract.OK, None),
+        (rows.numbers("observations").values < _READINGS, None, None),
+    ]
+
+
+def _beyond_end(rows: Frame, memory: Memory) -> Mask:
+    """A commit past the end of a recreated topic, or one seen there twice.
+
+    Seen once it may be a commit of the moment: commits are read before the ends.
+    """
+    now, was = rows.numbers("committed_offset"), memory.was.numbers("committed_offset")
+    again = _past(memory.was) & (now.values == was.values)
+    mask: Mask = _past(rows) & (memory.recreated | again)
+    return mask
+
+
+def _past(rows: Frame) -> Mask:
+    committed, end = rows.numbers("committed_offset"), rows.numbers("end_offset")
+    mask: Mask = committed.known & end.known & (committed.values > end.values)
+    return mask
+
+
+def _rewound(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+    since = rows.numbers("rewound_at")
+    mask: Mask = since.known & (taken_at - since.values < rules.window_ms)
+    return mask
+
+
+def _kept_up(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
+    """The age, in seconds; of a commit that moved within the window, what it was just after.
+
+    It grows from one move to the next: only what a move leaves over says who keeps up.
+    """
+    since = rows.numbers("commit_changed_at")
+    grown = np.where(since.known & ~still, (taken_at - since.values) / 1_000, 0.0)
+    kept: Seconds = age - grown
+    return kept
+
+
+def _usual(rows: Frame, ages: Column, still: Mask, taken_at: int) -> Mask:
+    """Ages that the group's known pauses bring; an idle producer's hours are none of it.
+
+    Of a commit that lies still the pause counts, if it is less: an old backlog may pause as well.
+    """
+    age, since = rows.numbers("time_lag_seconds").or_else(ages), rows.numbers("commit_changed_at")
+    pause, seen = rows.numbers("pause_seconds"), rows.numbers("pauses_seen")
+    old = np.where(age.known, age.values, np.inf)
+    lain = np.where(still & since.known, (taken_at - since.values) / 1_000, np.inf)
+    known = pause.known & seen.known & (seen.values >= _PAUSES)
+    mask: Mask = known & (np.minimum(old, lain) <= _PATIENCE * pause.values)
+    return mask
+
+
+def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+    """A live member owns it, or did within the window: rebalances and crashes are no stop."""
+    owned = rows.numbers("owned_at")
+    mask: Mask = owned.known & (taken_at - owned.values <= rules.window_ms)
+    return mask
+
+
+def _catching_up(rows: Frame, was: Frame, age: Seconds) -> Mask:
+    """Whether the backlog shrinks fast enough, by the rates or by what the last reading saw.
+
+    The rates remember a burst for minutes after it ended, hence the last reading. It is not
+    asked of rows that were slow: they have caught up when the rates say so.
+    """
+    slow, drain = was.words("last_status").is_in([contract.WARN]), rows.numbers("drain_seconds")
+    limit, passed = age * np.where(slow, _SURE, _SLOW), elapsed(rows, was)
+    lag, old = rows.numbers("lag"), was.numbers("lag")
+    worked_off = np.where(lag.known & old.known, old.values - lag.values, 0)
+    shrank = ~slow & (passed > 0) & (worked_off * limit >= lag.values * passed)
+    mask: Mask = (drain.known & (drain.values <= limit)) | shrank
+    return mask

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A status counts once it has lasted, and an incident ends once OK has lasted longer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions import contract
+from functions.lag.columns import Words
+from functions.lag.frame import Frame
+from functions.lag.groups.held import held
+from functions.lag.rules import Rules
+from tests.builders import MINUTE, NOON
+from tests.functions.lag.groups.parts import groups_of, left_behind, of_group
+
+WORDS = {"O": contract.OK, "W": contract.WARN, "E": contract.ERR, "?": None}
+RULES = Rules(hold=3, window_ms=6 * MINUTE)
+NAMES = ("status_since", "held_status", "held_since", "incident_since")
+
+
+def run(status: str | None, before: Frame, at: int, rules: Rules = RULES) -> Frame:
+    """The row of g after a run at `at` that saw this status."""
+    groups = groups_of("g", status=Words.of([status]))
+    return held(groups, left_behind(before, at - MINUTE), at, rules)
+
+
+def after(runs: str, rules: Rules = RULES) -> Frame:
+    """The row after one run a minute, a letter each; a dot is a run that never was."""
+    row = Frame.empty(contract.GROUPS)
+    for minute, letter in enumerate(runs):
+        if letter != ".":
+            row = run(WORDS[letter], row, NOON + minute * MINUTE, rules)
+    return row
+
+
+def minutes(row: Frame, *names: str) -> tuple[Any, ...]:
+    """Values of g; times as minutes since the first run."""
+    return tuple(
+        (value - NOON) // MINUTE if isinstance(value, int) else value
+        for value in of_group(row, *names)
+    )
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        pytest.param("O", (0, None, None, None), id="once"),
+        pytest.param("OO", (0, None, None, None), id="twice"),
+        pytest.param("OOO", (0, "OK", 0, None), id="held"),
+        pytest.param("OOOW", (3, "OK", 0, None), id="a-blip"),
+        pytest.param("OOOWWO", (5, "OK", 0, None), id="a-blip-over"),
+        pytest.param("OOOWWW", (3, "WARN", 3, 3), id="an-incident"),
+        pytest.param("EEE", (0, "ERR", 0, 0), id="bad-from-the-start"),
+        pytest.param("OOOWWWEEE", (6, "ERR", 6, 3), id="worse"),
+        pytest.param("OOOEEEWWW", (6, "WARN", 6, 3), id="better-and-not-well"),
+        pytest.param("OOOWEWE", (6, "OK", 0, None), id="no-status-lasts"),
+        pytest.param("W.W", (0, "WARN", 0, 0), id="a-run-was-missed"),
+        pytest.param("?", (None, None, None, None), id="never-known"),
+        pytest.param("?OOO", (1, "OK", 1, None), id="unknown-first"),
+        pytest.param("OO?O", (0, "OK", 0, None), id="unknown-between-the-same"),
+        pytest.param("OO?", (0, None, None, None), id="unknown-proves-nothing"),
+        pytest.param("OOO????", (0, "OK", 0, None), id="unknown-ends-nothing"),
+        pytest.param("OOO?WWW", (4, "WARN", 4, 4), id="unknown-then-another"),
+    ],
+)
+def test_a_status_is_held_once_it_lasted(runs: str, expected: tuple[Any, ...]) -> None:
+    assert minutes(after(runs), *NAMES) == expected
+
+
+@pytest.mark.parametrize(
+    ("runs", "since"),
+    [
+        pytest.param("WWWOOO", 0, id="ok-is-held"),
+        pytest.param("WWWOOOOOO", 0, id="not-yet-for-the-window"),
+        pytest.param("WWWOOOOOOO", None, id="for-the-window"),
+        pytest.param("WWWOOOOWWW", 0, id="the-same-when-it-comes-back"),
+        pytest.param("WWWOOOOOOWWW", 0, id="the-same-when-it-comes-back-as-the-window-ends"),
+        pytest.param("WWWOOOOOO?????", 0, id="unknown-settles-nothing"),
+        pytest.param("WWWOOOOOO?????O", None, id="ok-after-the-unknown"),
+        pytest.param("WWWOOOOOOOEEE", 10, id="another-one"),
+        pytest.param("WWWOWWW", 0, id="ok-was-never-held"),
+        pytest.param("WWW?????", 0, id="unknown"),
+    ],
+)
+def test_an_incident_lasts_until_ok_was_held_for_the_window(runs: str, since: int | None) -> None:
+    assert minutes(after(runs), "incident_since") == (since,)
+
+
+@pytest.mark.parametrize(("hold", "runs"), [(1, "W"), (2, "WW"), (5, "WWWWW")])
+def test_as_many_runs_as_configured_hold_a_status(hold: int, runs: str) -> None:
+    rules = Rules(hold=hold)
+    assert minutes(after("OOOOO" + runs, rules), "held_status") == ("WARN",)
+    assert minutes(after("OOOOO" + runs[1:], rules), "held_status") == ("OK",)
+
+
+def test_runs_are_as_far_apart_as_the_interval_says() -> None:
+    rules = Rules(hold=2, interval_ms=5 * MINUTE)
+    assert minutes(after("W...W", rules), "held_status") == (None,)
+    assert minutes(after("W....W", rules), "held_status") == ("WARN",)
+
+
+@pytest.mark.parametrize(("runs", "last"), [("OW", "WARN"), ("OW?", "WARN"), ("?", None)])
+def test_the_last_status_is_kept_where_none_is_known(runs: str, last: str | None) -> None:
+    assert minutes(after(runs), "last_status") == (last,)
+
+
+def test_a_group_that_was_gone_starts_anew() -> None:
+    gone = after("WWW").with_columns(status_reason=Words.of([contract.GONE]))
+    again = run(contract.OK, gone, NOON + 3 * MINUTE)
+    assert minutes(again, *NAMES) == (3, None, None, None)
+
+
+@given(st.text("OWE?", min_size=1, max_size=40))
+def test_a_held_status_is_one_that_was_seen_since_then(runs: str) -> None:
+    since, held_status, held_since, incident = minutes(after(runs), *NAMES)
+    assert (held_status is None) == (held_since is None)
+    if held_since is not None:
+        assert WORDS[runs[held_since]] == held_status
+        assert held_since <= since
+    if incident is not None:
+        assert WORDS[runs[incident]] in {contract.WARN, contract.ERR}
+    if held_status in {contract.WARN, contract.ERR}:
+        assert incident is not None
+        assert incident <= held_since

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Days of a cluster at one run a minute: behaviours as rows of one frame, ages known exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from functions import contract
+from functions.lag.columns import Column, Mask, Rows, Words
+from functions.lag.frame import AnyColumn, Frame
+from functions.lag.model import Snapshot
+from functions.lag.partitions.memory import Seconds, aligned
+from functions.lag.partitions.moves import with_moves
+from functions.lag.partitions.rates import with_produce_rate, with_rates
+from functions.lag.partitions.status import with_status
+from functions.lag.rules import Rules
+from tests.builders import MINUTE, NOON
+
+DAYS = 3
+RUNS = DAYS * 1_440
+STEP_SECONDS = 15
+A_RUN = 60 // STEP_SECONDS
+STEPS = RUNS * A_RUN
+# The clock of the simulation: seconds since its first run, and the minute of each step.
+SECONDS = np.arange(STEPS) * STEP_SECONDS
+MINUTES = SECONDS // 60
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Offsets step by step; `owned` is false while nobody owns the partition."""
+
+    end: Rows
+    committed: Rows
+    owned: Mask
+
+
+def behaviour(end: Rows, committed: Rows, away: Mask | None = None) -> Behaviour:
+    """A partition that a member owns while its group is stable, as it is unless told."""
+    nobody = np.zeros(STEPS, bool) if away is None else away
+    return Behaviour(end, committed, ~nobody)
+
+
+def produced(a_minute: float, seed: int | None = None) -> Rows:
+    """The log's end: records at random, or as regularly as whole records can be."""
+    if seed is not None:
+        return np.random.default_rng(seed).poisson(a_minute / A_RUN, STEPS).cumsum()
+    return np.floor(np.arange(1, STEPS + 1) * a_minute / A_RUN).astype(np.int64)
+
+
+def bursts(records: int, every_minutes: int, lasting_minutes: int = 2) -> Rows:
+    """The log's end where producers write now and then."""
+    writing = MINUTES % every_minutes < lasting_minutes
+    end: Rows = np.cumsum(np.where(writing, records // (lasting_minutes * A_RUN), 0))
+    return end
+
+
+def behind(end: Rows, seconds: int) -> Rows:
+    """Commits of a group that stays so far behind."""
+    steps = seconds // STEP_SECONDS
+    return np.concatenate([np.zeros(steps, np.int64), end[: STEPS - steps]])
+
+
+def batches(end: Rows, every_minutes: int, work_minutes: int = 0) -> Rows:
+    """Commits of a job that now and then reads what is there, at an even speed or at once."""
+    every, work = every_minutes * A_RUN, max(work_minutes * A_RUN, 1)
+    step = np.arange(STEPS)
+    due = step - step % every
+    done = np.where(due > 0, end[due - every], 0)
+    committed: Rows = done + (end[due] - done) * np.minimum(step - due + 1, work) // work
+    return committed
+
+
+def worked_off(end: Rows, a_minute: Callable[[int], float], first: int = 0) -> Rows:
+    """Commits of a group of so many records a minute, told by the minute, once it is behind."""
+    committed, position = np.zeros(STEPS, np.int64), float(first)
+    for step in range(STEPS):
+        position = min(float(end[step]), position + a_minute(step // A_RUN) / A_RUN)
+        committed[step] = position
+    return committed
+
+
+def stopped_at(committed: Rows, minute: int) -> Rows:
+    """The same commits until then, and no more."""
+    stopped: Rows = np.minimum(committed, committed[minute * A_RUN])
+    return stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Status and reason of each behaviour, run by run."""
+
+    statuses: Mapping[str, Sequence[str | None]]
+    reasons: Mapping[str, Sequence[str | None]]
+
+    def changes(self, name: str, since: int = 0) -> list[tuple[int, str | None]]:
+        """Each run from `since` on that told another status than the run before, and which."""
+        told = self.statuses[name]
+        return [
+            (run, told[run]) for run in range(max(1, since), RUNS) if told[run] != told[run - 1]
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """All behaviours, a row each, a column a run; `ages` in seconds."""
+
+    names: Words
+    end: Rows
+    committed: Rows
+    owned: Mask
+    ages: Seconds
+
+
+def simulated(behaviours: Mapping[str, Behaviour]) -> Told:
+    """All runs, each knowing the snapshot before it and nothing else."""
+    every, at = tuple(behaviours.values()), np.arange(RUNS) * A_RUN
+    cluster = _Cluster(
+        names=Words.of(behaviours),
+        end=np.stack([one.end[at] for one in every]),
+        committed=np.stack([one.committed[at] for one in every]),
+        owned=np.stack([one.owned[at] for one in every]),
+        ages=np.stack([_ages(one.end, one.committed[at], at) for one in every]),
+    )
+    before = Snapshot.empty()
+    statuses: list[list[str | None]] = []
+    reasons: list[list[str | None]] = []
+    for run in range(RUNS):
+        before = _after(cluster, before, run)
+        statuses.append(before.group_partitions.words("status").to_list())
+        reasons.append(before.group_partitions.words("status_reason").to_list())
+    return Told(_by_name(behaviours, statuses), _by_name(behaviours, reasons))
+
+
+def _by_name(
+    names: Iterable[str], runs: Sequence[Sequence[str | None]]
+) -> dict[str, tuple[str | None, ...]]:
+    return dict(zip(names, zip(*runs, strict=True), strict=True))
+
+
+def _ages(end: Rows, committed: Rows, at: Rows) -> Seconds:
+    """How long ago the log first reached past each commit; 0 where nothing is unread."""
+    appended = np.searchsorted(end, committed, side="right")
+    ages: Seconds = np.maximum(at - appended, 0) * float(STEP_SECONDS)
+    return ages
+
+
+def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
+    taken_at, count = NOON + run * MINUTE, len(cluster.names)
+    nothing, rules = Column.of(np.zeros(count, np.int64)), Rules()
+    read_at = Column.of(np.full(count, taken_at + 150))
+    end, ages = Column.of(cluster.end[:, run]), Column.of(cluster.ages[:, run])
+    key: dict[str, AnyColumn] = {
+        "topic": cluster.names,
+        "topic_id": cluster.names,
+        "partition_id": nothing,
+    }
+    topics = Frame.of({**key, "end_offset": end, "read_at": read_at})
+    topics = with_produce_rate(topics.completed(contract.TOPIC_PARTITIONS), before)
+    rows = Frame.of({**key, "consumer_group": cluster.names, "end_offset": end, "read_at": read_at})
+    rows = rows.with_columns(
+        committed_offset=Column.of(cluster.committed[:, run]),
+        lag=Column.of(np.maximum(end.values - cluster.committed[:, run], 0)),
+        time_lag_seconds=ages,
+        member_id=cluster.names.only(cluster.owned[:, run]),
+        owned_at=_owned_at(cluster, run),
+    ).completed(contract.GROUP_PARTITIONS)
+    memory = aligned(rows, before)
+    rows = with_moves(rows, memory, taken_at, rules)
+    rows = with_rates(rows, memory, topics.numbers("produce_rate"), nothing)
+    rows = with_status(rows, memory, ages, nothing, taken_at, rules)
+    return Snapshot(taken_at, topics, rows, before.groups)
+
+
+def _owned_at(cluster: _Cluster, run: int) -> Column:
+    """The last run in which a member owned each partition."""
+    since = cluster.owned[:, run::-1].argmax(axis=1)
+    ever = cluster.owned[:, : run + 1].any(axis=1)
+    return Column.of(NOON + (run - since) * MINUTE, ever)

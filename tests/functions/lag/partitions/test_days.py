@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three days of runs, one a minute: who keeps a status, and after how many runs trouble is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from functions.contract import OK, PAUSING, REWIND, STALL, STOP, WARN
+from tests.functions.lag.partitions.days import (
+    MINUTES,
+    Behaviour,
+    Told,
+    batches,
+    behaviour,
+    behind,
+    bursts,
+    produced,
+    simulated,
+    stopped_at,
+    worked_off,
+)
+
+HOUR, DAY = 60, 1_440
+# The run in which trouble begins.
+NOON = 720
+NOISY, EVEN = produced(600, seed=1), produced(600)
+KEEPING_UP = behind(EVEN, 15)
+STUCK = stopped_at(KEEPING_UP, NOON)
+REBALANCING = MINUTES // 2 % 2 == 1
+HOURS_OF_SILENCE = bursts(40_000, every_minutes=180)
+ONE_AN_HOUR = np.cumsum(np.arange(len(MINUTES)) % (HOUR * 4) == 0)
+
+
+def slower(share: float) -> Behaviour:
+    return behaviour(EVEN, worked_off(EVEN, lambda run: 600 * (share if run >= NOON else 1.0)))
+
+
+def back_by(records: int) -> Behaviour:
+    again = worked_off(EVEN, lambda run: 1_800.0 * (run >= NOON), int(STUCK[-1]) - records)
+    return behaviour(EVEN, np.where(MINUTES < NOON, KEEPING_UP, again))
+
+
+HEALTHY = {
+    "steady": behaviour(NOISY, behind(NOISY, 15)),
+    "micro-batch of 5 minutes": behaviour(NOISY, batches(NOISY, 5)),
+    "micro-batch of 8 minutes": behaviour(NOISY, batches(NOISY, 8)),
+    "micro-batch of 10 minutes, 3 late": behaviour(NOISY, behind(batches(NOISY, 10), 180)),
+    "bursty": behaviour(HOURS_OF_SILENCE, worked_off(HOURS_OF_SILENCE, lambda _: 10_000)),
+    "bursty, 30 minutes of work": behaviour(
+        HOURS_OF_SILENCE, worked_off(HOURS_OF_SILENCE, lambda _: 1_333)
+    ),
+    "one record an hour": behaviour(ONE_AN_HOUR, behind(ONE_AN_HOUR, 15)),
+    "endless rebalance": behaviour(NOISY, behind(NOISY, 15), REBALANCING),
+}
+BATCHES = {
+    "every 20 minutes": behaviour(NOISY, batches(NOISY, 20)),
+    "hourly": behaviour(NOISY, batches(NOISY, HOUR)),
+    "hourly, 20 minutes of work": behaviour(NOISY, batches(NOISY, HOUR, 20)),
+    "daily": behaviour(NOISY, batches(NOISY, DAY)),
+    "daily, 4 hours of work": behaviour(NOISY, batches(NOISY, DAY, 4 * HOUR)),
+}
+TROUBLED = {
+    "half as fast": slower(0.5),
+    "a fifth slower": slower(0.8),
+    "stuck": behaviour(EVEN, STUCK),
+    "stopped": behaviour(EVEN, STUCK, MINUTES >= NOON),
+    "stuck in an endless rebalance": behaviour(EVEN, STUCK, REBALANCING),
+    "rewound": back_by(120 * 600),
+    "back after 6 hours": behaviour(EVEN, worked_off(EVEN, lambda run: 1_200.0 * (run >= 360))),
+}
+BACKLOGS = {
+    f"half an hour behind {rate} a minute": behaviour(end, behind(end, 30 * 60))
+    for rate in (600, 100, 30, 10)
+    for end in [produced(rate, seed=rate)]
+}
+
+
+@pytest.fixture(scope="module")
+def told() -> Told:
+    return simulated({**HEALTHY, **BATCHES, **TROUBLED, **BACKLOGS})
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_group_is_ok_in_every_run(told: Told, name: str) -> None:
+    assert set(told.statuses[name][1:]) == {OK}
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        pytest.param("every 20 minutes", 40, id="every-20-minutes"),
+        pytest.param("hourly", 2 * HOUR, id="hourly"),
+        pytest.param("hourly, 20 minutes of work", 2 * HOUR, id="hourly-20-minutes-of-work"),
+        pytest.param("daily", 2 * DAY, id="daily"),
+        pytest.param("daily, 4 hours of work", 2 * DAY, id="daily-4-hours-of-work"),
+    ],
+)
+def test_a_batch_job_is_ok_from_the_end_of_its_second_pause(
+    told: Told, name: str, known: int
+) -> None:
+    assert set(told.statuses[name][known:]) == {OK}
+    assert PAUSING in told.reasons[name][known:]
+
+
+@pytest.mark.parametrize(("name", "every"), [("hourly", HOUR), ("daily", DAY)])
+def test_the_first_two_pauses_of_a_batch_job_are_stalls(told: Told, name: str, every: int) -> None:
+    stalls = [(11, STALL), (every, OK), (every + 11, STALL), (2 * every, OK)]
+    assert told.changes(name) == stalls
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        pytest.param("half as fast", [(21, WARN)], id="half-as-fast"),
+        pytest.param("a fifth slower", [(52, WARN)], id="a-fifth-slower"),
+        pytest.param("stuck", [(11, STALL)], id="stuck"),
+        pytest.param("stopped", [(11, STOP)], id="stopped"),
+        pytest.param("stuck in an endless rebalance", [(11, STALL)], id="stuck-while-rebalancing"),
+        pytest.param("rewound", [(0, REWIND), (10, OK)], id="rewound-and-catching-up"),
+    ],
+)
+def test_trouble_is_told_once_after_so_many_runs(
+    told: Told, name: str, changes: list[tuple[int, str]]
+) -> None:
+    assert told.changes(name, NOON) == [(NOON + runs, status) for runs, status in changes]
+
+
+def test_a_group_that_comes_back_is_ok_once_its_speed_is_known(told: Told) -> None:
+    assert told.changes("back after 6 hours", 360) == [(360, WARN), (368, OK)]
+
+
+@pytest.mark.parametrize(
+    ("rate", "most"),
+    [
+        pytest.param(600, 0, id="600-a-minute"),
+        pytest.param(100, 0, id="100-a-minute"),
+        pytest.param(30, 0, id="30-a-minute"),
+        pytest.param(10, 15, id="10-a-minute-is-mostly-noise"),
+    ],
+)
+def test_a_constant_backlog_stays_slow_however_its_rates_jitter(
+    told: Told, rate: int, most: int
+) -> None:
+    name = f"half an hour behind {rate} a minute"
+    assert len(told.changes(name, HOUR * 2)) <= most
+    assert told.statuses[name][-1] == WARN

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in a row, a minute apart: what is remembered of how a commit moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.lag.frame import Frame
+from functions.lag.model import Snapshot
+from functions.lag.partitions.memory import aligned
+from functions.lag.partitions.moves import lies_still, most_observations, with_moves
+from functions.lag.rules import Rules
+from tests.builders import MINUTE, NOON
+from tests.functions.lag.partitions.rows import Row, first, numbers_of, rows, snapshot
+
+RULES = Rules()
+STATE = (
+    "observations",
+    "commit_changed_at",
+    "rewound_from",
+    "rewound_at",
+    "pause_seconds",
+    "pauses_seen",
+)
+SILENT = {"unread_reason": "timeout"}
+
+
+def a_run(values: Row, before: Snapshot, at: int) -> Frame:
+    """One run; a row that is silent carries what it had, but for its time lag."""
+    frame = rows(values, at=at)
+    if "unread_reason" in values and len(before.group_partitions):
+        carried, reason = before.group_partitions, frame.words("unread_reason")
+        age = carried.numbers("time_lag_seconds").only(~reason.known)
+        frame = carried.with_columns(unread_reason=reason, time_lag_seconds=age)
+    return with_moves(frame, aligned(frame, before), at, RULES)
+
+
+def after(*runs: Row, every: int = MINUTE) -> Frame:
+    """The last of these runs, begun at noon."""
+    before, told = Snapshot.empty(), rows({})
+    for number, values in enumerate(runs):
+        at = NOON + number * every
+        told = a_run(values, before, at)
+        before = snapshot(told, at=at)
+    return told
+
+
+def commits(*offsets: int | None) -> list[Row]:
+    return [{"committed_offset": offset} for offset in offsets]
+
+
+def pausing(*pauses: int, lag: float | None = None) -> list[Row]:
+    """A commit that moves on after so many minutes, with the time lag it had by then."""
+    runs: list[Row] = []
+    for number, minutes in enumerate(pauses):
+        ages = [60.0 * (m + 1) if lag is None else lag for m in range(minutes)]
+        runs += [{"committed_offset": number, "time_lag_seconds": age} for age in ages]
+    return [*runs, {"committed_offset": len(pauses)}]
+
+
+def test_readings_are_counted_up_to_those_that_fill_the_window() -> None:
+    assert [first(after(*commits(*[5] * n)), "observations")[0] for n in (1, 2, 10, 12)] == [
+        1,
+        2,
+        10,
+        10,
+    ]
+
+
+def test_two_readings_are_counted_however_short_the_window() -> None:
+    assert most_observations(Rules(interval_ms=60_000, window_ms=60_000)) == 2
+
+
+def test_a_recreated_topic_is_counted_anew() -> None:
+    told = after({"topic_id": "a"}, {"topic_id": "a"}, {"topic_id": "b"})
+    assert first(told, "observations") == (1,)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "run"),
+    [
+        pytest.param([5], 0, id="first-seen"),
+        pytest.param([5, 5, 5], 0, id="unmoved"),
+        pytest.param([5, 6, 6], 1, id="moved"),
+        pytest.param([5, 5, 4], 2, id="went-back"),
+        pytest.param([None, 5, 5], 1, id="first-commit"),
+        pytest.param([5, None], None, id="commit-deleted"),
+    ],
+)
+def test_a_commit_changed_in_the_first_run_that_saw_it(
+    offsets: list[int | None], run: int | None
+) -> None:
+    changed = None if run is None else NOON + run * MINUTE
+    assert first(after(*commits(*offsets)), "commit_changed_at") == (changed,)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "source", "run"),
+    [
+        pytest.param([9, 4], 9, 1, id="went-back"),
+        pytest.param([9, 4, 8], 9, 1, id="on-its-way"),
+        pytest.param([9, 4, 9], None, None, id="reached-again"),
+        pytest.param([9, 4, 6, 2], 9, 3, id="32-went-back-twice"),
+        pytest.param([9, 4, 9, 12, 3, 10], 12, 4, id="32-second-not-recovered"),
+        pytest.param([5, 6, 6], None, None, id="never-back"),
+        pytest.param([9, None, 4], None, None, id="commit-deleted-in-between"),
+    ],
+)
+def test_a_rewind_is_kept_until_its_highest_commit_is_reached_again(
+    offsets: list[int | None], source: int | None, run: int | None
+) -> None:
+    since = None if run is None else NOON + run * MINUTE
+    told = first(after(*commits(*offsets)), "rewound_from", "rewound_at")
+    assert told == (source, since)
+
+
+def test_a_recreated_topic_was_not_rewound() -> None:
+    told = after({"committed_offset": 9, "end_offset": 9}, {"committed_offset": 0, "end_offset": 2})
+    assert first(told, "rewound_from") == (None,)
+
+
+@pytest.mark.parametrize(
+    ("runs", "seconds", "seen"),
+    [
+        pytest.param(pausing(10), None, None, id="within-the-window"),
+        pytest.param(pausing(20), 1200.0, 1.0, id="once"),
+        pytest.param(pausing(20, 40), 1800.0, 2.0, id="mean-with-the-one-before"),
+        pytest.param(pausing(20, 5), 1200.0, 1.0, id="short-ones-are-not-counted"),
+        pytest.param(pausing(60, lag=900.0), 900.0, 1.0, id="29-idle-hours-of-the-producer"),
+        pytest.param(pausing(60, lag=0.0), None, None, id="29-nothing-to-read"),
+        pytest.param([*pausing(20)[:-1], {"committed_offset": -1}], None, None, id="rewind"),
+        pytest.param([*commits(*[5] * 20), *commits(6)], None, None, id="age-unknown"),
+    ],
+)
+def test_a_pause_is_the_gap_between_moves_or_the_time_lag_if_less(
+    runs: list[Row], seconds: float | None, seen: float | None
+) -> None:
+    told = first(after(*runs), "pause_seconds", "pauses_seen")
+    assert told == (seconds, None if seen is None else pytest.approx(seen, abs=0.01))
+
+
+def test_of_a_pause_that_ended_while_nobody_looked_nothing_is_learnt() -> None:
+    told = after(*pausing(20)[:-1], SILENT, {"committed_offset": 1})
+    assert first(told, "pauses_seen", "commit_changed_at") == (None, NOON + 21 * MINUTE)
+
+
+def test_pauses_count_half_after_seven_days_silent_ones_too() -> None:
+    was = rows({"committed_offset": 5, "pauses_seen": 4.0, "pause_seconds": 900.0}, at=NOON)
+    week = NOON + 7 * 24 * 60 * MINUTE
+    told = a_run({"committed_offset": 5}, snapshot(was, at=week - MINUTE), week)
+    assert first(told, "pauses_seen", "pause_seconds") == (pytest.approx(2.0), 900.0)
+
+
+def test_a_silent_row_keeps_all_that_is_remembered() -> None:
+    before = snapshot(after(*commits(9, 4, 5)), at=NOON + 2 * MINUTE)
+    told = a_run({**SILENT}, before, NOON + 3 * MINUTE)
+    assert first(told, *STATE) == first(before.group_partitions, *STATE)
+
+
+@pytest.mark.parametrize(
+    ("row", "still"),
+    [
+        pytest.param({"commit_changed_at": NOON - 10 * MINUTE}, False, id="for-the-window"),
+        pytest.param({"commit_changed_at": NOON - 11 * MINUTE}, True, id="longer"),
+        pytest.param({"commit_changed_at": NOON - 99 * MINUTE, "observations": 1}, True, id="seen"),
+        pytest.param({"committed_offset": None, "observations": 9}, False, id="not-yet-watched"),
+        pytest.param({"committed_offset": None, "observations": 10}, True, id="never-committed"),
+    ],
+)
+def test_a_commit_lies_still_once_it_has_not_moved_for_longer_than_the_window(
+    row: Row, still: bool
+) -> None:
+    assert lies_still(rows({"committed_offset": 5, **row}), NOON, RULES).tolist() == [still]
+
+
+RUN = st.fixed_dictionaries(
+    {"committed_offset": st.none() | st.integers(0, 2**62)},
+    optional={
+        "time_lag_seconds": st.none() | st.floats(0, 1e9),
+        "end_offset": st.none() | st.integers(0, 2**62),
+        "unread_reason": st.just("timeout"),
+    },
+)
+
+
+@given(st.lists(RUN, min_size=1, max_size=12), st.integers(1, 10 * MINUTE))
+def test_whatever_runs_see_nothing_is_negative_or_from_the_future(
+    runs: list[Row], every: int
+) -> None:
+    with np.errstate(all="raise", under="ignore"):
+        told = after(*runs, every=every)
+    last = NOON + (len(runs) - 1) * every
+    seen, changed, source, since, pause, seen_pauses = first(told, *STATE)
+    assert seen is None or 1 <= seen <= 10
+    assert all(time is None or NOON <= time <= last for time in (changed, since))
+    assert source is None or source > first(told, "committed_offset")[0]
+    assert all(value >= 0 and np.isfinite(value) for value in numbers_of(told, *STATE))
+    assert (pause is None) == (seen_pauses is None)

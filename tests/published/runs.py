@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other projects' cases as runs of ours: one partition, one group, no broker to look things up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from functions import contract
+from functions.lag.evaluate import evaluate
+from functions.lag.frame import Frame
+from functions.lag.model import LagReport, Past
+from functions.lag.rules import Rules
+from tests.builders import Commits, a_reading
+
+_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "end_offset")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one run sees: the log's end, None where it is silent, and a commit, None for none."""
+
+    at: int
+    end: int | None
+    commit: int | None = None
+    owned: bool = False
+
+
+def last_report(looks: Iterable[Look], rules: Rules) -> LagReport:
+    """What the last run says, each knowing the run before and all ends seen until then."""
+    past, report = Past.empty(), None
+    for look in looks:
+        groups: dict[str, Commits] = {} if look.commit is None else {"g": {"t": [look.commit]}}
+        log = contract.TIMEOUT if look.end is None else (0, look.end)
+        owners = {("g", "t", 0): "m" if look.owned else None}
+        reading = a_reading(groups, {"t": [log]}, at=look.at, owners=owners)
+        report = evaluate(reading, past, rules, look.at)
+        topics = report.snapshot.topic_partitions
+        ends = Frame.of({name: topics.columns[name] for name in _ENDS})
+        past = Past(report.snapshot, (*past.ends, ends))
+    assert report is not None, "no run at all"
+    return report
