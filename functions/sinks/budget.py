@@ -14,7 +14,8 @@ import numpy as np
 from functions import contract
 from functions.lag.columns import Column, Mask, Rows, Words
 from functions.lag.frame import Frame, locate
-from functions.lag.model import LagReport, NameFilter, Snapshot
+from functions.lag.model import LagReport, Snapshot
+from functions.lag.rules import NameFilter
 
 _GROUP = ("consumer_group",)
 _GROUP_TOPIC = ("consumer_group", "topic")
@@ -23,12 +24,36 @@ _PARTITION = ("consumer_group", "topic", "partition_id")
 # The order in which sets may claim the budget.
 _NAMED, _PUBLISHED, _NEW = 0, 1, 2
 
+# Metrics in a set of each level before options.
+_GROUP_COST, _SCALING_COST, _PAIR_COST, _ROW_COST = 4, 2, 2, 2
+
+# The words of `published`; each holds those before it.
+_FINENESS = (
+    contract.PUBLISHED_NONE,
+    contract.PUBLISHED_GROUP,
+    contract.PUBLISHED_TOPIC,
+    contract.PUBLISHED_PARTITION,
+)
+
+HEALTH_METRICS = (
+    contract.COLLECTOR_SUCCESS,
+    contract.COLLECTOR_DURATION,
+    contract.GROUPS_READ,
+    contract.PARTITIONS_UNKNOWN,
+    contract.PARTITIONS_UNCOMMITTED,
+    contract.READ_ERRORS,
+    contract.LAGS_CLAMPED,
+    contract.TIME_LAG_LOOKUPS,
+    contract.METRICS_OMITTED,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Levels:
     """What is published: topics by default, partitions only of pairs that both filters take.
 
     `named` groups are those that an alarm or a scaling policy watches; they come first.
+    `scaling` takes the groups that a policy scales by their lag; None takes none.
     """
 
     max_metrics: int = 1000
@@ -37,6 +62,14 @@ class Levels:
     partition_groups: NameFilter | None = None
     partition_topics: NameFilter = field(default_factory=NameFilter)
     named: frozenset[str] = frozenset()
+    scaling: NameFilter | None = None
+    drain_time: bool = False
+    members: bool = False
+    rebalancing: bool = False
+
+    def scales(self, groups: Words) -> Mask:
+        """Rows of groups that get the metrics for scaling."""
+        return _accepted(groups, self.scaling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +88,52 @@ class Plan:
 
 def plan(report: LagReport, before: Snapshot, levels: Levels) -> Plan:
     """What fits: whole groups first, then whole topics of them, then partitions."""
-    rows, groups = report.snapshot.group_partitions, report.snapshot.groups
-    pairs, old = report.group_topics, before.group_partitions
-    old_rows = old.words("published").is_in([contract.PUBLISHED_PARTITION])
-    old_topics = old_rows | old.words("published").is_in([contract.PUBLISHED_TOPIC])
-    old_groups = old_topics | old.words("published").is_in([contract.PUBLISHED_GROUP])
-    with_rows = locate(groups, rows, _GROUP) >= 0
+    rows, pairs = report.snapshot.group_partitions, report.group_topics
+    groups, old = report.snapshot.groups, before.group_partitions
+    group_ranks = _ranks(groups, old, _GROUP, levels)
+    pair_ranks = _ranks(pairs, old, _GROUP_TOPIC, levels)
+    row_ranks = _ranks(rows, old, _PARTITION, levels)
+    costs = _costs(report, levels)
     claims = _Claims(levels.max_metrics - len(HEALTH_METRICS))
-    group_rank = _rank(groups, old.where(old_groups), _GROUP, levels)
-    pair_rank = _rank(pairs, old.where(old_topics), _GROUP_TOPIC, levels)
-    row_rank = _rank(rows, old.where(old_rows), _PARTITION, levels)
-    partition_level = _partition_level(rows, levels)
-    chosen_groups = np.zeros(len(groups), bool)
-    chosen_pairs = np.zeros(len(pairs), bool)
+    in_groups, in_pairs, in_rows = (np.zeros(len(sets), bool) for sets in (groups, pairs, rows))
     for rank in (_NAMED, _PUBLISHED, _NEW):
-        chosen_groups |= claims.take(with_rows & (group_rank == rank), 1)
-        wanted = (pair_rank == rank) & _of(pairs, groups, chosen_groups, _GROUP) & levels.topics
-        chosen_pairs |= claims.take(wanted, 2 if levels.max_offset_lag else 1)
-    in_group = _of(rows, groups, chosen_groups, _GROUP)
-    chosen_rows = np.zeros(len(rows), bool)
+        in_groups |= claims.take(group_ranks == rank, costs.groups)
+        wanted = (pair_ranks == rank) & _of(pairs, groups, in_groups, _GROUP)
+        in_pairs |= claims.take(wanted, costs.pairs)
+    of_group = _of(rows, groups, in_groups, _GROUP)
     for rank in (_NAMED, _PUBLISHED, _NEW):
-        chosen_rows |= claims.take(partition_level & in_group & (row_rank == rank), 1)
-    every_pair = len(pairs) * (2 if levels.max_offset_lag else 1) if levels.topics else 0
-    wanted_now = int(with_rows.sum()) + every_pair + int(partition_level.sum())
-    in_pair = _of(rows, pairs, chosen_pairs, _GROUP_TOPIC)
-    return Plan(
-        chosen_groups,
-        chosen_pairs,
-        chosen_rows,
-        wanted_now - claims.taken,
-        _published(in_group, in_pair, chosen_rows),
+        in_rows |= claims.take((row_ranks == rank) & of_group, costs.rows)
+    of_pair = _of(rows, pairs, in_pairs, _GROUP_TOPIC)
+    finest = np.where(in_rows, 3, np.where(of_pair, 2, np.where(of_group, 1, 0)))
+    published = Words(Column.of(finest.astype(np.int32)), _FINENESS)
+    return Plan(in_groups, in_pairs, in_rows, costs.total() - claims.taken, published)
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Metrics in each set of the three levels; 0 where none is wanted."""
+
+    groups: Rows
+    pairs: Rows
+    rows: Rows
+
+    def total(self) -> int:
+        return sum(int(costs.sum()) for costs in (self.groups, self.pairs, self.rows))
+
+
+def _costs(report: LagReport, levels: Levels) -> _Costs:
+    """What each set holds when all of it is known: a set is planned for, not its values of now."""
+    rows, pairs = report.snapshot.group_partitions, report.group_topics
+    groups = report.snapshot.groups
+    more = levels.drain_time + levels.members + levels.rebalancing
+    of_group = _GROUP_COST + more + _SCALING_COST * levels.scales(groups.words("consumer_group"))
+    of_pair = (_PAIR_COST + levels.max_offset_lag) * levels.topics
+    wanted = _accepted(rows.words("consumer_group"), levels.partition_groups)
+    wanted &= _accepted(rows.words("topic"), levels.partition_topics)
+    return _Costs(
+        np.where(locate(groups, rows, _GROUP) >= 0, of_group, 0).astype(np.int64),
+        np.full(len(pairs), of_pair, np.int64),
+        wanted * np.int64(_ROW_COST),
     )
 
 
@@ -95,30 +144,23 @@ class _Claims:
         self._left = max(budget, 0)
         self.taken = 0
 
-    def take(self, wanted: Mask, each: int) -> Mask:
-        fits: Mask = wanted & (np.cumsum(wanted) * each <= self._left)
-        cost = int(fits.sum()) * each
+    def take(self, wanted: Mask, costs: Rows) -> Mask:
+        """Those of the wanted that fit; behind the first that does not, none does."""
+        asked = np.where(wanted, costs, 0)
+        fits: Mask = (asked > 0) & (np.cumsum(asked) <= self._left)
+        cost = int(asked[fits].sum())
         self._left -= cost
         self.taken += cost
         return fits
 
 
-HEALTH_METRICS = (
-    contract.COLLECTOR_SUCCESS,
-    contract.COLLECTOR_DURATION,
-    contract.GROUPS_READ,
-    contract.PARTITIONS_UNKNOWN,
-    contract.PARTITIONS_UNCOMMITTED,
-    contract.READ_ERRORS,
-    contract.LAGS_CLAMPED,
-    contract.METRICS_OMITTED,
-)
-
-
-def _rank(sets: Frame, published: Frame, key: tuple[str, ...], levels: Levels) -> Rows:
-    rank = np.where(locate(sets, published, key) >= 0, _PUBLISHED, _NEW)
-    rank[sets.words("consumer_group").is_in(levels.named)] = _NAMED
-    return rank.astype(np.int64)
+def _ranks(sets: Frame, old: Frame, key: tuple[str, ...], levels: Levels) -> Rows:
+    """Who may claim first; a key of one, two or three names is a level as fine."""
+    fineness = old.words("published").codes_in(_FINENESS)
+    published = old.where(fineness.known & (fineness.values >= len(key)))
+    ranks = np.where(locate(sets, published, key) >= 0, _PUBLISHED, _NEW)
+    ranks[sets.words("consumer_group").is_in(levels.named)] = _NAMED
+    return ranks.astype(np.int64)
 
 
 def _of(rows: Frame, sets: Frame, chosen: Mask, key: tuple[str, ...]) -> Mask:
@@ -127,23 +169,5 @@ def _of(rows: Frame, sets: Frame, chosen: Mask, key: tuple[str, ...]) -> Mask:
     return mask
 
 
-def _partition_level(rows: Frame, levels: Levels) -> Mask:
-    if levels.partition_groups is None:
-        return np.zeros(len(rows), bool)
-    groups, topics = rows.words("consumer_group"), rows.words("topic")
-    group_filter, topic_filter = levels.partition_groups, levels.partition_topics
-    mask: Mask = groups.is_in(w for w in groups.words if group_filter.accepts(w)) & topics.is_in(
-        w for w in topics.words if topic_filter.accepts(w)
-    )
-    return mask
-
-
-def _published(in_group: Mask, in_pair: Mask, chosen: Mask) -> Words:
-    words = (
-        contract.PUBLISHED_NONE,
-        contract.PUBLISHED_GROUP,
-        contract.PUBLISHED_TOPIC,
-        contract.PUBLISHED_PARTITION,
-    )
-    level = np.where(chosen, 3, np.where(in_pair, 2, np.where(in_group, 1, 0)))
-    return Words(Column.of(level.astype(np.int32)), words)
+def _accepted(names: Words, wanted: NameFilter | None) -> Mask:
+    return names.is_in(word for word in names.words if wanted is not None and wanted.accepts(word))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,25 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions import contract
-from functions.lag.model import LagReport, NameFilter, Snapshot
+from functions.lag.model import LagReport, Snapshot
+from functions.lag.rules import NameFilter
 from functions.sinks.budget import HEALTH_METRICS, Levels, Plan, plan
-from tests.builders import NOON, a_reading, a_report, table
+from functions.sinks.metrics import lag_sets
+from tests.builders import table
+from tests.functions.sinks.reports import Cluster, a_report
 
 HEALTH = len(HEALTH_METRICS)
+# What a set costs.
+GROUP, TOPIC, ROW = 4, 2, 2
 PARTITIONS: dict[str, Any] = {"partition_groups": NameFilter(), "topics": False}
 
 
-def a_cluster(**groups: dict[str, int]) -> LagReport:
-    """Groups with the number of partitions they read of each topic."""
-    sizes = {topic: count for topics in groups.values() for topic, count in topics.items()}
-    commits = {g: {t: [0] * n for t, n in topics.items()} for g, topics in groups.items()}
-    return a_report(a_reading(commits, {t: [(0, 1)] * n for t, n in sizes.items()}))
-
-
 def kept(report: LagReport, chosen: Plan) -> Snapshot:
-    frames = report.snapshot
-    rows = frames.group_partitions.with_columns(published=chosen.published)
-    return Snapshot(NOON, frames.topic_partitions, rows, frames.groups)
+    rows = report.snapshot.group_partitions.with_columns(published=chosen.published)
+    return replace(report.snapshot, group_partitions=rows)
 
 
 def chosen(report: LagReport, room: int, before: Snapshot | None = None, **more: Any) -> Plan:
@@ -45,79 +43,118 @@ def pair_names(report: LagReport, found: Plan) -> list[tuple[Any, ...]]:
     return sorted(table(report.group_topics.where(found.topics), "consumer_group", "topic"))
 
 
-CLUSTER = a_cluster(a={"orders": 2, "bills": 1}, b={"orders": 2}, c={"bills": 1})
+def cost(found: Plan) -> int:
+    return int(found.groups.sum() * GROUP + found.topics.sum() * TOPIC)
+
+
+def values(report: LagReport, found: Plan, wanted: dict[str, Any]) -> int:
+    """How many metrics go out, where every number is known."""
+    return sum(len(one.values) for one in lag_sets(report, found, Levels(**wanted), "c"))
+
+
+FIRST = a_report({"m": {"orders": 1}, "n": {"orders": 1}})
+CROWD = a_report({"a": {"orders": 1}, "m": {"orders": 1}, "n": {"orders": 1}})
+CLUSTER = a_report({"a": {"orders": 2, "bills": 1}, "b": {"orders": 2}, "c": {"bills": 1}})
 
 
 def test_everything_is_published_when_it_fits() -> None:
-    found = chosen(CLUSTER, 7)
+    found = chosen(CLUSTER, 3 * GROUP + 4 * TOPIC)
     assert found.groups.all()
     assert found.topics.all()
     assert found.omitted == 0
 
 
 def test_topics_are_dropped_before_groups() -> None:
-    found = chosen(CLUSTER, 4)
+    found = chosen(CLUSTER, 3 * GROUP + TOPIC)
     assert group_names(CLUSTER, found) == ["a", "b", "c"]
     assert len(pair_names(CLUSTER, found)) == 1
-    assert found.omitted == 3
+    assert found.omitted == 3 * TOPIC
 
 
 def test_groups_are_dropped_when_not_even_they_fit() -> None:
-    found = chosen(CLUSTER, 2)
+    found = chosen(CLUSTER, 2 * GROUP)
     assert group_names(CLUSTER, found) == ["a", "b"]
-    assert found.omitted == 5
+    assert found.omitted == GROUP + 4 * TOPIC
+
+
+@pytest.mark.parametrize("room", [3 * GROUP - 1, 3 * GROUP + 2 * TOPIC - 1])
+def test_a_set_that_does_not_fit_as_a_whole_is_dropped_as_a_whole(room: int) -> None:
+    assert cost(chosen(CLUSTER, room)) == room - 1
+
+
+@pytest.mark.parametrize("more", [{}, PARTITIONS], ids=["topics", "partitions"])
+def test_nothing_of_a_group_that_does_not_fit_is_published(more: dict[str, Any]) -> None:
+    assert set(chosen(CLUSTER, GROUP - 1, **more).published.to_list()) == {"none"}
 
 
 def test_named_groups_and_their_topics_come_first() -> None:
-    found = chosen(CLUSTER, 2, named=frozenset({"c"}))
+    found = chosen(CLUSTER, GROUP + TOPIC, named=frozenset({"c"}))
     assert group_names(CLUSTER, found) == ["c"]
     assert pair_names(CLUSTER, found) == [("c", "bills")]
 
 
 def test_what_was_published_stays_when_a_stranger_comes_in_front() -> None:
-    first = a_cluster(m={"orders": 1}, n={"orders": 1})
-    before = kept(first, chosen(first, 4))
-    now = a_cluster(a={"orders": 1}, m={"orders": 1}, n={"orders": 1})
-    assert group_names(now, chosen(now, 4)) == ["a", "m", "n"]
-    assert group_names(now, chosen(now, 4, before)) == ["m", "n"]
-    assert pair_names(now, chosen(now, 4, before)) == [("m", "orders"), ("n", "orders")]
+    room = 2 * (GROUP + TOPIC)
+    before = kept(FIRST, chosen(FIRST, room))
+    assert group_names(CROWD, chosen(CROWD, room)) == ["a", "m", "n"]
+    assert group_names(CROWD, chosen(CROWD, room, before)) == ["m", "n"]
+    assert pair_names(CROWD, chosen(CROWD, room, before)) == [("m", "orders"), ("n", "orders")]
 
 
 def test_a_group_whose_topics_were_dropped_is_published_still() -> None:
-    first = a_cluster(m={"orders": 1}, n={"orders": 1})
-    before = kept(first, chosen(first, 2))
-    now = a_cluster(a={"orders": 1}, m={"orders": 1}, n={"orders": 1})
-    assert group_names(now, chosen(now, 2, before)) == ["m", "n"]
+    before = kept(FIRST, chosen(FIRST, 2 * GROUP))
+    assert group_names(CROWD, chosen(CROWD, 2 * GROUP, before)) == ["m", "n"]
+
+
+def test_a_topic_stays_before_one_of_which_only_the_group_was_published() -> None:
+    room = 2 * GROUP + TOPIC
+    before = kept(FIRST, chosen(FIRST, room, named=frozenset({"n"})))
+    assert pair_names(FIRST, chosen(FIRST, room, before)) == [("n", "orders")]
 
 
 def test_published_partitions_stay_when_a_stranger_comes_in_front() -> None:
-    first = a_cluster(m={"orders": 2})
-    before = kept(first, chosen(first, 3, **PARTITIONS))
-    now = a_cluster(a={"orders": 2}, m={"orders": 2})
-    found = chosen(now, 4, before, **PARTITIONS)
+    first = a_report({"m": {"orders": 2}})
+    before = kept(first, chosen(first, GROUP + 2 * ROW, **PARTITIONS))
+    now = a_report({"a": {"orders": 2}, "m": {"orders": 2}})
+    found = chosen(now, 2 * GROUP + 2 * ROW, before, **PARTITIONS)
     rows = now.snapshot.group_partitions.where(found.partitions)
     assert rows.words("consumer_group").to_list() == ["m", "m"]
 
 
 def test_partitions_of_named_groups_come_first() -> None:
-    found = chosen(CLUSTER, 4, named=frozenset({"c"}), **PARTITIONS)
+    found = chosen(CLUSTER, 3 * GROUP + ROW, named=frozenset({"c"}), **PARTITIONS)
     rows = CLUSTER.snapshot.group_partitions.where(found.partitions)
     assert rows.words("consumer_group").to_list() == ["c"]
 
 
-def test_max_offset_lag_doubles_the_price_of_a_topic() -> None:
-    found = chosen(CLUSTER, 6, max_offset_lag=True)
-    assert len(group_names(CLUSTER, found)) == 3
-    assert len(pair_names(CLUSTER, found)) == 1
-    assert found.omitted == 6
+@pytest.mark.parametrize(
+    ("option", "more"),
+    [
+        pytest.param({"scaling": NameFilter()}, 3 * 2, id="scaling"),
+        pytest.param({"scaling": NameFilter(allow=re.compile("a"))}, 2, id="scaling-of-one"),
+        pytest.param({"drain_time": True}, 3, id="drain-time"),
+        pytest.param({"members": True}, 3, id="members"),
+        pytest.param({"rebalancing": True}, 3, id="rebalancing"),
+        pytest.param({"max_offset_lag": True}, 4, id="max-offset-lag"),
+        pytest.param({"partition_groups": NameFilter()}, 6 * ROW, id="partitions"),
+    ],
+)
+def test_what_is_published_on_demand_has_its_price(option: dict[str, Any], more: int) -> None:
+    assert chosen(CLUSTER, 0, **option).omitted == chosen(CLUSTER, 0).omitted + more
 
 
-def test_a_topic_whose_two_metrics_do_not_both_fit_gets_none() -> None:
-    assert pair_names(CLUSTER, chosen(CLUSTER, 4, max_offset_lag=True)) == []
+def test_groups_that_cost_more_leave_room_for_fewer() -> None:
+    found = chosen(CLUSTER, 3 * GROUP, scaling=NameFilter(allow=re.compile("b")))
+    assert group_names(CLUSTER, found) == ["a", "b"]
+
+
+def test_a_cheaper_group_does_not_overtake_the_one_before_it() -> None:
+    found = chosen(CLUSTER, GROUP + 1, scaling=NameFilter(allow=re.compile("a")), topics=False)
+    assert group_names(CLUSTER, found) == []
 
 
 def test_topics_are_neither_published_nor_missed_when_switched_off() -> None:
-    found = chosen(CLUSTER, 3, topics=False)
+    found = chosen(CLUSTER, 3 * GROUP, topics=False)
     assert not found.topics.any()
     assert found.omitted == 0
 
@@ -141,9 +178,9 @@ def test_partitions_are_not_published_by_default() -> None:
     ("room", "more", "words"),
     [
         pytest.param(0, {}, {"none"}, id="none"),
-        pytest.param(3, {}, {"group"}, id="group"),
-        pytest.param(7, {}, {"topic"}, id="topic"),
-        pytest.param(4, {}, {"group", "topic"}, id="one-topic"),
+        pytest.param(12, {}, {"group"}, id="group"),
+        pytest.param(20, {}, {"topic"}, id="topic"),
+        pytest.param(14, {}, {"group", "topic"}, id="one-topic"),
         pytest.param(99, {"partition_groups": NameFilter()}, {"partition"}, id="partition"),
     ],
 )
@@ -154,44 +191,46 @@ def test_the_finest_level_is_noted_in_each_row(
 
 
 def test_a_group_without_partitions_costs_nothing() -> None:
-    report = a_report(a_reading({"idle": {}, "g": {"orders": [0]}}, {"orders": [(0, 1)]}))
-    assert group_names(report, chosen(report, 1)) == ["g"]
+    report = a_report({"idle": {}, "g": {"orders": 1}})
+    assert group_names(report, chosen(report, GROUP)) == ["g"]
 
 
 TOPICS = st.dictionaries(st.sampled_from("xyz"), st.just(2), max_size=3)
 CLUSTERS = st.dictionaries(st.sampled_from("abcdef"), TOPICS, max_size=6)
-
-
-@given(CLUSTERS, CLUSTERS, st.integers(-HEALTH, 40), st.booleans(), st.booleans())
-def test_the_budget_is_never_exceeded_and_nothing_uncounted(
-    then: dict[str, dict[str, int]],
-    now: dict[str, dict[str, int]],
-    room: int,
-    double: bool,
-    partitions: bool,
-) -> None:
-    more: dict[str, Any] = {
-        "max_offset_lag": double,
-        "named": frozenset("cf"),
-        "partition_groups": NameFilter() if partitions else None,
+WANTED = st.fixed_dictionaries(
+    {
+        "topics": st.booleans(),
+        "max_offset_lag": st.booleans(),
+        "partition_groups": st.none() | st.just(NameFilter()),
+        "named": st.just(frozenset("cf")),
+        "scaling": st.none() | st.just(NameFilter(allow=re.compile("[bcd]"))),
+        "drain_time": st.booleans(),
+        "members": st.booleans(),
+        "rebalancing": st.booleans(),
     }
-    earlier, report = a_cluster(**then), a_cluster(**now)
-    before = kept(earlier, chosen(earlier, room, **more))
-    found, all_of_it = (chosen(report, size, before, **more) for size in (room, 10_000))
-
-    def cost(one: Plan) -> int:
-        topics = int(one.topics.sum()) * (2 if double else 1)
-        return int(one.groups.sum()) + topics + int(one.partitions.sum())
-
-    assert cost(found) <= max(room, 0)
-    assert cost(found) + found.omitted == cost(all_of_it)
+)
 
 
-@given(CLUSTERS, st.integers(0, 40))
-def test_the_same_cluster_keeps_the_same_metrics(now: dict[str, dict[str, int]], room: int) -> None:
-    report = a_cluster(**now)
-    first = chosen(report, room)
-    again = chosen(report, room, kept(report, first))
+@given(CLUSTERS, CLUSTERS, st.integers(-HEALTH, 90), WANTED)
+def test_the_budget_is_never_exceeded_and_nothing_uncounted(
+    then: Cluster, now: Cluster, room: int, wanted: dict[str, Any]
+) -> None:
+    earlier, report = a_report(then), a_report(now)
+    before = kept(earlier, chosen(earlier, room, **wanted))
+    found, all_of_it = (chosen(report, size, before, **wanted) for size in (room, 10_000))
+    count, everything = (values(report, one, wanted) for one in (found, all_of_it))
+    assert count <= max(room, 0)
+    assert count + found.omitted == everything
+    assert all_of_it.omitted == 0
+
+
+@given(CLUSTERS, st.integers(0, 90), WANTED)
+def test_the_same_cluster_keeps_the_same_metrics(
+    now: Cluster, room: int, wanted: dict[str, Any]
+) -> None:
+    report = a_report(now)
+    first = chosen(report, room, **wanted)
+    again = chosen(report, room, kept(report, first), **wanted)
     assert again.published.to_list() == first.published.to_list()
 
 

@@ -3,22 +3,38 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from functions import contract
-from functions.lag.model import LagReport, NameFilter, Problem, Snapshot
+from functions.lag.columns import Column, Words
+from functions.lag.model import LagReport, Snapshot
+from functions.lag.rules import NameFilter
 from functions.sinks.budget import HEALTH_METRICS, Levels, plan
-from functions.sinks.metrics import MetricSet, health_set, lag_sets, success_set
-from tests.builders import a_reading, a_report
+from functions.sinks.metrics import lag_sets
+from tests.functions.sinks.reports import a_report, with_groups
 
-TOPICS = {"orders": [(0, 10), (0, 10)], "bills": [(0, 7)]}
-REPORT = a_report(a_reading({"g": {"orders": [5, 9], "bills": [0]}}, TOPICS))
+REPORT = a_report({"g": {"orders": 2, "bills": 1}})
 G = ("c", "g")
+EVERYTHING: dict[str, Any] = {
+    "max_offset_lag": True,
+    "partition_groups": NameFilter(),
+    "scaling": NameFilter(),
+    "drain_time": True,
+    "members": True,
+    "rebalancing": True,
+}
+
+Values = dict[tuple[tuple[str, ...], str], float]
 
 
-def published(report: LagReport, **levels: Any) -> dict[tuple[tuple[str, ...], str], float]:
+def published(report: LagReport, **levels: Any) -> Values:
     """Values by dimension values and metric name; each combination once."""
     wanted = Levels(**levels)
     sets = lag_sets(report, plan(report, Snapshot.empty(), wanted), wanted, "c")
@@ -32,28 +48,101 @@ def published(report: LagReport, **levels: Any) -> dict[tuple[tuple[str, ...], s
     return dict(values)
 
 
+def of_groups(values: Values) -> dict[str, float]:
+    return {name: value for (where, name), value in values.items() if where == G}
+
+
 def test_groups_and_topics_are_published_by_default() -> None:
     assert published(REPORT) == {
-        (G, "OffsetLag"): 13,
-        ((*G, "orders"), "OffsetLag"): 6,
-        ((*G, "bills"), "OffsetLag"): 7,
+        (G, "OffsetLag"): 3,
+        (G, "EstimatedTimeLag"): 60,
+        (G, "GroupStatus"): 0,
+        (G, "TimeToDataLoss"): 60,
+        ((*G, "orders"), "OffsetLag"): 2,
+        ((*G, "orders"), "EstimatedTimeLag"): 60,
+        ((*G, "bills"), "OffsetLag"): 1,
+        ((*G, "bills"), "EstimatedTimeLag"): 60,
     }
 
 
 def test_topics_can_be_left_out() -> None:
-    assert published(REPORT, topics=False) == {(G, "OffsetLag"): 13}
+    assert {where for where, _ in published(REPORT, topics=False)} == {G}
 
 
 def test_the_worst_partition_of_a_topic_is_published_on_demand() -> None:
     values = published(REPORT, max_offset_lag=True)
-    assert values[(*G, "orders"), "MaxOffsetLag"] == 5
+    assert values[(*G, "orders"), "MaxOffsetLag"] == 2
     assert (G, "MaxOffsetLag") not in values
 
 
 def test_partitions_of_the_allow_list_are_published() -> None:
     values = published(REPORT, partition_groups=NameFilter())
-    assert values[(*G, "orders", "0"), "OffsetLag"] == 5
-    assert values[(*G, "orders", "1"), "OffsetLag"] == 1
+    for number in "01":
+        assert values[(*G, "orders", number), "OffsetLag"] == 1
+        assert values[(*G, "orders", number), "EstimatedTimeLag"] == 60
+
+
+@pytest.mark.parametrize(
+    ("status", "value"), [("OK", 0), ("WARN", 1), ("ERR", 2), (None, None), ("STOP", None)]
+)
+def test_a_groups_status_is_a_number(status: str | None, value: int | None) -> None:
+    values = published(with_groups(REPORT, status=Words.of([status])))
+    assert values.get((G, "GroupStatus")) == value
+
+
+@pytest.mark.parametrize(
+    ("option", "metric", "value"),
+    [
+        ("drain_time", "EstimatedDrainTime", 60),
+        ("members", "Members", 1),
+        ("rebalancing", "Rebalancing", 0),
+    ],
+)
+def test_what_is_published_of_a_group_on_demand(option: str, metric: str, value: float) -> None:
+    assert (G, metric) not in published(REPORT)
+    assert published(REPORT, **{option: True})[G, metric] == value
+
+
+@pytest.mark.parametrize(
+    ("state", "value"),
+    [
+        *((state, 1) for state in contract.REBALANCING_STATES),
+        ("Stable", 0),
+        ("Empty", 0),
+        (None, None),
+    ],
+)
+def test_a_group_is_rebalancing_by_its_state(state: str | None, value: int | None) -> None:
+    report = with_groups(REPORT, group_state=Words.of([state]))
+    assert published(report, rebalancing=True).get((G, "Rebalancing")) == value
+
+
+@pytest.mark.parametrize(("members", "each"), [(0, 3), (1, 3), (2, 1.5), (7, 0.429), (None, None)])
+def test_scaling_lag_is_also_told_by_member(members: int | None, each: float | None) -> None:
+    report = with_groups(REPORT, members=Column.optional([members], np.int32))
+    values = published(report, scaling=NameFilter())
+    assert values[G, "ScalingLag"] == 3
+    assert values.get((G, "ScalingLagPerMember")) == each
+
+
+def test_scaling_lag_is_published_of_groups_that_are_scaled_only() -> None:
+    report = a_report({"g": {"orders": 1}, "h": {"orders": 2}})
+    values = published(report, scaling=NameFilter(allow=re.compile("h")))
+    scaled = {where for where, name in values if name.startswith("ScalingLag")}
+    assert scaled == {("c", "h")}
+    assert not any(name.startswith("ScalingLag") for _, name in published(report))
+
+
+def test_a_scaling_lag_that_is_unknown_is_absent() -> None:
+    scaling = REPORT.scaling.with_columns(scaling_lag=Column.unknown(1))
+    values = published(replace(REPORT, scaling=scaling), scaling=NameFilter())
+    assert not any(name.startswith("ScalingLag") for _, name in values)
+
+
+def test_scaling_lags_are_found_by_the_name_of_the_group() -> None:
+    report = a_report({"g": {"orders": 1}, "h": {"orders": 2}})
+    turned = replace(report, scaling=report.scaling.take(np.array([1, 0])))
+    assert published(turned, scaling=NameFilter()) == published(report, scaling=NameFilter())
 
 
 def test_dimensions_have_the_names_of_the_contract_in_their_order() -> None:
@@ -71,55 +160,49 @@ def test_one_set_has_all_values_of_its_dimensions() -> None:
 
 
 def test_what_is_unknown_is_absent() -> None:
-    topics: Any = {**TOPICS, "orders": [(0, 10), contract.TIMEOUT]}
-    report = a_report(a_reading({"g": {"orders": [5, 9], "bills": [0]}}, topics))
-    values = published(report, partition_groups=NameFilter())
-    assert values == {
-        ((*G, "bills"), "OffsetLag"): 7,
-        ((*G, "bills", "0"), "OffsetLag"): 7,
-        ((*G, "orders", "0"), "OffsetLag"): 5,
-    }
+    report = with_groups(
+        REPORT, lag=Column.unknown(1), seconds_until_loss=Column.unknown(1, np.float64)
+    )
+    assert of_groups(published(report)) == {"EstimatedTimeLag": 60, "GroupStatus": 0}
+
+
+def test_a_set_of_which_nothing_is_known_is_absent() -> None:
+    pairs = REPORT.group_topics.with_columns(
+        lag=Column.optional([None, 1]), time_lag_seconds=Column.optional([None, 1.0], np.float64)
+    )
+    values = published(replace(REPORT, group_topics=pairs))
+    assert {where for where, _ in values} == {G, (*G, "bills")}
 
 
 def test_a_caught_up_group_is_published_as_zero() -> None:
-    report = a_report(a_reading({"g": {"bills": [7]}}, TOPICS))
-    assert published(report, topics=False) == {(G, "OffsetLag"): 0}
+    zero = Column.of(np.zeros(1))
+    report = with_groups(REPORT, lag=Column.of([0]), time_lag_seconds=zero)
+    values = of_groups(published(report))
+    assert (values["OffsetLag"], values["EstimatedTimeLag"]) == (0, 0)
+
+
+def test_seconds_are_published_to_the_millisecond() -> None:
+    report = with_groups(REPORT, time_lag_seconds=Column.of([1.23456]))
+    assert published(report)[G, "EstimatedTimeLag"] == 1.235
 
 
 def test_every_metric_published_is_in_the_contract() -> None:
-    values = published(REPORT, max_offset_lag=True, partition_groups=NameFilter())
-    assert {name for _, name in values} <= contract.METRIC_UNITS.keys()
+    names = {name for _, name in published(REPORT, **EVERYTHING)}
+    assert names == contract.METRIC_UNITS.keys() - set(HEALTH_METRICS)
 
 
-def health(report: LagReport) -> MetricSet:
-    return health_set(report, plan(report, Snapshot.empty(), Levels(max_metrics=9)), "c", 1.23456)
+ANY = st.none() | st.floats() | st.floats(-1e-4, 0)
+TIMES = ("time_lag_seconds", "seconds_until_loss", "drain_seconds")
 
 
-def test_health_is_told_in_full_under_the_cluster_alone() -> None:
-    topics: Any = {"orders": [(0, 10), contract.TIMEOUT, (0, 3), (0, 4)]}
-    groups: Any = {"g": {"orders": [12, 5, None, 0]}, "h": contract.DENIED}
-    problem = Problem("group", "h", contract.DENIED, "no right")
-    one = health(a_report(a_reading(groups, topics, problems=[problem])))
-    assert one.dimensions == (("Cluster Name", "c"),)
-    assert dict(one.values) == {
-        "CollectorDuration": 1.235,
-        "GroupsRead": 1,
-        "PartitionsUnknown": 1,
-        "PartitionsUncommitted": 1,
-        "ReadErrors": 1,
-        "LagsClamped": 1,
-        "MetricsOmitted": 1,
-    }
-
-
-def test_a_group_that_is_gone_is_no_group_read() -> None:
-    before = a_report(a_reading({"g": {"bills": [0]}}, TOPICS)).snapshot
-    report = a_report(a_reading({}, TOPICS, gone_groups=["g"]), before)
-    assert dict(health(report).values)["GroupsRead"] == 0
-
-
-@pytest.mark.parametrize("report", [REPORT, a_report(a_reading())], ids=["busy", "empty"])
-def test_health_and_success_are_what_the_budget_reserves(report: LagReport) -> None:
-    told = [name for one in (health(report), success_set("c")) for name, _ in one.values]
-    assert sorted(told) == sorted(HEALTH_METRICS)
-    assert set(told) <= contract.METRIC_UNITS.keys()
+@given(st.tuples(ANY, ANY, ANY), st.none() | st.integers(-5, 2**62))
+def test_nothing_but_finite_numbers_from_0_on_is_published(
+    seconds: tuple[float | None, ...], lag: int | None
+) -> None:
+    times = zip(TIMES, seconds, strict=True)
+    columns = {name: Column.optional([value], np.float64) for name, value in times}
+    report = with_groups(REPORT, lag=Column.optional([lag]), **columns)
+    with np.errstate(all="raise"):
+        values = np.array(list(published(report, **EVERYTHING).values()))
+    assert np.isfinite(values).all()
+    assert (values >= 0).all()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports in which every number is known, as far as sinks look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from functions import contract
+from functions.lag.columns import Column, Words
+from functions.lag.frame import AnyColumn, Frame
+from functions.lag.model import LagReport, Snapshot
+from tests.builders import NOON
+
+# Groups, and how many partitions they have of each topic.
+Cluster: TypeAlias = Mapping[str, Mapping[str, int]]
+
+
+def a_report(groups: Cluster, **rest: Any) -> LagReport:
+    """Each partition lags by 1, so that a lag is a count of partitions; each age is a minute."""
+    pairs = [
+        (group, topic, size) for group, topics in groups.items() for topic, size in topics.items()
+    ]
+    parts = [(group, topic, at) for group, topic, size in pairs for at in range(size)]
+    sizes = _integers([sum(topics.values()) for topics in groups.values()])
+    of_pair = _integers([size for *_, size in pairs])
+    numbered = _named(parts) | {"partition_id": _integers([at for *_, at in parts])}
+    rows = numbered | _lags(_integers([1] * len(parts)))
+    told = {
+        "snapshot": replace(
+            Snapshot.empty(),
+            group_partitions=Frame.of(rows).completed(contract.GROUP_PARTITIONS),
+            groups=_groups(Words.of(groups), sizes),
+        ),
+        "group_topics": Frame.of(_named(pairs) | _lags(of_pair) | {"max_lag": of_pair}),
+        "scaling": Frame.of({"consumer_group": Words.of(groups), "scaling_lag": sizes}),
+        "lags_clamped": 0,
+        "look_ups": 0,
+        "problems": (),
+    }
+    return LagReport(**{**told, **rest})
+
+
+def with_groups(report: LagReport, **columns: AnyColumn) -> LagReport:
+    """The same report, these columns of its groups other than they were."""
+    groups = report.snapshot.groups.with_columns(**columns)
+    return replace(report, snapshot=replace(report.snapshot, groups=groups))
+
+
+def _groups(names: Words, lags: Column) -> Frame:
+    minutes, ones = (Column.of(np.full(len(names), value)) for value in (60.0, 1))
+    columns: dict[str, AnyColumn] = {
+        "consumer_group": names,
+        **_lags(lags),
+        "read_at": Column.of(np.full(len(names), NOON)),
+        "group_state": Words.constant("Stable", len(names)),
+        **dict.fromkeys(("members", "partitions_unknown", "partitions_uncommitted"), ones),
+        **dict.fromkeys(("drain_seconds", "seconds_until_loss"), minutes),
+        "status": Words.constant(contract.OK, len(names)),
+    }
+    return Frame.of(columns).completed(contract.GROUPS)
+
+
+def _named(rows: Sequence[tuple[str, str, int]]) -> dict[str, AnyColumn]:
+    return {
+        "consumer_group": Words.of(group for group, *_ in rows),
+        "topic": Words.of(topic for _, topic, _ in rows),
+    }
+
+
+def _lags(lags: Column) -> dict[str, AnyColumn]:
+    return {"lag": lags, "time_lag_seconds": Column.of(np.full(len(lags), 60.0))}
+
+
+def _integers(values: Sequence[int]) -> Column:
+    return Column.of(np.array(values, np.int64))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the reporter says of itself, in full whatever it read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from functions import contract
+from functions.lag.columns import Column, Words
+from functions.lag.model import LagReport, Problem, Snapshot
+from functions.sinks.budget import HEALTH_METRICS, Levels, plan
+from functions.sinks.metrics import MetricSet, health_set, success_set
+from tests.functions.sinks.reports import a_report, with_groups
+
+REPORT = a_report({"g": {"orders": 2, "bills": 1}})
+
+
+def health(report: LagReport) -> MetricSet:
+    levels = Levels(max_metrics=len(HEALTH_METRICS))
+    return health_set(report, plan(report, Snapshot.empty(), levels), "c", 1.23456)
+
+
+def test_health_is_told_in_full_under_the_cluster_alone() -> None:
+    problem = Problem("group", "h", contract.DENIED, "no right")
+    told = {"lags_clamped": 3, "look_ups": 40, "problems": (problem,)}
+    one = health(a_report({"g": {"orders": 1}, "h": {"orders": 1}}, **told))
+    assert one.dimensions == (("Cluster Name", "c"),)
+    assert dict(one.values) == {
+        "CollectorDuration": 1.235,
+        "GroupsRead": 2,
+        "PartitionsUnknown": 2,
+        "PartitionsUncommitted": 2,
+        "ReadErrors": 1,
+        "LagsClamped": 3,
+        "TimeLagLookups": 40,
+        "MetricsOmitted": 12,
+    }
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param({"unread_reason": Words.of([contract.DENIED])}, id="unread"),
+        pytest.param({"status_reason": Words.of([contract.GONE])}, id="gone"),
+        pytest.param({"read_at": Column.unknown(1)}, id="other-protocol"),
+    ],
+)
+def test_a_group_whose_commits_were_not_read_is_no_group_read(columns: dict[str, Any]) -> None:
+    assert dict(health(with_groups(REPORT, **columns)).values)["GroupsRead"] == 0
+
+
+def test_what_no_group_tells_counts_as_none() -> None:
+    report = with_groups(REPORT, partitions_unknown=Column.unknown(1))
+    assert dict(health(report).values)["PartitionsUnknown"] == 0
+
+
+@pytest.mark.parametrize("report", [REPORT, a_report({})], ids=["busy", "empty"])
+def test_health_and_success_are_what_the_budget_reserves(report: LagReport) -> None:
+    told = [name for one in (health(report), success_set("c")) for name, _ in one.values]
+    assert sorted(told) == sorted(HEALTH_METRICS)
+    assert set(told) <= contract.METRIC_UNITS.keys()
