@@ -5,29 +5,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from functions import contract
 from functions.broker.reading import Question
 from functions.errors import ReporterError, StoreError
+from functions.lag.columns import Words
 from functions.lag.evaluate import evaluate
 from functions.lag.model import ClusterReading, LagReport, Problem, Snapshot
 from functions.settings import Settings
 from functions.sinks.budget import plan
 from functions.sinks.metrics import MetricSet, Sink, health_set, lag_sets, success_set
-from functions.snapshots import history
+from functions.snapshots.history import write
+from functions.snapshots.memory import Memory, recall
 from functions.snapshots.store import SnapshotStore
+from functions.source import Source, look_up_until
 
 # Problems named in a log; a broker that is down can silence thousands of partitions.
 _NAMED = 20
 
-
-class Source(Protocol):
-    """A cluster that can be read again and again."""
-
-    def read(self, question: Question, deadline: float) -> ClusterReading:
-        """One reading, ended by `deadline` (time.monotonic). Raises SourceError, ConfigError."""
+# Of a run's time, counted from its beginning, for reading and then asking for times. A wide error
+# on a time lag is better than none: the rest is for the arithmetic, the sinks and the snapshot.
+_ASKING_SHARE = 0.6
 
 
 class Journal(Protocol):
@@ -46,7 +46,7 @@ class Outcome:
 
 
 class Collector:
-    """Runs for one cluster; remembers the last snapshot so that a warm run reads none."""
+    """Runs for one cluster; `memory` is what a warm run need not load."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Collector:
         self._sinks = sinks
         self._journal = journal
         self._clock = clock
-        self._last = Snapshot.empty()
+        self.memory = Memory.empty()
 
     def run(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
         """One run for the scheduled time `taken_at`, ms UTC.
@@ -73,24 +73,21 @@ class Collector:
         """
         began = self._clock()
         limit = self._settings.deadline
-        deadline = began + (limit if seconds_left is None else min(limit, seconds_left))
-        before, failures = self._before(taken_at)
+        limit = limit if seconds_left is None else min(limit, seconds_left)
+        memory, failures = self._recalled(taken_at)
         blind = bool(failures)
-        reading = self._read(before, deadline, failures)
-        report = evaluate(reading, before, self._settings.rules, taken_at)
+        before, rules = memory.newest, self._settings.rules
+        reading = self._read(before, began + limit, failures)
+        look_up = look_up_until(self._source, began + _ASKING_SHARE * limit, self._clock)
+        report = evaluate(reading, memory.past(), rules, taken_at, look_up)
         chosen = plan(report, before, self._settings.levels)
-        snapshot = Snapshot(
-            taken_at,
-            report.snapshot.topic_partitions,
-            report.snapshot.group_partitions.with_columns(published=chosen.published),
-            report.snapshot.groups,
-        )
+        snapshot = _published(report.snapshot, chosen.published)
         self._tell(report, chosen.omitted)
         cluster = self._settings.cluster
         sets = lag_sets(report, chosen, self._settings.levels, cluster)
         failures += self._publish(sets, taken_at)
         # A set made without knowing the one before would become the newest, and forget it all.
-        written, unkept = (0, []) if blind else self._keep(snapshot)
+        written, unkept = (0, []) if blind else self._keep(snapshot, memory)
         failures += unkept
         health = [health_set(report, chosen, cluster, self._clock() - began)]
         if not failures:
@@ -100,17 +97,18 @@ class Collector:
             raise _joined(failures)
         return Outcome(report, written)
 
-    def _before(self, taken_at: int) -> tuple[Snapshot, list[ReporterError]]:
-        """The snapshot before this run: memory if it is the very last one, else the store."""
-        if self._last.taken_at == taken_at - self._settings.interval_ms:
-            return self._last, []
+    def _recalled(self, taken_at: int) -> tuple[Memory, list[ReporterError]]:
+        """What is known before this run: memory if it is of the very last one, else the store's."""
+        settings = self._settings
+        if self.memory.newest.taken_at == taken_at - settings.interval_ms:
+            return self.memory, []
         try:
-            loaded = history.newest_before(self._store, self._settings.cluster, taken_at)
+            recalled = recall(self._store, settings.cluster, taken_at, settings.interval_ms)
         except StoreError as error:
-            return Snapshot.empty(), [error]
-        for complaint in loaded.complaints:
+            return Memory.empty(), [error]
+        for complaint in recalled.complaints:
             self._journal.warning(complaint)
-        return loaded.snapshot, []
+        return recalled.memory, []
 
     def _read(
         self, before: Snapshot, deadline: float, failures: list[ReporterError]
@@ -143,24 +141,33 @@ class Collector:
                 failures.append(error)
         return failures
 
-    def _keep(self, snapshot: Snapshot) -> tuple[int, list[ReporterError]]:
+    def _keep(self, snapshot: Snapshot, memory: Memory) -> tuple[int, list[ReporterError]]:
+        interval_ms = self._settings.interval_ms
         try:
-            written = history.write(self._store, self._settings.cluster, snapshot)
+            written = write(self._store, self._settings.cluster, snapshot)
         except StoreError as error:
-            self._last = snapshot
+            self.memory = memory.then(snapshot, interval_ms, stored=False)
             return 0, [error]
-        # What another run wrote for this minute is the truth then, and is loaded next time.
-        self._last = snapshot if written == len(contract.DATASETS) else Snapshot.empty()
+        if written == len(contract.DATASETS):
+            self.memory = memory.then(snapshot, interval_ms, stored=True)
+        else:
+            # What another run wrote for this minute is the truth then, and is loaded next time.
+            self.memory = Memory.empty()
         return written, []
 
     def _tell(self, report: LagReport, omitted: int) -> None:
-        for line in told(report.problems):
+        for line in (*told(report.problems), *report.remarks):
             self._journal.warning(line)
         if omitted:
             self._journal.warning(
                 f"{omitted} metrics over the budget of {self._settings.levels.max_metrics} were "
                 "left out: raise levels.max_metrics or narrow groups and topics"
             )
+
+
+def _published(snapshot: Snapshot, published: Words) -> Snapshot:
+    rows = snapshot.group_partitions.with_columns(published=published)
+    return replace(snapshot, group_partitions=rows)
 
 
 def told(problems: tuple[Problem, ...]) -> list[str]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -19,112 +18,36 @@ from marshmallow import (
 )
 
 from functions import contract
-from functions.lag.model import NameFilter
+from functions.lag.rules import APART, EARLIEST, NameFilter, Tolerance
+from functions.schema_fields import Choices, count, number, switch
+from functions.schema_levels import FilterSchema, LevelsSchema, TopicFilterSchema
 from functions.sinks.budget import Levels
 from functions.snapshots.keys import CLUSTER_NAME
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 
-# Kafka's and MSK's own bookkeeping, which nobody's consumers lag on by accident.
-INTERNAL_TOPICS = r"^__(consumer_offsets|transaction_state|share_group_state)$|^__amazon_msk_"
+# Beyond these a number is a slip of the pen.
+_MOST_ALLOWED = 10**12
+_LONGEST_SLA = 366 * 86_400
+
+_LONGEST_WINDOW_HOURS = 24
 
 
-class Pattern(fields.String):
-    """A regular expression, searched for anywhere in a name; null is none."""
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        text = super()._deserialize(value, attr, data, **kwargs)
-        try:
-            return re.compile(text)
-        except re.error as error:
-            raise ValidationError(f"is not a regular expression ({error}): {text!r}") from error
-
-
-class Number(fields.Float):
-    """A JSON number: neither a string that looks like one nor a truth value."""
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if isinstance(value, str | bool):
-            raise ValidationError("not a valid number")
-        return super()._deserialize(value, attr, data, **kwargs)
-
-
-class Truth(fields.Boolean):
-    """A JSON true or false, and no word for it."""
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, bool):
-            raise ValidationError("must be true or false")
-        return super()._deserialize(value, attr, data, **kwargs)
-
-
-def _number(default: float, low: float, high: float) -> Number:
-    return Number(load_default=default, validate=validate.Range(min=low, max=high))
-
-
-def _count(default: int, low: int, high: int) -> fields.Integer:
-    return fields.Integer(
-        strict=True, load_default=default, validate=validate.Range(min=low, max=high)
-    )
-
-
-class FilterSchema(Schema):
-    """Allow and deny for names; deny wins."""
+class ToleranceSchema(Schema):
+    """How exact a time lag must be: seconds, or a share of the age, the larger."""
 
     class Meta:
         """Unknown keys are faults."""
 
         unknown = RAISE
 
-    allow = Pattern(load_default=None, allow_none=True)
-    deny = Pattern(load_default=None, allow_none=True)
+    seconds = number(1.0, 0.001, 3600)
+    share = number(0.001, 0, 1)
 
     @post_load
-    def _made(self, data: dict[str, Any], **_: Any) -> NameFilter:
-        return NameFilter(**data)
-
-
-class TopicFilterSchema(FilterSchema):
-    """The same; unless told otherwise, topics that are Kafka's own are denied."""
-
-    deny = Pattern(load_default=re.compile(INTERNAL_TOPICS), allow_none=True)
-
-
-class PartitionsSchema(Schema):
-    """The allow-list of partition metrics."""
-
-    class Meta:
-        """Unknown keys are faults."""
-
-        unknown = RAISE
-
-    groups = fields.Nested(FilterSchema, load_default=NameFilter)
-    topics = fields.Nested(FilterSchema, load_default=NameFilter)
-
-
-class LevelsSchema(Schema):
-    """Which metrics are published, and how many at most."""
-
-    class Meta:
-        """Unknown keys are faults."""
-
-        unknown = RAISE
-
-    max_metrics = _count(1000, 0, 1_000_000)
-    topics = Truth(load_default=True)
-    max_offset_lag = Truth(load_default=False)
-    partitions = fields.Nested(PartitionsSchema, load_default=None, allow_none=True)
-    named = fields.List(fields.String(), load_default=list)
-
-    @post_load
-    def _made(self, data: dict[str, Any], **_: Any) -> Levels:
-        partitions = data.pop("partitions") or {"groups": None, "topics": NameFilter()}
-        return Levels(
-            **{**data, "named": frozenset(data["named"])},
-            partition_groups=partitions["groups"],
-            partition_topics=partitions["topics"],
-        )
+    def _made(self, data: dict[str, Any], **_: Any) -> Tolerance:
+        return Tolerance(round(data["seconds"] * 1000), data["share"])
 
 
 class DocumentSchema(Schema):
@@ -154,7 +77,10 @@ class DocumentSchema(Schema):
     cafile = fields.String(load_default=None, allow_none=True)
     groups = fields.Nested(FilterSchema, load_default=NameFilter)
     topics = fields.Nested(TopicFilterSchema, load_default=lambda: TopicFilterSchema().load({}))
-    uncommitted_earliest = Pattern(load_default=None, allow_none=True)
+    uncommitted = Choices(fields.String(validate=validate.OneOf((EARLIEST, APART))))
+    allowed_lag = Choices(count(0, 0, _MOST_ALLOWED))
+    owner = Choices(fields.String(validate=validate.Length(1, 256)))
+    sla_seconds = Choices(number(0, 0, _LONGEST_SLA, above=True))
     levels = fields.Nested(LevelsSchema, load_default=Levels)
     namespace = fields.String(
         load_default=contract.NAMESPACE,
@@ -162,10 +88,22 @@ class DocumentSchema(Schema):
             r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}\Z", error="is no CloudWatch namespace of your own"
         ),
     )
-    interval_seconds = _number(60.0, 1.0, 3600.0)
-    window = _count(10, 1, 1000)
-    deadline_seconds = _number(45.0, 1.0, 900.0)
-    broker_timeout_seconds = _number(10.0, 0.1, 300.0)
+    interval_seconds = number(60.0, 1, 3600)
+    window = count(10, 1, 1000)
+    hold = count(3, 1, 1000)
+    tolerance = fields.Nested(ToleranceSchema, load_default=Tolerance)
+    lookup_budget = count(10_000, 0, 1_000_000)
+    risk_horizon_hours = number(24.0, 0, 720, above=True)
+    ignore_inactive = switch(default=False)
+    deadline_seconds = number(45.0, 1, 900)
+    broker_timeout_seconds = number(10.0, 0.1, 300)
+
+    @validates_schema(skip_on_field_errors=False)
+    def _window_within_a_day(self, data: dict[str, Any], **_: Any) -> None:
+        if "window" in data and "interval_seconds" in data:
+            fault = window_fault(data["window"], data["interval_seconds"])
+            if fault:
+                raise ValidationError(fault, "window")
 
     @validates_schema(skip_on_field_errors=False)
     def _secret_where_needed(self, data: dict[str, Any], **_: Any) -> None:
@@ -173,6 +111,20 @@ class DocumentSchema(Schema):
         sasl = data.get("security_protocol", "").startswith("SASL")
         if sasl and "secret_id" in data and not data["secret_id"]:
             raise ValidationError("is required for a SASL protocol", "secret_id")
+
+
+def window_fault(window: int, interval_seconds: float) -> str | None:
+    """What is wrong with a window of so many intervals, None if nothing.
+
+    Rows that cannot be read are kept for a day: beyond it there is nothing left to count.
+    """
+    hours = window * interval_seconds / 3600
+    if hours <= _LONGEST_WINDOW_HOURS:
+        return None
+    return (
+        f"must be at most {_LONGEST_WINDOW_HOURS} hours of intervals, and {window} of "
+        f"{interval_seconds:g} seconds are {hours:.4g}"
+    )
 
 
 def faults_of(document: Any) -> list[str]:

@@ -12,12 +12,14 @@ from typing import Any
 from functions import contract
 from functions.broker.wire.access import Access
 from functions.errors import ConfigError
-from functions.lag.model import Rules
+from functions.lag.rules import Rules
 from functions.schema import DocumentSchema, faults_of
 from functions.sinks.budget import Levels
 
 # Somebody may have put the document itself where its path belongs.
 _SHOWN = 60
+
+_HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +84,31 @@ def _made(document: Mapping[str, Any], bucket: str) -> Settings:
     return Settings(
         cluster=values["cluster"],
         access=_access(values),
-        rules=Rules(
-            groups=values["groups"],
-            topics=values["topics"],
-            window_ms=values["window"] * interval_ms,
-            uncommitted_earliest=values["uncommitted_earliest"],
-        ),
+        rules=_rules(values, interval_ms),
         levels=values["levels"],
         namespace=values["namespace"],
         secret_id=values["secret_id"],
         bucket=bucket,
         interval_ms=interval_ms,
         deadline=values["deadline_seconds"],
+    )
+
+
+def _rules(values: Mapping[str, Any], interval_ms: int) -> Rules:
+    return Rules(
+        groups=values["groups"],
+        topics=values["topics"],
+        interval_ms=interval_ms,
+        window_ms=values["window"] * interval_ms,
+        uncommitted=values["uncommitted"],
+        allowed_lag=values["allowed_lag"],
+        owners=values["owner"],
+        sla_seconds=values["sla_seconds"],
+        hold=values["hold"],
+        tolerance=values["tolerance"],
+        lookup_budget=values["lookup_budget"],
+        risk_horizon_ms=round(values["risk_horizon_hours"] * _HOUR_MS),
+        ignore_inactive=values["ignore_inactive"],
     )
 
 

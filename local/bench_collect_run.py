@@ -15,7 +15,7 @@ from functions.broker.source import KafkaSource, quiet_library
 from functions.broker.wire.access import Access, Credentials
 from functions.broker.wire.credentials import FixedCredentials
 from functions.collector import Collector, Outcome
-from functions.lag.model import Rules
+from functions.lag.rules import Rules
 from functions.settings import Settings
 from functions.sinks.budget import Levels
 from functions.sinks.emf import EmfSink

@@ -9,13 +9,15 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from functions.broker.wire.access import Access, Credentials
-from functions.lag.model import NameFilter, Rules
-from functions.schema import INTERNAL_TOPICS, MECHANISMS, PROTOCOLS
+from functions.lag.rules import NameFilter, Rules
+from functions.schema import MECHANISMS, PROTOCOLS, window_fault
+from functions.schema_levels import INTERNAL_TOPICS
 from functions.snapshots.keys import CLUSTER_NAME
+from local.rule_options import add_rules, rules_of
 
 _LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
 
@@ -55,7 +57,9 @@ def parse(
         parser.error(f"--state: {told.state} is no folder")
     if told.cafile and not Path(told.cafile).is_file():
         parser.error(f"--cafile: there is no file {told.cafile}")
-    window_ms = 10 * told.interval * 1000
+    fault = window_fault(told.window, told.interval)
+    if fault:
+        parser.error(f"--window: {fault}")
     return WatchOptions(
         access=Access(
             bootstrap_servers=told.bootstrap_servers,
@@ -65,10 +69,10 @@ def parse(
             broker_timeout=told.timeout,
         ),
         credentials=Credentials(told.username, _password(parser, told, environ)) if sasl else None,
-        rules=Rules(
+        rules=replace(
+            rules_of(told, told.interval),
             groups=NameFilter(told.groups_allow, told.groups_deny),
             topics=NameFilter(told.topics_allow, told.topics_deny),
-            window_ms=window_ms,
         ),
         state=told.state,
         cluster=told.cluster,
@@ -98,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", choices=("table", "json"), default="table")
     _add_access(parser.add_argument_group("access"))
     _add_filters(parser.add_argument_group("filters", "unanchored regular expressions; deny wins"))
+    add_rules(parser)
     return parser
 
 

@@ -8,17 +8,24 @@ from collections.abc import Iterable
 from functions.broker.reading import Question
 from functions.errors import ReporterError, SinkError, StoreError
 from functions.lag.model import ClusterReading
+from functions.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions, nobody
 from functions.sinks.metrics import MetricSet
 from functions.snapshots.errors import UnusableError
 
 
 class FakeSource:
-    """Gives its readings in turn, the last again and again; an error among them is raised."""
+    """Gives its readings in turn, the last again and again; an error among them is raised.
 
-    def __init__(self, *readings: ClusterReading | ReporterError) -> None:
+    `answers` is its time index, which nobody answers for unless told otherwise.
+    """
+
+    def __init__(self, *readings: ClusterReading | ReporterError, answers: LookUp = nobody) -> None:
         self._readings = list(readings)
+        self._answers = answers
         self.questions: list[Question] = []
         self.deadlines: list[float] = []
+        self.time_questions: list[TimeQuestions] = []
+        self.time_deadlines: list[float] = []
 
     def read(self, question: Question, deadline: float) -> ClusterReading:
         self.questions.append(question)
@@ -27,6 +34,11 @@ class FakeSource:
         if isinstance(reading, ReporterError):
             raise reading
         return reading
+
+    def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
+        self.time_questions.append(questions)
+        self.time_deadlines.append(deadline)
+        return self._answers(questions)
 
 
 class MemoryStore:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 
 from functions import contract
 from functions.lag.columns import Column, Words
-from functions.lag.frame import DTYPES, AnyColumn, Frame
+from functions.lag.frame import DTYPES, AnyColumn, Frame, unknown
 from functions.snapshots.errors import UnusableError
 
 _ARROW: dict[str, Any] = {
@@ -43,20 +44,26 @@ def to_parquet(frame: Frame, dataset: str) -> bytes:
     return sink.getvalue()
 
 
-def from_parquet(data: bytes, dataset: str) -> Frame:
-    """The dataset's columns; one that the bytes lack, as an older version does, is unknown.
+def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None) -> Frame:
+    """The dataset's columns, or those named; one that the bytes lack, as an older version does,
+    is unknown.
 
     Raises UnusableError for bytes that are not such a Parquet file.
     """
     kinds = contract.COLUMNS[dataset]
+    if columns is not None:
+        kinds = {name: kinds[name] for name in columns}
     try:
-        table = pq.read_table(io.BytesIO(data))
-        if contract.SCHEMA_VERSION_KEY.encode() not in (table.schema.metadata or {}):
+        file = pq.ParquetFile(io.BytesIO(data))
+        schema = file.schema_arrow
+        if contract.SCHEMA_VERSION_KEY.encode() not in (schema.metadata or {}):
             raise UnusableError(f"not a {dataset} file: it names no schema version")
-        columns = {n: _from_arrow(table[n], kinds[n]) for n in table.column_names if n in kinds}
+        table = file.read(columns=[name for name in kinds if name in schema.names])
+        found = {n: _from_arrow(table[n], kinds[n]) for n in table.column_names}
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnusableError(f"not a readable {dataset} file: {error}") from error
-    return Frame(columns, table.num_rows).completed(dataset)
+    rows = file.metadata.num_rows
+    return Frame({n: found.get(n, unknown(kind, rows)) for n, kind in kinds.items()}, rows)
 
 
 def _to_arrow(column: AnyColumn, kind: str) -> Any:

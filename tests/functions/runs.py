@@ -9,7 +9,9 @@ from typing import Any
 from functions.broker.wire.access import Access
 from functions.collector import Collector
 from functions.errors import ReporterError
-from functions.lag.model import ClusterReading, Rules
+from functions.lag.model import ClusterReading
+from functions.lag.rules import Rules
+from functions.lag.time_index.questions import LookUp, nobody
 from functions.settings import Settings
 from functions.sinks.budget import Levels
 from tests.builders import NOON, Groups, Topics, a_reading
@@ -29,9 +31,10 @@ class Run:
         store: MemoryStore | None = None,
         sinks: Sequence[RecordingSink] = (),
         clock: Callable[[], float] = lambda: 0.0,
+        answers: LookUp = nobody,
         **settings: Any,
     ) -> None:
-        self.source = FakeSource(*(readings or (a_reading(GROUPS, TOPICS),)))
+        self.source = FakeSource(*(readings or (a_reading(GROUPS, TOPICS),)), answers=answers)
         self.store = store or MemoryStore()
         self.sinks = list(sinks) or [RecordingSink()]
         self.sink = self.sinks[0]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import chain, repeat
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_success_is_the_very_last_value() -> None:
 
 
 def test_the_duration_is_that_of_the_run() -> None:
-    ticks: Iterator[float] = iter([100.0, 107.5])
+    ticks = chain([100.0], repeat(107.5))
     run = Run(clock=lambda: next(ticks))
     run()
     assert run.sink.values()[CLUSTER, contract.COLLECTOR_DURATION] == 7.5
@@ -138,13 +138,13 @@ def test_a_cluster_and_a_store_that_both_fail_are_both_named() -> None:
 
 
 def test_metrics_over_the_budget_are_warned_of_and_counted() -> None:
-    run = Run(levels=Levels(max_metrics=len(HEALTH_METRICS) + 1))
+    run = Run(levels=Levels(max_metrics=len(HEALTH_METRICS) + 4))
     run()
     assert run.journal.warnings == [
-        "1 metrics over the budget of 9 were left out: "
+        f"2 metrics over the budget of {len(HEALTH_METRICS) + 4} were left out: "
         "raise levels.max_metrics or narrow groups and topics"
     ]
-    assert run.sink.values()[CLUSTER, contract.METRICS_OMITTED] == 1
+    assert run.sink.values()[CLUSTER, contract.METRICS_OMITTED] == 2
 
 
 def test_a_quiet_run_warns_of_nothing() -> None:
@@ -169,3 +169,14 @@ def test_twenty_problems_are_named_and_the_rest_counted(count: int, last: str) -
     assert len(lines) == min(count, 21)
     assert lines[19].startswith("group 'g19' not read")
     assert lines[-1].startswith(last)
+
+
+def test_what_of_the_past_was_not_used_is_told() -> None:
+    again = a_reading({"g": {"orders": [5, 9]}}, TOPICS, topic_ids={"orders": "another"})
+    run = Run(a_reading(GROUPS, TOPICS), again)
+    run()
+    run(NOON + MINUTE)
+
+    assert run.journal.warnings == [
+        "topic 'orders' was recreated or truncated: its history starts anew"
+    ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -45,6 +46,25 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ({"secret_id": None}, "secret_id: is required for a SASL protocol"),
         ({"secret_id": ""}, "secret_id: is required for a SASL protocol"),
         ({"secret_id": 7}, "secret_id: not a valid string"),
+        ({"uncommitted": "late"}, "uncommitted: must be an object of regular expressions"),
+        ({"allowed_lag": None}, "allowed_lag: field may not be null"),
+        ({"owner": ["g"]}, "owner: must be an object of regular expressions"),
+        ({"uncommitted": {"g": "latest"}}, "uncommitted.g: must be one of: earliest, apart"),
+        ({"allowed_lag": {"t": -1}}, "allowed_lag.t: must be greater than or equal to 0"),
+        ({"allowed_lag": {"t": 10**13}}, "allowed_lag.t: must be greater than or equal to 0 and"),
+        ({"allowed_lag": {"t": 1.5}}, "allowed_lag.t: not a valid integer"),
+        ({"allowed_lag": {"t": None}}, "allowed_lag.t: field may not be null"),
+        ({"owner": {"g": ""}}, "owner.g: length must be between 1 and 256"),
+        ({"owner": {"g": 5}}, "owner.g: not a valid string"),
+        ({"sla_seconds": {"g": 0}}, "sla_seconds.g: must be greater than 0 and less than or equal"),
+        ({"sla_seconds": {"g": 1e9}}, "sla_seconds.g: must be greater than 0 and less than or"),
+        ({"tolerance": 1}, "tolerance: invalid input type"),
+        ({"tolerance": {"second": 1}}, "tolerance.second: unknown key, did you mean seconds?"),
+        ({"tolerance": {"seconds": 0}}, "tolerance.seconds: must be greater than or equal to 0.0"),
+        ({"tolerance": {"share": 1.1}}, "tolerance.share: must be greater than or equal to 0 and"),
+        ({"risk_horizon_hours": 0}, "risk_horizon_hours: must be greater than 0 and less than"),
+        ({"ignore_inactive": "yes"}, "ignore_inactive: must be true or false"),
+        ({"levels": {"scaling": True}}, "levels.scaling: invalid input type"),
     ],
 )
 def test_one_fault_is_told_once(changes: dict[str, Any], fault: str) -> None:
@@ -85,6 +105,38 @@ def test_an_expression_that_does_not_compile_is_quoted(place: str, side: str) ->
     assert told.endswith("'orders('")
 
 
+@pytest.mark.parametrize("key", ["uncommitted", "allowed_lag", "owner", "sla_seconds"])
+def test_a_choice_by_name_may_be_empty_and_an_expression_that_does_not_compile_is_its_key(
+    key: str,
+) -> None:
+    assert faults(**{key: {}}) == []
+    value = {"uncommitted": "apart", "owner": "me"}.get(key, 1)
+    (told,) = faults(**{key: {"good": value, "or(ders": value}})
+    assert told.startswith(f"{key}.or(ders: is not a regular expression")
+
+
+def test_the_first_expression_in_the_document_that_matches_decides() -> None:
+    document = json.loads('{"allowed_lag": {"^orders": 5, "o": 1}}')
+    allowed = DocumentSchema().load({**GOOD, **document})["allowed_lag"]
+    assert [allowed.get(topic) for topic in ("orders", "os", "bills")] == [5, 1, None]
+
+
+@pytest.mark.parametrize(
+    ("interval", "window", "good"),
+    [(3600, 24, True), (3600, 25, False), (86.4, 1000, True), (86.5, 1000, False)],
+)
+def test_the_window_is_a_day_at_most(interval: float, window: int, good: bool) -> None:
+    told = faults(interval_seconds=interval, window=window)
+    assert bool(told) != good
+    assert all(t.startswith("window: must be at most 24 hours of intervals, and ") for t in told)
+
+
+def test_a_window_of_a_wrong_interval_is_not_complained_of_twice() -> None:
+    assert [fault.partition(":")[0] for fault in faults(interval_seconds=0, window=1000)] == [
+        "interval_seconds"
+    ]
+
+
 @pytest.mark.parametrize(
     ("key", "low", "high"),
     [
@@ -92,6 +144,8 @@ def test_an_expression_that_does_not_compile_is_quoted(place: str, side: str) ->
         ("deadline_seconds", 1, 900),
         ("broker_timeout_seconds", 0.1, 300),
         ("window", 1, 1000),
+        ("hold", 1, 1000),
+        ("lookup_budget", 0, 1_000_000),
     ],
 )
 def test_numbers_are_taken_up_to_their_bounds(key: str, low: float, high: float) -> None:
@@ -102,9 +156,9 @@ def test_numbers_are_taken_up_to_their_bounds(key: str, low: float, high: float)
 
 
 @pytest.mark.parametrize("value", ["10", True, 10.5, None])
-@pytest.mark.parametrize("key", ["window", "max_metrics"])
+@pytest.mark.parametrize("key", ["window", "max_metrics", "hold", "lookup_budget"])
 def test_a_count_is_a_whole_number_and_nothing_that_looks_like_one(key: str, value: Any) -> None:
-    changes = {"window": value} if key == "window" else {"levels": {"max_metrics": value}}
+    changes = {"levels": {key: value}} if key == "max_metrics" else {key: value}
     assert len(faults(**changes)) == 1
 
 
@@ -114,8 +168,9 @@ def test_a_time_is_a_finite_number(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["yes", "true", 1, None])
-def test_a_switch_is_true_or_false_and_no_word_for_it(value: Any) -> None:
-    assert len(faults(levels={"topics": value})) == 1
+@pytest.mark.parametrize("key", ["topics", "drain_time", "members", "rebalancing"])
+def test_a_switch_is_true_or_false_and_no_word_for_it(key: str, value: Any) -> None:
+    assert len(faults(levels={key: value})) == 1
 
 
 def test_all_faults_are_told_at_once_in_order() -> None:

@@ -13,10 +13,81 @@ import pytest
 from functions import contract
 from functions.broker.wire.access import Access
 from functions.errors import ConfigError
-from functions.lag.model import NameFilter, Rules
+from functions.lag.rules import ByName, NameFilter, Rules, Tolerance
+from functions.schema import DocumentSchema
 from functions.settings import Settings, from_environment, settings_of
 from functions.sinks.budget import Levels
 from tests.functions.test_schema import GOOD
+
+FULL: dict[str, Any] = {
+    **GOOD,
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "PLAIN",
+    "cafile": __file__,
+    "groups": {"allow": "g", "deny": "h"},
+    "topics": {"allow": "t", "deny": None},
+    "uncommitted": {"late": "earliest", "": "apart"},
+    "allowed_lag": {"^tx": 1, "o": 0},
+    "owner": {"g": "payments"},
+    "sla_seconds": {"g": 1.5},
+    "hold": 5,
+    "tolerance": {"seconds": 2.5, "share": 0.01},
+    "lookup_budget": 7,
+    "risk_horizon_hours": 1.5,
+    "ignore_inactive": True,
+    "namespace": "Own",
+    "interval_seconds": 30,
+    "window": 4,
+    "deadline_seconds": 20,
+    "broker_timeout_seconds": 2.5,
+    "levels": {
+        "max_metrics": 50,
+        "topics": False,
+        "max_offset_lag": True,
+        "named": ["a"],
+        "partitions": {"groups": {"allow": "p"}},
+        "scaling": {"deny": "q"},
+        "drain_time": True,
+        "members": True,
+        "rebalancing": True,
+    },
+}
+
+WHOLE = Settings(
+    cluster="shop",
+    access=Access(("b-1.shop:9096",), "SASL_PLAINTEXT", "PLAIN", __file__, 2.5),
+    rules=Rules(
+        groups=NameFilter(re.compile("g"), re.compile("h")),
+        topics=NameFilter(re.compile("t")),
+        interval_ms=30_000,
+        window_ms=120_000,
+        uncommitted=ByName.of([("late", "earliest"), ("", "apart")]),
+        allowed_lag=ByName.of([("^tx", 1), ("o", 0)]),
+        owners=ByName.of([("g", "payments")]),
+        sla_seconds=ByName.of([("g", 1.5)]),
+        hold=5,
+        tolerance=Tolerance(2500, 0.01),
+        lookup_budget=7,
+        risk_horizon_ms=5_400_000,
+        ignore_inactive=True,
+    ),
+    levels=Levels(
+        max_metrics=50,
+        topics=False,
+        max_offset_lag=True,
+        partition_groups=NameFilter(re.compile("p")),
+        named=frozenset("a"),
+        scaling=NameFilter(deny=re.compile("q")),
+        drain_time=True,
+        members=True,
+        rebalancing=True,
+    ),
+    namespace="Own",
+    secret_id="AmazonMSK_reporter",
+    bucket="kept",
+    interval_ms=30_000,
+    deadline=20,
+)
 
 
 def environment(tmp_path: Path, text: str) -> dict[str, str]:
@@ -37,7 +108,7 @@ def test_the_least_document_has_these_defaults(tmp_path: Path) -> None:
     assert settings == Settings(
         cluster="shop",
         access=Access(("b-1.shop:9096",), "SASL_SSL", "SCRAM-SHA-512", None, 10.0),
-        rules=Rules(topics=internal, window_ms=600_000),
+        rules=Rules(topics=internal, interval_ms=60_000, window_ms=600_000),
         levels=Levels(max_metrics=1000),
         namespace="KafkaLag",
         secret_id="AmazonMSK_reporter",
@@ -48,43 +119,8 @@ def test_the_least_document_has_these_defaults(tmp_path: Path) -> None:
 
 
 def test_every_key_of_the_document_arrives() -> None:
-    document: dict[str, Any] = {
-        **GOOD,
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": "PLAIN",
-        "cafile": __file__,
-        "groups": {"allow": "g", "deny": "h"},
-        "topics": {"allow": "t", "deny": None},
-        "uncommitted_earliest": "late",
-        "namespace": "Own",
-        "interval_seconds": 30,
-        "window": 4,
-        "deadline_seconds": 20,
-        "broker_timeout_seconds": 2.5,
-        "levels": {
-            "max_metrics": 50,
-            "topics": False,
-            "max_offset_lag": True,
-            "named": ["a"],
-            "partitions": {"groups": {"allow": "p"}},
-        },
-    }
-    assert settings_of(document, "kept") == Settings(
-        cluster="shop",
-        access=Access(("b-1.shop:9096",), "SASL_PLAINTEXT", "PLAIN", __file__, 2.5),
-        rules=Rules(
-            NameFilter(re.compile("g"), re.compile("h")),
-            NameFilter(re.compile("t")),
-            120_000,
-            re.compile("late"),
-        ),
-        levels=Levels(50, False, True, NameFilter(re.compile("p")), NameFilter(), frozenset("a")),
-        namespace="Own",
-        secret_id="AmazonMSK_reporter",
-        bucket="kept",
-        interval_ms=30_000,
-        deadline=20,
-    )
+    assert settings_of(FULL, "kept") == WHOLE
+    assert set(FULL) == set(DocumentSchema().fields)
 
 
 def test_without_sasl_there_is_no_mechanism() -> None:

@@ -26,7 +26,10 @@ from functions.broker.wire.access import Access, Credentials
 from functions.broker.wire.credentials import FixedCredentials
 from functions.lag.evaluate import evaluate
 from functions.lag.frame import Frame
-from functions.lag.model import LagReport, NameFilter, Rules, Snapshot
+from functions.lag.model import LagReport
+from functions.lag.rules import NameFilter, Rules
+from functions.snapshots.memory import Memory
+from functions.source import look_up_until
 from local.kafka import KafkaCluster
 from local.kafka.jars import kafka_server
 
@@ -39,19 +42,23 @@ class Looker:
 
     source: KafkaSource
     rules: Rules
-    before: Snapshot
+    memory: Memory
 
     def look(self, seconds: float = 45.0) -> LagReport:
         """One reading and its evaluation, which the next look starts from."""
+        before = self.memory.newest
         question = Question(
             groups=self.rules.groups,
             topics=self.rules.topics,
-            known_groups=frozenset(self.before.groups.words("consumer_group").to_list()),
-            known_topics=frozenset(self.before.topic_partitions.words("topic").words),
+            known_groups=frozenset(before.groups.words("consumer_group").to_list()),
+            known_topics=frozenset(before.topic_partitions.words("topic").words),
         )
-        reading = self.source.read(question, time.monotonic() + seconds)
-        report = evaluate(reading, self.before, self.rules, int(time.time() * 1000))
-        self.before = report.snapshot
+        deadline = time.monotonic() + seconds
+        reading = self.source.read(question, deadline)
+        look_up = look_up_until(self.source, deadline, time.monotonic)
+        now = int(time.time() * 1000)
+        report = evaluate(reading, self.memory.past(), self.rules, now, look_up)
+        self.memory = self.memory.then(report.snapshot, self.rules.interval_ms, stored=True)
         return report
 
     def look_until(self, holds: Callable[[LagReport], bool], seconds: float = 60) -> LagReport:
@@ -84,7 +91,7 @@ def looker(cluster: KafkaCluster, rules: Rules | None = None, **changes: Any) ->
     """A looker as the user `monitor`; its connections are closed at the end."""
     source = KafkaSource(access(cluster, **changes), login(cluster))
     try:
-        yield Looker(source, rules or Rules(), Snapshot.empty())
+        yield Looker(source, rules or Rules(), Memory.empty())
     finally:
         source.close()
 

@@ -8,7 +8,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions
 
 from functions.lag.evaluate import evaluate
-from functions.lag.model import Snapshot
+from functions.lag.model import Past
 from local.kafka import KafkaCluster
 from tests.kafka.interrupted import asked_of, read_while
 from tests.kafka.looking import (
@@ -152,6 +152,6 @@ def test_a_commit_that_moves_while_it_is_read_makes_no_negative_lag(
         commit(shared_cluster, "on-moving", "moving", [12])
 
     reading = read_while(shared_cluster, "moving", move)
-    report = evaluate(reading, Snapshot.empty(), only("moving"), int(time.time() * 1000))
+    report = evaluate(reading, Past.empty(), only("moving"), int(time.time() * 1000))
     assert partitions(report, "on-moving")["moving", 0]["lag"] == 7
     assert report.lags_clamped == 0

@@ -118,6 +118,16 @@ def test_files_are_compressed_and_their_words_dictionaries() -> None:
     assert len(data) < 20_000
 
 
+def test_some_columns_can_be_read_and_come_in_the_order_they_are_named_in() -> None:
+    whole = Frame.of({"lag": Column.of([7]), "consumer_group": Words.of(["g"])})
+    older = io.BytesIO()
+    older_table = pq.read_table(io.BytesIO(to_parquet(whole, contract.GROUPS)))
+    pq.write_table(older_table.drop_columns("owner"), older)
+    frame = from_parquet(older.getvalue(), contract.GROUPS, ("owner", "lag"))
+    assert list(frame.columns) == ["owner", "lag"]
+    assert table(frame, "owner", "lag") == [(None, 7)]
+
+
 def test_a_column_that_an_older_file_lacks_is_unknown() -> None:
     data = to_parquet(Frame.of({"lag": Column.of([7])}), contract.GROUPS)
     older = io.BytesIO()

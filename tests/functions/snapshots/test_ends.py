@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""End offsets come from what earlier runs wrote, and a bad object costs its own only."""
+
+from __future__ import annotations
+
+import pytest
+
+from functions import contract
+from functions.errors import StoreError
+from functions.snapshots.ends import COLUMNS, ends_of, read_ends, run_times
+from functions.snapshots.format import to_parquet
+from functions.snapshots.keys import object_key
+from tests.builders import HOUR, MINUTE, NOON, a_snapshot, same
+from tests.fakes import MemoryStore
+
+MIDNIGHT = NOON + 12 * HOUR
+
+
+def key(taken_at: int) -> str:
+    return object_key(contract.TOPIC_PARTITIONS, "c", taken_at)
+
+
+def data(taken_at: int) -> bytes:
+    snapshot = a_snapshot({}, {"orders": [(0, 10), contract.NO_LEADER]}, at=taken_at)
+    return to_parquet(snapshot.topic_partitions, contract.TOPIC_PARTITIONS)
+
+
+def a_store(*times: int) -> MemoryStore:
+    store = MemoryStore()
+    for taken_at in times:
+        store.objects[key(taken_at)] = data(taken_at)
+    return store
+
+
+def test_runs_are_found_over_midnight_from_the_first_time_to_before_the_last() -> None:
+    times = [MIDNIGHT + minute * MINUTE for minute in (-3, -2, -1, 0, 1)]
+    assert run_times(a_store(*times), "c", times[1], times[4]) == times[1:4]
+
+
+def test_every_day_in_between_is_listed() -> None:
+    times = [NOON, NOON + 48 * HOUR]
+    assert run_times(a_store(*times), "c", NOON, NOON + 48 * HOUR + 1) == times
+
+
+def test_a_day_that_ends_when_the_run_begins_is_the_last_that_is_listed() -> None:
+    store = a_store()
+    run_times(store, "c", MIDNIGHT - MINUTE, MIDNIGHT)
+    assert store.calls == ["keys"]
+
+
+def test_other_clusters_and_strangers_are_no_runs() -> None:
+    store = a_store(NOON)
+    store.objects[object_key(contract.TOPIC_PARTITIONS, "d", NOON - MINUTE)] = b""
+    store.objects[key(NOON).replace("20260131T12", "20269931T99")] = b""
+    assert run_times(store, "c", NOON - HOUR, NOON + HOUR) == [NOON]
+
+
+def test_ends_are_read_as_a_warm_run_remembers_them() -> None:
+    ends = read_ends(a_store(NOON), "c", [NOON])
+    snapshot = a_snapshot({}, {"orders": [(0, 10), contract.NO_LEADER]}, at=NOON)
+    assert same(ends.frames[NOON], ends_of(snapshot.topic_partitions))
+    assert list(ends.frames[NOON].columns) == list(COLUMNS)
+    assert ends.frames[NOON].numbers("end_offset").to_list() == [10, None]
+    assert ends.complaints == ()
+
+
+@pytest.mark.parametrize("how", ["missing", "scribble"])
+def test_a_bad_object_costs_its_own_point_and_one_complaint(how: str) -> None:
+    times = [NOON, NOON + MINUTE, NOON + 2 * MINUTE]
+    store = a_store(*times)
+    if how == "missing":
+        del store.objects[key(times[1])]
+    else:
+        store.objects[key(times[1])] = b"scribble"
+    ends = read_ends(store, "c", times)
+    assert sorted(ends.frames) == [times[0], times[2]]
+    (complaint,) = ends.complaints
+    assert complaint.startswith(f"the end offsets of {key(times[1])} were left out: ")
+
+
+@pytest.mark.parametrize(
+    ("bad", "lines", "last"),
+    [(3, 3, "the end offsets of "), (4, 4, "and the end offsets of 1 more"), (9, 4, "and the end")],
+)
+def test_three_bad_objects_are_named_and_the_rest_counted(bad: int, lines: int, last: str) -> None:
+    ends = read_ends(MemoryStore(), "c", [NOON + number * MINUTE for number in range(bad)])
+    assert ends.frames == {}
+    assert len(ends.complaints) == lines
+    assert ends.complaints[-1].startswith(last)
+
+
+def test_a_store_that_does_not_answer_is_an_error_and_not_a_gap() -> None:
+    store = a_store(NOON, NOON + MINUTE)
+    store.down = {"read"}
+    with pytest.raises(StoreError, match="cannot read"):
+        read_ends(store, "c", [NOON, NOON + MINUTE])
+    store.down = {"keys"}
+    with pytest.raises(StoreError, match="cannot keys"):
+        run_times(store, "c", NOON, NOON + MINUTE)
