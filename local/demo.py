@@ -102,8 +102,8 @@ def _watch(function: LocalFunction, store: S3Store, end: float, console: Console
     with Live(console=console, auto_refresh=False) as live:
         while time.monotonic() < end:
             taken_at = function.call_on_time()
-            groups = newest_before(store, CLUSTER, taken_at + 1).snapshot.groups
-            table = groups_table(groups, taken_at, console.width)
+            snapshot = newest_before(store, CLUSTER, taken_at + 1).snapshot
+            table = groups_table(snapshot, console.width)
             last = time.monotonic() + INTERVAL >= end
             if console.is_terminal:
                 live.update(table, refresh=True)

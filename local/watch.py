@@ -117,8 +117,8 @@ def _show(report: LagReport, options: WatchOptions, screen: Console) -> None:
         sys.stdout.write(json.dumps(_json_rows(report)) + "\n")
         sys.stdout.flush()
         return
-    snapshot = report.snapshot
-    screen.print(groups_table(snapshot.groups, snapshot.taken_at, screen.width))
+    horizon = options.rules.risk_horizon_ms / 1000
+    screen.print(groups_table(report.snapshot, screen.width, horizon))
 
 
 def _json_rows(report: LagReport) -> list[dict[str, Any]]:

@@ -39,8 +39,17 @@ def test_the_demo_ends_well(demo: subprocess.CompletedProcess[str]) -> None:
 
 
 @pytest.mark.parametrize("group", ["healthy", "stuck", "kip848", "transactional"])
-def test_the_table_shows_the_groups(demo: subprocess.CompletedProcess[str], group: str) -> None:
-    assert re.search(rf"^ *{group} +Stable +1 ", demo.stdout, re.MULTILINE)
+def test_the_table_shows_the_groups_and_that_all_is_well_so_soon(
+    demo: subprocess.CompletedProcess[str], group: str
+) -> None:
+    assert re.search(rf"^ *{group} +OK ", demo.stdout, re.MULTILINE)
+
+
+def test_the_table_tells_how_old_the_next_record_of_a_stuck_group_is(
+    demo: subprocess.CompletedProcess[str],
+) -> None:
+    last = demo.stdout.split("Consumer groups at ")[-1]
+    assert re.search(r"^ *stuck +OK +[\d,]+ +\d+ s ", last, re.MULTILINE)
 
 
 @pytest.mark.parametrize("report", ["Partition skew", "Retention risk"])

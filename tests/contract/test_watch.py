@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,13 +53,31 @@ def test_json_is_one_array_of_rows_with_the_snapshots_columns(
     assert (second["committed_offset"], second["lag"], second["status"]) == (None, None, None)
 
 
-def test_the_table_names_the_group_its_lag_and_its_worst_partition(
+def test_the_table_names_the_group_its_lag_its_age_and_its_worst_partition(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert watch.main(arguments) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "watchers" in line]
-    assert "Empty" in line
+    assert re.search(r"watchers +\? +6 +[\d.]+ (s|min)", line)
     assert "watched-0" in line
+
+
+def test_a_second_look_knows_the_status(arguments: list[str]) -> None:
+    options = [option for option in arguments if option != "--once"]
+    command = [sys.executable, "-m", "local.watch", *options, "--interval", "1"]
+    with subprocess.Popen([*command, "--output", "json"], stdout=subprocess.PIPE) as watching:
+        assert watching.stdout is not None
+        looks = [json.loads(watching.stdout.readline())[0]["status"] for _ in range(2)]
+        watching.terminate()
+    assert looks == [None, "OK"]
+
+
+def test_a_topic_may_have_a_lag_that_is_none(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    watch.main([*arguments, "--output", "json", "--allowed-lag", "^watched$=6"])
+    row = json.loads(capsys.readouterr().out)[0]
+    assert (row["lag"], row["time_lag_seconds"], row["status"]) == (6, 0.0, "OK")
 
 
 def test_the_cluster_is_called_by_kafkas_own_id_unless_named(

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 GONE_WITHIN = 5.0
+# A cluster's folder holds a few files a partition: thousands of them, on a slow disk.
+_REMOVED_WITHIN = 60.0
 
 
 class Guard:
@@ -54,7 +56,7 @@ class Guard:
         """Let the guard do its work and wait until it has."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        self._process.wait(timeout=2 * GONE_WITHIN)
+        self._process.wait(timeout=GONE_WITHIN + _REMOVED_WITHIN)
 
     def _tell(self, line: str) -> None:
         # One write under PIPE_BUF bytes arrives whole, from whichever thread it comes.
