@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time lag against the truth: logs of known record times, our answers, and the rivals' methods."""
