@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,16 @@ class Sought:
     now: Rows
     bounds: Bounds
 
+    def take(self, at: Rows) -> Sought:
+        """These positions only."""
+        return replace(
+            self,
+            part=self.part[at],
+            offset=self.offset[at],
+            now=self.now[at],
+            bounds=self.bounds.take(at),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Searched:
@@ -56,6 +66,11 @@ class Searched:
     head: Mask
     first: Mask
     look_ups: int
+
+    @property
+    def told(self) -> Mask:
+        """Positions of which the index said anything."""
+        return self.brackets.low.known | self.brackets.high.known | self.head
 
 
 def search(sought: Sought, queue: Queue, rules: Rules, look_up: LookUp) -> Searched:

@@ -17,10 +17,11 @@ from functions.lag.frame import Frame
 from functions.lag.model import Past
 from functions.lag.rules import Rules
 from functions.lag.time_index.questions import LookUp
-from functions.lag.time_index.search import Sought, search
-from functions.lag.time_lag.dates import Dates, from_bounds, from_carried, from_search
+from functions.lag.time_index.search import Sought
+from functions.lag.time_lag.asking import improved
+from functions.lag.time_lag.dates import Dates, from_bounds, from_carried
 from functions.lag.time_lag.ends import bounds_of, ends_of
-from functions.lag.time_lag.needs import due, queue_of, too_wide, worth_asking
+from functions.lag.time_lag.needs import Line, due, too_wide, worth_asking
 from functions.lag.time_lag.positions import Positions, positions_of
 from functions.lag.time_lag.rests import Rests, rests_of
 
@@ -70,21 +71,20 @@ def dated(
     bounds = history.within(carried_bounds(rests.after, rests.before))
     wide = too_wide(bounds, positions, rules)
     worth = worth_asking(rows, positions, bounds, rests, rules)
-    at = np.flatnonzero(wide & worth & (~rests.settled | again))
+    may_ask = wide & (~rests.settled | again)
     sought = Sought(
         _only(partitions, _ASKED),
         partitions.numbers("start_offset").values,
         compact,
-        column[at],
-        positions.offset[at],
-        positions.now[at],
-        bounds.take(at),
+        column,
+        positions.offset,
+        positions.now,
+        bounds,
     )
-    queue = queue_of(rows, unread.lag, positions, at, rules, taken_at)
-    searched = search(sought, queue, rules, look_up)
+    line = Line(rows, unread.lag, positions, taken_at // rules.interval_ms)
     dates = _without_asking(bounds, rests, positions, wide)
-    dates = dates.replaced(at, from_search(sought, searched))
-    return Dated(dates.take(positions.of_row), searched.look_ups, ends.contradicted)
+    found = improved(dates, sought, may_ask & worth, may_ask & ~worth, line, rules, look_up)
+    return Dated(found.dates.take(positions.of_row), found.look_ups, ends.contradicted)
 
 
 def _only(frame: Frame, names: tuple[str, ...]) -> Frame:

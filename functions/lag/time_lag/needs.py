@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,10 +45,10 @@ def worth_asking(
     rests: Rests,
     rules: Rules,
 ) -> Mask:
-    """Positions that a look-up could date better, and where that matters.
+    """Positions whose look-ups the whole budget is for.
 
-    A group that moves is dated anew each run: a bracket of one interval is enough for it, unless
-    its service level lies inside.
+    A group that moves is dated anew each run, and where runs were on time its bracket is of one
+    interval: it comes second, unless its service level lies inside.
     """
     near = bounds.width.known & (2 * bounds.width.values <= 3 * rules.interval_ms)
     names = rows.words("consumer_group")
@@ -61,15 +62,21 @@ def worth_asking(
     return mask
 
 
-def queue_of(
-    rows: Frame, lag: Column, positions: Positions, at: Rows, rules: Rules, taken_at: int
-) -> Queue:
-    """The line of rows at the positions `at`; pairs of group and topic take turns by the run."""
-    wanted = np.full(len(positions) + 1, -1, np.int64)
-    wanted[at] = np.arange(len(at))
-    place = wanted[positions.of_row]
-    waiting = np.flatnonzero(place >= 0)
-    names = (rows.words(name).codes.values[waiting] for name in ("consumer_group", "topic"))
-    pair = distinct(*names)[0].of_row
-    run = taken_at // rules.interval_ms
-    return Queue.of(pair, place[waiting], lag.values[waiting], run, rules.lookup_budget)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Rows that wait for a date of their positions; `run` counts runs, by which they take turns."""
+
+    rows: Frame
+    lag: Column
+    positions: Positions
+    run: int
+
+    def queue(self, at: Rows, budget: int) -> Queue:
+        """The rows at the positions `at`, by pairs of group and topic."""
+        wanted = np.full(len(self.positions) + 1, -1, np.int64)
+        wanted[at] = np.arange(len(at))
+        place = wanted[self.positions.of_row]
+        waiting = np.flatnonzero(place >= 0)
+        group, topic = (self.rows.words(name).codes.values for name in ("consumer_group", "topic"))
+        pair = distinct(group[waiting], topic[waiting])[0].of_row
+        return Queue.of(pair, place[waiting], self.lag.values[waiting], self.run, budget)

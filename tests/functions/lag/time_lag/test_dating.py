@@ -161,22 +161,37 @@ def test_a_recreated_topic_starts_a_new_history_and_says_so() -> None:
     assert report.remarks == ("topic 't' was recreated or truncated: its history starts anew",)
 
 
-def test_a_moving_consumer_with_a_minute_of_history_needs_no_look_up() -> None:
-    broker, _ = an_hour()
-    days = Days()
-    days.run(NOON, [0], (0, 0), broker)
-    report = days.run(NOON + MINUTE, [5], (0, 10), broker)
-
-    assert report.look_ups == 0
-
-
-def test_a_service_level_inside_the_bracket_is_worth_a_look_up() -> None:
+def moving(budget: int, sla: float = 1e6) -> tuple[LagReport, Broker]:
+    """A consumer that moved on a minute after the first run; each record is 6 seconds apart."""
     broker = Broker({("t", 0): Log([NOON + i * 6 * SECOND for i in range(10)])})
-    days = Days(rules=Rules(sla_seconds=ByName.of([("g", 30.0)])))
+    levels: ByName[float] = ByName.of([("g", sla)])
+    days = Days(rules=Rules(sla_seconds=levels, lookup_budget=budget))
     days.run(NOON, [0], (0, 0), broker)
-    report = days.run(NOON + MINUTE, [4], (0, 10), broker)
+    return days.run(NOON + MINUTE, [4], (0, 10), broker), broker
 
-    assert report.look_ups > 0
+
+def test_a_moving_consumer_is_dated_with_a_tenth_of_the_budget() -> None:
+    report, broker = moving(budget=100)
+
+    assert 0 < broker.asked <= 10
+    assert told(report)[0][0] == pytest.approx(36.15)
+
+
+def test_a_moving_consumer_with_a_minute_of_history_needs_no_look_up() -> None:
+    report, broker = moving(budget=9)
+
+    assert broker.asked == 0
+    assert told(report)[0] == (
+        pytest.approx(33, abs=0.3),
+        pytest.approx(33, abs=0.6),
+        "interpolated",
+    )
+
+
+def test_a_service_level_inside_the_bracket_is_worth_the_whole_budget() -> None:
+    report, broker = moving(budget=9, sla=30.0)
+
+    assert broker.asked > 0
     assert told(report)[0][0] == pytest.approx(36.15)
 
 
