@@ -10,7 +10,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .local/tools/bin/uv)
 SOURCES := functions glue_jobs local tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types bench clean prerequisites
+.PHONY: help setup demo test check format lint types bench bench-time-lag clean prerequisites
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -47,6 +47,9 @@ types: setup ## mypy, strict
 
 bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 	$(BIN)/python -m local.bench_collect
+
+bench-time-lag: setup ## how right time lags are, case by case, beside other methods
+	$(BIN)/python -m local.bench_time_lag
 
 clean: ## remove what was installed and built here
 	rm -rf $(VENV) .local .mypy_cache .pytest_cache .ruff_cache .hypothesis
