@@ -13,7 +13,7 @@ from functions import contract
 from functions.broker.wire.access import Access
 from functions.errors import ConfigError
 from functions.lag.rules import Rules
-from functions.schema import DocumentSchema, faults_of
+from functions.schema.document import DocumentSchema, faults_of
 from functions.sinks.budget import Levels
 
 # Somebody may have put the document itself where its path belongs.

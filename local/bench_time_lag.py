@@ -20,7 +20,7 @@ from functions.broker.wire.access import Access, Credentials
 from functions.broker.wire.credentials import FixedCredentials
 from functions.lag.rules import Rules
 from local.kafka import KafkaCluster
-from local.rule_options import add_rules, rules_of
+from local.options.rules import add_rules, rules_of
 from local.time_lag_bench.answers.lines import Line, lines
 from local.time_lag_bench.brokers.stage import Stage
 from local.time_lag_bench.cases.case import Case

@@ -22,8 +22,8 @@ from functions.errors import ReporterError
 from functions.lag.model import LagReport
 from functions.settings import Settings
 from functions.snapshots.store import FolderStore
+from local.options.watch import WatchOptions, parse
 from local.tables import groups_table, shown
-from local.watch_options import WatchOptions, parse
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from functions import contract
-from functions.schema import DocumentSchema
+from functions.schema.document import DocumentSchema
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -14,7 +14,7 @@ from functions import contract
 from functions.broker.wire.access import Access
 from functions.errors import ConfigError
 from functions.lag.rules import ByName, NameFilter, Rules, Tolerance
-from functions.schema import DocumentSchema
+from functions.schema.document import DocumentSchema
 from functions.settings import Settings, from_environment, settings_of
 from functions.sinks.budget import Levels
 from tests.functions.test_schema import GOOD

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import pytest
 
 from functions.lag.rules import ByName, Rules, Tolerance
-from functions.schema import DocumentSchema
+from functions.schema.document import DocumentSchema
 from functions.settings import settings_of
-from local.rule_options import add_rules, rules_of
-from local.watch_options import parse
+from local.options.rules import add_rules, rules_of
+from local.options.watch import parse
 from tests.functions.test_schema import GOOD
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import RAISE, Schema, fields, post_load
 
 from functions.lag.rules import NameFilter
-from functions.schema_fields import Pattern, count, switch
+from functions.schema.fields import Pattern, count, switch
 from functions.sinks.budget import Levels
 
 # Kafka's and MSK's own bookkeeping, which nobody's consumers lag on by accident.

@@ -19,8 +19,8 @@ from marshmallow import (
 
 from functions import contract
 from functions.lag.rules import APART, EARLIEST, NameFilter, Tolerance
-from functions.schema_fields import Choices, count, number, switch
-from functions.schema_levels import FilterSchema, LevelsSchema, TopicFilterSchema
+from functions.schema.fields import Choices, count, number, switch
+from functions.schema.levels import FilterSchema, LevelsSchema, TopicFilterSchema
 from functions.sinks.budget import Levels
 from functions.snapshots.keys import CLUSTER_NAME
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from functions.broker.wire.access import Access, Credentials
 from functions.lag.rules import NameFilter, Rules
-from functions.schema import MECHANISMS, PROTOCOLS, window_fault
-from functions.schema_levels import INTERNAL_TOPICS
+from functions.schema.document import MECHANISMS, PROTOCOLS, window_fault
+from functions.schema.levels import INTERNAL_TOPICS
 from functions.snapshots.keys import CLUSTER_NAME
-from local.rule_options import add_rules, rules_of
+from local.options.rules import add_rules, rules_of
 
 _LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
 

@@ -10,7 +10,7 @@ from typing import Any
 from marshmallow import ValidationError, fields
 
 from functions.lag.rules import EARLIEST, ByName, Rules, Tolerance
-from functions.schema import DocumentSchema, ToleranceSchema
+from functions.schema.document import DocumentSchema, ToleranceSchema
 
 _HOUR_MS = 3_600_000
 
