@@ -9,8 +9,8 @@ import numpy as np
 
 from functions.lag import carry
 from functions.lag.columns import Column, Mask, Rows, Words
-from functions.lag.counting import counted
 from functions.lag.frame import Frame, locate
+from functions.lag.groups.counting import counted
 from functions.lag.groups.farewells import farewells
 from functions.lag.groups.held import held
 from functions.lag.groups.rows import group_topics, rolled_up, scaling

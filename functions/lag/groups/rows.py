@@ -10,10 +10,10 @@ from functions.lag.columns import Column, Words
 from functions.lag.frame import AnyColumn, Frame, locate
 from functions.lag.groups import statuses, times
 from functions.lag.groups.counted import Counted
-from functions.lag.groups.sets import Sets, distinct
 from functions.lag.model import Snapshot
 from functions.lag.partitions.owners import changed
 from functions.lag.rules import Rules
+from functions.lag.sets import Sets, distinct
 
 _GROUP = ("consumer_group",)
 

@@ -9,7 +9,7 @@ from functions import contract
 from functions.lag.columns import Column, Mask, Rows, Words
 from functions.lag.frame import AnyColumn, Frame
 from functions.lag.groups.counted import Counted
-from functions.lag.groups.sets import Sets
+from functions.lag.sets import Sets
 
 # From good to bad; and how bad for a group each status of its partitions is.
 GROUP_STATUSES = (contract.OK, contract.WARN, contract.ERR)

@@ -9,7 +9,7 @@ from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.frame import AnyColumn, Frame
 from functions.lag.groups.counted import Counted
-from functions.lag.groups.sets import Sets
+from functions.lag.sets import Sets
 
 
 def ages(sets: Sets, counted: Counted) -> dict[str, AnyColumn]:

@@ -10,10 +10,10 @@ import numpy as np
 from functions import contract
 from functions.lag.columns import Column, Mask, Words
 from functions.lag.frame import Frame
-from functions.lag.groups.sets import distinct
 from functions.lag.partitions.memory import Memory, Seconds, elapsed, read_now, updated
 from functions.lag.partitions.moves import lies_still
 from functions.lag.rules import Rules
+from functions.lag.sets import distinct
 
 # Where a rule holds, and the status and reason it gives.
 Verdict: TypeAlias = tuple[Mask, str | None, str | None]

@@ -11,8 +11,8 @@ import numpy as np
 from functions.lag.bounds import Bounds
 from functions.lag.columns import Column, Mask, Rows
 from functions.lag.frame import Frame
-from functions.lag.groups.sets import distinct
 from functions.lag.rules import Rules
+from functions.lag.sets import distinct
 from functions.lag.time_index.queue import Queue
 from functions.lag.time_index.steps import allowance
 from functions.lag.time_lag.positions import Positions
