@@ -129,6 +129,7 @@ GROUPS = _columns(
     status=STRING,
     last_status=STRING,
     status_reason=STRING,
+    status_since=TIMESTAMP,
     complete=DOUBLE,
     held_status=STRING,
     held_since=TIMESTAMP,
