@@ -43,7 +43,8 @@ def evaluate(
     Pure but for `look_up`: the same reading, past, rules and answers always say the same.
     """
     before = past.newest
-    topics = with_produce_rate(carry.topic_partitions(reading, before, rules, taken_at), before)
+    topics = carry.topic_partitions(reading, before, rules, taken_at)
+    topics = with_produce_rate(topics, before, rules)
     groups = carry.groups(reading, before, rules, taken_at)
     rows = carry.group_partitions(reading, before, rules, taken_at, topics)
     rows = rows.where(locate(rows, groups, _GROUP) >= 0)
@@ -56,7 +57,7 @@ def evaluate(
     dates = dated(rows, topics, unread, memory.was, past, rules, taken_at, look_up)
     ages = told(rows, lags.lag, allowed, dates.dates, now)
     rows = with_moves(with_time_lag(rows, ages, dates.dates), memory, taken_at, rules)
-    rows = with_rates(rows, memory, of_rows.numbers("produce_rate"), allowed)
+    rows = with_rates(rows, memory, of_rows.numbers("produce_rate"), allowed, rules)
     rows = with_retention(rows, of_rows, now, taken_at, rules)
     rows = with_status(rows, memory, ages.least, allowed, taken_at, rules)
     counts = counted(rows, of_rows, lags, allowed, ages, now, taken_at, rules)

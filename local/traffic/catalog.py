@@ -109,10 +109,12 @@ _LIST = (
 BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType({each.name: each for each in _LIST})
 
 
-def chosen(names: Iterable[str]) -> list[Behaviour]:
-    """Look the names up; raises ValueError with the names there are."""
-    wanted = list(names)
-    for name in wanted:
-        if name not in BEHAVIOURS:
-            raise ValueError(f"No behaviour {name!r}; there are {', '.join(BEHAVIOURS)}")
-    return [BEHAVIOURS[name] for name in wanted]
+def chosen(wanted: Iterable[str | Behaviour]) -> list[Behaviour]:
+    """Look names up, others stand for themselves; raises ValueError with the names there are."""
+    return [each if isinstance(each, Behaviour) else _named(each) for each in wanted]
+
+
+def _named(name: str) -> Behaviour:
+    if name not in BEHAVIOURS:
+        raise ValueError(f"No behaviour {name!r}; there are {', '.join(BEHAVIOURS)}")
+    return BEHAVIOURS[name]

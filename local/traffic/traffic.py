@@ -75,17 +75,19 @@ class Running:
 
 
 class Traffic:
-    """A context manager that runs the named behaviours, or all, against a cluster.
+    """A context manager that runs behaviours, by name or of one's own, or all against a cluster.
 
     Topics and groups are left behind; a later Traffic on the same cluster goes on with them.
     Everything goes through the listener that needs no login.
     """
 
-    def __init__(self, cluster: Cluster, names: Iterable[str] | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, behaviours: Iterable[str | Behaviour] | None = None
+    ) -> None:
         self._admin = cluster.admin()
         config = {"bootstrap.servers": cluster.bootstrap("PLAINTEXT"), "log_level": 0}
         self._config = config
-        self._chosen = chosen(BEHAVIOURS if names is None else names)
+        self._chosen = chosen(BEHAVIOURS if behaviours is None else behaviours)
         self._stop = threading.Event()
         self._running: dict[str, Running] = {}
 

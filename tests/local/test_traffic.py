@@ -63,6 +63,12 @@ def test_an_unknown_behaviour_is_refused_with_those_there_are() -> None:
         chosen(["healthy", "brisk"])
 
 
+def test_a_behaviour_of_ones_own_stands_beside_named_ones() -> None:
+    own = Behaviour("brisk", "writes fast", Stage.wait_for_the_end, lambda _: True)
+
+    assert chosen(["healthy", own]) == [BEHAVIOURS["healthy"], own]
+
+
 def test_what_ends_a_behaviour_is_told() -> None:
     def broken(_: Stage) -> None:
         raise ZeroDivisionError

@@ -9,15 +9,15 @@ from functions.lag.columns import Column
 from functions.lag.frame import Frame, locate
 from functions.lag.model import Snapshot
 from functions.lag.partitions.memory import Memory, Seconds, elapsed, recreated, updated
+from functions.lag.rules import Rules
 
-HALF_LIFE_SECONDS = 300.0
 # A backlog that takes longer than a year is not being worked off: rates differ by noise alone.
 LONGEST_DRAIN_SECONDS = 365 * 86_400.0
 _PARTITION = ("topic", "partition_id")
 _COMPARED = ("topic_id", "end_offset", "read_at", "produce_rate")
 
 
-def with_produce_rate(topics: Frame, before: Snapshot) -> Frame:
+def with_produce_rate(topics: Frame, before: Snapshot, rules: Rules) -> Frame:
     """`produce_rate` of each partition: records/s by which its end moved, EWMA.
 
     Unknown at the first reading of a topic and of one recreated; a silent row keeps its rate.
@@ -27,11 +27,13 @@ def with_produce_rate(topics: Frame, before: Snapshot) -> Frame:
     was = Frame.of({name: old.columns[name].take(at) for name in _COMPARED})
     same = ~recreated(topics, was)
     made = _less(topics.numbers("end_offset"), was.numbers("end_offset"))
-    rate = _ewma(was.numbers("produce_rate"), made, elapsed(topics, was))
+    rate = _ewma(was.numbers("produce_rate"), made, elapsed(topics, was), rules)
     return updated(topics, produce_rate=rate.only(same))
 
 
-def with_rates(rows: Frame, memory: Memory, produce_rate: Column, allowed: Column) -> Frame:
+def with_rates(
+    rows: Frame, memory: Memory, produce_rate: Column, allowed: Column, rules: Rules
+) -> Frame:
     """Speeds of each row that was read now, EWMAs, unknown until two readings can tell.
 
     `consume_rate`: records/s by which the commit moved; going back is no speed.
@@ -42,10 +44,10 @@ def with_rates(rows: Frame, memory: Memory, produce_rate: Column, allowed: Colum
     was, passed = memory.was, elapsed(rows, memory.was)
     now = rows.numbers("committed_offset")
     moved = _less(now, was.numbers("committed_offset"))
-    consumed = _ewma(was.numbers("consume_rate"), moved.only(moved.values >= 0), passed)
+    consumed = _ewma(was.numbers("consume_rate"), moved.only(moved.values >= 0), passed, rules)
     consume_rate = consumed.only(now.known)
     older = _less(rows.numbers("time_lag_seconds"), was.numbers("time_lag_seconds"))
-    growth = _ewma(was.numbers("age_growth"), _growth(older, passed), passed)
+    growth = _ewma(was.numbers("age_growth"), _growth(older, passed), passed, rules)
     return updated(
         rows,
         consume_rate=consume_rate,
@@ -62,14 +64,16 @@ def _growth(older: Column, passed: Seconds) -> Column:
     return Column(np.clip(older.values, 0.0, passed), older.known)
 
 
-def _ewma(old: Column, change: Column, seconds: Seconds) -> Column:
+def _ewma(old: Column, change: Column, seconds: Seconds, rules: Rules) -> Column:
     """The mean with the speed of a change in it, weighed by how long it took.
 
-    Half-life 5 minutes over uneven intervals: weight 1 - 2^(-seconds/300), the first sample 1.
+    The half-life is half the window, 5 minutes unless configured, over uneven intervals: weight
+    1 - 2^(-seconds/half-life), the first sample 1.
     """
+    half_life = rules.window_ms / 2_000
     told = change.known & (seconds > 0)
     speed = np.where(told, change.values, 0) / np.where(told, seconds, 1.0)
-    weight = 1.0 - np.exp2(-seconds / HALF_LIFE_SECONDS)
+    weight = 1.0 - np.exp2(-seconds / half_life)
     mean = np.where(old.known, old.values * (1.0 - weight) + speed * weight, speed)
     return Column(np.where(told, mean, old.values), told | old.known)
 

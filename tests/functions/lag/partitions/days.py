@@ -159,7 +159,7 @@ def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
         "partition_id": nothing,
     }
     topics = Frame.of({**key, "end_offset": end, "read_at": read_at})
-    topics = with_produce_rate(topics.completed(contract.TOPIC_PARTITIONS), before)
+    topics = with_produce_rate(topics.completed(contract.TOPIC_PARTITIONS), before, rules)
     rows = Frame.of({**key, "consumer_group": cluster.names, "end_offset": end, "read_at": read_at})
     rows = rows.with_columns(
         committed_offset=Column.of(cluster.committed[:, run]),
@@ -170,7 +170,7 @@ def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
     ).completed(contract.GROUP_PARTITIONS)
     memory = aligned(rows, before)
     rows = with_moves(rows, memory, taken_at, rules)
-    rows = with_rates(rows, memory, topics.numbers("produce_rate"), nothing)
+    rows = with_rates(rows, memory, topics.numbers("produce_rate"), nothing, rules)
     rows = with_status(rows, memory, ages, nothing, taken_at, rules)
     return Snapshot(taken_at, topics, rows, before.groups)
 

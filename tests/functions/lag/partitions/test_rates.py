@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from functions.lag.frame import Frame
 from functions.lag.partitions.memory import aligned
 from functions.lag.partitions.rates import (
-    HALF_LIFE_SECONDS,
     LONGEST_DRAIN_SECONDS,
     with_produce_rate,
     with_rates,
 )
+from functions.lag.rules import Rules
 from tests.builders import MINUTE
 from tests.functions.lag.partitions.rows import (
     BEFORE,
@@ -33,18 +33,18 @@ from tests.functions.lag.partitions.rows import (
 RATES = ("consume_rate", "age_growth", "drain_seconds")
 SILENT = {"unread_reason": "timeout"}
 # Of a mean, what a minute's sample weighs.
-MINUTES = 1 - 2 ** (-60 / HALF_LIFE_SECONDS)
+MINUTES = 1 - 2 ** (-60 / 300)
 
 
 def rated(was: Row, now: Row, produce: float | None = None, allowed: int = 0) -> Frame:
     frame = rows(now)
     memory = aligned(frame, snapshot(rows(was, at=BEFORE)))
-    return with_rates(frame, memory, column([produce]), column([allowed], "long"))
+    return with_rates(frame, memory, column([produce]), column([allowed], "long"), Rules())
 
 
 def produced(was: Row, now: Row) -> float | None:
     before = snapshot(rows(), topic_rows(was, at=BEFORE))
-    (rate,) = first(with_produce_rate(topic_rows(now), before), "produce_rate")
+    (rate,) = first(with_produce_rate(topic_rows(now), before, Rules()), "produce_rate")
     return rate if rate is None else float(rate)
 
 
@@ -190,7 +190,7 @@ def test_a_constant_speed_is_told_whatever_the_intervals(intervals: list[int], s
         at += interval
         now = rows({"committed_offset": (at - NOW) * speed}, at=at)
         memory = aligned(now, snapshot(frame))
-        frame = with_rates(now, memory, column([0.0]), column([0], "long"))
+        frame = with_rates(now, memory, column([0.0]), column([0], "long"), Rules())
     assert first(frame, "consume_rate") == (pytest.approx(speed * 1_000),)
 
 
@@ -222,3 +222,12 @@ def test_no_rate_is_ever_negative_or_infinite(
     assert min(numbers) >= 0.0
     assert all(growth <= 1.0 for growth in numbers_of(told, "age_growth"))
     assert all(drain <= LONGEST_DRAIN_SECONDS for drain in numbers_of(told, "drain_seconds"))
+
+
+@pytest.mark.parametrize(("window", "weight"), [(600_000, MINUTES), (120_000, 0.5)])
+def test_a_short_window_forgets_a_first_reading_sooner(window: int, weight: float) -> None:
+    now, rules = rows({"committed_offset": 160}), Rules(window_ms=window)
+    was = rows({"committed_offset": 100, "consume_rate": 100.0}, at=BEFORE)
+    none = column([0], "long")
+    told = with_rates(now, aligned(now, snapshot(was)), column([0.0]), none, rules)
+    assert first(told, "consume_rate") == (pytest.approx(100 - 99 * weight),)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What real traffic on a real cluster is called, run by run, and after how many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from functions.contract import OK, REWIND, STALL, STOP, WARN
+from local.kafka import KafkaCluster
+from local.traffic.resting import POISON
+from tests.kafka import statuses
+from tests.kafka.statuses import Recording, Seen, recorded
+
+pytestmark = pytest.mark.kafka
+
+WINDOW = statuses.RULES.window_ms // statuses.RULES.interval_ms
+# Members join late, and on a busy machine looks are late or left out.
+EARLY, SLACK = WINDOW - 2, 6
+
+Tell = Callable[[str, object], None]
+
+
+@pytest.fixture(scope="module")
+def story(shared_cluster: KafkaCluster) -> Recording:
+    """Of all groups at once, as it takes most of a minute."""
+    return recorded(shared_cluster)
+
+
+def known(story: Recording, name: str) -> dict[int, Seen]:
+    """The runs after the first two in which all the group's partitions have a commit."""
+    begin = story.first(name, lambda seen: bool(seen.committed) and None not in seen.committed)
+    return story.of(name, begin + 2)
+
+
+def since_last_move(story: Recording, name: str, told: int) -> int:
+    """The runs since the first that saw the commits as they were in this one."""
+    committed = story.of(name)[told].committed
+    return told - story.first(name, lambda seen: seen.committed == committed)
+
+
+def ok_again(story: Recording, name: str, trouble: str, since: int) -> int:
+    """The runs from something that helped to the first since which all was well."""
+    assert any(trouble in seen.statuses for run, seen in story.of(name).items() if run < since)
+    bad = [run for run, seen in story.of(name, since).items() if not seen.ok]
+    return max(bad, default=since - 1) + 1 - since
+
+
+@pytest.mark.parametrize("name", ["healthy", "kip848", "commit-only"])
+def test_a_healthy_busy_group_is_ok_in_every_run(story: Recording, name: str) -> None:
+    seen = known(story, name)
+
+    assert max(seen) - min(seen) > WINDOW * 2
+    assert max(each.lag or 0 for each in seen.values()) > 0
+    assert [run for run, each in seen.items() if not each.ok] == []
+
+
+def test_a_group_on_a_topic_with_a_record_now_and_then_is_ok_in_every_run(
+    story: Recording,
+) -> None:
+    seen = known(story, "trickle")
+    unread = [run for run, each in seen.items() if each.lag == 1]
+
+    assert max(since_last_move(story, "trickle", run) for run in unread) > WINDOW
+    assert [run for run, each in seen.items() if not each.ok] == []
+
+
+def test_a_group_in_endless_rebalance_keeps_its_numbers(story: Recording) -> None:
+    seen = known(story, "rebalancing")
+
+    assert {"PreparingRebalance", "Stable"} <= {each.state for each in seen.values()}
+    numbers = {run: (each.lag, each.seconds, *each.statuses) for run, each in seen.items()}
+    assert [run for run, told in numbers.items() if len(told) != 5 or None in told] == []
+    assert seen.keys() == {run for run in story.runs if run >= min(seen)}
+
+
+@pytest.mark.parametrize("name", ["stopped", "returning"])
+def test_a_stopped_group_is_told_a_window_after_its_last_commit(
+    story: Recording, name: str, record_property: Tell
+) -> None:
+    told = story.first(name, lambda seen: {*seen.statuses} == {STOP})
+    runs = since_last_move(story, name, told)
+    record_property("told_after_runs", runs)
+
+    assert EARLY <= runs <= WINDOW + SLACK
+
+
+def test_a_stuck_partition_is_told_a_window_after_its_last_commit(
+    story: Recording, record_property: Tell
+) -> None:
+    stands = story.first("stuck", lambda seen: seen.committed[:1] == (POISON,))
+    told = story.first("stuck", lambda seen: STALL in seen.statuses)
+    record_property("told_after_runs", told - stands)
+
+    assert EARLY <= told - stands <= WINDOW + SLACK
+    assert {each.statuses for each in story.of("stuck", told).values()} == {(STALL, OK, OK)}
+
+
+def test_a_slow_group_is_told_once_it_is_a_window_behind(
+    story: Recording, record_property: Tell
+) -> None:
+    told = story.first("slow", lambda seen: seen.statuses == (WARN,))
+    record_property("told_after_runs", told - story.began)
+
+    assert told - story.began >= EARLY
+    assert told <= WINDOW + SLACK
+    assert {each.statuses for each in story.of("slow", told).values()} == {(WARN,)}
+
+
+def test_a_rewound_group_is_told_at_once_and_is_stopped_a_window_later(
+    story: Recording, record_property: Tell
+) -> None:
+    told = story.first("rewound", lambda seen: seen.statuses == (REWIND,))
+    stopped = story.first("rewound", lambda seen: seen.statuses == (STOP,))
+    record_property("told_after_runs", told - statuses.REWINDS)
+
+    assert 0 <= told - statuses.REWINDS <= SLACK
+    assert EARLY <= stopped - told <= WINDOW + SLACK
+    assert {each.statuses for each in story.of("rewound", stopped).values()} == {(STOP,)}
+
+
+@pytest.mark.parametrize(
+    ("name", "trouble", "since", "most"),
+    [
+        pytest.param("returning", STOP, statuses.RETURNS, WINDOW, id="stopped-and-back"),
+        pytest.param("speeding-up", WARN, statuses.SPEEDS_UP, WINDOW + SLACK, id="slow-no-more"),
+        pytest.param("rewound-briefly", REWIND, statuses.REACHES_AGAIN, SLACK, id="rewound"),
+    ],
+)
+def test_a_group_that_has_caught_up_is_ok_again(
+    story: Recording, name: str, trouble: str, since: int, most: int, record_property: Tell
+) -> None:
+    runs = ok_again(story, name, trouble, since)
+    record_property("ok_after_runs", runs)
+
+    assert runs <= most

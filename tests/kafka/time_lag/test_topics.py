@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topics that are made anew, grow, or are hidden between two looks."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from confluent_kafka.admin import AclOperation, NewPartitions, ResourceType
+
+from functions import contract
+from functions.lag.rules import Rules
+from local.kafka import KafkaCluster
+from tests.kafka.looking import Row, commit, delete, group, looker, only, partitions
+from tests.kafka.test_denied import denied
+from tests.kafka.time_lag.watched import (
+    DAY,
+    GRACE,
+    HOUR,
+    dated,
+    every,
+    said,
+    wait_until_led,
+    watched,
+)
+
+pytestmark = pytest.mark.kafka
+
+
+def test_a_topic_made_anew_is_dated_by_its_own_records(shared_cluster: KafkaCluster) -> None:
+    old, new = every(DAY, 10), every(HOUR, 12)
+    topic = watched(shared_cluster, "anew", old)
+    topic.commit(5)
+    with topic.looker() as eyes:
+        first = topic.row(eyes.look())
+        delete(shared_cluster, "anew")
+        # The same commit and a later end: nothing but the topic id tells the two apart.
+        topic = watched(shared_cluster, "anew", new)
+        topic.commit(5)
+        report = eyes.look()
+    row = topic.row(report)
+    assert [dated(first), dated(row)] == pytest.approx([old[5], new[5]], abs=1)
+    assert (row["time_lag_method"], row["observations"]) == (contract.METHOD_RECORD_TIME, 1)
+    assert report.remarks == ("topic 'anew' was recreated or truncated: its history starts anew",)
+
+
+def test_a_topic_made_anew_has_no_bounds_from_the_old_one(shared_cluster: KafkaCluster) -> None:
+    topic = watched(shared_cluster, "anew-unasked", every(DAY, 10))
+    topic.commit(5)
+    with topic.looker(lookup_budget=0) as eyes:
+        eyes.look()
+        before = topic.row(eyes.look())
+        delete(shared_cluster, "anew-unasked")
+        topic = watched(shared_cluster, "anew-unasked", every(HOUR, 12))
+        topic.commit(5)
+        row = topic.row(eyes.look())
+    assert before["time_lag_method"] == contract.METHOD_AT_LEAST
+    assert said(row) == (None, None, None)
+
+
+def test_records_in_partitions_that_were_added_are_dated_at_once(
+    shared_cluster: KafkaCluster,
+) -> None:
+    times = every(HOUR, 10)
+    topic = watched(shared_cluster, "wider", times)
+    topic.commit(3)
+    with topic.looker() as eyes:
+        eyes.look()
+        grown = shared_cluster.admin().create_partitions([NewPartitions("wider", 2)])
+        for future in grown.values():
+            future.result(20)
+        wait_until_led(shared_cluster, "wider", 2)
+        topic.write(times, partition=1)
+        topic.commit(3, 6)
+        report = eyes.look_until(lambda seen: topic.told(seen) == 2)
+    found = [dated(topic.row(report, partition)) for partition in range(2)]
+    assert found == pytest.approx([times[3], times[6]], abs=1)
+
+
+TIMES = every(HOUR, 10)
+OPEN, VEILED = ("plain", 0), ("veiled", 0)
+
+
+@pytest.fixture(scope="module")
+def both(shared_cluster: KafkaCluster) -> Rules:
+    """The group `on-plain` reads two topics, of which it has read less of `veiled`."""
+    for name, offset in (("plain", 6), ("veiled", 3)):
+        watched(shared_cluster, name, TIMES)
+        commit(shared_cluster, "on-plain", name, [offset])
+    return only("^(on-plain|plain|veiled)$")
+
+
+def test_a_topic_that_may_be_described_no_more_goes_on_growing_in_its_group(
+    shared_cluster: KafkaCluster, both: Rules
+) -> None:
+    with looker(shared_cluster, both) as eyes:
+        first = partitions(eyes.look(), "on-plain")
+        with denied(shared_cluster, ResourceType.TOPIC, "veiled", AclOperation.DESCRIBE):
+            report = eyes.look_until(lambda seen: bool(seen.problems))
+    found, whole = partitions(report, "on-plain"), group(report, "on-plain")
+    assert dated(first[VEILED]) == pytest.approx(TIMES[3], abs=1)
+    assert said(found[VEILED]) == (None, None, None)
+    assert dated(found[OPEN]) == pytest.approx(TIMES[6], abs=1)
+    assert dated(whole) == pytest.approx(TIMES[3], abs=GRACE)
+    assert said(whole)[1:] == (None, contract.METHOD_AT_LEAST)
+
+
+def test_a_topic_that_may_not_be_described_costs_no_other_its_date(
+    shared_cluster: KafkaCluster, both: Rules
+) -> None:
+    with denied(shared_cluster, ResourceType.TOPIC, "veiled", AclOperation.DESCRIBE):
+        deadline = time.monotonic() + 20
+        while VEILED in (found := _first_look(shared_cluster, both)):
+            assert time.monotonic() < deadline
+    assert list(found) == [OPEN]
+    assert dated(found[OPEN]) == pytest.approx(TIMES[6], abs=1)
+
+
+def _first_look(cluster: KafkaCluster, rules: Rules) -> dict[tuple[str, int], Row]:
+    with looker(cluster, rules) as eyes:
+        return partitions(eyes.look(), "on-plain")
