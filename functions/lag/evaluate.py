@@ -52,11 +52,11 @@ def evaluate(
     of_rows, states = topics.take(at), groups.take(locate(rows, groups, _GROUP))
     rows = owners.with_owners(_joined(rows, of_rows), states, before, taken_at)
     memory, lags, allowed = aligned(rows, before), _lags(rows, rules), _allowed(rows, rules)
-    rows, now = _with_lag(rows, lags), _now(rows, topics, taken_at)
-    unread = _unread(rows, lags, allowed, at)
+    unread, now = _unread(rows, lags, allowed, at), _now(rows, topics, taken_at)
     dates = dated(rows, topics, unread, memory.was, past, rules, taken_at, look_up)
     ages = told(rows, lags.lag, allowed, dates.dates, now)
-    rows = with_moves(with_time_lag(rows, ages, dates.dates), memory, taken_at, rules)
+    rows = with_time_lag(_with_lag(rows, lags), ages, dates.dates)
+    rows = with_moves(rows, memory, taken_at, rules)
     rows = with_rates(rows, memory, of_rows.numbers("produce_rate"), allowed, rules)
     rows = with_retention(rows, of_rows, now, taken_at, rules)
     rows = with_status(rows, memory, ages.least, allowed, taken_at, rules)
@@ -65,8 +65,7 @@ def evaluate(
     frames = topics, rows, farewells(groups, reading, before)
     return LagReport(
         Snapshot(taken_at, *(_finished(frame, taken_at) for frame in frames)),
-        group_topics(rows, counts),
-        scaling(groups, rows, counts),
+        *(group_topics(rows, counts), scaling(groups, rows, counts)),
         lags_clamped=int((lags.beyond_end & ~rows.words("unread_reason").known).sum()),
         look_ups=dates.look_ups,
         problems=reading.problems,

@@ -55,7 +55,7 @@ def group_topics(rows: Frame, counted: Counted) -> Frame:
             "topic": rows.words("topic").take(first),
             "lag": sets.total(counted.lag, counted.missing),
             "max_lag": sets.maximum(counted.lag, counted.missing),
-            "time_lag_seconds": sets.maximum(counted.ages.told()),
+            "time_lag_seconds": times.oldest(sets, counted),
         }
     )
     return pairs.where(sets.rows().values > 0)

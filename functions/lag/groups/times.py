@@ -19,8 +19,8 @@ def ages(sets: Sets, counted: Counted) -> dict[str, AnyColumn]:
     no upper bound, or was not read now, may be older than all: at_least, the error unknown.
     """
     bounds, told = counted.ages, counted.ages.told()
+    estimate, least = oldest(sets, counted), sets.maximum(bounds.least)
     unbounded = (~bounds.most.known | counted.unknown) & ~counted.uncommitted
-    estimate, least = sets.maximum(told), sets.maximum(bounds.least)
     most = sets.maximum(bounds.most, unbounded).only(estimate.known)
     below = estimate.values - np.where(least.known, least.values, 0.0)
     error = np.maximum(most.values - estimate.values, below)
@@ -31,6 +31,14 @@ def ages(sets: Sets, counted: Counted) -> dict[str, AnyColumn]:
         "time_lag_error_seconds": Column(error, most.known),
         "time_lag_method": method.only(most.known).or_else(at_least.only(estimate.known)),
     }
+
+
+def oldest(sets: Sets, counted: Counted) -> Column:
+    """The largest age of each set, s; unknown also where it would be 0 beside an unknown one."""
+    told = counted.ages.told()
+    largest = sets.maximum(told)
+    blind = sets.have(~told.known & ~counted.uncommitted)
+    return largest.only(~blind | (largest.values > 0))
 
 
 def speeds(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:

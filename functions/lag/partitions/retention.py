@@ -51,7 +51,8 @@ def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules
     none |= rows.words("time_lag_method").is_in([contract.METHOD_ALLOWED])
     told = none | (lag.known & limits.told & (~blind | (seconds < bound)))
     left = Column(np.where(none, contract.NO_LOSS_SECONDS, seconds), told)
-    risk = np.select([losing, ~told, left.values < bound], [0, 3, 1], default=2)
+    soon = (left.values < bound) | (left.values <= 0)
+    risk = np.select([losing, ~told, soon], [0, 3, 1], default=2)
     words = Words.of([contract.LOST, contract.AT_RISK, contract.SAFE, None]).take(risk)
     return updated(rows, seconds_until_loss=left, retention_risk=words)
 

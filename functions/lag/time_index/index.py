@@ -112,7 +112,7 @@ def heard(index: Index, part: Rows, times: Rows, answers: TimeAnswers, log_start
         denied=denied,
     )
     index = _without_deleted(index, log_start)
-    return _with_denials(index, part, times, answers.none & ~about_newest)
+    return _with_denials(index, part, times, answers.none & ~about_newest, log_start)
 
 
 def brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
@@ -172,13 +172,14 @@ def _without_deleted(index: Index, log_start: Rows) -> Index:
     return replace(index, newest=index.newest.only(alive))
 
 
-def _with_denials(index: Index, part: Rows, times: Rows, none: Mask) -> Index:
-    """Where there was said to be no record: believed only if the newest could not be asked for.
+def _with_denials(index: Index, part: Rows, times: Rows, none: Mask, log_start: Rows) -> Index:
+    """Where there was said to be no record: believed only of a log that lost none of its head.
 
     Where the head of the first segment was deleted together with that segment's newest record,
     brokers deny that there are records at times which later segments hold.
     """
-    believed, doubted = none & ~index.heard[part], none & index.heard[part]
+    believed = none & ~index.heard[part] & (log_start[part] == 0)
+    doubted = none & ~believed
     ceiling = index.ceiling.copy()
     gap_from, gap_to = index.gap_from.copy(), index.gap_to.copy()
     np.minimum.at(ceiling, part[believed], times[believed])

@@ -22,25 +22,30 @@ _LAST = np.iinfo(np.int64).max
 class Queue:
     """`pair` and `position` of each group-partition that waits; `rank` within its pair, 0 first.
 
-    `turn` is each pair's place in this run.
+    `turn` is each pair's place in this run. Those that do not `move` are asked about once and
+    never again, so that they come first.
     """
 
     pair: Rows
     position: Rows
     rank: Rows
     turn: Rows
+    moves: Mask
 
     @classmethod
-    def of(cls, pair: Rows, position: Rows, lag: Rows, run: int, budget: int) -> Queue:
-        """Pairs are numbered from 0; within one most lag comes first. `run` counts runs."""
+    def of(cls, pair: Rows, position: Rows, lag: Rows, moves: Mask, run: int, budget: int) -> Queue:
+        """Pairs are numbered from 0; within one most lag comes first. `run` counts runs.
+
+        When all pairs had their turn, the next in rank leads each of them.
+        """
         order = np.lexsort((-lag, pair))
         first = np.searchsorted(pair[order], pair[order])
+        size = np.bincount(pair, minlength=1)
+        pairs, before = len(size), run * max(1, budget // _EACH)
         rank = np.empty(len(pair), np.int64)
-        rank[order] = np.arange(len(pair)) - first
-        pairs = int(pair.max(initial=0)) + 1
-        served = max(1, budget // _EACH)
-        turn = (np.arange(pairs) - run * served) % pairs
-        return cls(pair, position, rank, turn)
+        rank[order] = (np.arange(len(pair)) - first - before // pairs) % size[pair[order]]
+        turn = (np.arange(pairs) - before) % pairs
+        return cls(pair, position, rank, turn, moves)
 
     def let_in(self, open_: Mask, inside: Mask, low: Rows, high: Rows, left: int) -> Mask:
         """Open positions that may ask now: those inside already, and as many more as fit.
@@ -65,8 +70,9 @@ class Queue:
         surely = np.full(len(self.turn), _LAST, np.int64)
         np.minimum.at(surely, self.pair, high[self.position])
         may_be = low[self.position] <= surely[self.pair]
+        later = np.where(may_be, 0, 2) + self.moves
         key, turn = (np.full(len(low), _LAST, np.int64) for _ in range(2))
-        np.minimum.at(key, self.position, self.rank + np.where(may_be, 0, len(self.pair)))
+        np.minimum.at(key, self.position, self.rank + later * len(self.pair))
         np.minimum.at(turn, self.position, self.turn[self.pair])
         order: Rows = np.lexsort((turn, key))
         return order

@@ -72,6 +72,12 @@ class Searched:
         """Positions of which the index said anything."""
         return self.brackets.low.known | self.brackets.high.known | self.head
 
+    def alone(self, now: Rows) -> Mask:
+        """Positions that the index alone puts before `now`, ms."""
+        high = self.brackets.high
+        mask: Mask = self.brackets.exact | self.head | (high.known & (high.values <= now + 1))
+        return mask
+
 
 def search(sought: Sought, queue: Queue, rules: Rules, look_up: LookUp) -> Searched:
     """Asks until every position is dated well enough, the budget is used up or nobody answers."""
@@ -88,8 +94,11 @@ def search(sought: Sought, queue: Queue, rules: Rules, look_up: LookUp) -> Searc
         part, times = part[:left], times[:left]
         if not len(part):
             break
-        left -= len(part)
         answers = look_up(TimeQuestions(sought.partitions.take(part), times))
+        if not (answers.found | answers.none).any():
+            # The time for questions is over, or nobody is there to ask.
+            break
+        left -= len(part)
         index = heard(index, part, times, answers, sought.log_start)
     view = _view(sought, index, rules)
     first = view.head & ~index.denied[sought.part]

@@ -26,25 +26,36 @@ class Improved:
     look_ups: int
 
 
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Positions whose date is needed, or useful; one `kept` gives way only to a finished search
+    that needed no word of this run's clock, which may have gone back."""
+
+    needed: Mask
+    useful: Mask
+    kept: Mask
+
+
 def improved(
     dates: Dates,
     sought: Sought,
-    needed: Mask,
-    useful: Mask,
+    wishes: Wishes,
     line: Line,
     rules: Rules,
     look_up: LookUp,
 ) -> Improved:
-    """The dates with what the index tells: of `needed` ones under the budget, then of `useful`
-    ones under what is left of it, a tenth of it at most.
+    """The dates with what the index tells: of needed ones under the budget, then of useful ones
+    under what is left of it, a tenth of it at most.
     """
     budget, spent = rules.lookup_budget, 0
-    for mask, limit in ((needed, budget), (useful, budget // _MOVING_SHARE)):
+    for mask, limit in ((wishes.needed, budget), (wishes.useful, budget // _MOVING_SHARE)):
         at, within = np.flatnonzero(mask), min(limit, budget - spent)
         part = sought.take(at)
         limits = replace(rules, lookup_budget=within)
         found = search(part, line.queue(at, within), limits, look_up)
-        told = np.flatnonzero(found.told)
-        dates = dates.replaced(at[told], from_search(part, found).take(told))
+        better = from_search(part, found)
+        sure = found.ended & found.alone(part.now)
+        told = np.flatnonzero(better.best.known & (sure | (found.told & ~wishes.kept[at])))
+        dates = dates.replaced(at[told], better.take(told))
         spent += found.look_ups
     return Improved(dates, spent)

@@ -45,6 +45,16 @@ class Dates:
             self.method.take(rows),
         )
 
+    def hidden(self, where: Mask, after: Column, before: Column, record: Column) -> Dates:
+        """These dates, but at the mask no value, and these bounds and record."""
+        return Dates(
+            self.best.only(~where),
+            self.after.only(~where).or_else(after.only(where)),
+            self.before.only(~where).or_else(before.only(where)),
+            self.record.only(~where).or_else(record.only(where)),
+            self.method.only(~where),
+        )
+
     def replaced(self, at: Rows, other: Dates) -> Dates:
         """These dates, with another's put in at the given positions."""
         rows = np.arange(len(self.best))

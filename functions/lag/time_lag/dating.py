@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from functions.lag.bounds import Bounds, carried_bounds
+from functions.lag.bounds import Bounds
 from functions.lag.columns import Column, Mask, Rows
 from functions.lag.frame import Frame
 from functions.lag.model import Past
 from functions.lag.rules import Rules
 from functions.lag.time_index.questions import LookUp
 from functions.lag.time_index.search import Sought
-from functions.lag.time_lag.asking import improved
+from functions.lag.time_lag.asking import Wishes, improved
 from functions.lag.time_lag.dates import Dates, from_bounds, from_carried
-from functions.lag.time_lag.ends import bounds_of, ends_of
+from functions.lag.time_lag.ends import Ends, bounds_of, ends_of
 from functions.lag.time_lag.needs import Line, due, too_wide, worth_asking
 from functions.lag.time_lag.positions import Positions, positions_of
 from functions.lag.time_lag.rests import Rests, rests_of
@@ -64,27 +64,26 @@ def dated(
     used, column = np.unique(positions.part, return_inverse=True)
     partitions = topics.take(used)
     compact, ends = _compact(partitions), ends_of(_only(partitions, _ENDS), past.ends)
-    history = bounds_of(ends, column, positions.offset)
-    history = _living(history, compact[column], positions.now, ends.end[-1][column])
+    history = _history(ends, column, positions, compact[column])
     again = due(partitions, taken_at, rules.interval_ms)[column]
-    rests = rests_of(unread.offset, was, positions, compact[column] & again)
-    bounds = history.within(carried_bounds(rests.after, rests.before))
-    wide = too_wide(bounds, positions, rules)
+    rests = rests_of(unread.offset, was, positions)
+    anew = rests.ahead | (compact[column] & again)
+    bounds = history.within(rests.bounds(~anew))
     worth = worth_asking(rows, positions, bounds, rests, rules)
-    may_ask = wide & (~rests.settled | again)
-    sought = Sought(
-        _only(partitions, _ASKED),
-        partitions.numbers("start_offset").values,
-        compact,
-        column,
-        positions.offset,
-        positions.now,
-        bounds,
-    )
-    line = Line(rows, unread.lag, positions, taken_at // rules.interval_ms)
-    dates = _without_asking(bounds, rests, positions, wide)
-    found = improved(dates, sought, may_ask & worth, may_ask & ~worth, line, rules, look_up)
+    may_ask = too_wide(bounds, positions, rules) & (~rests.settled | again | anew)
+    sought = _sought(partitions, compact, column, positions, bounds)
+    line = Line(rows, unread.lag, rests.moved, positions, taken_at // rules.interval_ms)
+    dates = _without_asking(history.within(rests.bounds(~rests.ahead)), rests, positions, rules)
+    wishes = Wishes(may_ask & worth, may_ask & ~worth, rests.best.known)
+    found = improved(dates, sought, wishes, line, rules, look_up)
     return Dated(found.dates.take(positions.of_row), found.look_ups, ends.contradicted)
+
+
+def _sought(
+    partitions: Frame, compact: Mask, column: Rows, positions: Positions, bounds: Bounds
+) -> Sought:
+    start, asked = partitions.numbers("start_offset").values, _only(partitions, _ASKED)
+    return Sought(asked, start, compact, column, positions.offset, positions.now, bounds)
 
 
 def _only(frame: Frame, names: tuple[str, ...]) -> Frame:
@@ -97,20 +96,26 @@ def _compact(partitions: Frame) -> Mask:
     return policy.is_in(word for word in policy.words if "compact" in word)
 
 
-def _living(history: Bounds, compact: Mask, now: Rows, end: Rows) -> Bounds:
-    """On a compacted topic the next living record may be any later one: it only came by now."""
-    before, end_before = history.before, history.end_before
+def _history(ends: Ends, column: Rows, positions: Positions, compact: Mask) -> Bounds:
+    """What log ends prove. On a compacted topic the next living record only came by now."""
+    proven = bounds_of(ends, column, positions.offset)
+    before, end_before = proven.before, proven.end_before
+    end = ends.end[-1][column]
     return replace(
-        history,
-        before=Column(np.where(compact, now, before.values), before.known),
+        proven,
+        before=Column(np.where(compact, positions.now, before.values), before.known),
         end_before=Column(np.where(compact, end, end_before.values), end_before.known),
     )
 
 
-def _without_asking(bounds: Bounds, rests: Rests, positions: Positions, wide: Mask) -> Dates:
-    """Carried where it is exact enough or cannot be made so, else by the log's ends."""
+def _without_asking(bounds: Bounds, rests: Rests, positions: Positions, rules: Rules) -> Dates:
+    """Carried where it is exact enough or cannot be made so, else by the log's ends.
+
+    While this run's clock is behind a carried date there is no age to tell; the date is kept.
+    """
     dates = from_bounds(bounds, positions.offset, positions.now)
     carried = from_carried(rests.best, bounds.after, bounds.before, rests.record)
-    kept = rests.best.known & (rests.settled | ~wide)
-    method = replace(dates, best=carried.best.or_else(dates.best))
-    return method.replaced(np.flatnonzero(kept), carried.take(np.flatnonzero(kept)))
+    settled = rests.settled | ~too_wide(bounds, positions, rules)
+    kept = np.flatnonzero(rests.best.known & settled)
+    dates = replace(dates, best=carried.best.or_else(dates.best)).replaced(kept, carried.take(kept))
+    return dates.hidden(rests.ahead, rests.after, rests.before, rests.record)

@@ -87,8 +87,13 @@ def _unbroken(end: Rows, known: Mask, other: Mask) -> Mask:
     return mask
 
 
-def _in_order(asked: Rows, read: Rows, usable: Mask) -> Mask:
-    """Readings that ended before every later one began, and began after every earlier ended."""
+def _in_order(asked: Rows, read: Rows, known: Mask) -> Mask:
+    """Readings that ended before every later one began, and began after every earlier ended.
+
+    One that is ahead of this run's own clock is wrong by itself, and no witness against others.
+    """
+    usable = known.copy()
+    usable[:-1] &= read[:-1] <= asked[-1]
     begun_later = np.minimum.accumulate(np.where(usable, asked, _NEVER)[::-1], axis=0)[::-1]
     ended_before = np.maximum.accumulate(np.where(usable, read, -1), axis=0)
     fine = usable & (asked <= read)

@@ -64,10 +64,14 @@ def worth_asking(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Rows that wait for a date of their positions; `run` counts runs, by which they take turns."""
+    """Rows that wait for a date of their positions; `run` counts runs, by which they take turns.
+
+    `moved` rows stood elsewhere in the run before.
+    """
 
     rows: Frame
     lag: Column
+    moved: Mask
     positions: Positions
     run: int
 
@@ -79,4 +83,6 @@ class Line:
         waiting = np.flatnonzero(place >= 0)
         group, topic = (self.rows.words(name).codes.values for name in ("consumer_group", "topic"))
         pair = distinct(group[waiting], topic[waiting])[0].of_row
-        return Queue.of(pair, place[waiting], self.lag.values[waiting], self.run, budget)
+        return Queue.of(
+            pair, place[waiting], self.lag.values[waiting], self.moved[waiting], self.run, budget
+        )

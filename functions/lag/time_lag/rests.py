@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from functions import contract
+from functions.lag.bounds import Bounds, carried_bounds
 from functions.lag.columns import Column, Mask
 from functions.lag.frame import Frame
 from functions.lag.time_lag.positions import Positions
@@ -20,7 +21,8 @@ _SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 class Rests:
     """What the run before said, by position, unknown where no group rested there.
 
-    `settled` where no further look-up would tell more. By row, `moved`: it stood elsewhere.
+    `settled` where no further look-up would tell more; `ahead` of this run's clock, which went
+    back then. By row, `moved`: it stood elsewhere.
     """
 
     best: Column
@@ -28,11 +30,16 @@ class Rests:
     before: Column
     record: Column
     settled: Mask
+    ahead: Mask
     moved: Mask
 
+    def bounds(self, where: Mask) -> Bounds:
+        """What the run before proved of these positions."""
+        return carried_bounds(self.after.only(where), self.before.only(where))
 
-def rests_of(offset: Column, was: Frame, positions: Positions, void: Mask) -> Rests:
-    """From each row's `offset` now and its row before; a position in `void` carries nothing.
+
+def rests_of(offset: Column, was: Frame, positions: Positions) -> Rests:
+    """From each row's `offset` now and its row before.
 
     A log start that has passed the commit moves the next unread record, and voids its date.
     """
@@ -41,17 +48,18 @@ def rests_of(offset: Column, was: Frame, positions: Positions, void: Mask) -> Re
     best = best_of(was)
     settled = was.words("time_lag_method").is_in(_SETTLED)
     rows = np.flatnonzero(same & best.known & (positions.of_row >= 0))
-    rows = rows[~void[positions.of_row[rows]]]
     # Of several groups at one position, one whose date is settled speaks for all.
     rows = rows[np.argsort(settled[rows], kind="stable")]
     speaker = np.full(len(positions), -1, np.int64)
     speaker[positions.of_row[rows]] = rows
+    said = best.take(speaker)
     return Rests(
-        best=best.take(speaker),
+        best=said,
         after=was.numbers("next_record_after").take(speaker),
         before=was.numbers("next_record_before").take(speaker),
         record=was.numbers("next_record_time").take(speaker),
         settled=Column.of(settled).take(speaker).values & (speaker >= 0),
+        ahead=said.known & (said.values > positions.now),
         moved=stood.known & ~same,
     )
 
@@ -69,4 +77,5 @@ def best_of(was: Frame) -> Column:
     said = read_at.values - np.rint(lag.values * 1000).astype(np.int64)
     middle = np.where(after.known, (after.values + before.values) // 2, before.values)
     best = Column(said, read_at.known & lag.known & before.known)
-    return best.or_else(was.numbers("next_record_time")).or_else(Column(middle, before.known))
+    record = was.numbers("next_record_time").only(before.known)
+    return best.or_else(record).or_else(Column(middle, before.known))

@@ -14,6 +14,7 @@ from local.kafka import KafkaCluster
 from local.time_lag_bench.cases import shapes
 from local.time_lag_bench.cases.case import Random
 from local.time_lag_bench.logs import Ints
+from tests.kafka.looking import rows
 from tests.kafka.time_lag.watched import DAY, HOUR, NOW, SECOND, ago, dated, said, stated, watched
 
 pytestmark = pytest.mark.kafka
@@ -73,6 +74,15 @@ def test_without_look_ups_an_old_record_is_unknown_at_first(shared_cluster: Kafk
     report = topic.first_look(lookup_budget=0)
     assert said(topic.row(report)) == said(topic.group(report)) == (None, None, None)
     assert report.look_ups == 0
+
+
+def test_a_group_is_not_young_because_all_else_is_read(shared_cluster: KafkaCluster) -> None:
+    topic = watched(shared_cluster, "frugal-beside", ago(3 * DAY, 2 * DAY), ago(DAY))
+    topic.commit(1, 1)
+    report = topic.first_look(lookup_budget=0)
+    assert said(topic.row(report, 1)) == (0.0, 0.0, contract.METHOD_NONE)
+    assert said(topic.group(report)) == (None, None, None)
+    assert 0.0 not in [row["time_lag_seconds"] for row in rows(report.group_topics)]
 
 
 def test_without_look_ups_an_old_record_is_at_least_as_old_as_it_is_known(

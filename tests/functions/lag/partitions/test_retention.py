@@ -66,6 +66,7 @@ def told(row: Row, topic: Row) -> Frame:
             STUCK, {"cleanup_policy": "compact,delete"}, 7 * DAY - 3_600, id="compacted-and-deleted"
         ),
         pytest.param(STUCK, {"retention_ms": HOUR // 2}, 0.0, id="overdue"),
+        pytest.param(STUCK, {"retention_ms": 0}, 0.0, id="no-retention"),
         pytest.param(STUCK, {"retention_ms": 2**63 - 1}, NO_LOSS_SECONDS, id="30-days-at-most"),
         pytest.param(
             {**STUCK, "next_record_time": NOON - 2 * HOUR},
@@ -180,6 +181,7 @@ def test_what_cannot_be_told_is_unknown_and_what_cannot_be_lost_is_safe(
             {"time_lag_seconds": 1_801.0}, {"retention_ms": HOUR}, AT_RISK, id="less-than-half"
         ),
         pytest.param({"time_lag_seconds": 8 * DAY}, {}, AT_RISK, id="overdue"),
+        pytest.param({}, {"retention_ms": 0}, AT_RISK, id="no-retention"),
         pytest.param({"records_lost": 1}, {}, LOST, id="4-lost"),
         pytest.param({}, {**SIZED, "produce_rate": 0.001}, SAFE, id="size-beyond-the-horizon"),
         pytest.param({}, SIZED, AT_RISK, id="size-within-the-horizon"),

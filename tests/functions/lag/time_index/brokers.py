@@ -64,9 +64,16 @@ class Log:
 class Broker:
     """Answers for its logs, by topic and partition; counts what it was asked."""
 
-    def __init__(self, logs: dict[tuple[str, int], Log], silent: set[str] | None = None) -> None:
+    def __init__(
+        self,
+        logs: dict[tuple[str, int], Log],
+        silent: set[str] | None = None,
+        *,
+        knows_newest: bool = True,
+    ) -> None:
         self.logs = logs
         self.silent = silent or set()
+        self.knows_newest = knows_newest
         self.rounds: list[int] = []
 
     @property
@@ -86,7 +93,9 @@ class Broker:
         return TimeAnswers(offsets >= 0, offsets == -1, offsets, times)
 
     def _one(self, log: Log, time: int) -> tuple[int, int]:
-        return log.newest() if time == NEWEST else log.first_at(time)
+        if time == NEWEST:
+            return log.newest() if self.knows_newest else (-2, -2)
+        return log.first_at(time)
 
     def partitions(self) -> Frame:
         """The questions' columns, one row a log."""

@@ -78,6 +78,11 @@ def pair(found: Bounds) -> tuple[int | None, int | None]:
             (10, 105),
             id="clocks-that-contradict-each-other-are-both-left-out",
         ),
+        pytest.param(
+            [(10, 15, 5), (200, 205, 10), (50, 55, 15), (100, 105, 50)],
+            (50, 105),
+            id="a-clock-ahead-of-now-is-no-witness-against-others",
+        ),
         pytest.param([(40, 35, 10), (100, 105, 50)], (None, 105), id="a-clock-that-ran-backwards"),
     ],
 )

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one after another over one topic, in a line or two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from functions.lag.columns import Words
+from functions.lag.evaluate import evaluate
+from functions.lag.frame import Frame
+from functions.lag.model import LagReport, Past
+from functions.lag.rules import Rules
+from functions.lag.time_index.questions import LookUp, nobody
+from tests.builders import HOUR, NOON, Commit, a_reading, table
+from tests.functions.lag.time_index.brokers import Broker, Log
+
+SECOND = 1_000
+_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "end_offset")
+TIMES = ("time_lag_seconds", "time_lag_error_seconds", "time_lag_method")
+
+
+@dataclass
+class Days:
+    """Runs one after another over one topic; each knows all log ends of the runs before."""
+
+    policy: str = "delete"
+    rules: Rules = Rules()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        self.past = Past.empty()
+
+    def run(
+        self,
+        at: int,
+        commits: Sequence[Commit],
+        log: tuple[int, int] | str,
+        look_up: LookUp = nobody,
+        **more: Any,
+    ) -> LagReport:
+        groups = {f"g{number}": {"t": [commit]} for number, commit in enumerate(commits)}
+        reading = a_reading(groups, {"t": [log]}, at=at, **more)
+        policy = Words.constant(self.policy, 1)
+        topics = reading.topic_partitions.with_columns(cleanup_policy=policy)
+        reading = replace(reading, topic_partitions=topics)
+        report = evaluate(reading, self.past, self.rules, at, look_up)
+        ends = report.snapshot.topic_partitions
+        point = Frame.of({name: ends.columns[name] for name in _ENDS})
+        self.past = Past(report.snapshot, (*self.past.ends, point))
+        return report
+
+
+def told(report: LagReport) -> list[tuple[Any, ...]]:
+    return table(report.snapshot.group_partitions, *TIMES)
+
+
+def an_hour(rate: int = 10) -> tuple[Broker, Log]:
+    """A record each `rate` seconds for an hour until noon."""
+    log = Log([NOON - HOUR + i * rate * SECOND for i in range(HOUR // (rate * SECOND))])
+    return Broker({("t", 0): log}), log
