@@ -26,12 +26,16 @@ _SEVERITY = {
 def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     """Status, its reason, how complete it is, and the worst partition with member and leader.
 
-    The status is unknown where no partition with a lag was read now; it has the worst
-    partition's reason. `complete` is 0 where none was read, unknown where none has a commit.
+    The status is unknown where no partition with a lag was read now, and where all is well but
+    for one that lags and has no status yet; it has the worst partition's reason. `complete` is 0
+    where none was read, unknown where none has a commit.
     """
     severity, read = _severities(counted.status), ~rows.words("unread_reason").known
     seen = sets.have(read & counted.lag.known)
-    status = Words(sets.maximum(severity).only(seen), GROUP_STATUSES)
+    worst_known = sets.maximum(severity)
+    # One that lags and cannot be judged yet may be anything: OK would be a guess.
+    guess = sets.have(counted.lagging() & ~severity.known) & (worst_known.values == 0)
+    status = Words(worst_known.only(seen & ~guess), GROUP_STATUSES)
     worst = rows.take(_worst(sets, rows, counted, severity))
     return {
         "status": status,

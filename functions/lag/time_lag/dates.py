@@ -118,6 +118,9 @@ def _told(sought: Sought, searched: Searched) -> _Told:
     found, compact = searched.brackets, sought.compact[sought.part]
     low, high, beyond = found.low, found.high, found.next_time
     believed = ~low.known | (low.values <= sought.now)
+    # Answers of a log that was cut or compacted between them can contradict each other.
+    believed &= ~(low.known & high.known & (low.values >= high.values))
+    believed &= ~searched.head | (beyond.values <= sought.now)
     at_head = searched.first & compact
     living = compact & ~found.exact & beyond.known
     last = np.where(living | searched.head, beyond.values, high.values - 1)
@@ -149,8 +152,8 @@ def _between(bounds: Bounds, offset: Rows) -> Rows:
 
 
 def _dates(best: Rows, known: Mask, after: Column, before: Column, method: Rows) -> Dates:
-    low = np.where(after.known, after.values, best)
-    inside = np.clip(best, low, np.maximum(before.values, low))
+    latest = np.where(before.known, np.minimum(best, before.values), best)
+    inside = np.where(after.known, np.maximum(latest, after.values), latest)
     return Dates(
         Column(inside, known),
         after.only(known),

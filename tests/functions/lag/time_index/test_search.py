@@ -5,60 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from functions.lag.bounds import Bounds
-from functions.lag.columns import Column
-from functions.lag.rules import Rules
-from functions.lag.time_index.queue import Queue
-from functions.lag.time_index.search import Searched, Sought, search
-from functions.lag.time_lag.dates import Dates, from_search
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.time_index.brokers import Broker, Log
-
-SECOND = 1_000
-DAY = 24 * HOUR
-
-
-def dated(
-    broker: Broker,
-    positions: list[tuple[int, int]],
-    *,
-    compact: bool = False,
-    budget: int = 10_000,
-    now: int = NOON,
-) -> tuple[Dates, Searched]:
-    """Positions as (log number, offset), cold: nothing but this run is known."""
-    part = np.array([p for p, _ in positions], np.int64)
-    offset = np.array([o for _, o in positions], np.int64)
-    ends = np.array([log.end for log in broker.logs.values()], np.int64)[part]
-    nothing = Column.unknown(len(part))
-    present = Column.of(np.full(len(part), now, np.int64))
-    sought = Sought(
-        partitions=broker.partitions(),
-        log_start=broker.starts(),
-        compact=np.full(len(broker.logs), compact),
-        part=part,
-        offset=offset,
-        now=present.values,
-        bounds=Bounds(nothing, present, nothing, Column.of(ends)),
-    )
-    rows = np.arange(len(part))
-    queue = Queue.of(part, rows, ends - offset, np.zeros(len(part), bool), 0, budget)
-    found = search(sought, queue, Rules(lookup_budget=budget), broker)
-    return from_search(sought, found), found
-
-
-def one(log: Log, offset: int, **more: object) -> tuple[Dates, Searched]:
-    return dated(Broker({("t", 0): log}), [(0, offset)], **more)  # type: ignore[arg-type]
-
-
-def brackets(dates: Dates) -> list[tuple[int | None, int | None, int | None]]:
-    return list(
-        zip(dates.after.to_list(), dates.best.to_list(), dates.before.to_list(), strict=True)
-    )
-
+from tests.functions.lag.time_index.searched import DAY, SECOND, brackets, dated, one
 
 STEADY = [NOON - 600 * SECOND + i * SECOND for i in range(600)]
 
@@ -114,6 +64,12 @@ def test_records_with_no_clock_s_time_are_at_least_as_old_as_the_next_that_has_o
 
     assert brackets(dates) == [(None, NOON - HOUR, NOON - HOUR)]
     assert dates.record.to_list() == [None]
+
+
+def test_a_first_time_that_is_ahead_says_nothing_of_records_before_it() -> None:
+    dates, _ = one(Log([-1, NOON + HOUR]), 0)
+
+    assert brackets(dates) == [(None, None, None)]
 
 
 def test_a_topic_without_any_time_says_nothing() -> None:
@@ -196,52 +152,3 @@ def test_a_broker_that_cannot_tell_its_newest_is_not_believed_about_a_deleted_he
 
     assert last is not None
     assert (first or 0) <= times[7] <= last
-
-
-def steps() -> st.SearchStrategy[list[int]]:
-    """Times between records: bursts, pauses, and now and then backwards."""
-    short = st.integers(0, 50)
-    long = st.integers(1, 6 * HOUR)
-    back = st.integers(-2 * HOUR, -1)
-    return st.lists(st.one_of(short, short, long, back), min_size=1, max_size=60)
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    steps(),
-    st.data(),
-    st.integers(3, 40),
-    st.integers(0, 30),
-    st.booleans(),
-    st.booleans(),
-    st.integers(0, 400),
-)
-def test_whatever_the_log_the_truth_lies_in_the_bracket(
-    gaps: list[int],
-    data: st.DataObject,
-    segment: int,
-    start: int,
-    compact: bool,
-    newest: bool,
-    budget: int,
-) -> None:
-    times = (NOON - 10 * DAY + np.cumsum(gaps)).tolist()
-    start = min(start, len(times) - 1)
-    dead = (
-        data.draw(st.sets(st.integers(0, len(times) - 2))) if compact and len(times) > 2 else set()
-    )
-    log = Log(times, start, segment, dead)
-    positions = data.draw(st.lists(st.integers(start, len(times) - 1), min_size=1, max_size=6))
-    broker = Broker({("t", 0): log}, knows_newest=newest)
-    dates, _ = dated(broker, [(0, p) for p in positions], compact=compact, budget=budget)
-    assert broker.asked <= budget
-    for position, (first, best, last) in zip(positions, brackets(dates), strict=True):
-        ahead = [o for o in log.living() if o >= position]
-        truth = (
-            log.running_maximum(ahead[0]) if compact and ahead else log.running_maximum(position)
-        )
-        if best is None or truth is None:
-            continue
-        assert last is not None
-        assert (first or 0) <= best <= last <= NOON
-        assert (first or 0) <= truth <= last
