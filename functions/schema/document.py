@@ -50,6 +50,11 @@ class ToleranceSchema(Schema):
         return Tolerance(round(data["seconds"] * 1000), data["share"])
 
 
+def _readable(text: str) -> None:
+    if not text.isprintable() or text.isspace():
+        raise ValidationError("must be words that can be printed")
+
+
 class DocumentSchema(Schema):
     """One cluster's document."""
 
@@ -79,7 +84,7 @@ class DocumentSchema(Schema):
     topics = fields.Nested(TopicFilterSchema, load_default=lambda: TopicFilterSchema().load({}))
     uncommitted = Choices(fields.String(validate=validate.OneOf((EARLIEST, APART))))
     allowed_lag = Choices(count(0, 0, _MOST_ALLOWED))
-    owner = Choices(fields.String(validate=validate.Length(1, 256)))
+    owner = Choices(fields.String(validate=[validate.Length(1, 256), _readable]))
     sla_seconds = Choices(number(0, 0, _LONGEST_SLA, above=True))
     levels = fields.Nested(LevelsSchema, load_default=Levels)
     namespace = fields.String(
@@ -150,4 +155,6 @@ def _worded(message: str, path: tuple[str, ...], schema: Schema | None) -> str:
     if message == "Unknown field." and schema is not None:
         near = get_close_matches(path[-1], schema.fields, n=1)
         return "unknown key" + (f", did you mean {near[0]}?" if near else "")
+    if message == "Invalid input type." and schema is not None:
+        return f"must be an object with {', '.join(schema.fields)}"
     return message[0].lower() + message[1:].rstrip(".")

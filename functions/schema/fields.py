@@ -17,6 +17,8 @@ class Pattern(fields.String):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
+        if not text:
+            raise ValidationError("must not be empty: every name matches that")
         try:
             return re.compile(text)
         except re.error as error:

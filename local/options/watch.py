@@ -162,6 +162,8 @@ def _timeout(text: str) -> float:
 
 
 def _regex(text: str) -> re.Pattern[str]:
+    if not text:
+        raise argparse.ArgumentTypeError("an empty expression matches every name: leave it out")
     try:
         return re.compile(text)
     except re.error as error:

@@ -46,7 +46,8 @@ def groups_table(
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    lines = [cells(row, horizon_seconds) for row in sorted(_rows(snapshot), key=_order)]
+    rows = sorted(_rows(snapshot), key=_order)
+    lines = [cells(row, horizon_seconds) for row in rows]
     widths = dict(zip(_COLUMNS, fitted(lines, _COLUMNS, width), strict=True))
     kept = {name: column for name, column in widths.items() if column}
     # A line a group: long names end in an ellipsis, and are whole in JSON and in the snapshot.
@@ -58,6 +59,8 @@ def groups_table(
         table.add_row(*(line[name] for name in kept))
     if not lines:
         table.caption = "no consumer group that the filters allow"
+    elif any(row["status"] is None and row["unread_reason"] is None and row["lag"] for row in rows):
+        table.caption = "? a status takes two runs"
     return table
 
 

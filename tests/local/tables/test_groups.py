@@ -117,3 +117,9 @@ def test_the_horizon_decides_what_stands_out() -> None:
 
 def test_no_groups_are_said_to_be_none() -> None:
     assert "no consumer group that the filters allow" in text_of(a_snapshot_of())
+
+
+def test_a_group_that_cannot_be_judged_yet_is_explained() -> None:
+    unsure, well = a_group("new", status=None, lag=5), a_group("old", status="OK", lag=5)
+    assert "a status takes two runs" in text_of(a_snapshot_of(unsure, well))
+    assert "a status takes two runs" not in text_of(a_snapshot_of(well))
