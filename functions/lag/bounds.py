@@ -45,10 +45,10 @@ class Bounds:
         later = _better(self.after, other.after, clash, other.after.values > self.after.values)
         sooner = _better(self.before, other.before, clash, other.before.values < self.before.values)
         return Bounds(
-            _chosen(self.after, other.after, later),
-            _chosen(self.before, other.before, sooner),
-            _chosen(self.end_after, other.end_after, later),
-            _chosen(self.end_before, other.end_before, sooner),
+            other.after.where(later, self.after),
+            other.before.where(sooner, self.before),
+            other.end_after.where(later, self.end_after),
+            other.end_before.where(sooner, self.end_before),
         )
 
 
@@ -60,9 +60,3 @@ def carried_bounds(after: Column, before: Column) -> Bounds:
 def _better(ours: Column, theirs: Column, clash: Mask, tighter: Mask) -> Mask:
     mask: Mask = theirs.known & ~clash & (~ours.known | tighter)
     return mask
-
-
-def _chosen(ours: Column, theirs: Column, choose: Mask) -> Column:
-    return Column(
-        np.where(choose, theirs.values, ours.values), np.where(choose, theirs.known, ours.known)
-    )

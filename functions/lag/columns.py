@@ -59,6 +59,12 @@ class Column:
         """The other's value where this one is unknown."""
         return Column(np.where(self.known, self.values, other.values), self.known | other.known)
 
+    def where(self, mask: Mask, other: Column) -> Column:
+        """This column where the mask is true, the other, unknowns too, where it is false."""
+        return Column(
+            np.where(mask, self.values, other.values), np.where(mask, self.known, other.known)
+        )
+
     def concat(self, other: Column) -> Column:
         """This column, then the other."""
         return Column(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from functions.lag.bounds import Bounds
-from functions.lag.columns import Column, Mask, Rows
+from functions.lag.columns import Mask, Rows
 from functions.lag.frame import Frame
 from functions.lag.rules import Rules
 from functions.lag.time_index.index import OLDEST_PLAUSIBLE, Brackets, Index, brackets, heard
@@ -84,8 +84,8 @@ def search(sought: Sought, queue: Queue, rules: Rules, look_up: LookUp) -> Searc
     index, left = Index.empty(len(sought.partitions)), rules.lookup_budget
     slow = np.zeros(len(sought.part), np.int64)
     width, inside = np.full(len(slow), _ENDLESS), np.zeros(len(slow), bool)
+    view = _view(sought, index, rules)
     for turn in range(_MOST_ROUNDS):
-        view = _view(sought, index, rules)
         slow = np.where(view.span.width > width // 2, slow + 1, 0)
         width = view.span.width
         open_ = ~view.ended & ~index.silent[sought.part]
@@ -100,7 +100,7 @@ def search(sought: Sought, queue: Queue, rules: Rules, look_up: LookUp) -> Searc
             break
         left -= len(part)
         index = heard(index, part, times, answers, sought.log_start)
-    view = _view(sought, index, rules)
+        view = _view(sought, index, rules)
     first = view.head & ~index.denied[sought.part]
     return Searched(view.found, view.ended, view.head, first, rules.lookup_budget - left)
 
@@ -172,12 +172,6 @@ def _all(rows: Rows, value: int) -> Rows:
     return np.full(len(rows), value, np.int64)
 
 
-def _pick(choose: Mask, one: Column, other: Column) -> Column:
-    return Column(
-        np.where(choose, one.values, other.values), np.where(choose, one.known, other.known)
-    )
-
-
 def _span(sought: Sought, found: Brackets) -> Span:
     """The brackets of history and index put together, and the points of the log at their ends."""
     bounds = sought.bounds
@@ -191,7 +185,7 @@ def _span(sought: Sought, found: Brackets) -> Span:
         low=np.maximum(low, after),
         high=np.minimum(high, before + 1),
         left_time=np.maximum(low, after),
-        left_offset=_pick(by_index, found.low_offset, bounds.end_after),
+        left_offset=found.low_offset.where(by_index, bounds.end_after),
         right_time=np.where(record, found.next_time.values, before),
-        right_offset=_pick(record, found.next_offset, bounds.end_before),
+        right_offset=found.next_offset.where(record, bounds.end_before),
     )

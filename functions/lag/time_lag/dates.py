@@ -49,9 +49,9 @@ class Dates:
         """These dates, but at the mask no value, and these bounds and record."""
         return Dates(
             self.best.only(~where),
-            self.after.only(~where).or_else(after.only(where)),
-            self.before.only(~where).or_else(before.only(where)),
-            self.record.only(~where).or_else(record.only(where)),
+            after.where(where, self.after),
+            before.where(where, self.before),
+            record.where(where, self.record),
             self.method.only(~where),
         )
 

@@ -20,9 +20,9 @@ def told(rows: Frame, lag: Column, allowed: Column, dates: Dates, now: Column) -
     run's where it was silent.
     """
     read = ~rows.words("unread_reason").known
-    best = _either(read, dates.best, best_of(rows))
-    after = _either(read, dates.after, rows.numbers("next_record_after"))
-    before = _either(read, dates.before, rows.numbers("next_record_before"))
+    best = dates.best.where(read, best_of(rows))
+    after = dates.after.where(read, rows.numbers("next_record_after"))
+    before = dates.before.where(read, rows.numbers("next_record_before"))
     clear = lag.known & (lag.values <= allowed.values)
     nothing = Column(np.zeros(len(rows)), clear)
     behind = ~clear & lag.known
@@ -48,7 +48,7 @@ def with_time_lag(rows: Frame, ages: Ages, dates: Dates) -> Frame:
     times = {"after": dates.after, "before": dates.before, "time": dates.record}
     carried = {f"next_record_{name}": column for name, column in times.items()}
     return rows.with_columns(
-        **{n: _either(read, column, rows.numbers(n)) for n, column in carried.items()},
+        **{n: column.where(read, rows.numbers(n)) for n, column in carried.items()},
         time_lag_seconds=ages.seconds.only(read),
         time_lag_error_seconds=Column(np.maximum(error, 0.0), bounded & read),
         time_lag_method=ages.method.only(read),
@@ -65,9 +65,3 @@ def _methods(rows: Frame, lag: Column, dates: Dates, clear: Mask, dated: Mask) -
 def _seconds(now: Column, time: Column) -> Column:
     age = np.maximum(now.values - time.values, 0) / 1000
     return Column(np.where(time.known, age, 0.0), time.known & now.known)
-
-
-def _either(choose: Mask, one: Column, other: Column) -> Column:
-    return Column(
-        np.where(choose, one.values, other.values), np.where(choose, one.known, other.known)
-    )
