@@ -2,6 +2,7 @@
 """Each behaviour brings about, at the brokers, the state it is named for."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -14,6 +15,7 @@ from local.traffic import BEHAVIOURS, Behaviour, Running, Traffic
 from local.traffic.catalog import chosen
 from local.traffic.moving import skewed_partition
 from local.traffic.stage import Stage
+from local.traffic.traffic import STOPS_WITHIN
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,10 @@ def test_traffic_that_is_stopped_leaves_no_thread_at_work(shared_cluster: KafkaC
     """Comes before the traffic that other tests share: two in one group would share members."""
     with Traffic(shared_cluster, ["healthy", "rebalancing"]) as traffic:
         traffic.wait_until_ready()
+        began = time.monotonic()
 
+    # What it waits for its threads, and a moment to look at the clock.
+    assert time.monotonic() - began < STOPS_WITHIN + 1
     threads = [traffic[name].thread for name in ("healthy", "rebalancing")]
     # Leaving a group takes brokers longer on a machine that is busy.
     for thread in threads:
