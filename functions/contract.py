@@ -8,6 +8,10 @@ All of it is public interface: see CHANGELOG.md before changing a letter.
 # Environment of the collector.
 ENV_CONFIG = "KAFKA_LAG_CONFIG"
 ENV_BUCKET = "KAFKA_LAG_BUCKET"
+# Instead of the document's, where a deploy looked them up: host:port,host:port.
+ENV_BOOTSTRAP_SERVERS = "KAFKA_LAG_BOOTSTRAP_SERVERS"
+# Set by Lambda itself.
+ENV_REGION = "AWS_REGION"
 
 # The event a schedule sends.
 EVENT_CLUSTER = "cluster"
@@ -73,6 +77,13 @@ GROUPS = "groups"
 DATASETS = (TOPIC_PARTITIONS, GROUP_PARTITIONS, GROUPS)
 
 SNAPSHOT_PREFIX = "snapshots"
+HISTORY_PREFIX = "history"
+REPORT_PREFIX = "reports"
+
+# The tag of a snapshot object whose rows are in the history: only then may it expire.
+COMPACTED_TAG = "kafka-lag-compacted"
+COMPACTED_VALUE = "true"
+
 SCHEMA_VERSION = "2"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from functions import contract
-from functions.broker.wire.access import Access
+from functions.broker.wire.access import IAM, Access
 from functions.errors import ConfigError
 from functions.lag.rules import Rules
 from functions.schema.document import DocumentSchema, faults_of
@@ -21,12 +21,15 @@ _SHOWN = 60
 
 _HOUR_MS = 3_600_000
 
+_SERVERS = "bootstrap_servers"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything the collector is told; times in seconds unless the name says ms.
 
-    `secret_id` is None where the brokers ask for no user name and password.
+    `secret_id` is None where the brokers ask for nothing that a secret holds; `region` is the AWS
+    region of the function and its cluster, None outside AWS.
     """
 
     cluster: str
@@ -35,6 +38,7 @@ class Settings:
     levels: Levels = field(default_factory=Levels)
     namespace: str = contract.NAMESPACE
     secret_id: str | None = None
+    region: str | None = None
     bucket: str = ""
     interval_ms: int = 60_000
     deadline: float = 45.0
@@ -43,7 +47,9 @@ class Settings:
 def from_environment(environ: Mapping[str, str]) -> Settings:
     """The settings of this function. Raises ConfigError, every fault in it.
 
-    The environment names the document (KAFKA_LAG_CONFIG) and the bucket (KAFKA_LAG_BUCKET).
+    The environment names the document (KAFKA_LAG_CONFIG) and the bucket (KAFKA_LAG_BUCKET), and
+    may name the brokers in place of the document (KAFKA_LAG_BOOTSTRAP_SERVERS). A relative cafile
+    is in the folder of the document.
     """
     faults = [
         f"{name} is not set in the environment"
@@ -54,15 +60,43 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     if environ.get(contract.ENV_CONFIG):
         path = Path(environ[contract.ENV_CONFIG])
         document, unreadable = _document(path)
-        faults += unreadable or [f"{path}: {fault}" for fault in _faults(document)]
+        document = _placed(document, path.parent, environ)
+        faults += unreadable or [_told(fault, path, environ) for fault in _faults(document)]
+    if _mechanism(document) == IAM and not environ.get(contract.ENV_REGION):
+        faults.append(
+            f"{contract.ENV_REGION} is not set in the environment: tokens are signed for it"
+        )
     _insist(faults)
-    return _made(document, environ[contract.ENV_BUCKET])
+    return _made(document, environ[contract.ENV_BUCKET], environ.get(contract.ENV_REGION))
 
 
 def settings_of(document: Mapping[str, Any], bucket: str = "") -> Settings:
     """Settings from a document. Raises ConfigError, every fault in it."""
     _insist(_faults(document))
     return _made(document, bucket)
+
+
+def _placed(document: Any, folder: Path, environ: Mapping[str, str]) -> Any:
+    """The document with what its deployment knows better: the brokers, and where files are."""
+    if not isinstance(document, Mapping):
+        return document
+    placed = dict(document)
+    if isinstance(document.get("cafile"), str):
+        placed["cafile"] = str(folder / document["cafile"])
+    if contract.ENV_BOOTSTRAP_SERVERS in environ:
+        told = environ[contract.ENV_BOOTSTRAP_SERVERS]
+        placed[_SERVERS] = [server.strip() for server in told.split(",")]
+    return placed
+
+
+def _told(fault: str, path: Path, environ: Mapping[str, str]) -> str:
+    if fault.startswith(_SERVERS) and contract.ENV_BOOTSTRAP_SERVERS in environ:
+        return fault.replace(_SERVERS, contract.ENV_BOOTSTRAP_SERVERS, 1)
+    return f"{path}: {fault}"
+
+
+def _mechanism(document: Any) -> Any:
+    return document.get("sasl_mechanism") if isinstance(document, Mapping) else None
 
 
 def _faults(document: Any) -> list[str]:
@@ -78,7 +112,7 @@ def _insist(faults: list[str]) -> None:
         raise ConfigError("The configuration has faults: " + "; ".join(faults) + ".")
 
 
-def _made(document: Mapping[str, Any], bucket: str) -> Settings:
+def _made(document: Mapping[str, Any], bucket: str, region: str | None = None) -> Settings:
     values: dict[str, Any] = DocumentSchema().load(document)
     interval_ms = int(values["interval_seconds"] * 1000)
     return Settings(
@@ -88,6 +122,7 @@ def _made(document: Mapping[str, Any], bucket: str) -> Settings:
         levels=values["levels"],
         namespace=values["namespace"],
         secret_id=values["secret_id"],
+        region=region,
         bucket=bucket,
         interval_ms=interval_ms,
         deadline=values["deadline_seconds"],

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 
 import boto3
 from botocore.config import Config
 
 from functions.broker.source import KafkaSource, quiet_library
+from functions.broker.wire.access import IAM
+from functions.broker.wire.certificate import client_certificate
 from functions.broker.wire.credentials import CredentialSource, FixedCredentials, SecretCredentials
+from functions.broker.wire.iam import role_login
 from functions.collector import Collector, Journal
 from functions.settings import Settings, from_environment
 from functions.sinks.emf import EmfSink
@@ -34,6 +38,15 @@ def wired(environ: Mapping[str, str], journal: Journal) -> tuple[Settings, Colle
 
 
 def _credentials(settings: Settings) -> CredentialSource:
+    access = settings.access
+    if access.sasl_mechanism == IAM:
+        return FixedCredentials(
+            role_login(boto3.Session().get_credentials(), settings.region or "")
+        )
     if settings.secret_id is None:
         return FixedCredentials()
-    return SecretCredentials(boto3.client("secretsmanager", config=_AWS), settings.secret_id)
+    client = boto3.client("secretsmanager", config=_AWS)
+    if access.security_protocol == "SSL":
+        shape = partial(client_certificate, cafile=access.cafile)
+        return SecretCredentials(client, settings.secret_id, shape)
+    return SecretCredentials(client, settings.secret_id)

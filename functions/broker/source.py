@@ -13,7 +13,7 @@ from functions.broker.reading import Question, read_cluster
 from functions.broker.topics.configs import ConfigCache
 from functions.broker.topics.patience import Patience
 from functions.broker.topics.times import look_up
-from functions.broker.wire.access import Access, Credentials
+from functions.broker.wire.access import Access, Login
 from functions.broker.wire.bootstrap import connected
 from functions.broker.wire.connection import Wire
 from functions.broker.wire.credentials import CredentialSource
@@ -27,8 +27,8 @@ T = TypeVar("T")
 class KafkaSource:
     """Reads one cluster; not thread-safe.
 
-    A password that a broker refuses is looked up again, once a run; connections that are open
-    stay open until new ones are made.
+    A login that a broker refuses is looked up again, once a run; connections that are open stay
+    open until new ones are made.
     """
 
     def __init__(
@@ -123,17 +123,17 @@ class KafkaSource:
             old.close()
         return True
 
-    def _connect(self, deadline: float, logins: Iterator[Credentials | None]) -> Wire:
+    def _connect(self, deadline: float, logins: Iterator[Login | None]) -> Wire:
         refusal: LoginError | None = None
-        for credentials in logins:
+        for login in logins:
             try:
-                self._wire = connected(self._access, credentials, deadline)
+                self._wire = connected(self._access, login, deadline)
             except LoginError as error:
                 refusal = error
                 continue
-            self._credentials.accepted(credentials)
+            self._credentials.accepted(login)
             return self._wire
-        raise refusal or LoginError("There is no other user name and password to log in with.")
+        raise refusal or LoginError("There is no other login to try.")
 
 
 def quiet_library() -> None:

@@ -18,6 +18,7 @@ from marshmallow import (
 )
 
 from functions import contract
+from functions.broker.wire.access import IAM
 from functions.lag.rules import APART, EARLIEST, NameFilter, Tolerance
 from functions.schema.fields import Choices, count, number, switch
 from functions.schema.levels import FilterSchema, LevelsSchema, TopicFilterSchema
@@ -70,13 +71,15 @@ class DocumentSchema(Schema):
         ),
     )
     bootstrap_servers = fields.List(
-        fields.String(validate=validate.Regexp(r".+:\d{1,5}\Z", error="must be host:port")),
+        fields.String(
+            validate=validate.Regexp(r".+:\d{1,5}\Z", error="must be host:port, not {input!r}")
+        ),
         required=True,
         validate=validate.Length(min=1),
     )
     security_protocol = fields.String(load_default="SASL_SSL", validate=validate.OneOf(PROTOCOLS))
     sasl_mechanism = fields.String(
-        load_default="SCRAM-SHA-512", validate=validate.OneOf(MECHANISMS)
+        load_default="SCRAM-SHA-512", validate=validate.OneOf((*MECHANISMS, IAM))
     )
     secret_id = fields.String(load_default=None, allow_none=True)
     cafile = fields.String(load_default=None, allow_none=True)
@@ -114,8 +117,19 @@ class DocumentSchema(Schema):
     def _secret_where_needed(self, data: dict[str, Any], **_: Any) -> None:
         # A field with a fault of its own is absent here, and needs no second one.
         sasl = data.get("security_protocol", "").startswith("SASL")
-        if sasl and "secret_id" in data and not data["secret_id"]:
-            raise ValidationError("is required for a SASL protocol", "secret_id")
+        password = sasl and data.get("sasl_mechanism", IAM) != IAM
+        if password and "secret_id" in data and not data["secret_id"]:
+            raise ValidationError("is required for a SASL protocol with a password", "secret_id")
+
+    @validates_schema(skip_on_field_errors=False)
+    def _role_over_tls_alone(self, data: dict[str, Any], **_: Any) -> None:
+        if data.get("sasl_mechanism") != IAM:
+            return
+        if data.get("security_protocol", "SASL_SSL") != "SASL_SSL":
+            raise ValidationError(f"must be SASL_SSL for {IAM}", "security_protocol")
+        if data.get("secret_id"):
+            told = f"must be left out for {IAM}: the function's own role logs in"
+            raise ValidationError(told, "secret_id")
 
 
 def window_fault(window: int, interval_seconds: float) -> str | None:

@@ -4,6 +4,14 @@
 from local.kafka.access import Credentials
 from local.kafka.cluster import KafkaCluster
 from local.kafka.errors import KafkaClusterError
+from local.kafka.node.certificates import ClientPair
 from local.kafka.node.settings import PROTOCOLS, Protocol
 
-__all__ = ["PROTOCOLS", "Credentials", "KafkaCluster", "KafkaClusterError", "Protocol"]
+__all__ = [
+    "PROTOCOLS",
+    "ClientPair",
+    "Credentials",
+    "KafkaCluster",
+    "KafkaClusterError",
+    "Protocol",
+]

@@ -18,7 +18,8 @@ from local.kafka.handout import explain, write_client_files
 EPILOG = """\
 Users: admin (may do everything) and monitor (may describe the cluster, its topics, groups and
 topic configurations, and nothing else). Both log in with SCRAM-SHA-512 or SCRAM-SHA-256; the
-PLAINTEXT listener takes anybody and lets them do everything. Nothing listens beyond 127.0.0.1."""
+SSL listener wants a client certificate instead, the PLAINTEXT listener takes anybody and lets them
+do everything. Nothing listens beyond 127.0.0.1."""
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:

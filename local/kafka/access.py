@@ -21,6 +21,7 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from local.kafka.node.certificates import ClientPair
 from local.kafka.node.settings import Protocol
 
 ITERATIONS = 4096  # the least Kafka takes
@@ -41,18 +42,23 @@ def new_users(*names: str) -> dict[str, Credentials]:
 
 
 def client_config(
-    bootstrap: str, protocol: Protocol, user: Credentials, cafile: Path
+    bootstrap: str, protocol: Protocol, login: Credentials | ClientPair, cafile: Path
 ) -> dict[str, Any]:
-    """Configure a librdkafka client; holds the password unless the protocol is PLAINTEXT."""
+    """Configure a librdkafka client; holds the secret unless the protocol is PLAINTEXT."""
     config: dict[str, Any] = {"bootstrap.servers": bootstrap, "security.protocol": protocol}
     if protocol == "PLAINTEXT":
         return config
-    if protocol == "SASL_SSL":
+    if protocol != "SASL_PLAINTEXT":
         config["ssl.ca.location"] = str(cafile)
+    if isinstance(login, ClientPair):
+        return config | {
+            "ssl.certificate.pem": login.certificate,
+            "ssl.key.pem": login.private_key,
+        }
     return config | {
         "sasl.mechanism": "SCRAM-SHA-512",
-        "sasl.username": user.username,
-        "sasl.password": user.password,
+        "sasl.username": login.username,
+        "sasl.password": login.password,
     }
 
 

@@ -4,6 +4,7 @@
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from local.kafka.access import (
 )
 from local.kafka.errors import KafkaClusterError
 from local.kafka.jars import KafkaServer, kafka_server
-from local.kafka.node.certificates import write_certificates
+from local.kafka.node.certificates import Authority, ClientPair
 from local.kafka.node.guard import Guard
 from local.kafka.node.process import BrokerProcess
 from local.kafka.node.settings import (
@@ -65,6 +66,7 @@ class KafkaCluster:
         self.users = new_users("admin", "monitor")
         self.folder = _empty_folder(folder)
         self.cafile = self.folder / "ca.pem"
+        self._authority = Authority()
         self._settings = dict(settings or {})
         self._java_options = tuple(java_options)
         self._keep = keep
@@ -107,8 +109,13 @@ class KafkaCluster:
         return self._nodes[self.node_ids.index(node)].address(protocol)
 
     def client_config(self, user: str = "admin", protocol: Protocol = "SASL_SSL") -> dict[str, Any]:
-        """Configure a confluent-kafka client (password inside); PLAINTEXT takes no user."""
-        return client_config(self.bootstrap(protocol), protocol, self.users[user], self.cafile)
+        """Configure a confluent-kafka client (secrets inside); PLAINTEXT takes no user."""
+        login = self.client_pair(user) if protocol == "SSL" else self.users[user]
+        return client_config(self.bootstrap(protocol), protocol, login, self.cafile)
+
+    def client_pair(self, user: str, until: datetime | None = None) -> ClientPair:
+        """Issue a certificate, for a while, by which the SSL listener takes a client for a user."""
+        return self._authority.client(user, until)
 
     def admin(self) -> AdminClient:
         """Return the one client that may do all, without login; log lines are off."""
@@ -169,7 +176,7 @@ class KafkaCluster:
                 node, class_path=server.class_path, java=self._java_options, guard=guard
             )
             self._processes[node.id] = process
-        write_certificates(self.cafile, [node.keystore for node in self._nodes])
+        self._authority.write(self.cafile, [node.keystore for node in self._nodes])
         for process in self._processes.values():
             process.start()
         for process in self._processes.values():

@@ -15,9 +15,11 @@ PASSWORD_VARIABLE = "KAFKA_PASSWORD"  # noqa: S105 - the name of a variable, not
 
 
 def write_client_files(cluster: KafkaCluster) -> None:
-    """Write, for each user, Java client properties and the bare password, mode 0600 both."""
+    """Write, for each user, Java client properties, password and certificate, mode 0600 all."""
     for user in cluster.users.values():
         write_private(cluster.folder / f"{user.username}.password", user.password)
+        pair = cluster.client_pair(user.username)
+        write_private(cluster.folder / f"{user.username}.pem", pair.private_key + pair.certificate)
         properties = client_properties(cluster, user)
         write_private(cluster.folder / f"{user.username}.properties", properties)
 
@@ -54,6 +56,7 @@ def explain(cluster: KafkaCluster, console: Console) -> None:
     for name in cluster.users:
         lines += ["", f"  user {name:11}{cluster.folder / f'{name}.properties'}"]
         lines += [f"  {'its password':16}{cluster.folder / f'{name}.password'}"]
+        lines += [f"  {'its certificate':16}{cluster.folder / f'{name}.pem'}"]
     lines += ["", "To look at it from another terminal, in the project's folder:", ""]
     lines += [example(cluster), "", "Ctrl-C ends it."]
     console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)

@@ -34,7 +34,7 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ({"cluster": 5}, "cluster: not a valid string"),
         ({"bootstrap_servers": []}, "bootstrap_servers: shorter than minimum length 1"),
         ({"bootstrap_servers": "b:9096"}, "bootstrap_servers: not a valid list"),
-        ({"bootstrap_servers": ["b:9096", "b"]}, "bootstrap_servers.1: must be host:port"),
+        ({"bootstrap_servers": ["b:9096", "b"]}, "bootstrap_servers.1: must be host:port, not 'b'"),
         ({"namespace": "AWS/Kafka"}, "namespace: is no CloudWatch namespace of your own"),
         ({"namespace": ""}, "namespace: is no CloudWatch namespace of your own"),
         ({"levels": None}, "levels: field may not be null"),
@@ -46,6 +46,16 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ({"secret_id": None}, "secret_id: is required for a SASL protocol"),
         ({"secret_id": ""}, "secret_id: is required for a SASL protocol"),
         ({"secret_id": 7}, "secret_id: not a valid string"),
+        ({"secret_id": None, "sasl_mechanism": "PLAIN"}, "secret_id: is required for a SASL"),
+        ({"sasl_mechanism": "OAUTHBEARER"}, "secret_id: must be left out for OAUTHBEARER"),
+        (
+            {
+                "sasl_mechanism": "OAUTHBEARER",
+                "security_protocol": "SASL_PLAINTEXT",
+                "secret_id": None,
+            },
+            "security_protocol: must be SASL_SSL for OAUTHBEARER",
+        ),
         ({"uncommitted": "late"}, "uncommitted: must be an object of regular expressions"),
         ({"allowed_lag": None}, "allowed_lag: field may not be null"),
         ({"owner": ["g"]}, "owner: must be an object of regular expressions"),
@@ -79,6 +89,14 @@ def test_one_fault_is_told_once(changes: dict[str, Any], fault: str) -> None:
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
 def test_a_secret_is_not_needed_without_sasl(protocol: str) -> None:
     assert faults(security_protocol=protocol, secret_id=None) == []
+
+
+def test_a_secret_is_not_needed_where_a_role_logs_in() -> None:
+    assert faults(sasl_mechanism="OAUTHBEARER", secret_id=None) == []
+
+
+def test_a_secret_may_hold_a_client_certificate() -> None:
+    assert faults(security_protocol="SSL", secret_id="AmazonMSK_tls") == []
 
 
 @pytest.mark.parametrize(

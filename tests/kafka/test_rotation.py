@@ -9,7 +9,7 @@ import pytest
 
 from functions.broker.reading import Question
 from functions.broker.source import KafkaSource
-from functions.broker.wire.access import Credentials
+from functions.broker.wire.access import Credentials, Login
 from functions.broker.wire.credentials import FixedCredentials
 from functions.errors import SourceError
 from local.kafka import Credentials as Account
@@ -23,21 +23,21 @@ pytestmark = pytest.mark.kafka
 class Rotated(FixedCredentials):
     """Candidates in turn, then `new` once it is asked for others; remembers what was taken."""
 
-    def __init__(self, *candidates: Credentials) -> None:
+    def __init__(self, *candidates: Login) -> None:
         super().__init__()
         self._in_turn = candidates
-        self.taken: list[Credentials | None] = []
-        self.new: Credentials | None = None
+        self.taken: list[Login | None] = []
+        self.new: Login | None = None
 
-    def candidates(self) -> Iterator[Credentials | None]:
+    def candidates(self) -> Iterator[Login | None]:
         yield from self._in_turn
 
-    def others(self) -> Iterator[Credentials | None]:
+    def others(self) -> Iterator[Login | None]:
         if self.new is not None and self.new not in self.taken:
             yield self.new
 
-    def accepted(self, credentials: Credentials | None) -> None:
-        self.taken.append(credentials)
+    def accepted(self, login: Login | None) -> None:
+        self.taken.append(login)
 
 
 @pytest.fixture(name="cluster", scope="module")

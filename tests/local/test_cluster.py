@@ -48,6 +48,13 @@ def test_both_users_log_in_everywhere(
         assert brokers_seen(quiet_admin(config), timeout=20) == set(shared_cluster.node_ids)
 
 
+def test_both_users_have_certificates(shared_cluster: KafkaCluster) -> None:
+    for user in shared_cluster.users:
+        admin = quiet_admin(shared_cluster.client_config(user, "SSL"))
+
+        assert brokers_seen(admin, timeout=20) == set(shared_cluster.node_ids)
+
+
 def test_a_wrong_password_is_refused(shared_cluster: KafkaCluster) -> None:
     errors: list[KafkaError] = []
     config: dict[str, Any] = shared_cluster.client_config() | {"sasl.password": "wrong"}

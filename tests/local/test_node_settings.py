@@ -7,6 +7,7 @@ import pytest
 
 from local.kafka import PROTOCOLS, Credentials
 from local.kafka.access import client_config, new_users
+from local.kafka.node.certificates import Authority
 from local.kafka.node.settings import Node, free_ports, new_nodes, server_properties
 
 NODES = new_nodes(4, Path("cluster"))
@@ -64,3 +65,16 @@ def test_a_client_is_given_what_its_protocol_needs(
     config = client_config("127.0.0.1:1", known, MONITOR, Path("ca.pem"))
 
     assert ("sasl.password" in config, "ssl.ca.location" in config) == (login, authority)
+
+
+def test_a_client_with_a_certificate_is_given_no_password() -> None:
+    pair = Authority().client("monitor")
+
+    config = client_config("127.0.0.1:1", "SSL", pair, Path("ca.pem"))
+
+    assert config["ssl.key.pem"] == pair.private_key
+    assert {name for name in config if name.startswith("sasl")} == set()
+
+
+def test_a_private_key_is_not_in_the_repr() -> None:
+    assert "PRIVATE" not in repr(Authority().client("monitor"))

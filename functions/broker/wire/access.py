@@ -4,17 +4,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
+
+# MSK's IAM, as Kafka names it: a token signed by the function's role in place of a password.
+IAM = "OAUTHBEARER"
 
 _DAY_MS = 24 * 3_600_000
 
 
+class Login(Protocol):
+    """Who we are to the brokers; what proves it is in no repr, log or error."""
+
+    def client_options(self) -> dict[str, Any]:
+        """What kafka-python's connection manager is told of it. Raises ConfigError."""
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user name and a password that no repr, log or error shows."""
+    """A login by user name and password."""
 
     username: str
     password: str = field(repr=False)
+
+    def client_options(self) -> dict[str, Any]:
+        """Settings of kafka-python's connection manager."""
+        return {"sasl_plain_username": self.username, "sasl_plain_password": self.password}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +46,7 @@ class Access:
         """Whether the protocol asks who we are."""
         return self.security_protocol.startswith("SASL")
 
-    def client_options(self, credentials: Credentials | None) -> dict[str, Any]:
+    def client_options(self, login: Login | None) -> dict[str, Any]:
         """Settings of kafka-python's connection manager."""
         timeout_ms = int(self.broker_timeout * 1000)
         options: dict[str, Any] = {
@@ -52,7 +66,4 @@ class Access:
         }
         if self.logs_in:
             options["sasl_mechanism"] = self.sasl_mechanism
-        if credentials is not None:
-            options["sasl_plain_username"] = credentials.username
-            options["sasl_plain_password"] = credentials.password
-        return options
+        return options | (login.client_options() if login is not None else {})

@@ -9,14 +9,14 @@ from kafka import errors
 from kafka.future import Future
 from kafka.protocol.metadata import MetadataRequest
 
-from functions.broker.wire.access import Access, Credentials
+from functions.broker.wire.access import Access, Login
 from functions.broker.wire.connection import Wire
 from functions.broker.wire.refusals import unreachable
 
 
-def connected(access: Access, credentials: Credentials | None, deadline: float) -> Wire:
-    """A wire that knows the cluster's brokers. Raises LoginError or SourceError."""
-    wire = Wire(access, credentials)
+def connected(access: Access, login: Login | None, deadline: float) -> Wire:
+    """A wire that knows the cluster's brokers. Raises LoginError, SourceError or ConfigError."""
+    wire = Wire(access, login)
     wire.begin(deadline)
     try:
         wire.run(bootstrap(wire))

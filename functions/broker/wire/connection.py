@@ -15,8 +15,8 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
 from functions import contract
-from functions.broker.wire.access import Access, Credentials
-from functions.broker.wire.refusals import UnansweredError, cause, is_refusal, reason_of
+from functions.broker.wire.access import Access, Login
+from functions.broker.wire.refusals import UnansweredError, cause, is_refusal, reason_of, refusal
 
 T = TypeVar("T")
 
@@ -36,8 +36,8 @@ class Wire:
     was left hanging in a handshake, which only closing the whole wire ends.
     """
 
-    def __init__(self, access: Access, credentials: Credentials | None) -> None:
-        options = access.client_options(credentials)
+    def __init__(self, access: Access, login: Login | None) -> None:
+        options = access.client_options(login)
         self.access = access
         self.cluster_id = ""
         self.refused = self.worn = False
@@ -142,8 +142,7 @@ class Wire:
             if type(error) is errors.KafkaConnectionError and is_refusal(
                 self.access, connection, error
             ):
-                said = "the broker hung up during the login"
-                raise errors.SaslAuthenticationFailedError(said) from error
+                raise refusal(self.access, error) from error
             raise
 
     async def within(self, answer: Awaitable[T], seconds: float) -> T:

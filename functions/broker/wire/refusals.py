@@ -10,7 +10,7 @@ from typing import Any
 from kafka import errors
 
 from functions import contract
-from functions.broker.wire.access import Access
+from functions.broker.wire.access import IAM, Access
 from functions.errors import LoginError, SourceError
 
 # A broker's own words are kept short enough to stay one sentence.
@@ -21,6 +21,9 @@ _PREFIX = re.compile(r"^(\[Error \d+\] |\w+Error: )+")
 
 UNKNOWN_TOPIC = 3
 GROUP_ID_NOT_FOUND = 69
+
+# What OpenSSL calls a broker's objection to our certificate, or to there being none.
+_ALERT = re.compile(r"ALERT_(\w+_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED)\b")
 
 _LOGIN = (
     errors.SaslAuthenticationFailedError,
@@ -68,22 +71,31 @@ def name_of_code(code: int) -> str:
 
 
 def is_refusal(access: Access, connection: Any, error: Exception) -> bool:
-    """Whether an error is a login that the broker refused.
+    """Whether an error is a login that the broker refused, a client certificate included.
 
     Over TLS its reason can get lost: the broker hangs up right behind it, and kafka-python drops
     what it read together with the end. So an end between the answer about versions, which needs
-    no login, and the end of the login counts as a refusal.
+    no login, and the end of the login counts as a refusal. A certificate is looked at before any
+    answer, and since TLS 1.3 after the handshake is over for us.
     """
     if isinstance(error, _LOGIN):
         return True
+    if type(error) is not errors.KafkaConnectionError or connection is None:
+        return False
+    if access.security_protocol == "SSL" and _ALERT.search(str(error)):
+        return True
     return (
-        access.logs_in
-        and type(error) is errors.KafkaConnectionError
-        and connection is not None
+        access.security_protocol != "PLAINTEXT"
         and connection.parser is not None
-        and connection.broker_version_data is not None
+        and (connection.broker_version_data is not None or not access.logs_in)
         and connection.init_future.failed()
     )
+
+
+def refusal(access: Access, error: Exception) -> errors.SaslAuthenticationFailedError:
+    """The refused login that an ended connection stands for."""
+    said = "the broker hung up during the login" if access.logs_in else cause(error)
+    return errors.SaslAuthenticationFailedError(said)
 
 
 def unreachable(access: Access, causes: Iterable[tuple[str, Exception]]) -> SourceError:
@@ -99,15 +111,30 @@ def unreachable(access: Access, causes: Iterable[tuple[str, Exception]]) -> Sour
             "Set sasl_mechanism to one they enable."
         )
     if any(isinstance(error, _LOGIN) for _, error in known):
-        return LoginError(
-            f"The brokers refused the login ({access.sasl_mechanism}): {told}. "
-            "Check user name, password, and that the brokers enable this mechanism."
-        )
+        return LoginError(_refused(access, told))
     check = "bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path"
     if "certificate" in told.lower():
         check = "cafile: it must hold the authority that signed the brokers' certificates"
     return SourceError(
         f"No broker could be reached over {access.security_protocol}: {told}. Check {check}."
+    )
+
+
+def _refused(access: Access, told: str) -> str:
+    if not access.logs_in:
+        return (
+            f"The brokers refused the client certificate, or that there is none: {told}. Check "
+            "that secret_id names a secret with one that has not expired, of an authority that "
+            "the brokers trust."
+        )
+    if access.sasl_mechanism == IAM:
+        return (
+            f"The brokers refused the token ({IAM}): {told}. Check that the function's role may "
+            "kafka-cluster:Connect to this cluster, and that the cluster allows IAM."
+        )
+    return (
+        f"The brokers refused the login ({access.sasl_mechanism}): {told}. "
+        "Check user name, password, and that the brokers enable this mechanism."
     )
 
 

@@ -10,16 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-Protocol = Literal["SASL_SSL", "SASL_PLAINTEXT", "PLAINTEXT"]
+Protocol = Literal["SASL_SSL", "SASL_PLAINTEXT", "SSL", "PLAINTEXT"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 CONTROLLER = "CONTROLLER"
 HOST = "127.0.0.1"
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")
+TOKENS = "OAUTHBEARER"
 
 # Under the range from which systems (Linux from 32768, macOS from 49152) give outgoing
 # connections their port: else a client may hold the port of a broker that is about to restart.
 _PORTS = range(20_000, 32_000)
-_SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+_KAFKA = "org.apache.kafka.common.security"
+_SCRAM_LOGIN = f"{_KAFKA}.scram.ScramLoginModule required;"
+_TOKEN_LOGIN = f"{_KAFKA}.oauthbearer.OAuthBearerLoginModule required;"
+# Takes tokens that nobody signed, for any name: fit for a cluster that only this machine reaches.
+_TOKEN_CHECK = (
+    f"{_KAFKA}.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,11 @@ class Node:
     def keystore(self) -> Path:
         """Private key and certificate, PEM."""
         return self.folder / "keystore.pem"
+
+    @property
+    def truststore(self) -> Path:
+        """The authority that must have signed a client's certificate, PEM."""
+        return self.folder.parent / "ca.pem"
 
 
 def new_id() -> str:
@@ -147,18 +159,45 @@ def _listeners(node: Node) -> dict[str, str]:
 
 
 def _security(node: Node) -> dict[str, str]:
+    return (
+        _passwords()
+        | _tokens()
+        | _certificates(node)
+        | {
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": "false",
+            "super.users": "User:ANONYMOUS;User:admin",
+        }
+    )
+
+
+def _passwords() -> dict[str, str]:
     logins = {
         f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config": _SCRAM_LOGIN
         for listener in ("sasl_ssl", "sasl_plaintext")
         for mechanism in MECHANISMS
     }
-    return logins | {
-        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+    return logins | {"sasl.enabled.mechanisms": ",".join(MECHANISMS)}
+
+
+def _tokens() -> dict[str, str]:
+    listener = "listener.name.sasl_ssl"
+    return {
+        f"{listener}.sasl.enabled.mechanisms": ",".join([*MECHANISMS, TOKENS]),
+        f"{listener}.oauthbearer.sasl.jaas.config": _TOKEN_LOGIN,
+        f"{listener}.oauthbearer.sasl.server.callback.handler.class": _TOKEN_CHECK,
+    }
+
+
+def _certificates(node: Node) -> dict[str, str]:
+    return {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(node.keystore),
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "allow.everyone.if.no.acl.found": "false",
-        "super.users": "User:ANONYMOUS;User:admin",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(node.truststore),
+        "listener.name.ssl.ssl.client.auth": "required",
+        # A certificate's user is its common name, so that the permissions of that user are its own.
+        "ssl.principal.mapping.rules": "RULE:^.*CN=([^,]+).*$/$1/",
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from functions.broker.source import KafkaSource
-from functions.broker.wire.access import Credentials
+from functions.broker.wire.access import Login
 from functions.broker.wire.credentials import FixedCredentials
 from local.kafka import KafkaCluster
 from tests.kafka.looking import access, create, login
@@ -94,7 +94,7 @@ class Counted(FixedCredentials):
 
     wanted = 0
 
-    def candidates(self) -> Iterator[Credentials | None]:
+    def candidates(self) -> Iterator[Login | None]:
         self.wanted += 1
         return super().candidates()
 

@@ -144,7 +144,7 @@ def test_a_binary_secret_is_refused(client: Any) -> None:
 def test_no_repr_shows_a_password(source: SecretCredentials) -> None:
     (found,) = source.candidates()
     source.accepted(found)
-    assert found is not None
+    assert isinstance(found, Credentials)
     assert found.password == FIRST
     for shown in (found, source, FixedCredentials(found), [found], {"login": found}):
         assert FIRST not in f"{shown!r} {shown}"

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function as it is deployed: brokers from its environment, its secret or its role to log in."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from functions import contract
+from functions.collector import Collector
+from functions.errors import LoginError
+from functions.wiring import wired
+from local.aws import AwsStandIn
+from local.kafka import KafkaCluster
+from tests.kafka.logins.ways import fields
+
+pytestmark = pytest.mark.kafka
+
+BUCKET, MINUTE = "deployed", 1_769_860_800_000
+
+
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[AwsStandIn]:
+    with AwsStandIn() as stand_in:
+        location: Any = {"LocationConstraint": stand_in.environment()["AWS_REGION"]}
+        stand_in.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
+        yield stand_in
+
+
+def deployed(
+    aws: AwsStandIn, folder: Path, servers: str, monkeypatch: pytest.MonkeyPatch, **document: Any
+) -> Collector:
+    """A collector that its environment alone describes."""
+    for name, value in aws.environment().items():
+        monkeypatch.setenv(name, value)
+    (folder / "config.json").write_text(json.dumps({"cluster": "orders", **document}))
+    environ = {
+        **aws.environment(),
+        contract.ENV_CONFIG: str(folder / "config.json"),
+        contract.ENV_BUCKET: BUCKET,
+        contract.ENV_BOOTSTRAP_SERVERS: servers,
+    }
+    return wired(environ, logging.getLogger(__name__))[1]
+
+
+@pytest.fixture(name="folder")
+def _folder(shared_cluster: KafkaCluster, tmp_path: Path) -> Path:
+    """The layer of a deployment: the authority beside the document."""
+    (tmp_path / "ca.pem").write_bytes(shared_cluster.cafile.read_bytes())
+    return tmp_path
+
+
+def test_a_function_logs_in_with_the_certificate_of_its_secret(
+    shared_cluster: KafkaCluster, aws: AwsStandIn, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = shared_cluster.client_pair("monitor")
+    secrets = aws.client("secretsmanager")
+    secrets.create_secret(Name="AmazonMSK_tls", SecretString=json.dumps(fields(pair)))
+    collector = deployed(
+        aws,
+        folder,
+        shared_cluster.bootstrap("SSL"),
+        monkeypatch,
+        security_protocol="SSL",
+        secret_id="AmazonMSK_tls",
+        cafile="ca.pem",
+    )
+    assert collector.run(MINUTE).report.problems == ()
+
+
+def test_a_function_logs_in_as_its_role_and_is_refused_where_no_aws_checks_it(
+    shared_cluster: KafkaCluster, aws: AwsStandIn, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = deployed(
+        aws,
+        folder,
+        shared_cluster.bootstrap(),
+        monkeypatch,
+        sasl_mechanism="OAUTHBEARER",
+        cafile="ca.pem",
+    )
+    with pytest.raises(LoginError, match=r"refused the token \(OAUTHBEARER\).*kafka-cluster:Conn"):
+        collector.run(MINUTE)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tokens that brokers refuse, and tokens that expire."""
+
+from __future__ import annotations
+
+import pytest
+
+from functions.broker.source import KafkaSource
+from functions.errors import LoginError
+from local.kafka import KafkaCluster
+from tests.kafka.logins.ways import by_token, read, refusal, token, until, whole
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.mark.parametrize("bad", ["no.token.this", token(seconds=-5)], ids=["unreadable", "expired"])
+def test_a_bad_token_is_refused_in_a_sentence_without_it(
+    shared_cluster: KafkaCluster, bad: str
+) -> None:
+    error = refusal(by_token(shared_cluster, lambda: bad))
+    assert isinstance(error, LoginError)
+    assert str(error).startswith("The brokers refused the token (OAUTHBEARER): 127.0.0.1:")
+    assert "role may kafka-cluster:Connect" in str(error)
+    assert "password" not in str(error)
+    assert bad not in whole(error)
+
+
+def test_after_an_expired_token_a_fresh_one_is_taken(shared_cluster: KafkaCluster) -> None:
+    life = [-5.0]
+    source = KafkaSource(*by_token(shared_cluster, lambda: token(life[-1])))
+    with pytest.raises(LoginError):
+        read(source)
+    life.append(60.0)
+    read(source)
+    source.close()
+
+
+def test_a_token_that_expires_while_connected_is_replaced_without_a_word(
+    shared_cluster: KafkaCluster,
+) -> None:
+    made: list[str] = []
+
+    def short() -> str:
+        made.append(token(seconds=1.5))
+        return made[-1]
+
+    source = KafkaSource(*by_token(shared_cluster, short))
+    read(source)
+    first = len(made)
+
+    def all_brokers_have_another() -> bool:
+        read(source)
+        return len(made) >= first + len(shared_cluster.node_ids)
+
+    until(all_brokers_have_another)
+    source.close()
