@@ -62,12 +62,15 @@ def group_topics(rows: Frame, counted: Counted) -> Frame:
 
 
 def scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
-    """A row per group: consumer_group, scaling_lag, known as the group's lag is."""
+    """A row per group: consumer_group, scaling_lag; known only of a group that was read whole.
+
+    A last known value is good enough to be shown, but a service must not be scaled by it.
+    """
     sets = Sets(locate(rows, groups, _GROUP), len(groups)).without(counted.ignored)
     return Frame.of(
         {
             "consumer_group": groups.words("consumer_group"),
-            "scaling_lag": sets.total(counted.scaling, counted.missing),
+            "scaling_lag": sets.total(counted.scaling, counted.missing | counted.unknown),
         }
     )
 

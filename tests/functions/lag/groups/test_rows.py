@@ -122,11 +122,14 @@ def test_a_topic_has_the_sum_the_maximum_and_the_oldest_of_its_partitions() -> N
     [
         pytest.param([behind(9.0, 9, scaling=4), behind(9.0, 7, scaling=0)], 4, id="sum"),
         pytest.param([behind(9.0, 9, scaling=4), silent()], None, id="missing"),
+        pytest.param([behind(9.0, 9, scaling=4), silent(lag=5, scaling=5)], None, id="last-known"),
         pytest.param([behind(9.0, 9, scaling=4), Part(**UNCOMMITTED)], 4, id="uncommitted"),
         pytest.param([Part(**UNCOMMITTED)], None, id="nothing-known"),
     ],
 )
-def test_the_scaling_lag_is_known_as_the_lag_is(parts: list[Part], lag: int | None) -> None:
+def test_the_scaling_lag_is_that_of_a_group_that_was_read_whole(
+    parts: list[Part], lag: int | None
+) -> None:
     assert scaling_of(*parts) == [("g", lag), ("h", None)]
 
 
