@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From sources and requirements to a zip; one that the same inputs have made is taken again.
+
+A file's name tells the hash of all that went into it. The dependencies are kept as a zip of
+their own, so that a change of the functions fetches and compresses nothing else again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from infra.packaging.archive import Package, add, replacing
+from infra.packaging.target import PackagingError, Target
+from infra.packaging.wheels import requirements
+from infra.packaging.wheels.fetch import fetch as fetch_wheels
+from infra.packaging.wheels.prune import prune
+
+ROOT = Path(__file__).parents[2]
+FUNCTIONS, GLUE_JOBS = ROOT / "functions", ROOT / "glue_jobs"
+# Packages stay here, so that unchanged sources are not packed again.
+BUILT = ROOT / ".local" / "package"
+
+# Unpacks the requirements in the file into the folder.
+Fetch = Callable[[Target, Path, Path], None]
+
+_KEY_LENGTH = 16
+_KEPT = 3
+
+
+def build(
+    target: Target, folder: Path, *, sources: Path = FUNCTIONS, fetch: Fetch = fetch_wheels
+) -> Package:
+    """The zip of the functions and what they import, in `folder`, built there if need be.
+
+    Raises PackagingError when dependencies cannot be fetched; then `folder` is as it was.
+    """
+    text = _requirements(sources, target)
+    dependencies = folder / f"packages-{target}-{_key([text, *_rules()])}.zip"
+    own = _files(sources)
+    path = folder / f"functions-{target}-{_key([dependencies.name, *_contents(own)])}.zip"
+    if not path.exists():
+        if not dependencies.exists():
+            _pack_dependencies(target, text, dependencies, fetch)
+        with replacing(path) as draft:
+            shutil.copyfile(dependencies, draft)
+            add(draft, own)
+        _keep_latest(folder, dependencies)
+    _keep_latest(folder, path)
+    return Package.of(path)
+
+
+def glue_package(folder: Path, *, sources: Path = GLUE_JOBS) -> Package:
+    """The zip of the Glue job's modules, in `folder`; Glue has their dependencies itself."""
+    own = _files(sources)
+    path = folder / f"glue_jobs-{_key(_contents(own))}.zip"
+    if not path.exists():
+        with replacing(path) as draft:
+            add(draft, own)
+    _keep_latest(folder, path)
+    return Package.of(path)
+
+
+def _keep_latest(folder: Path, used: Path) -> None:
+    """Removes all but those last used of the zips that differ from `used` in their inputs."""
+    used.touch()
+    kind, _, _ = used.name.rpartition("-")
+    alike = sorted(folder.glob(f"{kind}-*.zip"), key=lambda path: path.stat().st_mtime_ns)
+    for path in alike[:-_KEPT]:
+        path.unlink(missing_ok=True)
+
+
+def _pack_dependencies(target: Target, text: str, path: Path, fetch: Fetch) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the result, as the folder for temporary files is often kept in memory.
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as place:
+        wanted, packages = Path(place, requirements.NAME), Path(place, "packages")
+        wanted.write_text(text)
+        packages.mkdir()
+        fetch(target, wanted, packages)
+        prune(packages)
+        with replacing(path) as draft:
+            add(draft, _named(packages, packages.rglob("*")))
+
+
+def _requirements(sources: Path, target: Target) -> str:
+    path = sources / requirements.NAME
+    if not path.is_file():
+        raise PackagingError(f"{path} is missing: write it with {requirements.COMMAND}.")
+    return requirements.for_target(path.read_text(), target)
+
+
+def _files(sources: Path) -> dict[str, Path]:
+    """The files of a package of ours by their names in a zip, without what is for us alone."""
+    found = _named(sources.parent, sources.rglob("*"))
+    return {name: path for name, path in found.items() if not _is_ours_alone(path)}
+
+
+def _is_ours_alone(path: Path) -> bool:
+    hidden = path.name.startswith(".")
+    return hidden or path.name == requirements.NAME or path.parent.name == "__pycache__"
+
+
+def _named(root: Path, paths: Iterable[Path]) -> dict[str, Path]:
+    return {path.relative_to(root).as_posix(): path for path in paths if path.is_file()}
+
+
+def _contents(files: dict[str, Path]) -> list[str | bytes]:
+    return [part for name in sorted(files) for part in (name, files[name].read_bytes())]
+
+
+def _rules() -> list[str | bytes]:
+    """This code itself: a package built by other rules is another."""
+    return _contents(_files(Path(__file__).parent))
+
+
+def _key(parts: Iterable[str | bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part
+        digest.update(len(content).to_bytes(8, "big") + content)
+    return digest.hexdigest()[:_KEY_LENGTH]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The zip itself, as Lambda runs it: unpacked, by the runtime's own client, on real brokers."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from functions import contract
+from infra.packaging import Target, build
+from local.aws import AwsStandIn
+from local.kafka import KafkaCluster
+from tests.infra.packaging.runtime.api import Answer
+from tests.infra.packaging.runtime.process import LambdaProcess, run, runtime_in
+from tests.kafka.looking import commit, create, produce
+
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.skipif(sys.platform != "linux", reason="Lambda's packages are Linux's"),
+]
+
+HANDLER = "functions.collect_lag.handler"
+BUCKET, SECRET = "snapshots", "AmazonMSK_monitor"
+COLD = {"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}
+WARM = {"cluster": "orders", "scheduled_time": "2026-01-31T12:01:00Z"}
+KEY = "cluster=orders/dt=2026-01-31/hour=12/20260131T12{minute}00Z-0of1.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The zip unpacked, and what the runtime brings beside it."""
+
+    task: Path
+    runtime: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a function answered to events one after the other, wrote to stdout and stored."""
+
+    cold: Answer
+    warm: Answer
+    refused: Answer
+    lines: list[dict[str, Any]]
+    keys: set[str]
+
+
+@pytest.fixture(name="folders", scope="module")
+def _folders() -> Iterator[Folders]:
+    with tempfile.TemporaryDirectory() as place:
+        folders = Folders(Path(place, "task"), Path(place, "runtime"))
+        folders.runtime.mkdir()
+        runtime_in(folders.runtime)
+        with ZipFile(build(Target.here(), Path(place)).path) as archive:
+            archive.extractall(folders.task)
+        yield folders
+
+
+@pytest.fixture(name="told", scope="module")
+def _told(
+    folders: Folders, shared_cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Told]:
+    create(shared_cluster, "packed", 2)
+    produce(shared_cluster, "packed", {0: 10, 1: 20})
+    commit(shared_cluster, "packers", "packed", [4, 20])
+    place = tmp_path_factory.mktemp("function")
+    (place / "config.json").write_text(json.dumps(_document(shared_cluster)))
+    with AwsStandIn() as aws:
+        _store_login(aws, shared_cluster)
+        environ = {
+            **aws.environment(),
+            contract.ENV_CONFIG: str(place / "config.json"),
+            contract.ENV_BUCKET: BUCKET,
+        }
+        process = LambdaProcess(
+            HANDLER, folders.task, folders.runtime, environ, place / "output.log"
+        )
+        with process:
+            cold = process.invoke(COLD)
+            # A function that is warm has its login and its connections.
+            aws.client("secretsmanager").delete_secret(
+                SecretId=SECRET, ForceDeleteWithoutRecovery=True
+            )
+            warm, refused = process.invoke(WARM), process.invoke({})
+        lines = [json.loads(x) for x in process.output.read_text().splitlines() if x[:1] == "{"]
+        listed = aws.client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", [])
+        yield Told(cold, warm, refused, lines, {item["Key"] for item in listed})
+
+
+def _document(cluster: KafkaCluster) -> dict[str, Any]:
+    return {
+        "cluster": "orders",
+        "bootstrap_servers": cluster.bootstrap("SASL_SSL").split(","),
+        "cafile": str(cluster.cafile),
+        "secret_id": SECRET,
+        "groups": {"allow": "^packers$"},
+        "topics": {"allow": "^packed$"},
+    }
+
+
+def _store_login(aws: AwsStandIn, cluster: KafkaCluster) -> None:
+    monitor = cluster.users["monitor"]
+    login = json.dumps({"username": monitor.username, "password": monitor.password})
+    aws.client("secretsmanager").create_secret(Name=SECRET, SecretString=login)
+    location = {"LocationConstraint": "eu-west-1"}
+    aws.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
+
+
+def _keys(minute: str) -> set[str]:
+    return {f"snapshots/{name}/{KEY.format(minute=minute)}" for name in contract.DATASETS}
+
+
+def test_a_cold_function_collects(told: Told) -> None:
+    assert told.cold == Answer(value={"groups": 1, "objects_written": 3})
+
+
+def test_its_metrics_are_lines_of_stdout(told: Told) -> None:
+    lags = [
+        line[contract.OFFSET_LAG]
+        for line in told.lines
+        if line.get(contract.DIMENSION_TOPIC) == "packed" and contract.OFFSET_LAG in line
+    ]
+    assert lags == [6, 6]
+    assert [line for line in told.lines if contract.COLLECTOR_SUCCESS in line]
+
+
+def test_the_snapshots_of_both_runs_are_stored(told: Told) -> None:
+    assert told.keys == _keys("00") | _keys("01")
+
+
+def test_a_warm_function_needs_no_login_again(told: Told) -> None:
+    assert told.warm == Answer(value={"groups": 1, "objects_written": 3})
+
+
+def test_a_refused_event_is_a_function_error_with_our_words(told: Told) -> None:
+    assert told.refused.error is not None
+    assert told.refused.error["errorType"] == "ConfigError"
+    assert "needs two strings" in told.refused.error["errorMessage"]
+
+
+def test_without_the_package_there_is_only_what_lambda_brings(
+    folders: Folders, tmp_path: Path
+) -> None:
+    done = run("import boto3, numpy", tmp_path, folders.runtime)
+    assert "No module named 'numpy'" in done.stderr
+
+
+_IMPORT_ALL = """\
+import importlib, pkgutil, functions
+for found in pkgutil.walk_packages(functions.__path__, "functions."):
+    importlib.import_module(found.name)
+# As a login by IAM would.
+importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider").__get_user_agent__()
+for name in ("functions.collect_lag", "numpy", "pyarrow", "kafka", "jmespath", "typing_extensions"):
+    print(importlib.import_module(name).__file__)
+"""
+
+
+def test_every_module_finds_all_that_it_imports_in_the_package(folders: Folders) -> None:
+    done = run(_IMPORT_ALL, folders.task, folders.runtime)
+    assert done.stderr == ""
+    imported = [Path(line) for line in done.stdout.splitlines()]
+    assert len(imported) == 6
+    assert all(folders.task in path.parents for path in imported)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""functions/requirements.txt and the lock file say the same."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from infra.packaging.build import FUNCTIONS, ROOT
+from infra.packaging.target import Target
+from infra.packaging.wheels.requirements import (
+    COMMAND,
+    IN_THE_RUNTIME,
+    NAME,
+    NOT_IMPORTED,
+    exported,
+    for_target,
+)
+
+TEXT = (FUNCTIONS / NAME).read_text()
+STATED = """\
+# a comment
+first==1.0 ; sys_platform == 'linux' \\
+    --hash=sha256:aa \\
+    --hash=sha256:bb
+second==1.0 ; python_full_version < '3.12' \\
+    --hash=sha256:cc
+second==2.0 ; python_full_version >= '3.12' \\
+    --hash=sha256:dd
+third==1.0 ; platform_machine == 'aarch64' \\
+    --hash=sha256:ee
+"""
+
+
+@pytest.fixture(name="locked", scope="module")
+def _locked() -> list[dict[str, Any]]:
+    packages: list[dict[str, Any]] = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    return packages
+
+
+def _stated() -> dict[tuple[str, str], set[str]]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for line in TEXT.splitlines():
+        word = line.strip(" \\")
+        if word.startswith("--hash="):
+            found[list(found)[-1]].add(word.removeprefix("--hash="))
+        elif not word.startswith("#"):
+            name, version = word.split(";")[0].strip().split("==")
+            found[name, version] = set()
+    return found
+
+
+def _needed(packages: list[dict[str, Any]]) -> set[str]:
+    """The project's own dependencies and what they depend on, by name."""
+    needs = {p["name"]: {d["name"] for d in p.get("dependencies", [])} for p in packages}
+    found, more = set(), needs["msk-lag-reporter"]
+    while more:
+        found |= more
+        more = set().union(*(needs[name] for name in more)) - found
+    return found
+
+
+def test_each_version_and_its_hashes_are_the_lock_files(locked: list[dict[str, Any]]) -> None:
+    hashes = {
+        (p["name"], p["version"]): {w["hash"] for w in [*p.get("wheels", []), p["sdist"]]}
+        for p in locked
+        if "sdist" in p
+    }
+    assert _stated() == {key: hashes[key] for key in _stated()}
+
+
+def test_every_dependency_is_there_but_what_lambda_brings_and_nobody_imports(
+    locked: list[dict[str, Any]],
+) -> None:
+    names = {name for name, _ in _stated()}
+    assert names == _needed(locked) - {*IN_THE_RUNTIME, *NOT_IMPORTED}
+
+
+def test_every_version_that_the_lock_file_has_of_a_dependency_is_there(
+    locked: list[dict[str, Any]],
+) -> None:
+    names = {name for name, _ in _stated()}
+    assert set(_stated()) == {(p["name"], p["version"]) for p in locked if p["name"] in names}
+
+
+def test_its_own_command_would_write_the_same() -> None:
+    assert COMMAND in TEXT.splitlines()[1]
+    # uv's versions differ in how they write a condition, so what it comes to is compared.
+    for target in (Target("3.11", "x86_64"), Target("3.13", "arm64")):
+        assert for_target(exported(ROOT), target) == for_target(TEXT, target)
+
+
+@pytest.mark.parametrize(
+    ("target", "kept"),
+    [
+        (Target("3.13", "arm64"), ["first==1.0", "second==2.0", "third==1.0"]),
+        (Target("3.12", "x86_64"), ["first==1.0", "second==2.0"]),
+        (Target("3.11", "x86_64"), ["first==1.0", "second==1.0"]),
+    ],
+    ids=str,
+)
+def test_conditions_are_decided_for_the_target_and_not_for_this_python(
+    target: Target, kept: list[str]
+) -> None:
+    lines = for_target(STATED, target).splitlines()
+    assert [line.split(" --hash=")[0] for line in lines] == kept
+
+
+def test_a_requirement_keeps_its_hashes_on_its_line() -> None:
+    first = for_target(STATED, Target()).splitlines()[0]
+    assert first == "first==1.0 --hash=sha256:aa --hash=sha256:bb"
