@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alarms and scaling that would never have data, told before a deploy: nobody would miss them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from functions import contract
+from functions.lag.rules import NameFilter
+from infra.config.document import interval_minutes, loaded
+from infra.config.parts.cluster import Cluster
+
+# Metrics of the budget, as docs/metrics.md tells: the reporter's own, a group, one for scaling.
+_HEALTH, _GROUP, _SCALING = 9, 4, 2
+
+
+def faults(cluster: Cluster) -> Iterator[str]:
+    """Groups that are named and would not be heard of, each as `path: what is wrong`.
+
+    For a cluster whose document has no faults of its own.
+    """
+    document = loaded(cluster)
+    yield from _unread(cluster, document["groups"])
+    yield from _unscaled(cluster, document["levels"])
+    yield from _no_room(document["levels"])
+    yield from _too_seldom(cluster)
+
+
+def _unread(cluster: Cluster, read: NameFilter) -> Iterator[str]:
+    for path, group in _named(cluster):
+        if read.deny is not None and read.deny.search(group):
+            yield f"{path}: the group {group} is not read: groups.deny matches it"
+        elif not read.accepts(group):
+            yield f"{path}: the group {group} is not read: groups.allow does not match it"
+
+
+def _named(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    for key in ("groups", "anomalies"):
+        for index, group in enumerate(getattr(cluster.alarms, key)):
+            yield f"alarms.{key}[{index}]", group
+    for index, scaling in enumerate(cluster.scaling):
+        yield f"scaling[{index}].group", scaling.group
+
+
+def _unscaled(cluster: Cluster, levels: Any) -> Iterator[str]:
+    for index, scaling in enumerate(cluster.scaling):
+        if not _scales(levels, scaling.group):
+            yield (
+                f"scaling[{index}].group: {scaling.group} gets no {contract.SCALING_LAG}, as "
+                "levels.scaling keeps it out; without levels.scaling it follows from scaling"
+            )
+
+
+def _scales(levels: Any, group: str) -> bool:
+    return levels.scaling is not None and levels.scaling.accepts(group)
+
+
+def _no_room(levels: Any) -> Iterator[str]:
+    """Groups that are named come first in the budget, so they must fit together."""
+    more = levels.drain_time + levels.members + levels.rebalancing
+    needed = _HEALTH + sum(
+        _GROUP + more + _SCALING * _scales(levels, group) for group in levels.named
+    )
+    if levels.named and levels.max_metrics < needed:
+        yield (
+            f"levels.max_metrics: {levels.max_metrics} leaves no room for the groups that alarms "
+            f"and scaling name; they need {needed}"
+        )
+
+
+def _too_seldom(cluster: Cluster) -> Iterator[str]:
+    minutes = interval_minutes(cluster)
+    for index, scaling in enumerate(cluster.scaling):
+        if scaling.tracking and minutes > 1:
+            yield (
+                f"scaling[{index}].tracking: needs {contract.SCALING_LAG_PER_MEMBER} every "
+                f"minute, and interval_seconds makes it every {minutes}; give steps"
+            )

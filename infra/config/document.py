@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document that a cluster's collector reads: what the user wrote and what follows from it.
+
+The collector's own schema decides what is right in it, here at synthesis as there at run time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from functions import contract
+from functions.lag.rules import ByName
+from functions.schema.document import DocumentSchema, faults_of
+from infra.config.parts.cluster import Cluster
+from infra.config.parts.network import Open
+
+# Told by the rest of a cluster's configuration.
+_DERIVED = frozenset(
+    {"cluster", "bootstrap_servers", "security_protocol", "sasl_mechanism", "secret_id", "cafile"}
+)
+KEYS = frozenset(DocumentSchema().fields) - _DERIVED
+
+# Beside the document in its layer.
+CA_FILE = "ca.pem"
+
+# Stands for what a deploy finds out, where the schema wants to see some server.
+_SOME_SERVER = "found.at.deploy:9098"
+
+_TRANSPORT = {"scram": "SASL_SSL", "iam": "SASL_SSL", "tls": "SSL", "none": "SSL"}
+
+
+def document_of(cluster: Cluster) -> dict[str, Any]:
+    """The whole document, without `bootstrap_servers` where a deploy finds them out."""
+    auth = cluster.auth
+    plain = isinstance(auth, Open) and auth.plaintext
+    document: dict[str, Any] = {
+        "cluster": cluster.name,
+        "security_protocol": "PLAINTEXT" if plain else _TRANSPORT[auth.type],
+        **cluster.collector,
+        "levels": _levels(cluster),
+    }
+    if auth.type in ("scram", "iam"):
+        document["sasl_mechanism"] = "OAUTHBEARER" if auth.type == "iam" else auth.mechanism
+    if auth.type in ("scram", "tls"):
+        document["secret_id"] = auth.secret_arn
+    if cluster.bootstrap_servers:
+        document["bootstrap_servers"] = list(cluster.bootstrap_servers)
+    if cluster.ca_file:
+        document["cafile"] = CA_FILE
+    return document
+
+
+def document_faults(cluster: Cluster) -> list[str]:
+    """What the collector would refuse, as `path: what is wrong`."""
+    return faults_of(_complete(cluster))
+
+
+def loaded(cluster: Cluster) -> dict[str, Any]:
+    """The document's values as the collector takes them, filters and levels as objects.
+
+    Raises marshmallow's ValidationError where `document_faults` tells of some.
+    """
+    values: dict[str, Any] = DocumentSchema().load(_complete(cluster))
+    return values
+
+
+def sla_seconds(cluster: Cluster, group: str) -> float | None:
+    """The time lag promised for a group, None where nothing is."""
+    promised: Mapping[str, float] = cluster.collector.get("sla_seconds", {})
+    return ByName.of(promised.items()).get(group)
+
+
+def namespace_of(cluster: Cluster) -> str:
+    """The namespace of its metrics."""
+    return str(cluster.collector.get("namespace", contract.NAMESPACE))
+
+
+def interval_minutes(cluster: Cluster) -> int:
+    """Minutes between scheduled runs."""
+    return int(cluster.collector.get("interval_seconds", 60)) // 60
+
+
+def _complete(cluster: Cluster) -> dict[str, Any]:
+    return {"bootstrap_servers": [_SOME_SERVER], **document_of(cluster)}
+
+
+def _levels(cluster: Cluster) -> dict[str, Any]:
+    levels = dict(cluster.collector.get("levels", {}))
+    named = [*levels.get("named", ()), *cluster.named_groups]
+    if named:
+        levels["named"] = list(dict.fromkeys(named))
+    if cluster.scaling and "scaling" not in levels:
+        groups = dict.fromkeys(re.escape(scaling.group) for scaling in cluster.scaling)
+        levels["scaling"] = {"allow": rf"^(?:{'|'.join(groups)})\Z"}
+    return levels

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of value in a configuration: each says what was expected when it is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+
+class Strict(BaseModel):
+    """Frozen; unknown keys are faults, and no text is taken for a number or a truth value."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _like(pattern: str, expected: str) -> AfterValidator:
+    compiled = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if not compiled.fullmatch(text):
+            raise ValueError(f"must be {expected}")
+        return text
+
+    return AfterValidator(check)
+
+
+def _listed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    twice = sorted({value for value in values if values.count(value) > 1})
+    if twice:
+        raise ValueError(f"names {', '.join(twice)} twice")
+    return values
+
+
+# A JSON list; strict mode would take a tuple only.
+Listed = BeforeValidator(_listed)
+Distinct = AfterValidator(_distinct)
+
+Text = Annotated[str, _like(r"\S(.*\S)?", "text without blanks around it")]
+Name = Annotated[
+    str,
+    _like(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", "letters, digits, '.', '_' or '-', 128 at most"),
+]
+Prefix = Annotated[
+    str, _like(r"[a-z][a-z0-9-]{0,39}", "lower-case letters, digits and '-', 40 at most")
+]
+Region = Annotated[str, _like(r"[a-z]{2}(-[a-z]+)+-\d", "a region, such as eu-west-1")]
+Account = Annotated[str, _like(r"\d{12}", "an account number of 12 digits")]
+VpcId = Annotated[str, _like(r"vpc-[0-9a-f]{8,17}", "a VPC's id, such as vpc-0a1b2c3d4e5f60718")]
+SubnetId = Annotated[
+    str, _like(r"subnet-[0-9a-f]{8,17}", "a subnet's id, such as subnet-0a1b2c3d4e5f60718")
+]
+SecurityGroupId = Annotated[
+    str, _like(r"sg-[0-9a-f]{8,17}", "a security group's id, such as sg-0a1b2c3d4e5f60718")
+]
+RouteTableId = Annotated[
+    str, _like(r"rtb-[0-9a-f]{8,17}", "a route table's id, such as rtb-0a1b2c3d4e5f60718")
+]
+KafkaArn = Annotated[
+    str,
+    _like(
+        r"arn:aws[a-z-]*:kafka:[a-z0-9-]+:\d{12}:cluster/[\w.-]+/[\w-]+",
+        "an MSK cluster's ARN, arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID",
+    ),
+]
+SecretArn = Annotated[
+    str,
+    _like(
+        r"arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}",
+        "a secret's whole ARN, with the six characters that AWS puts at its end",
+    ),
+]
+KeyArn = Annotated[
+    str,
+    _like(
+        r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+",
+        "a KMS key's ARN, arn:aws:kms:REGION:ACCOUNT:key/ID (no alias)",
+    ),
+]
+Cidr = Annotated[
+    str, _like(r"(\d{1,3}\.){3}\d{1,3}/\d{1,2}", "a range of addresses, such as 10.0.0.0/16")
+]
+Server = Annotated[str, _like(r"[^\s,:]+:\d{1,5}", "host:port")]
+Email = Annotated[str, _like(r"[^\s@]+@[^\s@]+\.[^\s@]+", "an e-mail address")]
+Bucket = Annotated[str, _like(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "a bucket's name")]
+Https = Annotated[str, _like(r"https://\S+", "an https:// address")]
+Count = Annotated[int, Field(ge=0)]
+Whole = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0, strict=False)]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the clusters of a region share: storage, queries, the daily report, who is told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from infra.config.parts.kinds import (
+    Bucket,
+    Distinct,
+    Email,
+    Https,
+    Listed,
+    Name,
+    Region,
+    Strict,
+    Text,
+    Whole,
+)
+
+Days = Annotated[int, Field(ge=8, le=3650)]
+
+
+class Slack(Strict):
+    """A channel of a workspace that AWS's chat integration has been let into."""
+
+    name: Name
+    workspace_id: Text
+    channel_id: Text
+
+
+class Teams(Strict):
+    """A channel of Microsoft Teams, by the ids that AWS's chat integration shows."""
+
+    name: Name
+    team_id: Text
+    channel_id: Text
+    tenant_id: Text
+
+
+class Notify(Strict):
+    """Who hears of alarms; `recovered` tells them too when one is over."""
+
+    email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
+    https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
+    slack: Annotated[tuple[Slack, ...], Listed] = ()
+    teams: Annotated[tuple[Teams, ...], Listed] = ()
+    recovered: bool = True
+
+
+class Keep(Strict):
+    """Days after which data expires; snapshots only once they are compacted into history.
+
+    Eight at least: a collector looks for its newest snapshot up to seven days back.
+    """
+
+    snapshot_days: Days = 35
+    history_days: Days = 400
+    report_days: Days = 400
+
+
+class Report(Strict):
+    """The daily job, started at `hour` UTC for the day before."""
+
+    enabled: bool = True
+    hour: Annotated[int, Field(ge=0, le=23)] = 1
+    glue_version: Literal["6.0", "5.1"] = "6.0"
+    workers: Annotated[int, Field(ge=2, le=100)] = 2
+    time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
+
+
+class Athena(Strict):
+    """What one query may read at most."""
+
+    scan_limit_gb: Whole = 10
+
+
+class Shared(Strict):
+    """One region's shared part; `existing_buckets`, by region, are taken instead of a new one."""
+
+    existing_buckets: dict[Region, Bucket] = Field(default_factory=dict)
+    keep: Keep = Keep()
+    report: Report = Report()
+    athena: Athena = Athena()
+    notify: Notify = Notify()

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups that are named and would not be heard of are faults, with their place and the reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions.sinks.budget import plan
+from infra.config import checks
+from infra.config.document import KEYS, loaded
+from infra.config.faults import ConfigurationError
+from infra.config.parts.cluster import Cluster
+from tests.functions.sinks.reports import a_report
+from tests.infra.configured import cluster_json, deployment
+from tests.infra.scaling.services import SERVICE, STEPS
+
+BY_STEPS = {**SERVICE, "max": 8, "steps": STEPS}
+BY_AGE = {**SERVICE, "max": 8, "steps": {**STEPS, "metric": "EstimatedTimeLag"}}
+TRACKED = {**SERVICE, "max": 8, "tracking": {"lag_per_member": 10}}
+
+
+def faults(given: Cluster) -> list[str]:
+    return list(checks.faults(given))
+
+
+def cluster(**changes: Any) -> Cluster:
+    """As configured, before anything beyond types is checked."""
+    told = {key: value for key, value in changes.items() if key in KEYS}
+    own = {key: value for key, value in changes.items() if key not in KEYS}
+    return Cluster.model_validate({**cluster_json(**own), "collector": told})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"scaling": [BY_STEPS]},
+        {"scaling": [TRACKED], "groups": {"allow": "^bill"}},
+        {"scaling": [BY_STEPS], "levels": {"scaling": {"allow": "."}}},
+        {"scaling": [BY_STEPS], "interval_seconds": 300},
+        {"scaling": [BY_STEPS], "levels": {"max_metrics": 15}},
+        {"levels": {"max_metrics": 0}},
+    ],
+)
+def test_nothing_is_wrong_with(given: dict[str, Any]) -> None:
+    assert faults(cluster(**given)) == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "reason"),
+    [
+        ({"deny": "^bill"}, "groups.deny matches it"),
+        ({"allow": "^ok$"}, "groups.allow does not match it"),
+        ({"allow": "^ok$", "deny": "^bill"}, "groups.deny matches it"),
+    ],
+)
+def test_a_group_that_is_kept_out_is_named_with_its_places_and_the_reason(
+    groups: dict[str, str], reason: str
+) -> None:
+    alarms = {"groups": ["ok", "billing"], "anomalies": ["billing"]}
+    given = cluster(scaling=[BY_STEPS], alarms=alarms, groups=groups)
+    kept_out = f"the group billing is not read: {reason}"
+    assert [fault for fault in faults(given) if "billing" in fault] == [
+        f"alarms.groups[1]: {kept_out}",
+        f"alarms.anomalies[0]: {kept_out}",
+        f"scaling[0].group: {kept_out}",
+    ]
+
+
+def test_groups_that_are_read_are_no_fault() -> None:
+    assert faults(cluster(alarms={"groups": ["ok"]}, groups={"allow": "^(ok|X)"})) == []
+
+
+@pytest.mark.parametrize("scaling", [BY_STEPS, BY_AGE, TRACKED], ids=["steps", "age", "tracking"])
+@pytest.mark.parametrize("wanted", [{"allow": "^other"}, {"deny": "billing"}])
+def test_a_group_without_the_metrics_for_scaling_cannot_scale(
+    scaling: dict[str, Any], wanted: dict[str, str]
+) -> None:
+    assert faults(cluster(scaling=[scaling], levels={"scaling": wanted})) == [
+        "scaling[0].group: billing gets no ScalingLag, as levels.scaling keeps it out; without "
+        "levels.scaling it follows from scaling"
+    ]
+
+
+def test_the_fault_is_told_of_the_service_that_has_it() -> None:
+    scaling = [{**BY_STEPS, "group": "good", "service": "other"}, BY_STEPS]
+    (fault,) = faults(cluster(scaling=scaling, groups={"deny": "bill"}))
+    assert fault.startswith("scaling[1].group: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "needed"),
+    [
+        pytest.param({}, 15, id="the group alone"),
+        pytest.param({"levels": {"members": True, "rebalancing": True}}, 17, id="with options"),
+        pytest.param({"alarms": {"groups": ["billing", "stock"]}}, 19, id="beside another"),
+    ],
+)
+def test_all_groups_that_are_named_must_fit_into_the_budget(
+    given: dict[str, Any], needed: int
+) -> None:
+    told = {"scaling": [BY_STEPS], **given}
+    levels = told.pop("levels", {})
+    assert faults(cluster(**told, levels={**levels, "max_metrics": needed})) == []
+    assert faults(cluster(**told, levels={**levels, "max_metrics": needed - 1})) == [
+        f"levels.max_metrics: {needed - 1} leaves no room for the groups that alarms and scaling "
+        f"name; they need {needed}"
+    ]
+
+
+@pytest.mark.parametrize(("spared", "published"), [(0, [True, True]), (1, [False, True])])
+def test_the_collectors_own_budget_agrees(spared: int, published: list[bool]) -> None:
+    """`stock` and `billing` are named, and the last of them is what would be dropped."""
+    told = cluster(scaling=[BY_STEPS], alarms={"groups": ["stock"]}, levels={"members": True})
+    (needed,) = [number for number in range(100) if _least(told, number)]
+    levels = replace(_levels(told), max_metrics=needed - spared)
+    report = a_report({"billing": {"orders": 1}, "stock": {"orders": 1}})
+    assert sorted(plan(report, report.snapshot.empty(), levels).groups.tolist()) == published
+
+
+def test_tracking_needs_a_value_every_minute() -> None:
+    (fault,) = faults(cluster(scaling=[TRACKED], interval_seconds=300))
+    assert fault == (
+        "scaling[0].tracking: needs ScalingLagPerMember every minute, and interval_seconds makes "
+        "it every 5; give steps"
+    )
+
+
+def test_a_document_with_faults_of_its_own_is_left_to_those() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        deployment(cluster_json(alarms={"groups": ["X-1"]}, groups={"deny": "("}))
+    assert [fault.partition(":")[0] for fault in caught.value.faults] == ["clusters[0].groups.deny"]
+
+
+def test_what_would_not_be_heard_of_is_refused_with_its_cluster() -> None:
+    with pytest.raises(ConfigurationError, match=r"clusters\[1\]\.alarms\.groups\[0\]: the group"):
+        deployment(
+            cluster_json(), cluster_json(name="b", alarms={"groups": ["X"]}, groups={"deny": "X"})
+        )
+
+
+def _levels(told: Cluster) -> Any:
+    return loaded(told)["levels"]
+
+
+def _least(told: Cluster, number: int) -> bool:
+    """Whether so many metrics are enough and one fewer are not."""
+
+    def good(most: int) -> bool:
+        levels = {**told.collector["levels"], "max_metrics": most}
+        return not faults(told.model_copy(update={"collector": {"levels": levels}}))
+
+    return good(number) and not good(number - 1)

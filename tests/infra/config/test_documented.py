@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/configuration.md names every key that there is, and none that there is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from infra.config.deployment import Deployment
+from infra.config.document import KEYS
+from infra.config.parts.cluster import Cluster
+from infra.config.parts.scaling import Scaling
+from infra.config.parts.shared import Shared
+
+TEXT = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
+
+# Told in words beside the key that holds them.
+ELSEWHERE = {"shared", "clusters", "collector", "scaling", "notify.slack", "notify.teams"}
+
+
+def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{name}"
+        below = (
+            [] if path in ELSEWHERE or path == "steps.out" else list(models_in(field.annotation))
+        )
+        for inner in below:
+            yield from keys_of(inner, f"{path}.")
+        if not below:
+            yield path
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from models_in(part)
+
+
+def documented(*headings: str) -> set[str]:
+    found: set[str] = set()
+    for heading in headings:
+        part = TEXT.split(f"\n## {heading}\n")[1].split("\n## ", maxsplit=1)[0]
+        cells = [line.split(" | ")[0] for line in part.splitlines() if line.startswith("| `")]
+        found |= {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+    return found
+
+
+def test_every_key_of_the_whole_is_documented() -> None:
+    assert documented("The whole") == set(keys_of(Deployment)) | {"shared", "defaults", "clusters"}
+
+
+def test_every_shared_key_is_documented() -> None:
+    assert documented("`shared`") == set(keys_of(Shared))
+
+
+def test_every_key_of_a_cluster_is_documented() -> None:
+    told = documented("A cluster: where and how", "A cluster: what it does")
+    assert told == set(keys_of(Cluster)) - {"collector"} | set(keys_of(Scaling))
+
+
+def test_the_collectors_keys_are_documented_with_the_cluster() -> None:
+    told = documented("A cluster: what its collector is told")
+    assert {key.split(".")[0] for key in told} >= KEYS

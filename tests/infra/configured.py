@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configurations for tests: a small good one, changed where a test is about the change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from infra.config.deployment import Deployment
+from infra.config.parts.cluster import Cluster
+from infra.config.reading import checked
+
+UUID = "0a1b2c3d-1111-2222-3333-444455556666-7"
+SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:AmazonMSK_monitor-a1B2c3"
+KEY = "arn:aws:kms:eu-west-1:111122223333:key/0a1b2c3d-aaaa-bbbb-cccc-444455556666"
+
+
+def cluster_json(**changes: Any) -> dict[str, Any]:
+    name = changes.get("name", "orders")
+    return {
+        "name": name,
+        "arn": f"arn:aws:kafka:eu-west-1:111122223333:cluster/{name}/{UUID}",
+        "vpc": {
+            "id": "vpc-0a1b2c3d4e5f60718",
+            "subnets": ["subnet-0a1b2c3d4e5f60718", "subnet-1a1b2c3d4e5f60718"],
+            "brokers_security_group": "sg-0a1b2c3d4e5f60718",
+        },
+        "auth": {"type": "scram", "secret_arn": SECRET, "kms_key_arn": KEY},
+    } | changes
+
+
+def deployment(*clusters: dict[str, Any], **changes: Any) -> Deployment:
+    given = {"clusters": list(clusters) or [cluster_json()]} | changes
+    return checked(given, "the test", Path(__file__).parent)
+
+
+def cluster(**changes: Any) -> Cluster:
+    return deployment(cluster_json(**changes)).clusters[0]
