@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alarms on the reporter itself: without them silence would look like health."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from infra.alarms.alarm import Subject, Told, rule_alarm
+from infra.alarms.rules import HEARTBEAT, LAMBDA, OF_REPORTER, Rule
+from infra.config.parts.cluster import Cluster
+from infra.metrics import MAXIMUM, LagMetrics
+
+
+class ReporterAlarms(Construct):
+    """One alarm for each rule of the reporter, in `alarms`; a paused cluster has no heartbeat.
+
+    The heartbeat takes silence for bad, and so would fire in a first deploy, before anything ran:
+    it warms up. It fires once CloudWatch has no successful run in its evaluation range, which is
+    somewhat longer than three runs.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: Cluster,
+        function: lambda_.IFunction,
+        log_group: logs.ILogGroup,
+        topic: sns.ITopic,
+        recovered: bool,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._metrics = LagMetrics(cluster)
+        self._function, self._log_group = function, log_group
+        self._cluster, self._told = cluster, Told(topic, recovered)
+        self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(
+            self._of(rule) for rule in OF_REPORTER if not (cluster.paused and rule is HEARTBEAT)
+        )
+
+    def _of(self, rule: Rule) -> cloudwatch.IAlarm:
+        alarm = rule_alarm(
+            self,
+            _id(rule),
+            rule=rule,
+            subject=Subject(self._cluster),
+            metric=self._metric(rule),
+            told=self._told,
+        )
+        # Made after the function and gone before it, as a network interface takes its time.
+        alarm.node.add_dependency(self._function)
+        return alarm
+
+    def _metric(self, rule: Rule) -> cloudwatch.IMetric:
+        if rule.namespace is None:
+            return self._metrics.of_reporter(rule.metric)
+        if rule.namespace == LAMBDA:
+            dimensions = {"FunctionName": self._function.function_name}
+        else:
+            dimensions = {"LogGroupName": self._log_group.log_group_name}
+        return cloudwatch.Metric(
+            namespace=rule.namespace,
+            metric_name=rule.metric,
+            dimensions_map=dimensions,
+            statistic=MAXIMUM,
+            period=self._metrics.period,
+        )
+
+
+def _id(rule: Rule) -> str:
+    """Its name as a PascalCase noun."""
+    return "".join(part.capitalize() for part in rule.name.split("-"))

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every alarm has, by the properties that CloudFormation gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.alarms.alarm import MISSING, OPERATORS
+from infra.alarms.rules import RULES, Missing, Rule
+from infra.alarms.table import markdown
+from tests.infra.alarms.conftest import ByName, alarms_of, watched
+from tests.infra.alarms.simulated import STEADY, STOPS
+from tests.infra.cloudwatch.alarms import query_of
+
+BY_NAME = {rule.name: rule for rule in RULES}
+_TREATMENTS = {"missing", "breaching", "notBreaching"}
+
+
+def rule_of(name: str) -> Rule:
+    return BY_NAME[name.partition("/")[0]]
+
+
+def test_there_is_an_alarm_for_every_rule(alarms: ByName) -> None:
+    assert {rule_of(name) for name in alarms} == set(RULES)
+
+
+def test_every_alarm_says_how_often_of_how_many_and_what_silence_means(alarms: ByName) -> None:
+    for name, alarm in alarms.items():
+        rule = rule_of(name)
+        told = (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"], alarm["TreatMissingData"])
+        assert told == (rule.datapoints, rule.periods, rule.missing.value), name
+
+
+def test_only_the_heartbeat_takes_silence_for_bad_and_warms_up(alarms: ByName) -> None:
+    bad = {n for n, alarm in alarms.items() if alarm["TreatMissingData"] == "breaching"}
+    assert bad == {n for n, alarm in alarms.items() if "WarmUpConfiguration" in alarm}
+    assert bad == {"heartbeat"}
+
+
+def test_every_alarm_reads_the_maximum_and_no_unit(alarms: ByName) -> None:
+    for name, alarm in alarms.items():
+        stats = [
+            each["MetricStat"]["Stat"] for each in alarm.get("Metrics", ()) if "MetricStat" in each
+        ]
+        query = query_of(alarm)
+        read = alarm.get("Statistic") or (query.function if query else stats[0])
+        assert read in ("Maximum", "MAX"), name
+        assert "Unit" not in str(alarm), name
+
+
+def test_names_are_unique_and_short_enough(template: dict[str, Any]) -> None:
+    found = template["Resources"].values()
+    names = [
+        each["Properties"]["AlarmName"]
+        for each in found
+        if each["Type"] == "AWS::CloudWatch::Alarm"
+    ]
+    assert len(set(names)) == len(names)
+    assert all(name.startswith("kafka-lag/shop/") and len(name) <= 255 for name in names)
+
+
+def test_descriptions_say_what_is_wrong_what_to_do_and_where_to_read_on(alarms: ByName) -> None:
+    for name, alarm in alarms.items():
+        rule, told = rule_of(name), alarm["AlarmDescription"]
+        assert rule.meaning in told
+        assert rule.to_do in told
+        assert told.endswith(f"docs/operations.md#{rule.name}.")
+        assert f"#### {rule.name}\n" in markdown()
+        assert len(told) <= 1024
+
+
+def test_recoveries_are_told_unless_they_are_not_wanted(alarms: ByName) -> None:
+    quiet = alarms_of(watched(recovered=False))
+    assert not [name for name, alarm in quiet.items() if "OKActions" in alarm]
+    silent = [name for name, alarm in alarms.items() if alarm.get("OKActions") is None]
+    assert silent == ["any-group"]
+
+
+def test_data_that_is_missing_tells_nobody(alarms: ByName) -> None:
+    assert not [name for name, alarm in alarms.items() if "InsufficientDataActions" in alarm]
+
+
+def test_a_paused_cluster_has_no_heartbeat_to_miss() -> None:
+    paused = alarms_of(watched(paused=True))
+    assert "heartbeat" not in paused
+    assert "collector-errors" in paused
+
+
+def test_an_sla_is_watched_only_where_one_is_promised(alarms: ByName) -> None:
+    assert [name for name in alarms if name.startswith("sla/")] == ["sla/rebalances"]
+    assert alarms["sla/rebalances"]["Threshold"] == 300
+
+
+def test_anomalies_are_those_above_the_band_and_have_no_threshold(alarms: ByName) -> None:
+    alarm = alarms[f"anomaly/{STOPS}"]
+    assert "Threshold" not in alarm
+    assert alarm["ComparisonOperator"] == "GreaterThanUpperThreshold"
+    assert [each["Expression"] for each in alarm["Metrics"] if "Expression" in each] == [
+        "ANOMALY_DETECTION_BAND(m0, 3)"
+    ]
+
+
+@pytest.mark.parametrize(("minutes", "counts"), [(1, (3, 5)), (30, (3, 5)), (60, (3, 3))])
+def test_the_query_asks_for_no_more_than_the_three_hours_that_it_can_see(
+    minutes: int, counts: tuple[int, int], template: dict[str, Any]
+) -> None:
+    told = alarms_of(template if minutes == 1 else watched(interval_seconds=60 * minutes))
+    alarm = told["any-group"]
+    assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == counts
+    assert alarm["EvaluationPeriods"] * alarm["Metrics"][0]["Period"] <= 3 * 3600
+
+
+def test_the_window_of_no_alarm_is_longer_than_cloudwatch_takes() -> None:
+    for minutes in (30, 60):
+        for name, alarm in alarms_of(watched(interval_seconds=60 * minutes)).items():
+            longest = 86_400 if minutes < 60 else 7 * 86_400
+            assert alarm["EvaluationPeriods"] * minutes * 60 <= longest, name
+
+
+def test_a_period_is_a_run(every_five_minutes: ByName) -> None:
+    assert every_five_minutes["heartbeat"]["Period"] == 300
+    assert every_five_minutes[f"status/{STEADY}"]["Period"] == 300
+    assert every_five_minutes["collector-errors"]["Period"] == 300
+
+
+def test_every_word_of_a_rule_has_one_of_cloudwatch() -> None:
+    assert {each.value for each in Missing} == _TREATMENTS
+    assert {rule.operator for rule in RULES} <= set(OPERATORS)
+    assert {rule.missing for rule in RULES} <= set(MISSING)

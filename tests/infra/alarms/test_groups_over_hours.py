@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When alarms on groups fire and end, over hours that the collector's own code wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pytest
+
+from tests.infra.alarms.conftest import SILENCE, ByName, Lines
+from tests.infra.alarms.simulated import (
+    AT_RISK,
+    CLUSTER,
+    DELETED,
+    GONE,
+    MINUTES,
+    REBALANCES,
+    STARTED,
+    STEADY,
+    STOPPED,
+    STOPS,
+    metrics_of,
+)
+from tests.infra.cloudwatch.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
+from tests.infra.cloudwatch.timeline import (
+    contributor_states,
+    invocations,
+    states,
+    transitions,
+)
+
+# An edge for the anomaly alarm, as if CloudWatch had learnt it of a group that keeps up.
+BAND = 100.0
+Changes = list[tuple[int, str]]
+
+
+def changes(alarm: Mapping[str, Any], lines: Lines, **more: Any) -> Changes:
+    band = BAND if "ThresholdMetricId" in alarm else None
+    return transitions(states(alarm, metrics_of(lines), MINUTES, band=band, **more))
+
+
+HEALTHY: Changes = [(1, OK)]
+TIMELINES: Mapping[str, Changes] = {
+    # Told in run 41, eleven after it stopped; the third of five such runs is the 43rd.
+    f"status/{STOPS}": [(1, OK), (43, ALARM), (STARTED + 3, OK)],
+    # What a group that is gone was last told stays until none of it is in the evaluation range.
+    f"status/{DELETED}": [(1, OK), (43, ALARM), (GONE + 6, INSUFFICIENT_DATA)],
+    # Ten minutes without a commit are no incident; that the SLA is missed is told for itself.
+    f"status/{REBALANCES}": HEALTHY,
+    f"sla/{REBALANCES}": [(1, OK), (107, ALARM), (115, OK)],
+    f"status/{AT_RISK}": [(1, OK), (43, ALARM), (93, OK)],
+    # Half of the hour for which records are kept is over at 60.
+    f"data-loss/{AT_RISK}": [(1, OK), (62, ALARM), (99, OK)],
+    f"status/{STEADY}": HEALTHY,
+    f"data-loss/{STEADY}": HEALTHY,
+    f"data-loss/{STOPS}": HEALTHY,
+    f"data-loss/{DELETED}": [(1, OK), (GONE + 6, INSUFFICIENT_DATA)],
+    f"data-loss/{REBALANCES}": HEALTHY,
+    # 10 of 15 runs over the edge from 32 on, and 6 of 15 under it from 90 on.
+    f"anomaly/{STOPS}": [(1, OK), (41, ALARM), (95, OK)],
+}
+
+
+@pytest.mark.parametrize("name", TIMELINES)
+def test_an_alarm_on_a_group_changes_at_these_minutes(
+    name: str, alarms: ByName, hours: Lines
+) -> None:
+    assert changes(alarms[name], hours) == TIMELINES[name]
+
+
+def test_every_alarm_on_a_group_has_its_timeline_here(alarms: ByName) -> None:
+    assert {name for name in alarms if "/" in name} == set(TIMELINES)
+
+
+@pytest.mark.parametrize("name", TIMELINES)
+def test_lines_that_are_delivered_twice_change_nothing(
+    name: str, alarms: ByName, hours: Lines
+) -> None:
+    twice = {minute: [*lines, *lines] for minute, lines in hours.items()}
+    assert changes(alarms[name], twice) == TIMELINES[name]
+
+
+def test_a_sum_would_have_fired_on_lines_that_are_delivered_twice(
+    alarms: ByName, hours: Lines
+) -> None:
+    """Shows that the test above can fail: an age counted twice is over the SLA sooner."""
+    twice = {minute: [*lines, *lines] for minute, lines in hours.items()}
+    summed = {**alarms[f"sla/{REBALANCES}"], "Statistic": "Sum"}
+    assert changes(summed, twice) != TIMELINES[f"sla/{REBALANCES}"]
+
+
+@pytest.mark.parametrize("name", TIMELINES)
+@pytest.mark.parametrize("extra", [0, 5])
+def test_how_far_cloudwatch_looks_back_decides_only_when_silence_is_told(
+    extra: int, name: str, alarms: ByName, hours: Lines
+) -> None:
+    told = changes(alarms[name], hours, assumed=Assumptions(extra_points=extra))
+    known = [change for change in TIMELINES[name] if change[1] != INSUFFICIENT_DATA]
+    assert [change for change in told if change[1] != INSUFFICIENT_DATA] == known
+
+
+@pytest.mark.parametrize("name", TIMELINES)
+def test_values_that_come_two_minutes_late_are_told_two_minutes_later(
+    name: str, alarms: ByName, hours: Lines
+) -> None:
+    band = BAND if "ThresholdMetricId" in alarms[name] else None
+    late = states(alarms[name], metrics_of(hours, delay=2), MINUTES, band=band)
+    # Silence is not later for it: it is what has not come by now.
+    assert transitions(late) == [
+        (minute if state == INSUFFICIENT_DATA else minute + 2, state)
+        for minute, state in TIMELINES[name]
+    ]
+
+
+def test_a_group_that_stops_pages_once_and_is_told_as_recovered_once(
+    alarms: ByName, hours: Lines
+) -> None:
+    alarm = alarms[f"status/{STOPS}"]
+    done = invocations(alarm, states(alarm, metrics_of(hours), MINUTES))
+    assert [(each.minute, each.state) for each in done] == TIMELINES[f"status/{STOPS}"]
+    assert {each.action for each in done} == set(alarm["AlarmActions"])
+
+
+def test_a_group_that_is_deleted_is_never_told_as_recovered(alarms: ByName, hours: Lines) -> None:
+    alarm = alarms[f"status/{DELETED}"]
+    done = invocations(alarm, states(alarm, metrics_of(hours), MINUTES))
+    assert [each.state for each in done if each.minute >= STOPPED] == [ALARM]
+
+
+@pytest.mark.parametrize("name", [name for name in TIMELINES if not name.startswith("anomaly")])
+def test_while_the_collector_is_dead_nothing_is_told_of_groups(
+    name: str, alarms: ByName, interrupted: Lines
+) -> None:
+    alarm = alarms[name]
+    told = states(alarm, metrics_of(interrupted), MINUTES[:100])
+    done = [each.minute for each in invocations(alarm, told)]
+    assert [minute for minute in done if minute in SILENCE] == []
+    assert told[SILENCE.stop - 1] == INSUFFICIENT_DATA
+
+
+@pytest.mark.parametrize(
+    ("undecided", "after"),
+    [
+        ("retain", [(72, ALARM)]),
+        # If CloudWatch takes the first bad value after a gap for OK, one OK too many is told.
+        ("OK", [(70, OK), (72, ALARM)]),
+    ],
+)
+def test_a_group_still_stopped_after_the_silence_is_told_again(
+    undecided: Literal["retain", "OK"], after: Changes, alarms: ByName, interrupted: Lines
+) -> None:
+    alarm = alarms[f"status/{AT_RISK}"]
+    assumed = Assumptions(undecided=undecided)
+    told = transitions(states(alarm, metrics_of(interrupted), MINUTES[:90], assumed))
+    assert told == [(1, OK), (43, ALARM), (56, INSUFFICIENT_DATA), *after]
+
+
+ANY_GROUP: Mapping[str, Changes] = {
+    STEADY: [],
+    STOPS: [(43, ALARM), (73, OK)],
+    DELETED: [(43, ALARM), (66, OK)],
+    REBALANCES: [],
+    AT_RISK: [(43, ALARM), (93, OK)],
+}
+
+
+def test_one_alarm_watches_every_group_for_itself(alarms: ByName, hours: Lines) -> None:
+    told = contributor_states(alarms["any-group"], metrics_of(hours), MINUTES)
+    assert {group: transitions(found)[1:] for (_, group), found in told.items()} == ANY_GROUP
+    assert {cluster for cluster, _ in told} == {CLUSTER}
+
+
+@pytest.mark.parametrize("series_end", ["range", "three hours"])
+def test_the_alarm_on_all_groups_tells_of_no_recovery_that_a_deletion_may_be(
+    series_end: Literal["range", "three hours"], alarms: ByName, hours: Lines
+) -> None:
+    alarm, assumed = alarms["any-group"], Assumptions(series_end=series_end)
+    told = contributor_states(alarm, metrics_of(hours), range(300), assumed)[CLUSTER, DELETED]
+    assert told[-1] == OK
+    assert [(each.minute, each.state) for each in invocations(alarm, told)] == [(43, ALARM)]

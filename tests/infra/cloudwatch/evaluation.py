@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One evaluation of an alarm: from the newest data points, some missing, to a state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+OK, ALARM, INSUFFICIENT_DATA = "OK", "ALARM", "INSUFFICIENT_DATA"
+
+# A data point: breaching or not, None where it is missing.
+Point: TypeAlias = bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What AWS leaves open, so that a test can show an alarm right whichever it is.
+
+    `extra_points`: how far the evaluation range exceeds the evaluation periods; AWS's examples
+    have 2 and the number is not told. `undecided`: the state when all that is known breaches but
+    is too little and too young for an alarm, either the one before or OK.
+    `series_end`: when a query no longer returns a series that ended, with its last value in the
+    evaluation range or with the last in three hours, which is as far as such alarms look.
+    """
+
+    extra_points: int = 2
+    undecided: Literal["retain", "OK"] = "retain"
+    series_end: Literal["range", "three hours"] = "range"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """M of N and what a missing point is taken for: missing, ignore, breaching, notBreaching."""
+
+    datapoints: int
+    periods: int
+    missing: str = "missing"
+
+
+def state_of(
+    points: Sequence[Point], counts: Counts, before: str, undecided: str = "retain"
+) -> str:
+    """The state after these points of the evaluation range, oldest first.
+
+    As many real points as there are periods decide alone, the newest of them. With fewer, all of
+    them count, and missing ones are filled in only up to the number of periods.
+    """
+    real = [point for point in points if point is not None]
+    lacking = counts.periods - len(real)
+    if lacking <= 0:
+        return _counted(sum(real[-counts.periods :]), counts)
+    if counts.missing in ("breaching", "notBreaching"):
+        filled = lacking if counts.missing == "breaching" else 0
+        return _counted(sum(real) + filled, counts)
+    if real and (sum(real) >= counts.datapoints or not all(real)):
+        return _counted(sum(real), counts)
+    if counts.missing == "ignore":
+        return before
+    return _breaches_and_gaps(points, counts, before if undecided == "retain" else OK)
+
+
+def _counted(breaching: int, counts: Counts) -> str:
+    return ALARM if breaching >= counts.datapoints else OK
+
+
+def _breaches_and_gaps(points: Sequence[Point], counts: Counts, undecided: str) -> str:
+    """AWS's rule on premature alarms: the oldest breach must be no younger than M points."""
+    if all(point is None for point in points):
+        return INSUFFICIENT_DATA
+    oldest = next(index for index, point in enumerate(points) if point is not None)
+    return ALARM if len(points) - oldest >= counts.datapoints else undecided

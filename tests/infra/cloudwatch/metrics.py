@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What CloudWatch keeps of embedded metrics: every value by series and minute, and its arrival."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_MINUTE_MS = 60_000
+_SECONDS = 60
+
+_STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
+    "Maximum": max,
+    "Minimum": min,
+    "Average": lambda values: sum(values) / len(values),
+    "Sum": sum,
+    "SampleCount": len,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One metric: CloudWatch knows another for every other set of dimensions."""
+
+    namespace: str
+    name: str
+    dimensions: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, namespace: str, name: str, dimensions: Mapping[str, str]) -> Series:
+        """A series by its dimensions' names and values."""
+        return cls(namespace, name, frozenset(dimensions.items()))
+
+    @classmethod
+    def described(cls, metric: Mapping[str, Any]) -> Series:
+        """The series that an alarm's properties, or their `Metric`, name."""
+        dimensions = {each["Name"]: each["Value"] for each in metric.get("Dimensions", ())}
+        return cls.of(metric["Namespace"], metric["MetricName"], dimensions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    value: float
+    arrives: int
+
+
+class Metrics:
+    """Values by minute since `epoch`, ms UTC; each is seen `delay` minutes after its own minute.
+
+    Nothing is merged: a line that is fed twice counts twice, as embedded metrics are delivered at
+    least once.
+    """
+
+    def __init__(self, epoch: int = 0, delay: int = 0) -> None:
+        self._epoch = epoch
+        self._delay = delay
+        self._values: dict[Series, dict[int, list[_Value]]] = defaultdict(lambda: defaultdict(list))
+
+    def feed(self, lines: Iterable[str], delay: int | None = None) -> None:
+        """Takes lines of a log; those without an `_aws` member are no metrics and are passed by."""
+        for line in lines:
+            document = json.loads(line)
+            if "_aws" in document:
+                self._take(document, delay)
+
+    def put(self, series: Series, minute: int, value: float, delay: int | None = None) -> None:
+        """One value, as a service such as Lambda publishes it by itself."""
+        arrives = minute + (self._delay if delay is None else delay)
+        self._values[series][minute].append(_Value(value, arrives))
+
+    def series(self) -> Iterator[Series]:
+        """All that ever had a value."""
+        yield from tuple(self._values)
+
+    def first(self, series: Series, seen: int) -> int | None:
+        """The first minute of which a value is seen, None where none is."""
+        minutes = self._values.get(series, {}).items()
+        known = [minute for minute, values in minutes if any(v.arrives <= seen for v in values)]
+        return min(known, default=None)
+
+    def point(self, series: Series, statistic: str, minutes: range, seen: int) -> float | None:
+        """The statistic of the values in these minutes that have arrived, None without any."""
+        by_minute = self._values.get(series, {})
+        values = [
+            each.value
+            for minute in minutes
+            for each in by_minute.get(minute, ())
+            if each.arrives <= seen
+        ]
+        return _STATISTICS[statistic](values) if values else None
+
+    def _take(self, document: Mapping[str, Any], delay: int | None) -> None:
+        about = document["_aws"]
+        minute = (about["Timestamp"] - self._epoch) // _MINUTE_MS
+        for directive in about["CloudWatchMetrics"]:
+            for names in directive["Dimensions"]:
+                dimensions = {name: document[name] for name in names}
+                for metric in directive["Metrics"]:
+                    series = Series.of(directive["Namespace"], metric["Name"], dimensions)
+                    values = document[metric["Name"]]
+                    for value in values if isinstance(values, list) else [values]:
+                        self.put(series, minute, value, delay)
+
+
+def minutes_of(period_seconds: int) -> int:
+    """A period in whole minutes. Raises ValueError for periods of seconds."""
+    minutes, rest = divmod(period_seconds, _SECONDS)
+    if rest or not minutes:
+        raise ValueError(f"a period of {period_seconds} s is of high resolution, which is not here")
+    return minutes

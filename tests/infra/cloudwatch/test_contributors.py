@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alarms on a query with GROUP BY: a state for each series that it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.infra.cloudwatch.evaluation import ALARM, OK, Assumptions
+from tests.infra.cloudwatch.metrics import Metrics, Series
+from tests.infra.cloudwatch.timeline import contributor_states, states, transitions
+
+QUERY = (
+    'SELECT MAX(GroupStatus) FROM SCHEMA("KafkaLag","Cluster Name","Consumer Group") '
+    "WHERE \"Cluster Name\"='shop' "
+    'GROUP BY "Cluster Name","Consumer Group" ORDER BY MAX() DESC'
+)
+ANY_GROUP: Mapping[str, Any] = {
+    "Metrics": [{"Id": "worst", "Expression": QUERY, "Period": 60, "ReturnData": True}],
+    "EvaluationPeriods": 5,
+    "DatapointsToAlarm": 3,
+    "Threshold": 2,
+    "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+    "TreatMissingData": "missing",
+}
+MINUTES = range(300)
+
+
+def status(cluster: str, *more: tuple[str, str]) -> Series:
+    return Series.of("KafkaLag", "GroupStatus", dict((("Cluster Name", cluster), *more)))
+
+
+def group(name: str, cluster: str = "shop") -> Series:
+    return status(cluster, ("Consumer Group", name))
+
+
+def metrics_of(values: Mapping[Series, list[int]]) -> Metrics:
+    metrics = Metrics()
+    for series, statuses in values.items():
+        for minute, value in enumerate(statuses):
+            metrics.put(series, minute, value)
+    return metrics
+
+
+def test_only_the_level_and_cluster_of_the_query_are_its_series() -> None:
+    topics = status("shop", ("Consumer Group", "a"), ("Topic", "t"))
+    values = {group("a"): [0], status("shop"): [2], group("a", "bank"): [2], topics: [2]}
+    told = contributor_states(ANY_GROUP, metrics_of(values), range(10))
+    assert list(told) == [("shop", "a")]
+
+
+def test_each_group_alarms_for_itself() -> None:
+    values = {group("a"): [0] * 20, group("b"): [0] * 5 + [2] * 15}
+    told = contributor_states(ANY_GROUP, metrics_of(values), range(20))
+    assert transitions(told["shop", "b"])[1:] == [(7, ALARM)]
+    assert ALARM not in told["shop", "a"]
+
+
+@pytest.mark.parametrize(("series_end", "minute"), [("range", 29 + 7), ("three hours", 29 + 180)])
+def test_a_series_that_ends_becomes_ok_whenever_the_query_returns_it_no_more(
+    series_end: Any, minute: int
+) -> None:
+    metrics = metrics_of({group("b"): [2] * 30})
+    told = contributor_states(ANY_GROUP, metrics, MINUTES, Assumptions(series_end=series_end))
+    assert transitions(told["shop", "b"])[1:] == [(2, ALARM), (minute, OK)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'SELECT MAX(GroupStatus) FROM "KafkaLag"',
+        QUERY.replace('GROUP BY "Cluster Name",', "GROUP BY "),
+        QUERY.replace("'shop'", '"shop"'),
+    ],
+)
+def test_a_query_of_another_shape_is_refused(query: str) -> None:
+    alarm = {**ANY_GROUP, "Metrics": [{"Id": "q", "Expression": query, "Period": 60}]}
+    with pytest.raises(ValueError, match="not a query that the model knows"):
+        contributor_states(alarm, Metrics(), range(1))
+
+
+def test_an_alarm_with_contributors_has_no_one_state() -> None:
+    with pytest.raises(ValueError, match="ask contributor_states"):
+        states(ANY_GROUP, Metrics(), range(1))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of the lines that the collector writes."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from functions import contract
+from functions.sinks.emf import EmfSink
+from functions.sinks.metrics import MetricSet
+from tests.builders import MINUTE, NOON
+from tests.infra.cloudwatch.metrics import Metrics, Series
+
+DIMENSIONS = ((contract.DIMENSION_CLUSTER, "shop"), (contract.DIMENSION_GROUP, "billing"))
+LAG = Series.of("KafkaLag", contract.OFFSET_LAG, dict(DIMENSIONS))
+
+
+def lines(minute: int, lag: float) -> list[str]:
+    stream = io.StringIO()
+    told = MetricSet(DIMENSIONS, ((contract.OFFSET_LAG, lag), (contract.ESTIMATED_TIME_LAG, 1.5)))
+    EmfSink(stream).publish([told], NOON + minute * MINUTE)
+    return stream.getvalue().splitlines()
+
+
+def test_a_line_of_the_collector_is_a_value_of_its_minute_under_its_dimensions() -> None:
+    metrics = Metrics(NOON)
+    metrics.feed(lines(3, 7))
+    assert metrics.point(LAG, "Maximum", range(3, 4), 3) == 7
+    assert metrics.point(LAG, "Maximum", range(3), 3) is None
+
+
+@pytest.mark.parametrize(
+    ("statistic", "value"),
+    [("Maximum", 9), ("Minimum", 7), ("Average", 23 / 3), ("Sum", 23), ("SampleCount", 3)],
+)
+def test_a_line_that_is_delivered_twice_counts_twice(statistic: str, value: float) -> None:
+    metrics = Metrics(NOON)
+    metrics.feed([*lines(0, 7), *lines(0, 7), *lines(1, 9)])
+    assert metrics.point(LAG, statistic, range(2), 1) == value
+
+
+def test_a_late_value_is_seen_from_its_arrival_on_in_its_own_minute() -> None:
+    metrics = Metrics(NOON)
+    metrics.feed(lines(0, 7), delay=2)
+    assert [metrics.point(LAG, "Maximum", range(1), seen) for seen in range(4)] == [
+        None,
+        None,
+        7,
+        7,
+    ]
+
+
+def test_another_set_of_dimensions_is_another_metric() -> None:
+    metrics = Metrics(NOON)
+    metrics.feed(lines(0, 7))
+    cluster = Series.of("KafkaLag", contract.OFFSET_LAG, dict(DIMENSIONS[:1]))
+    assert metrics.point(cluster, "Maximum", range(1), 0) is None
+
+
+def test_other_lines_of_a_log_are_no_metrics() -> None:
+    metrics = Metrics()
+    metrics.feed(['{"level": "WARNING", "message": "broker 2 not read"}'])
+    assert list(metrics.series()) == []

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alarms over minutes: periods, late values, warm-up, what is done and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.infra.cloudwatch.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
+from tests.infra.cloudwatch.metrics import Metrics, Series
+from tests.infra.cloudwatch.timeline import Invocation, invocations, states, transitions
+
+LAG = Series.of("KafkaLag", "OffsetLag", {"Cluster Name": "shop"})
+TOPIC = "arn:aws:sns:eu-west-1:111122223333:alarms"
+POLICY = "arn:aws:autoscaling:eu-west-1:111122223333:scalingPolicy:0a1b:resource/ecs/s:policyName/p"
+ALARM_ON_LAG: Mapping[str, Any] = {
+    "Namespace": "KafkaLag",
+    "MetricName": "OffsetLag",
+    "Dimensions": [{"Name": "Cluster Name", "Value": "shop"}],
+    "Statistic": "Maximum",
+    "Period": 60,
+    "EvaluationPeriods": 3,
+    "DatapointsToAlarm": 3,
+    "Threshold": 10,
+    "ComparisonOperator": "GreaterThanThreshold",
+    "TreatMissingData": "missing",
+    "AlarmActions": [TOPIC],
+}
+
+
+def told(
+    values: str, delay: int = 0, assumed: Assumptions | None = None, **changes: Any
+) -> list[tuple[int, str]]:
+    """Transitions over minutes whose values are 0 (good), X (breaching) or - (none)."""
+    metrics = Metrics(delay=delay)
+    for minute, sign in enumerate(values):
+        if sign != "-":
+            metrics.put(LAG, minute, 99 if sign == "X" else 1)
+    alarm = {**ALARM_ON_LAG, **changes}
+    return transitions(states(alarm, metrics, range(len(values)), assumed or Assumptions()))
+
+
+def test_three_breaches_in_a_row_alarm_and_one_good_value_ends_it() -> None:
+    assert told("000XXX000") == [(0, OK), (5, ALARM), (6, OK)]
+
+
+def test_two_of_three_alarm_with_a_good_value_between() -> None:
+    assert told("00X0X0000", DatapointsToAlarm=2) == [(0, OK), (4, ALARM), (5, OK)]
+
+
+@pytest.mark.parametrize("delay", [0, 1, 2])
+def test_late_values_shift_an_alarm_and_change_nothing_else(delay: int) -> None:
+    quiet = told("000XXX0000", delay)
+    assert quiet == [(delay, OK), (5 + delay, ALARM), (6 + delay, OK)]
+
+
+@pytest.mark.parametrize("extra", [0, 2, 5])
+def test_data_that_ends_is_insufficient_once_none_is_left_in_the_range(extra: int) -> None:
+    ended = told("0000" + "-" * 12, assumed=Assumptions(extra_points=extra))
+    assert ended == [(0, OK), (3 + 3 + extra, INSUFFICIENT_DATA)]
+
+
+def test_ignoring_what_is_missing_keeps_an_alarm_for_ever() -> None:
+    assert told("00XXX" + "-" * 20, TreatMissingData="ignore") == [(0, OK), (4, ALARM)]
+
+
+def test_a_period_of_five_minutes_slides_and_holds_one_run_each() -> None:
+    every_fifth = "0----X----X----X----0----"
+    assert told(every_fifth, Period=300) == [(0, OK), (15, ALARM), (20, OK)]
+
+
+WARM_UP: Mapping[str, Any] = {
+    "TreatMissingData": "breaching",
+    "Threshold": 1,
+    "ComparisonOperator": "LessThanThreshold",
+}
+
+
+def test_without_warm_up_an_alarm_that_takes_missing_for_bad_begins_with_it() -> None:
+    assert told("-" * 5, **WARM_UP) == [(0, ALARM)]
+
+
+def test_an_alarm_in_warm_up_waits_for_its_window_to_fill() -> None:
+    # AWS's example: three periods of 5 minutes, created at 0, data from 4 on, evaluated at 19.
+    warm: Mapping[str, Any] = {"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 30}}
+    assert told("----" + "0" * 30, Period=300, **WARM_UP, **warm) == [(19, OK)]
+
+
+def test_an_alarm_in_warm_up_waits_no_longer_than_its_time() -> None:
+    warm: Mapping[str, Any] = {"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 10}}
+    assert told("-" * 15, **WARM_UP, **warm) == [(10, ALARM)]
+
+
+def test_an_alarm_that_must_wait_evaluates_nothing_before() -> None:
+    warm: Mapping[str, Any] = {
+        "WarmUpConfiguration": {
+            "WarmUpPeriodDurationInMinutes": 10,
+            "OnlyStartEvaluatingAfterWarmUpPeriodEnds": True,
+        }
+    }
+    assert told("0" * 15, **warm) == [(10, OK)]
+
+
+def test_a_topic_hears_of_changes_and_a_scaling_policy_of_every_minute() -> None:
+    alarm = {"AlarmActions": [TOPIC, POLICY], "OKActions": [TOPIC]}
+    done = invocations(alarm, [OK, ALARM, ALARM, INSUFFICIENT_DATA], start=7)
+    assert done == [
+        Invocation(7, TOPIC, OK),
+        Invocation(8, TOPIC, ALARM),
+        Invocation(8, POLICY, ALARM),
+        Invocation(9, POLICY, ALARM),
+    ]
+
+
+def test_an_alarm_whose_actions_are_off_does_nothing() -> None:
+    assert invocations({"AlarmActions": [TOPIC], "ActionsEnabled": False}, [ALARM]) == []
+
+
+def test_the_band_of_an_anomaly_alarm_is_given() -> None:
+    metric = {key: ALARM_ON_LAG[key] for key in ("Namespace", "MetricName", "Dimensions")}
+    alarm = {
+        "Metrics": [
+            {"Id": "band", "Expression": "ANOMALY_DETECTION_BAND(lag, 2)"},
+            {"Id": "lag", "MetricStat": {"Metric": metric, "Stat": "Maximum", "Period": 60}},
+        ],
+        "ThresholdMetricId": "band",
+        "EvaluationPeriods": 2,
+        "ComparisonOperator": "GreaterThanUpperThreshold",
+    }
+    metrics = Metrics()
+    for minute, value in enumerate([5, 20, 20, 20]):
+        metrics.put(LAG, minute, value)
+    assert states(alarm, metrics, range(4), band=10.0) == [OK, OK, ALARM, ALARM]
+    with pytest.raises(ValueError, match="give the band"):
+        states(alarm, metrics, range(4))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alarms minute by minute: their states, when these change, and what is then done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.infra.cloudwatch.alarms import Properties, Watched, query_of, series_of
+from tests.infra.cloudwatch.evaluation import (
+    ALARM,
+    INSUFFICIENT_DATA,
+    OK,
+    Assumptions,
+    state_of,
+)
+from tests.infra.cloudwatch.metrics import Metrics, Series
+
+_ACTIONS = {
+    ALARM: "AlarmActions",
+    OK: "OKActions",
+    INSUFFICIENT_DATA: "InsufficientDataActions",
+}
+_THREE_HOURS = 180
+_SCALES = ":autoscaling:"
+
+_ASSUMED = Assumptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """An action that was taken in a minute, by its ARN, and the state that led to it."""
+
+    minute: int
+    action: str
+    state: str
+
+
+def states(
+    properties: Properties,
+    metrics: Metrics,
+    minutes: range,
+    assumed: Assumptions = _ASSUMED,
+    band: float | None = None,
+) -> list[str]:
+    """The state at the end of each minute of an alarm created in the first of them.
+
+    It begins in INSUFFICIENT_DATA. Raises ValueError for an alarm with contributors.
+    """
+    if query_of(properties):
+        raise ValueError("a query has contributors: ask contributor_states")
+    watched, series = Watched.of(properties, band), series_of(properties)
+    told: list[str] = []
+    state, warming = INSUFFICIENT_DATA, "WarmUpConfiguration" in properties
+    for now in minutes:
+        warming = warming and _warming(properties, watched, metrics, minutes.start, now)
+        if not warming:
+            points = watched.points(series, metrics, now, assumed)
+            state = state_of(points, watched.counts, state, assumed.undecided)
+        told.append(state)
+    return told
+
+
+def contributor_states(
+    properties: Properties,
+    metrics: Metrics,
+    minutes: range,
+    assumed: Assumptions = _ASSUMED,
+) -> dict[tuple[str, ...], list[str]]:
+    """States by contributor of an alarm on a query with GROUP BY, by sorted dimension values.
+
+    A contributor is in OK or ALARM only, is OK before it has data, and becomes OK when the query
+    does not return it any more, whatever missing data is treated as.
+    """
+    query, watched = query_of(properties), Watched.of(properties)
+    if query is None:
+        raise ValueError("the alarm has no query")
+    return {
+        tuple(value for _, value in sorted(series.dimensions)): _contributor(
+            watched, series, metrics, minutes, assumed
+        )
+        for series in query.matches(metrics)
+    }
+
+
+def transitions(told: Sequence[str], start: int = 0) -> list[tuple[int, str]]:
+    """Each minute in which a state is another than the one before, and which; `start` the first."""
+    before = [INSUFFICIENT_DATA, *told]
+    return [
+        (start + index, state)
+        for index, (state, old) in enumerate(zip(told, before, strict=False))
+        if state != old
+    ]
+
+
+def invocations(properties: Properties, told: Sequence[str], start: int = 0) -> list[Invocation]:
+    """What an alarm does: each action once when its state begins.
+
+    A scaling policy is invoked in every minute again for as long as the state lasts.
+    """
+    if properties.get("ActionsEnabled", True) is False:
+        return []
+    begins = {minute for minute, _ in transitions(told, start)}
+    return [
+        Invocation(minute, action, state)
+        for minute, state in enumerate(told, start)
+        for action in properties.get(_ACTIONS[state], ())
+        if minute in begins or _SCALES in action
+    ]
+
+
+def _contributor(
+    watched: Watched, series: Series, metrics: Metrics, minutes: range, assumed: Assumptions
+) -> list[str]:
+    told: list[str] = []
+    state = OK
+    for now in minutes:
+        points = watched.points(series, metrics, now, assumed)
+        returned = any(point is not None for point in points)
+        if not returned and assumed.series_end == "three hours":
+            returned = _lately(series, metrics, now)
+        new = state_of(points, watched.counts, state, assumed.undecided) if returned else OK
+        state = state if new == INSUFFICIENT_DATA else new
+        told.append(state)
+    return told
+
+
+def _lately(series: Series, metrics: Metrics, now: int) -> bool:
+    minutes = range(now - _THREE_HOURS + 1, now + 1)
+    return metrics.point(series, "SampleCount", minutes, now) is not None
+
+
+def _warming(
+    properties: Properties, watched: Watched, metrics: Metrics, created: int, now: int
+) -> bool:
+    """Whether an alarm still waits, for its time or, unless it is told to, for a full window."""
+    told: Mapping[str, Any] = properties["WarmUpConfiguration"]
+    if now - created >= told["WarmUpPeriodDurationInMinutes"]:
+        return False
+    if told.get("OnlyStartEvaluatingAfterWarmUpPeriodEnds", False):
+        return True
+    series = series_of(properties)
+    first = metrics.first(series, now)
+    newest = range(now - watched.period + 1, now + 1)
+    full = first is not None and now - first >= watched.counts.periods * watched.period
+    return not (full and metrics.point(series, "SampleCount", newest, now) is not None)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A topic with every kind of target, an alarm and a rule that speak to it, synthesised once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import App, Environment, Stack, Validations
+from aws_cdk.cx_api import CloudAssembly
+from cdk_nag import AwsSolutionsChecks
+
+from infra.alarms.any_group import AnyGroupAlarm
+from infra.alarms.groups import GroupAlarms
+from infra.alarms.job_failure import job_failure_rule
+from infra.notify.topic import AlarmTopic
+from tests.infra.configured import cluster
+from tests.infra.notify.notified import NOTIFY
+from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+
+
+@pytest.fixture(name="assembly", scope="session")
+def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
+    """Synthesis fails where cdk-nag finds what is not explained."""
+    app = App(outdir=str(tmp_path_factory.mktemp("notify")))
+    stack = Stack(app, "Notify", env=Environment(account=ACCOUNT, region=REGION))
+    topic = AlarmTopic(stack, "Alarms", notify=NOTIFY).topic
+    watched = cluster(alarms={"groups": ["billing"]})
+    GroupAlarms(stack, "Groups", cluster=watched, topic=topic, recovered=True)
+    AnyGroupAlarm(stack, "Any", cluster=watched, topic=topic)
+    job_failure_rule(stack, "ReportFailed", job_name="report", topic=topic)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    return app.synth()
+
+
+@pytest.fixture(name="resources", scope="session")
+def _resources(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
+    """As synthesised: references are what the tests follow."""
+    found: dict[str, dict[str, Any]] = assembly.get_stack_by_name("Notify").template["Resources"]
+    return found
