@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What somebody who sees the page for the first time must know of its numbers."""
+
+from __future__ import annotations
+
+from infra.config.document import interval_minutes
+from infra.config.parts.cluster import Cluster
+from infra.dashboard.search import MOST_LINES
+
+_MEANING = """
+| | |
+|---|---|
+| **Lag** | records between what a group committed and the end of the log |
+| **Time lag** | the **age** of the next record that the group will read; MSK's metric of that \
+name is the time to work the lag off |
+| **Status** | 0 OK, 1 WARN (not catching up), 2 ERR (stopped, stalled, rewound, or records lost) |
+| **Retention risk** | seconds until retention deletes something unread; 2,592,000 (30 days) when \
+nothing is at risk |
+| **No line** | unknown, which is never shown as 0 |
+"""
+
+
+def header(cluster: Cluster) -> str:
+    """Markdown, the name as code: it may hold underscores."""
+    minutes = interval_minutes(cluster)
+    every = "every minute" if minutes == 1 else f"every {minutes} minutes"
+    return (
+        f"# Consumer lag on `{cluster.name}`\n"
+        f"Read {every}. Each graph shows its worst {MOST_LINES} lines. "
+        "[Alarms](#alarmsV2:) | [Logs Insights](#logsV2:logs-insights) | "
+        "meaning of each number: `docs/metrics.md`, of each alarm: `docs/operations.md`\n"
+        f"{_MEANING}"
+    )

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a cluster: what is on it, that nothing overlaps, that CloudWatch would take it."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from functions import contract
+from infra.dashboard.cluster_dashboard import dashboard_name
+from infra.dashboard.header import header
+from infra.dashboard.search import search
+from tests.infra.configured import cluster
+from tests.infra.dashboard.page import Line, Widget, Widgets, lines_of
+from tests.infra.dashboard.pages import ALARMS, CLUSTERS, STEPS
+
+KINDS = tuple(CLUSTERS)
+OURS = {"plain": "KafkaLag", "full": "Our Lag/#1", "tracked": "KafkaLag"}
+
+# What AWS publishes of the metrics on the page, with the statistics that make sense of each
+# [MSK developer guide, "Metrics for monitoring"; Lambda developer guide, "Types of metrics";
+# ECS developer guide, "CloudWatch metrics"].
+AWS_METRICS = {
+    ("AWS/Kafka", "KafkaDataLogsDiskUsed", ("Cluster Name", "Broker ID")): "Maximum",
+    ("AWS/Kafka", "CpuUser", ("Cluster Name", "Broker ID")): "Maximum",
+    ("AWS/Kafka", "CpuSystem", ("Cluster Name", "Broker ID")): "Maximum",
+    ("AWS/Kafka", "UnderReplicatedPartitions", ("Cluster Name", "Broker ID")): "Maximum",
+    ("AWS/Kafka", "OfflinePartitionsCount", ("Cluster Name",)): "Maximum",
+    ("AWS/Kafka", "ActiveControllerCount", ("Cluster Name",)): "Maximum",
+    ("AWS/Lambda", "Invocations", ("FunctionName",)): "Sum",
+    ("AWS/Lambda", "Errors", ("FunctionName",)): "Sum",
+    ("AWS/Lambda", "Throttles", ("FunctionName",)): "Sum",
+    ("AWS/Lambda", "AsyncEventsDropped", ("FunctionName",)): "Sum",
+    ("AWS/Lambda", "Duration", ("FunctionName",)): "Maximum",
+    ("AWS/ECS", "CPUUtilization", ("ClusterName", "ServiceName")): "SampleCount",
+}
+LEVELS = {
+    ("Cluster Name",),
+    ("Cluster Name", "Consumer Group"),
+    ("Cluster Name", "Consumer Group", "Topic"),
+}
+
+
+def lines(page: Widgets) -> list[Line]:
+    return [line for widget in page for line in lines_of(widget)]
+
+
+def titled(page: Widgets, title: str) -> Widget:
+    (found,) = [each for each in page if each["properties"].get("title") == title]
+    return found
+
+
+def marks(widget: Widget) -> list[tuple[str, float]]:
+    horizontal = widget["properties"]["annotations"]["horizontal"]
+    return [(mark["label"], mark["value"]) for mark in horizontal]
+
+
+def headings(page: Widgets) -> list[str]:
+    texts = [each["properties"]["markdown"] for each in page if each["type"] == "text"]
+    return [text.removeprefix("## ") for text in texts if text.startswith("## ")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_two_widgets_overlap_and_none_leaves_the_grid(
+    widgets: dict[str, Widgets], kind: str
+) -> None:
+    def cells(each: Widget) -> set[tuple[int, int]]:
+        columns = range(each["x"], each["x"] + each["width"])
+        rows = range(each["y"], each["y"] + each["height"])
+        return {(x, y) for x in columns for y in rows}
+
+    page = widgets[kind]
+    assert all(each["x"] >= 0 and each["x"] + each["width"] <= 24 for each in page)
+    assert [pair for pair in combinations(page, 2) if cells(pair[0]) & cells(pair[1])] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_metric_is_one_that_somebody_publishes(
+    widgets: dict[str, Widgets], kind: str
+) -> None:
+    for line in lines(widgets[kind]):
+        if line.namespace == OURS[kind]:
+            assert line.metric in contract.METRIC_UNITS
+            assert line.dimensions in LEVELS
+            assert line.statistic == "Maximum"
+        else:
+            key = (line.namespace, line.metric, line.dimensions)
+            assert AWS_METRICS[key] == line.statistic
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_line_is_of_this_cluster_and_no_other(widgets: dict[str, Widgets], kind: str) -> None:
+    names = {OURS[kind]: CLUSTERS[kind].name, "AWS/Kafka": CLUSTERS[kind].msk_name}
+    for line in lines(widgets[kind]):
+        if line.namespace in names:
+            assert line.cluster == names[line.namespace]
+
+
+@pytest.mark.parametrize(("kind", "seconds"), [("plain", 60), ("full", 300)])
+def test_a_period_of_our_metrics_is_one_run(
+    widgets: dict[str, Widgets], kind: str, seconds: int
+) -> None:
+    ours = [line for line in lines(widgets[kind]) if line.namespace == OURS[kind]]
+    assert {line.period for line in ours} == {seconds}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_that_tells_the_reporters_health_is_shown(
+    widgets: dict[str, Widgets], kind: str
+) -> None:
+    shown = {line.metric for line in lines(widgets[kind]) if line.dimensions == ("Cluster Name",)}
+    assert shown >= {
+        contract.COLLECTOR_SUCCESS,
+        contract.COLLECTOR_DURATION,
+        contract.GROUPS_READ,
+        contract.PARTITIONS_UNKNOWN,
+        contract.PARTITIONS_UNCOMMITTED,
+        contract.READ_ERRORS,
+        contract.LAGS_CLAMPED,
+        contract.TIME_LAG_LOOKUPS,
+        contract.METRICS_OMITTED,
+    }
+
+
+@pytest.mark.parametrize(
+    ("title", "metric", "dimensions"),
+    [
+        ("Status by group: 0 OK, 1 WARN, 2 ERR", "GroupStatus", 2),
+        ("Lag by group", "OffsetLag", 2),
+        ("Time lag by group", "EstimatedTimeLag", 2),
+        ("Lag by group and topic", "OffsetLag", 3),
+        ("Time lag by group and topic", "EstimatedTimeLag", 3),
+    ],
+)
+def test_groups_that_come_later_are_found_by_search(
+    widgets: dict[str, Widgets], title: str, metric: str, dimensions: int
+) -> None:
+    (line,) = lines_of(titled(widgets["full"], title))
+    assert (line.metric, len(line.dimensions)) == (metric, dimensions)
+
+
+def test_of_retention_risk_the_lowest_lines_are_drawn(widgets: dict[str, Widgets]) -> None:
+    (risk,) = [each for each in widgets["full"] if "Retention risk: " in _title(each)]
+    assert ", MIN, ASC, 50)" in risk["properties"]["metrics"][0][0]["expression"]
+    assert marks(risk) == [("at risk below", 86_400)]
+
+
+def test_a_named_group_has_a_line_at_its_service_level(widgets: dict[str, Widgets]) -> None:
+    assert marks(titled(widgets["full"], "billing")) == [("service level", 300)]
+    assert marks(titled(widgets["full"], "na%C3%AFve:${LABEL}")) == [("service level", 60)]
+    assert [each for each in widgets["full"] if _title(each) == "unpromised"] == []
+
+
+def test_a_service_is_shown_with_its_steps_and_its_tasks(widgets: dict[str, Widgets]) -> None:
+    widget = titled(widgets["full"], "worker: ScalingLag")
+    assert marks(widget) == [("+1", 1000), ("+3", 9000), ("-1 below", STEPS["below"])]
+    assert [line.metric for line in lines_of(widget)] == ["ScalingLag", "CPUUtilization"]
+
+
+def test_a_service_that_is_tracked_is_shown_with_its_target(widgets: dict[str, Widgets]) -> None:
+    assert marks(titled(widgets["tracked"], "s: ScalingLagPerMember")) == [("target", 500)]
+
+
+def test_all_alarms_are_there_a_hundred_a_widget(widgets: dict[str, Widgets]) -> None:
+    parts = [e["properties"]["alarms"] for e in widgets["full"] if e["type"] == "alarm"]
+    assert [len(part) for part in parts] == [100, ALARMS - 100]
+    assert len({arn for part in parts for arn in part}) == ALARMS
+
+
+def test_a_cluster_that_is_not_msk_shows_nothing_of_msk(widgets: dict[str, Widgets]) -> None:
+    assert "AWS/Kafka" not in {line.namespace for line in lines(widgets["plain"])}
+    assert headings(widgets["plain"]) == ["Groups", "The reporter"]
+
+
+def test_without_topic_metrics_there_are_no_graphs_of_them(widgets: dict[str, Widgets]) -> None:
+    assert 3 not in {len(line.dimensions) for line in lines(widgets["plain"])}
+
+
+def test_the_parts_stand_in_the_order_of_a_persons_questions(widgets: dict[str, Widgets]) -> None:
+    assert headings(widgets["full"]) == [
+        "Groups",
+        "Time lag against the service level",
+        "Services scaled by lag",
+        "The reporter",
+        "The brokers, as MSK tells",
+    ]
+
+
+def test_the_log_is_asked_for_warnings_and_for_functions_that_were_ended(
+    widgets: dict[str, Widgets],
+) -> None:
+    (log,) = [each["properties"] for each in widgets["full"] if each["type"] == "log"]
+    assert log["query"].startswith("SOURCE '/aws/lambda/collector' | fields @timestamp")
+    assert '"WARNING", "ERROR"' in log["query"]
+    assert "Task timed out" in log["query"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_body_is_within_the_limits_of_dashboards(
+    dashboards: dict[str, dict[str, Any]], widgets: dict[str, Widgets], kind: str
+) -> None:
+    assert len(dashboards[kind]["DashboardBody"].encode()) < 1_000_000
+    assert len(widgets[kind]) <= 500
+    assert all(len(_title(each)) <= 100 for each in widgets[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_widget_names_the_region_as_dashboards_are_of_all(
+    widgets: dict[str, Widgets], kind: str
+) -> None:
+    drawn = [each for each in widgets[kind] if each["type"] in ("metric", "log")]
+    assert {each["properties"]["region"] for each in drawn} == {"eu-west-1"}
+
+
+@pytest.mark.parametrize("name", ["orders", "a.b", "a_b", "Shop-1", "a-b", "a.b.c", "x" * 128])
+def test_a_dashboard_is_named_as_cloudwatch_allows_and_apart(name: str) -> None:
+    others = {"orders", "a.b", "a_b", "Shop-1", "a-b", "a.b.c"} - {name}
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,255}", dashboard_name(name))
+    assert dashboard_name(name) not in {dashboard_name(other) for other in others}
+
+
+def test_the_name_of_a_plain_cluster_is_readable() -> None:
+    assert dashboard_name("orders") == "kafka-lag-orders"
+
+
+def test_a_search_quotes_all_that_it_names() -> None:
+    assert search("KafkaLag", ("Cluster Name",), "OffsetLag", "a-b") == (
+        'SEARCH(\'{"KafkaLag","Cluster Name"} MetricName="OffsetLag" "Cluster Name"="a-b"\','
+        " 'Maximum')"
+    )
+
+
+@pytest.mark.parametrize("namespace", ["x'y", 'x"y', "x{y", "x\\y"])
+def test_no_namespace_can_break_out_of_a_search(namespace: str) -> None:
+    with pytest.raises(Exception, match="namespace"):
+        cluster(namespace=namespace)
+
+
+def test_the_header_says_age_and_how_often() -> None:
+    assert "every minute" in header(CLUSTERS["plain"])
+    assert "every 5 minutes" in header(CLUSTERS["full"])
+    assert "the **age** of the next record" in header(CLUSTERS["plain"])
+
+
+def _title(widget: Widget) -> str:
+    return str(widget["properties"].get("title", ""))

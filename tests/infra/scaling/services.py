@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services scaled in each way there is, synthesised once a session whoever asks."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from aws_cdk import App, Environment, Stack
+from aws_cdk.assertions import Template
+
+from infra.config.parts.cluster import Cluster
+from infra.scaling.names import construct_id_of
+from infra.scaling.service_scaling import ServiceScaling
+from tests.infra.configured import cluster
+from tests.infra.rehearsal.resolve import ACCOUNT, REGION, resolve
+
+Resources = dict[str, dict[str, Any]]
+
+SERVICE = {"group": "billing", "ecs_cluster": "web", "service": "worker", "partitions": 12}
+STEPS: dict[str, Any] = {
+    "out": [{"above": 1000, "add": 1}, {"above": 5000, "add": 2}, {"above": 20000, "add": 4}],
+    "below": 100,
+}
+BY_AGE = {
+    "metric": "EstimatedTimeLag",
+    "out": [{"above": 120, "add": 1}, {"above": 600, "add": 3}],
+    "below": 15.5,
+}
+TRACKING = {"lag_per_member": 500.5, "in_cooldown_seconds": 600, "scale_in": False}
+
+CLUSTERS = {
+    "steps": cluster(scaling=[{**SERVICE, "min": 1, "max": 8, "steps": STEPS}]),
+    "age": cluster(scaling=[{**SERVICE, "min": 0, "max": 8, "steps": BY_AGE}]),
+    "tracking": cluster(
+        namespace="Lag",
+        scaling=[{**SERVICE, "group": "naïve", "max": 8, "tracking": TRACKING}],
+    ),
+    "slow": cluster(interval_seconds=300, scaling=[{**SERVICE, "max": 3, "steps": STEPS}]),
+    "two": cluster(
+        name="x" * 120,
+        scaling=[
+            {**SERVICE, "max": 8, "steps": STEPS, "ecs_cluster": "c" * 100, "service": name}
+            for name in ("s" * 100, "s" * 99 + "t")
+        ],
+    ),
+}
+
+# More tasks than partitions, which no configuration that was checked allows.
+_UNCHECKED = [each.model_copy(update={"partitions": 2}) for each in CLUSTERS["steps"].scaling]
+CLUSTERS["few"] = CLUSTERS["steps"].model_copy(update={"scaling": tuple(_UNCHECKED)})
+
+
+@cache
+def stacks() -> dict[str, Stack]:
+    """A stack of each kind."""
+    app = App()
+    return {kind: _stack(app, kind, each) for kind, each in CLUSTERS.items()}
+
+
+@cache
+def templates() -> dict[str, Resources]:
+    """Resources of each kind, with intrinsic functions as they are."""
+    return {
+        kind: Template.from_stack(stack).to_json()["Resources"] for kind, stack in stacks().items()
+    }
+
+
+@cache
+def resolved() -> dict[str, Resources]:
+    """The same, with intrinsic functions answered."""
+    return {kind: resolve({"Resources": each}) for kind, each in templates().items()}
+
+
+def _stack(app: App, kind: str, each: Cluster) -> Stack:
+    stack = Stack(app, kind, env=Environment(account=ACCOUNT, region=REGION))
+    for scaling in each.scaling:
+        ServiceScaling(stack, construct_id_of(scaling), cluster=each, scaling=scaling)
+    return stack
