@@ -13,45 +13,13 @@ from pyspark.sql import SparkSession
 from functions import contract
 from functions.lag.model import Snapshot
 from functions.snapshots import history
-from functions.snapshots.format import arrow_type
 from functions.snapshots.store import FolderStore
-from glue_jobs import schemas
 from glue_jobs.daily_report import main
 from glue_jobs.storage.files import Files
 from glue_jobs.storage.snapshots import find_day, read
 from tests.builders import MINUTE, NOON, a_reading, a_report, a_snapshot
 
 pytestmark = pytest.mark.spark
-
-_ARROW_NAMES = {
-    contract.STRING: "string",
-    contract.LONG: "int64",
-    contract.INT: "int32",
-    contract.DOUBLE: "double",
-    contract.BOOLEAN: "bool",
-    contract.TIMESTAMP: "timestamp[ms, tz=UTC]",
-}
-_SPARK_NAMES = {
-    contract.STRING: "string",
-    contract.LONG: "bigint",
-    contract.INT: "int",
-    contract.DOUBLE: "double",
-    contract.BOOLEAN: "boolean",
-    contract.TIMESTAMP: "timestamp",
-    contract.INT_LIST: "array<int>",
-}
-
-
-@pytest.mark.parametrize("dataset", contract.DATASETS)
-def test_spark_has_the_contracts_columns_in_order_and_type(dataset: str) -> None:
-    fields = schemas.SNAPSHOTS[dataset].fields
-    expected = [(name, _SPARK_NAMES[kind]) for name, kind in contract.COLUMNS[dataset].items()]
-    assert [(field.name, field.dataType.simpleString()) for field in fields] == expected
-
-
-@pytest.mark.parametrize("kind", _ARROW_NAMES)
-def test_arrow_has_the_contracts_types(kind: str) -> None:
-    assert str(arrow_type(kind)) == _ARROW_NAMES[kind]
 
 
 def _two_runs() -> list[Snapshot]:

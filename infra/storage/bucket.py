@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bucket that holds snapshots, history and reports, and outlives its stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from functions import contract
+from infra.config.parts.shared import Keep
+from infra.findings import explained
+
+_NO_ACCESS_LOG = (
+    "Its readers are the collectors, the daily job and Athena, each with a role of its own; a log "
+    "of their requests would be larger than the data."
+)
+
+
+class DataBucket(Construct):
+    """`bucket`, encrypted, over TLS only and closed to the public; kept when its stack goes.
+
+    It has no name of its own, so that a stack deployed again makes another beside the kept one.
+    `existing` is taken as it is instead: its encryption, its policy and what expires in it are
+    its owner's, as a lifecycle configuration is one document that would replace theirs.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, keep: Keep, existing: str | None = None
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.bucket: s3.IBucket = (
+            s3.Bucket.from_bucket_name(self, "Bucket", existing)
+            if existing
+            else self._made(list(_rules(keep)))
+        )
+
+    def _made(self, rules: list[s3.LifecycleRule]) -> s3.Bucket:
+        bucket = s3.Bucket(
+            self,
+            "Bucket",
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            lifecycle_rules=rules,
+            removal_policy=RemovalPolicy.RETAIN,
+        )
+        explained(bucket, "S1", _NO_ACCESS_LOG)
+        return bucket
+
+
+def _rules(keep: Keep) -> Iterator[s3.LifecycleRule]:
+    # A rule knows age, prefix and tag, not whether a day was compacted: the tag says so.
+    yield s3.LifecycleRule(
+        id="compacted-snapshots",
+        prefix=f"{contract.SNAPSHOT_PREFIX}/",
+        tag_filters={contract.COMPACTED_TAG: contract.COMPACTED_VALUE},
+        expiration=Duration.days(keep.snapshot_days),
+    )
+    for prefix, days in (
+        (contract.HISTORY_PREFIX, keep.history_days),
+        (contract.REPORT_PREFIX, keep.report_days),
+    ):
+        yield s3.LifecycleRule(id=prefix, prefix=f"{prefix}/", expiration=Duration.days(days))
+    # Parts of an upload that nobody completed are billed and seen in no listing.
+    yield s3.LifecycleRule(
+        id="abandoned-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)
+    )

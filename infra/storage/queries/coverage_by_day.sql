@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Reporter: how much of each group it saw, by day
+-- The share of a group's committed partitions that was read, its mean over the day's runs, and how
+-- many runs read all of them, some, or none. Without a commit there is nothing to be read of.
+-- Change group, cluster and dates in the first lines.
+WITH asked AS (
+    SELECT *
+    FROM groups
+    WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
+            AND date_format(current_date, '%Y-%m-%d')
+        AND cluster LIKE '%'
+        AND consumer_group LIKE '%'
+)
+SELECT
+    cluster,
+    consumer_group,
+    dt,
+    count(*) AS runs,
+    count_if(complete = 1) AS runs_whole,
+    count_if(complete > 0 AND complete < 1) AS runs_in_part,
+    count_if(complete = 0) AS runs_unread,
+    count_if(complete IS NULL) AS runs_without_commit,
+    round(avg(complete), 4) AS mean_share
+FROM asked
+GROUP BY cluster, consumer_group, dt
+ORDER BY mean_share NULLS LAST, dt DESC, cluster, consumer_group

@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Group: when did it start to fall behind
+-- Each incident of one group, the newest first: when it left OK, when the record was written that
+-- it should have read next at that time, and the last run that did not say OK.
+-- Change group, cluster and dates in the first lines.
+WITH asked AS (
+    SELECT *
+    FROM groups
+    WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
+            AND date_format(current_date, '%Y-%m-%d')
+        AND cluster LIKE '%'
+        AND consumer_group = 'billing'
+)
+SELECT
+    cluster,
+    consumer_group,
+    incident_since,
+    min_by(
+        date_add('second', -CAST(round(time_lag_seconds) AS bigint), read_at), taken_at
+    ) AS oldest_unread_then,
+    max(taken_at) FILTER (WHERE status <> 'OK') AS last_not_ok,
+    max(time_lag_seconds) AS most_seconds,
+    max(lag) AS most_records,
+    max_by(worst_topic, time_lag_seconds) AS worst_topic,
+    max_by(worst_partition, time_lag_seconds) AS worst_partition,
+    count_if(status IS NULL) AS runs_unknown
+FROM asked
+WHERE incident_since IS NOT NULL
+GROUP BY cluster, consumer_group, incident_since
+ORDER BY incident_since DESC, cluster

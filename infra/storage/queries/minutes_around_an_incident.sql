@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Group: run by run around its last incident
+-- Half an hour before a group last left OK, and the hour after it: lag, age, rates, members.
+-- Null means that it was not known in that run, which is not 0.
+-- Change group, cluster and dates in the first lines.
+WITH asked AS (
+    SELECT *
+    FROM groups
+    WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
+            AND date_format(current_date, '%Y-%m-%d')
+        AND cluster LIKE '%'
+        AND consumer_group = 'billing'
+),
+last_incident AS (
+    SELECT cluster, max(incident_since) AS since
+    FROM asked
+    GROUP BY cluster
+)
+SELECT
+    asked.cluster,
+    asked.taken_at,
+    asked.status,
+    asked.lag,
+    asked.time_lag_seconds,
+    asked.time_lag_error_seconds,
+    asked.produce_rate,
+    asked.consume_rate,
+    asked.group_state,
+    asked.members,
+    asked.owners_changed,
+    asked.worst_topic,
+    asked.worst_partition,
+    asked.unread_reason
+FROM asked
+INNER JOIN last_incident ON asked.cluster = last_incident.cluster
+WHERE asked.taken_at BETWEEN last_incident.since - INTERVAL '30' MINUTE
+    AND last_incident.since + INTERVAL '60' MINUTE
+ORDER BY asked.cluster, asked.taken_at

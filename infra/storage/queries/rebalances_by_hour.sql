@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Groups: rebalances, hour by hour
+-- How many runs of yesterday found a group rebalancing, how many found partitions with another
+-- owner than the run before, and how many partitions those were. Runs without a state are in
+-- runs_unknown alone.
+-- Change group, cluster and dates in the first lines.
+WITH asked AS (
+    SELECT *
+    FROM groups
+    WHERE dt = date_format(current_date - INTERVAL '1' DAY, '%Y-%m-%d')
+        AND cluster LIKE '%'
+        AND consumer_group LIKE '%'
+)
+SELECT
+    cluster,
+    consumer_group,
+    dt,
+    hour,
+    count_if(
+        group_state IN ('PreparingRebalance', 'CompletingRebalance', 'Assigning', 'Reconciling')
+    ) AS runs_rebalancing,
+    count_if(owners_changed > 0) AS runs_with_moves,
+    sum(owners_changed) AS partitions_moved,
+    count_if(group_state IS NULL) AS runs_unknown
+FROM asked
+GROUP BY cluster, consumer_group, dt, hour
+ORDER BY partitions_moved DESC NULLS LAST, runs_rebalancing DESC, cluster, consumer_group, hour

@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Retention: what was lost, where and when
+-- Records that retention deleted before a group had read them, a row for each commit that they
+-- came after, and the first and last run that saw it.
+-- Change group, cluster and dates in the first lines.
+WITH asked AS (
+    SELECT *
+    FROM group_partitions
+    WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
+            AND date_format(current_date, '%Y-%m-%d')
+        AND cluster LIKE '%'
+        AND consumer_group LIKE '%'
+)
+SELECT
+    cluster,
+    consumer_group,
+    topic,
+    partition_id,
+    max(records_lost) AS records_lost,
+    committed_offset AS first_lost_offset,
+    min(taken_at) AS first_seen_at,
+    max(taken_at) AS last_seen_at
+FROM asked
+WHERE records_lost > 0
+GROUP BY cluster, consumer_group, topic, topic_id, partition_id, committed_offset
+ORDER BY first_seen_at DESC, cluster, consumer_group, topic, partition_id

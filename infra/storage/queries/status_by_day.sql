@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Groups: runs in each status, by day
+-- How many runs (one a minute unless configured otherwise) said OK, WARN and ERR of a group.
+-- A run that could not tell is in runs_unknown alone.
+-- Change group, cluster and dates in the first lines.
+WITH asked AS (
+    SELECT *
+    FROM groups
+    WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
+            AND date_format(current_date, '%Y-%m-%d')
+        AND cluster LIKE '%'
+        AND consumer_group LIKE '%'
+)
+SELECT
+    cluster,
+    consumer_group,
+    dt,
+    count_if(status = 'OK') AS runs_ok,
+    count_if(status = 'WARN') AS runs_warn,
+    count_if(status = 'ERR') AS runs_err,
+    count_if(status IS NULL) AS runs_unknown
+FROM asked
+GROUP BY cluster, consumer_group, dt
+ORDER BY dt DESC, runs_err DESC, runs_warn DESC, cluster, consumer_group

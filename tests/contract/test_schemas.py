@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One meaning of every column for who writes it and who reads it: Arrow, Spark and Glue."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from functions import contract
+from functions.lag.model import Snapshot
+from functions.snapshots.format import to_parquet
+from glue_jobs import schemas
+from infra.storage.report_columns import REPORT_COLUMNS
+from tests.infra.storage.stack import tables
+
+# The same type in the words of Arrow, Spark and Glue. A timestamp is milliseconds in UTC.
+_SAME = {
+    contract.STRING: ("string", "string", "string"),
+    contract.LONG: ("int64", "bigint", "bigint"),
+    contract.INT: ("int32", "int", "int"),
+    contract.DOUBLE: ("double", "double", "double"),
+    contract.BOOLEAN: ("bool", "boolean", "boolean"),
+    contract.TIMESTAMP: ("timestamp[ms, tz=UTC]", "timestamp", "timestamp"),
+    contract.INT_LIST: ("list<int32>", "array<int>", "array<int>"),
+}
+_ALL = {**contract.COLUMNS, **REPORT_COLUMNS}
+
+
+def _expected(columns: dict[str, str], place: int) -> list[tuple[str, str]]:
+    return [(name, _SAME[kind][place]) for name, kind in columns.items()]
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_the_collector_writes_the_contracts_columns(dataset: str) -> None:
+    written = to_parquet(Snapshot.empty().dataset(dataset), dataset)
+    schema = pq.ParquetFile(io.BytesIO(written)).schema_arrow
+
+    found = [(field.name, _arrow_word(field.type)) for field in schema]
+
+    assert found == _expected(contract.COLUMNS[dataset], 0)
+
+
+@pytest.mark.parametrize("name", _ALL)
+def test_the_job_reads_and_writes_the_contracts_columns(name: str) -> None:
+    schema = {**schemas.SNAPSHOTS, **schemas.REPORTS}[name]
+
+    found = [(field.name, field.dataType.simpleString()) for field in schema.fields]
+
+    assert found == _expected(_ALL[name], 1)
+
+
+@pytest.mark.parametrize("table", [*_ALL, *(f"history_{name}" for name in contract.DATASETS)])
+def test_the_catalog_has_the_contracts_columns(table: str) -> None:
+    columns = tables()[table]["StorageDescriptor"]["Columns"]
+
+    found = [(column["Name"], column["Type"]) for column in columns]
+
+    assert found == _expected(_ALL[table.removeprefix("history_")], 2)
+
+
+def test_no_table_and_no_report_is_missing() -> None:
+    history = {f"history_{name}" for name in contract.DATASETS}
+
+    assert set(tables()) == {*_ALL, *history}
+    assert set(schemas.REPORTS) == set(REPORT_COLUMNS)
+
+
+@pytest.mark.parametrize("columns", _ALL.values(), ids=_ALL)
+def test_no_column_hides_a_partition_of_its_table(columns: dict[str, str]) -> None:
+    assert {"cluster", "dt", "hour"} & set(columns) == set()
+    assert [name for name in columns if name != name.lower()] == []
+
+
+def _arrow_word(kind: Any) -> str:
+    """A type's word, whether as a dictionary or not, and whatever a list's elements are called."""
+    if pa.types.is_list(kind):
+        return f"list<{kind.value_type}>"
+    return str(kind.value_type if pa.types.is_dictionary(kind) else kind)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two mornings of two clusters, told run by run and kept by the collector itself.
+
+On Saturday 2026-01-31 the reporter runs from 10:00 to 10:59, on Sunday from 09:30 to 10:05. Each
+partition of each topic that grows gets 60 records a minute. Of the group `billing` and others
+the docstrings below say what happens to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from functions import contract
+from functions.broker.wire.access import Access
+from functions.collector import Collector
+from functions.lag.columns import Column, Words
+from functions.lag.model import ClusterReading
+from functions.lag.rules import ByName, Rules
+from functions.settings import Settings
+from functions.snapshots.store import FolderStore
+from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading
+from tests.fakes import FakeSource, RecordingJournal, RecordingSink
+from tests.infra.storage.stack import CLUSTERS
+
+OTHER, SHOP = CLUSTERS
+NOW = datetime(2026, 2, 1, 10, 10, tzinfo=UTC)
+BEGIN = NOON - 2 * HOUR
+STOPPED, MOVED, LOST_AT = 20, 30, 50
+SATURDAY = [m for m in range(60) if not 40 <= m < 45]
+MIDNIGHT = 14 * 60
+SUNDAY = [*range(1410, 1446)]
+TIMED_OUT, HALF_SEEN = range(35, 39), 46
+EARLIER = 11 * 24 * 60  # minutes from a run of Tuesday 2026-01-20 to BEGIN
+
+RETENTION_HOURS = {"brief": 30}
+RULES = Rules(
+    sla_seconds=ByName.of([("^billing$", 330.0), ("^slow$", 700.0)]),
+    owners=ByName.of([("^billing$", "payments")]),
+)
+
+
+def tell(folder: Path) -> None:
+    """Writes snapshots of both clusters and, of two days, their compacted groups."""
+    store = FolderStore(folder)
+    early = [-EARLIER + n for n in range(10)]
+    _run(store, SHOP, {m: _unknown_at_first(m, early) for m in early})
+    _run(store, SHOP, {m: _shop(m) for m in (*SATURDAY, *SUNDAY)})
+    _run(store, OTHER, {m: _quiet_cluster(m) for m in (0, 1441)})
+    for day in ("2026-01-20", "2026-01-31"):
+        compact(folder, SHOP, day)
+
+
+def tell_one_run(folder: Path, minute: int) -> None:
+    """Writes a single run of the other cluster, whose `billing` is 5 records behind."""
+    _run(FolderStore(folder), OTHER, {minute: _quiet_cluster(minute)})
+
+
+def compact(folder: Path, cluster: str, day: str) -> None:
+    """A day of `groups` as one file of history."""
+    place = f"{contract.GROUPS}/cluster={cluster}/dt={day}"
+    files = sorted((folder / contract.SNAPSHOT_PREFIX / place).rglob("*.parquet"))
+    rows = pa.concat_tables([pq.ParquetFile(file).read() for file in files])
+    target = folder / contract.HISTORY_PREFIX / place / "day.parquet"
+    target.parent.mkdir(parents=True)
+    pq.write_table(rows, target)
+
+
+def lay_unreadable(folder: Path, tables: Iterable[str]) -> None:
+    """A file that breaks whoever opens it, in a partition of months ago of each prefix."""
+    for table in tables:
+        place = folder / table / f"cluster={SHOP}" / "dt=2025-11-01"
+        place = place / "hour=03" if table.startswith(contract.SNAPSHOT_PREFIX) else place
+        place.mkdir(parents=True)
+        (place / "unreadable.parquet").write_bytes(b"no Parquet")
+
+
+def at(minute: int) -> datetime:
+    """The time of a run as Athena shows it."""
+    return datetime.fromtimestamp((BEGIN + minute * MINUTE) / 1000, UTC).replace(tzinfo=None)
+
+
+def end(minute: int) -> int:
+    """The log's end, 60 records a minute on."""
+    return 2_000_000 + 60 * minute
+
+
+def _run(store: FolderStore, cluster: str, readings: Mapping[int, ClusterReading]) -> None:
+    settings = Settings(cluster=cluster, access=Access(("b:9096",)), rules=RULES)
+    source = FakeSource(*readings.values())
+    collector = Collector(settings, source, store, [RecordingSink()], RecordingJournal())
+    for minute in readings:
+        collector.run(BEGIN + minute * MINUTE)
+
+
+def _shop(minute: int) -> ClusterReading:
+    topics: dict[str, list[Log]] = {
+        "orders": [(0, end(minute))] * 2,
+        "clicks": [(0, end(minute))] * 3,
+        "brief": [(0, end(minute))],
+        "logs": [(600 if minute >= LOST_AT else 0, end(minute))],
+        "stopped": [(0, end(min(minute, 10)))],
+        "still": [(0, 7)],
+    }
+    gone = {SUNDAY[0]: ["leaver"], SUNDAY[-1]: ["goner"]}
+    return _limited(
+        a_reading(
+            _groups(minute),
+            topics,
+            at=BEGIN + minute * MINUTE,
+            owners=_owners(minute),
+            state="PreparingRebalance" if minute == MOVED - 1 else "Stable",
+            gone_groups=gone.get(minute, []),
+        )
+    )
+
+
+def _groups(minute: int) -> dict[str, Commits]:
+    """Whoever is named here is on the shop's cluster in this minute.
+
+    billing  stops at 10:20 on Saturday, and has caught up by Sunday
+    audit    never lags; its partitions change hands at 10:30, nothing of it can be read from
+             10:35 to 10:38, and one of its partitions not at 10:46
+    slow     stays 900 records behind on the partition of broker 1, 50 on the two others; for the
+             first 15 minutes it is only known that it is at least as late as it was watched
+    sleeper  stops at 10:20 for good, on a topic that keeps records for 30 hours
+    loser    loses 500 records at 10:50
+    leaver   is found deleted in Sunday's first run, goner in its last; newcomer comes at 09:40
+    """
+    now = end(minute)
+    saturday = minute < SUNDAY[0]
+    found: dict[str, Commits] = {
+        "billing": {"orders": [end(min(minute, STOPPED)) if saturday else now] * 2},
+        "audit": {"orders": [now, "timeout" if minute == HALF_SEEN else now]},
+        "slow": {"clicks": [now - 50, now - 900, now - 50]},
+        "sleeper": {"brief": [end(min(minute, STOPPED))]},
+        "loser": {"logs": [100]},
+    }
+    if minute in TIMED_OUT:
+        found["audit"] = "timeout"
+    if minute != SUNDAY[-1]:
+        found["goner"] = {"orders": [now, now]}
+    if saturday:
+        found["leaver"] = {"orders": [now, now]}
+    elif minute >= SUNDAY[10]:
+        found["newcomer"] = {"orders": [now, now]}
+    return found
+
+
+def _owners(minute: int) -> dict[tuple[str, str, int], str | None]:
+    audit = "m-a" if minute < MOVED else "m-b"
+    return {
+        **{("audit", "orders", n): audit for n in range(2)},
+        **{("slow", "clicks", n): "m-2" if n == 1 else "m-1" for n in range(3)},
+    }
+
+
+def _unknown_at_first(minute: int, minutes: list[int]) -> ClusterReading:
+    silent = minute in minutes[:3]
+    commits: Commits = "timeout" if silent else {"orders": [end(minute)]}
+    return a_reading(
+        {"billing": commits}, {"orders": [(0, end(minute))]}, at=BEGIN + minute * MINUTE
+    )
+
+
+def _quiet_cluster(minute: int) -> ClusterReading:
+    return a_reading(
+        {"billing": {"orders": [end(minute) - 5]}},
+        {"orders": [(0, end(minute))]},
+        at=BEGIN + minute * MINUTE,
+        owners={("billing", "orders", 0): "m-9"},
+    )
+
+
+def _limited(reading: ClusterReading) -> ClusterReading:
+    """With retention by time alone: a week, unless the topic has less."""
+    rows = reading.topic_partitions
+    hours = [RETENTION_HOURS.get(t or "", 7 * 24) for t in rows.words("topic").to_list()]
+    limited = rows.with_columns(
+        cleanup_policy=Words.constant("delete", len(rows)),
+        retention_ms=Column.of(np.array(hours, np.int64) * HOUR),
+        retention_bytes=Column.of(np.full(len(rows), -1, np.int64)),
+    )
+    return replace(reading, topic_partitions=limited)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every saved query by itself: Athena's dialect, the catalog's columns, no scan without a date."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import OptimizeError
+from sqlglot.optimizer.qualify import qualify
+
+from functions import contract
+from infra.storage.named_queries import Query, queries
+from tests.infra.rehearsal.resolve import of_type
+from tests.infra.storage.queries.athena import TEXTS, Athena
+from tests.infra.storage.stack import resources, tables, template
+
+ALL = list(queries())
+OVER_REPORTS = {"skewed_topics", "retention_risk_of_the_week"}
+
+# What cannot be a name in a SELECT of Athena unless quoted [Athena user guide, reserved keywords].
+_WORDS = """
+    ALTER AND AS BETWEEN BY CASE CAST CONSTRAINT CREATE CROSS CUBE CURRENT_CATALOG CURRENT_DATE
+    CURRENT_PATH CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DEALLOCATE DELETE
+    DESCRIBE DISTINCT DROP ELSE END ESCAPE EXCEPT EXECUTE EXISTS EXTRACT FALSE FIRST FOR FROM FULL
+    GROUP GROUPING HAVING IN INNER INSERT INTERSECT INTO IS JOIN JSON_ARRAY JSON_EXISTS
+    JSON_OBJECT JSON_QUERY JSON_TABLE JSON_VALUE LAST LEFT LIKE LISTAGG LOCALTIME LOCALTIMESTAMP
+    NATURAL NORMALIZE NOT NULL OF ON OR ORDER OUTER PREPARE RECURSIVE RIGHT ROLLUP SELECT SKIP
+    TABLE THEN TRIM TRUE UESCAPE UNION UNNEST USING VALUES WHEN WHERE WITH
+"""
+RESERVED = frozenset(_WORDS.split())
+
+
+def _tree(key: str) -> exp.Query:
+    tree = sqlglot.parse_one(TEXTS[key], read="athena")
+    assert isinstance(tree, exp.Query)
+    return tree
+
+
+def _columns() -> dict[str, object]:
+    return {
+        name: {
+            **{c["Name"]: c["Type"] for c in table["StorageDescriptor"]["Columns"]},
+            **{key["Name"]: key["Type"] for key in table["PartitionKeys"]},
+        }
+        for name, table in tables().items()
+    }
+
+
+def test_every_file_is_saved_for_the_database_in_the_work_group() -> None:
+    saved = of_type(resources(), "AWS::Athena::NamedQuery").values()
+
+    assert {(one["Name"], one["QueryString"]) for one in saved} == {(q.title, q.text) for q in ALL}
+    assert {(one["WorkGroup"], one["Database"]) for one in saved} == {("kafka-lag", "kafka_lag")}
+    assert len(ALL) >= 10
+
+
+def test_no_query_is_saved_before_its_work_group_exists() -> None:
+    made = template()["Resources"]
+    (workgroup,) = (name for name, r in made.items() if r["Type"] == "AWS::Athena::WorkGroup")
+    saved = [r for r in made.values() if r["Type"] == "AWS::Athena::NamedQuery"]
+
+    assert [r.get("DependsOn") for r in saved] == [[workgroup]] * len(ALL)
+
+
+def test_no_two_queries_have_one_title() -> None:
+    assert len({query.title for query in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("query", ALL, ids=lambda query: query.key)
+def test_a_query_says_what_it_answers_and_where_to_change_it(query: Query) -> None:
+    assert 0 < len(query.title) <= 128
+    assert 0 < len(query.description) <= 1024
+    assert "SPDX" not in query.text
+    assert ". Change " in query.description
+
+
+@pytest.mark.parametrize("key", TEXTS)
+def test_a_query_names_tables_and_columns_of_the_catalog(key: str) -> None:
+    # An alias beside its own definition is an error for Athena, so none is expanded here.
+    qualify(_tree(key), dialect="athena", schema=_columns(), expand_alias_refs=False)
+
+
+def test_a_column_that_is_not_in_the_catalog_is_found() -> None:
+    tree = sqlglot.parse_one("SELECT age FROM groups", read="athena")
+
+    with pytest.raises(OptimizeError, match="age"):
+        qualify(tree, dialect="athena", schema=_columns(), expand_alias_refs=False)
+
+
+@pytest.mark.parametrize("key", TEXTS)
+def test_no_name_in_a_query_is_a_reserved_word(key: str) -> None:
+    names = {name.alias_or_name.upper() for name in _tree(key).find_all(exp.Alias, exp.CTE)}
+
+    assert names & RESERVED == set()
+
+
+@pytest.mark.parametrize("key", TEXTS)
+def test_what_is_asked_for_is_chosen_in_one_place_at_the_top(key: str) -> None:
+    tree = _tree(key)
+    asked = next(cte for cte in tree.find_all(exp.CTE) if cte.alias == "asked")
+
+    chosen = [node for node in tree.find_all(exp.Where) if _reads(node, "dt", "cluster")]
+
+    assert [node.parent for node in chosen] == [asked.this]
+    scanned = {
+        table.find_ancestor(exp.Select)
+        for table in tree.find_all(exp.Table)
+        if table.name in tables()
+    }
+    assert all(select in {asked.this, *_under(asked, tree)} for select in scanned)
+
+
+@pytest.mark.parametrize("key", sorted(set(TEXTS) - OVER_REPORTS))
+def test_a_query_opens_no_file_of_another_date(athena: Athena, key: str) -> None:
+    assert athena.ask(key)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("key", sorted(OVER_REPORTS))
+def test_a_query_opens_no_report_of_another_date(reported: Athena, key: str) -> None:
+    assert reported.ask(key)
+
+
+def test_a_query_without_a_date_would_open_the_unreadable_file(athena: Athena) -> None:
+    with pytest.raises(duckdb.Error, match="unreadable"):
+        athena.rows("SELECT count(lag) FROM groups")
+
+
+def test_rebalancing_states_are_the_contracts() -> None:
+    states = ", ".join(f"'{state}'" for state in contract.REBALANCING_STATES)
+
+    assert f"group_state IN ({states})" in TEXTS["rebalances_by_hour"]
+
+
+def _reads(node: exp.Expression, *columns: str) -> bool:
+    return any(column.name in columns for column in node.find_all(exp.Column))
+
+
+def _under(asked: exp.CTE, tree: exp.Query) -> list[exp.Expression]:
+    """The selects of what `asked` itself reads from."""
+    sources = {table.name for table in asked.find_all(exp.Table)}
+    return [
+        select
+        for cte in tree.find_all(exp.CTE)
+        if cte.alias in sources
+        for select in cte.find_all(exp.Select)
+    ]

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bucket's template promises: nothing expires unseen, nobody reads it in the clear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_cdk import Stack
+
+from functions import contract
+from infra.storage import DataBucket
+from tests.infra.storage.stack import KEEP, only, synthesised, template
+
+
+def _rules() -> dict[str, dict[str, Any]]:
+    rules = only("AWS::S3::Bucket")["LifecycleConfiguration"]["Rules"]
+    return {rule["Id"]: rule for rule in rules}
+
+
+def test_a_snapshot_expires_only_once_it_is_tagged_as_compacted() -> None:
+    expiring = [
+        rule
+        for rule in _rules().values()
+        if "ExpirationInDays" in rule and "snapshots/".startswith(rule.get("Prefix", ""))
+    ]
+
+    assert [(rule["Prefix"], rule["ExpirationInDays"]) for rule in expiring] == [
+        ("snapshots/", KEEP.snapshot_days)
+    ]
+    assert expiring[0]["TagFilters"] == [
+        {"Key": contract.COMPACTED_TAG, "Value": contract.COMPACTED_VALUE}
+    ]
+
+
+def test_history_and_reports_expire_after_their_days() -> None:
+    rules = _rules()
+
+    found = {
+        name: (rules[name]["Prefix"], rules[name]["ExpirationInDays"])
+        for name in rules
+        if name in {"history", "reports"}
+    }
+
+    assert found == {
+        "history": ("history/", KEEP.history_days),
+        "reports": ("reports/", KEEP.report_days),
+    }
+
+
+def test_an_abandoned_upload_is_gone_after_a_day() -> None:
+    found = [rule.get("AbortIncompleteMultipartUpload") for rule in _rules().values()]
+
+    assert {"DaysAfterInitiation": 1} in found
+
+
+def test_what_is_not_over_tls_is_refused() -> None:
+    (statement,) = only("AWS::S3::BucketPolicy")["PolicyDocument"]["Statement"]
+
+    assert statement["Effect"] == "Deny"
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert statement["Principal"] == {"AWS": "*"}
+
+
+def test_it_is_encrypted_and_closed_to_the_public() -> None:
+    bucket = only("AWS::S3::Bucket")
+
+    (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert bucket["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
+
+
+def test_it_outlives_its_stack_and_has_no_name_that_a_second_deploy_would_want() -> None:
+    (bucket,) = (r for r in template()["Resources"].values() if r["Type"] == "AWS::S3::Bucket")
+
+    assert bucket["DeletionPolicy"] == bucket["UpdateReplacePolicy"] == "Retain"
+    assert "BucketName" not in bucket["Properties"]
+
+
+def test_a_bucket_that_exists_is_left_as_it_is() -> None:
+    def build(stack: Stack) -> None:
+        data = DataBucket(stack, "Data", keep=KEEP, existing="ours-already")
+        assert data.bucket.bucket_name == "ours-already"
+
+    assert "Resources" not in synthesised(build)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables over the objects that the store really writes, found by projection alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from functions import contract
+from functions.snapshots import history
+from functions.snapshots.keys import CLUSTER_NAME
+from functions.snapshots.store import S3Store
+from infra.storage.report_columns import REPORT_COLUMNS
+from tests.builders import HOUR, NOON, a_snapshot
+from tests.infra.storage.stack import CLUSTERS, KEEP, tables, template
+
+BUCKET = "databuckete6b0faa8"
+DAY_AFTER = datetime.fromtimestamp(NOON / 1000, UTC) + timedelta(days=1)
+
+
+def projected(table: dict[str, Any], now: datetime) -> Iterator[str]:
+    """Every location that Athena computes for a table, by the rules of its user guide."""
+    told = table["Parameters"]
+    assert told["projection.enabled"] == "true"
+    keys = [key["Name"] for key in table["PartitionKeys"]]
+    for values in product(*(_values(told, key, now) for key in keys)):
+        location: str = told["storage.location.template"]
+        for key, value in zip(keys, values, strict=True):
+            location = location.replace(f"${{{key}}}", value)
+        yield location
+
+
+def _values(told: dict[str, str], key: str, now: datetime) -> list[str]:
+    kind = told[f"projection.{key}.type"]
+    if kind == "enum":
+        return told[f"projection.{key}.values"].split(",")
+    if kind == "integer":
+        first, last = map(int, told[f"projection.{key}.range"].split(","))
+        digits = int(told[f"projection.{key}.digits"])
+        return [f"{number:0{digits}}" for number in range(first, last + 1)]
+    assert told[f"projection.{key}.format"] == "yyyy-MM-dd"
+    step = told[f"projection.{key}.interval"], told[f"projection.{key}.interval.unit"]
+    assert step == ("1", "DAYS")
+    match = re.fullmatch(r"NOW-(\d+)DAYS,NOW", told[f"projection.{key}.range"])
+    assert match is not None
+    return [f"{now - timedelta(days=n):%Y-%m-%d}" for n in range(int(match[1]) + 1)]
+
+
+@pytest.fixture(name="keys", scope="module")
+def _keys() -> dict[str, list[str]]:
+    """The keys that a run at 09:00 of each cluster leaves in S3, by cluster."""
+    snapshot = a_snapshot({"g": {"t": [1]}}, {"t": [(0, 2)]}, at=NOON - 3 * HOUR)
+    with mock_aws():
+        client = boto3.client("s3", region_name="us-east-1")
+        client.create_bucket(Bucket=BUCKET)
+        store = S3Store(client, BUCKET)
+        for cluster in CLUSTERS:
+            history.write(store, cluster, snapshot)
+        found = store.keys("")
+    return {
+        cluster: [key for key in found if f"/cluster={cluster}/" in key] for cluster in CLUSTERS
+    }
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_what_the_store_writes_is_in_exactly_one_projected_partition(
+    keys: dict[str, list[str]], cluster: str, dataset: str
+) -> None:
+    (key,) = (key for key in keys[cluster] if key.split("/")[1] == dataset)
+
+    places = projected(tables()[dataset], DAY_AFTER)
+
+    found = [place for place in places if f"s3://{BUCKET}/{key}".startswith(place)]
+    assert len(found) == 1
+    assert "/" not in f"s3://{BUCKET}/{key}".removeprefix(found[0])
+
+
+@pytest.mark.parametrize("name", sorted(contract.COLUMNS))
+def test_a_compacted_day_is_projected_by_cluster_and_date(name: str) -> None:
+    places = set(projected(tables()[f"history_{name}"], DAY_AFTER))
+
+    for cluster in CLUSTERS:
+        folder = f"history/{name}/cluster={cluster}/dt=2026-01-31/"
+        assert f"s3://{BUCKET}/{folder}" in places
+
+
+@pytest.mark.parametrize("name", sorted(REPORT_COLUMNS))
+def test_a_report_is_projected_by_cluster_and_date(name: str) -> None:
+    places = set(projected(tables()[name], DAY_AFTER))
+
+    for cluster in CLUSTERS:
+        assert f"s3://{BUCKET}/reports/{name}/cluster={cluster}/dt=2026-01-31/" in places
+
+
+@pytest.mark.parametrize(
+    ("prefix", "days"),
+    [
+        ("snapshots/", KEEP.snapshot_days),
+        ("history/", KEEP.history_days),
+        ("reports/", KEEP.report_days),
+    ],
+)
+def test_a_table_reaches_as_far_back_as_its_objects_are_kept(prefix: str, days: int) -> None:
+    found = [
+        table["Parameters"]["projection.dt.range"]
+        for table in tables().values()
+        if table["StorageDescriptor"]["Location"].startswith(f"s3://{BUCKET}/{prefix}")
+    ]
+
+    assert set(found) == {f"NOW-{days}DAYS,NOW"}
+
+
+def test_no_name_of_a_cluster_can_end_a_value_of_the_projection() -> None:
+    assert CLUSTER_NAME.fullmatch("a,b") is None
+    assert CLUSTER_NAME.fullmatch("a/b") is None
+
+
+def test_every_parameter_is_text_as_glue_takes_it() -> None:
+    values = [value for table in tables().values() for value in table["Parameters"].values()]
+
+    assert {type(value) for value in values} == {str}
+
+
+def test_database_and_tables_go_with_their_stack() -> None:
+    policies = {
+        resource.get("DeletionPolicy", "Delete")
+        for resource in template()["Resources"].values()
+        if resource["Type"].startswith("AWS::Glue::")
+    }
+
+    assert policies == {"Delete"}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The job as Glue is told it, its rights, and that its trigger fires."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import Stack
+
+from glue_jobs.options import parse
+from infra.packaging import glue_package
+from infra.storage import DataBucket
+from infra.storage.daily_report import SCRIPT
+from tests.infra.rehearsal.resolve import of_type
+from tests.infra.storage.stack import KEEP, only, report, resources, synthesised
+
+BUCKET = "arn:aws:s3:::databuckete6b0faa8"
+ASSETS = "arn:aws:s3:::cdk-hnb659fds-assets-111122223333-eu-west-1"
+
+# Arguments that are Glue's, and that the job names on stderr and leaves alone.
+GLUES_OWN = {"--job-language", "--extra-py-files", "--enable-continuous-cloudwatch-log"}
+
+
+def _statements() -> list[dict[str, Any]]:
+    policies = of_type(resources(), "AWS::IAM::Policy").values()
+    return [line for policy in policies for line in policy["PolicyDocument"]["Statement"]]
+
+
+def _listed(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+def _may(action: str, resource: str) -> bool:
+    return any(
+        action in _listed(line["Action"])
+        and any(fnmatchcase(resource, pattern) for pattern in _listed(line["Resource"]))
+        for line in _statements()
+    )
+
+
+def test_it_is_small_and_ends() -> None:
+    job = only("AWS::Glue::Job")
+
+    told = {key: job[key] for key in ("GlueVersion", "WorkerType", "NumberOfWorkers", "Timeout")}
+    assert told == {"GlueVersion": "6.0", "WorkerType": "G.1X", "NumberOfWorkers": 2, "Timeout": 30}
+
+
+def test_a_run_waits_for_the_one_before_and_is_not_tried_again() -> None:
+    job = only("AWS::Glue::Job")
+
+    assert job["JobRunQueuingEnabled"] is True
+    assert job["MaxRetries"] == 0
+    assert job.get("ExecutionProperty", {"MaxConcurrentRuns": 1}) == {"MaxConcurrentRuns": 1}
+
+
+def test_the_job_takes_the_arguments_that_it_is_given() -> None:
+    arguments = only("AWS::Glue::Job")["DefaultArguments"]
+    words = [word for pair in arguments.items() for word in pair]
+
+    options = parse(words, lambda: datetime(2026, 2, 1, 1, tzinfo=UTC))
+
+    assert options.input == options.output == "s3://databuckete6b0faa8"
+    assert options.date == date(2026, 1, 31)
+    assert set(options.ignored) <= GLUES_OWN
+
+
+def test_script_and_modules_are_two_assets() -> None:
+    job = only("AWS::Glue::Job")
+
+    assert job["Command"]["ScriptLocation"].endswith(".py")
+    assert job["DefaultArguments"]["--extra-py-files"].endswith(".zip")
+
+
+def test_it_starts_every_day_at_its_hour_and_is_active() -> None:
+    trigger = only("AWS::Glue::Trigger")
+
+    assert (trigger["Type"], trigger["Schedule"]) == ("SCHEDULED", "cron(0 1 * * ? *)")
+    assert trigger["StartOnCreation"] is True
+    (job_id,) = of_type(resources(), "AWS::Glue::Job")
+    assert trigger["Actions"] == [{"JobName": job_id.lower()}]
+
+
+def test_a_report_that_is_not_enabled_has_a_job_and_no_trigger() -> None:
+    def build(stack: Stack) -> None:
+        report(stack, DataBucket(stack, "Data", keep=KEEP), enabled=False, glue_version="5.1")
+
+    made = synthesised(build)["Resources"].values()
+
+    assert [r for r in made if r["Type"] == "AWS::Glue::Trigger"] == []
+    (job,) = (r["Properties"] for r in made if r["Type"] == "AWS::Glue::Job")
+    assert job["GlueVersion"] == "5.1"
+
+
+@pytest.mark.parametrize(
+    ("action", "key"),
+    [
+        ("s3:GetObject", "snapshots/groups/cluster=c/dt=2026-01-31/hour=12/x.parquet"),
+        ("s3:GetObject", "snapshots"),
+        ("s3:GetObject", "reports"),
+        ("s3:PutObject", "reports/_staging-1/partition_skew/x.parquet"),
+        ("s3:PutObject", "reports/"),
+        ("s3:DeleteObject", "reports/partition_skew/cluster=c/dt=2026-01-31/x.parquet"),
+        ("s3:PutObject", "history/groups/cluster=c/dt=2026-01-31/x.parquet"),
+        ("s3:PutObjectTagging", "snapshots/groups/cluster=c/dt=2026-01-31/hour=12/x.parquet"),
+    ],
+)
+def test_its_role_may_do_what_the_job_does(action: str, key: str) -> None:
+    assert _may(action, f"{BUCKET}/{key}")
+
+
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        ("s3:PutObject", f"{BUCKET}/snapshots/groups/x.parquet"),
+        ("s3:DeleteObject", f"{BUCKET}/snapshots/groups/x.parquet"),
+        ("s3:GetObject", f"{BUCKET}/notified/orders/cursor"),
+        ("s3:GetObject", f"{ASSETS}/another-asset.zip"),
+        ("s3:PutObject", f"{ASSETS}/another-asset.zip"),
+        ("logs:PutLogEvents", "arn:aws:logs:eu-west-1:111122223333:log-group:/aws/lambda/f"),
+    ],
+)
+def test_its_role_may_do_nothing_else(action: str, resource: str) -> None:
+    assert not _may(action, resource)
+
+
+def test_it_reads_its_own_code() -> None:
+    job = only("AWS::Glue::Job")
+
+    for place in (job["Command"]["ScriptLocation"], job["DefaultArguments"]["--extra-py-files"]):
+        assert _may("s3:GetObject", place.replace("s3://", "arn:aws:s3:::"))
+
+
+def test_it_lists_the_folders_of_data_alone() -> None:
+    (line,) = (line for line in _statements() if line["Action"] == "s3:ListBucket")
+
+    assert line["Resource"] == BUCKET
+    assert sorted(line["Condition"]["StringLike"]["s3:prefix"]) == [
+        "history",
+        "history/*",
+        "reports",
+        "reports/*",
+        "snapshots",
+        "snapshots/*",
+    ]
+
+
+def test_no_right_is_on_all_actions_or_all_resources() -> None:
+    for line in _statements():
+        assert [action for action in _listed(line["Action"]) if "*" in action] == []
+        assert "*" not in _listed(line["Resource"])
+
+
+@pytest.mark.spark
+def test_the_script_finds_its_modules_in_the_zip_alone(tmp_path: Path) -> None:
+    script = shutil.copy(SCRIPT, tmp_path)
+    package = glue_package(tmp_path).path
+    command = [sys.executable, str(script), "--input", "x", "--output", "y", "--date", "someday"]
+
+    done = subprocess.run(
+        command,
+        check=False,
+        env={"PYTHONPATH": str(package)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+
+    assert "'someday' is not a date" in done.stderr
+    assert done.returncode == 2
