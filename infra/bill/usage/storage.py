@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cluster's snapshots, history and reports use of S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infra.bill.usage import measured
+from infra.bill.usage.item import S3, Item, size
+from infra.bill.usage.runs import compacted_bytes, runs_per_day, snapshot_bytes
+from infra.config.parts.cluster import Cluster
+from infra.config.parts.shared import Shared
+
+
+def storage(cluster: Cluster, shared: Shared) -> Iterator[Item]:
+    """Requests of the runs and of the daily job, and all that is kept."""
+    yield from _requests(cluster, shared)
+    yield from _kept(cluster, shared)
+
+
+def _requests(cluster: Cluster, shared: Shared) -> Iterator[Item]:
+    objects = runs_per_day(cluster) * measured.OBJECTS_PER_RUN
+    compacted = objects if shared.report.enabled else 0.0
+    days = shared.keep.snapshot_days
+    cold = 0 if cluster.paused else measured.COLD_STARTS_PER_DAY
+    writes = (objects + cold * measured.COLD_LISTS) * measured.DAYS
+    # The daily job reads each object once and tags it, so that it may expire.
+    reads = (compacted + cold * measured.COLD_READS) * measured.DAYS
+    kinds = (
+        ("writes", "s3_write", writes, f"{measured.OBJECTS_PER_RUN} objects a run"),
+        ("tagging", "s3_write", compacted * measured.DAYS, "each object once"),
+        ("reads", "s3_read", reads, "cold starts and the daily job"),
+        ("tags kept", "s3_tag", compacted * days, f"{days} days"),
+    )
+    for what, price, quantity, basis in kinds:
+        if quantity:
+            yield Item(S3, what, price, quantity=quantity, basis=basis, lever="interval_seconds")
+
+
+def _kept(cluster: Cluster, shared: Shared) -> Iterator[Item]:
+    runs, expected, keep = runs_per_day(cluster), cluster.expected, shared.keep
+    compacted = runs if shared.report.enabled else 0.0
+    reported = expected.group_partitions if compacted else 0
+    kinds = (
+        ("snapshots", snapshot_bytes(expected).total * runs, keep.snapshot_days, "snapshot_days"),
+        ("history", compacted_bytes(expected, compacted).total, keep.history_days, "history_days"),
+        ("reports", reported * measured.REPORT_ROW, keep.report_days, "report_days"),
+    )
+    for what, a_day, days, lever in kinds:
+        if a_day:
+            yield Item(
+                S3,
+                what,
+                "s3_storage",
+                quantity=a_day * days / measured.GB,
+                basis=f"{size(a_day)} a day, {days} days",
+                lever=f"shared.keep.{lever}",
+            )

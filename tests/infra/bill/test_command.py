@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m infra.bill`: where it finds the configuration, what it prints, how it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.bill.__main__ import main
+from infra.config.reading import CONTEXT_KEY
+from tests.infra.configured import cluster_json
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.json"))
+US = cluster_json(name="us") | {
+    "arn": cluster_json(name="us")["arn"].replace("eu-west-1", "us-east-1")
+}
+
+
+def written(folder: Path, *clusters: dict[str, Any], name: str = "lag.json") -> Path:
+    file = folder / name
+    file.write_text(json.dumps({"clusters": list(clusters) or [cluster_json()]}))
+    return file
+
+
+def cdk_json(folder: Path, given: Any) -> None:
+    (folder / "cdk.json").write_text(json.dumps({"context": {CONTEXT_KEY: given}}))
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def test_cdk_json_of_the_folder_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cdk_json(tmp_path, {"clusters": [cluster_json()]})
+    assert main([], tmp_path) == 0
+    assert "orders: 20 groups" in capsys.readouterr().out
+
+
+def test_a_pipe_gets_a_hundred_columns_without_colours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["--config", str(written(tmp_path))], tmp_path)
+    told = capsys.readouterr().out
+    assert 80 < max(map(len, told.splitlines())) <= 100
+    assert "\x1b" not in told
+
+
+def test_the_file_that_cdk_json_names_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path)
+    cdk_json(tmp_path, "lag.json")
+    assert main([], tmp_path) == 0
+    assert "orders: 20 groups" in capsys.readouterr().out
+
+
+def test_a_file_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--config", str(written(tmp_path))], tmp_path) == 0
+    assert "orders: 20 groups" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_has_a_bill(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--config", str(example), "--output", "json"]) == 0
+    assert document(capsys)["total"] > 0
+
+
+def test_the_document_adds_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, cluster_json(), US)
+    assert main(["--config", str(file), "--output", "json"], tmp_path) == 0
+    told = document(capsys)
+    lines = [
+        line
+        for place in told["places"]
+        for part in (*place["clusters"], place["shared"])
+        for line in part["lines"]
+    ]
+    assert told["total"] == pytest.approx(sum(line["usd"] for line in lines), abs=0.01)
+    assert {line["price"] for line in lines} <= set(told["prices"]["us-east-1"])
+
+
+def test_the_document_says_where_prices_are_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["--config", str(written(tmp_path)), "--output", "json"], tmp_path)
+    told = document(capsys)
+    metric = told["prices"]["us-east-1"]["custom_metric"]
+    assert (metric["retrieved"], metric["verified"]) == ("2025-10-28", True)
+    assert told["places"][0]["prices_of"] == "us-east-1"
+    assert any("no prices for eu-west-1" in sentence for sentence in told["warnings"])
+
+
+def test_one_region_can_be_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, cluster_json(), US)
+    arguments = ["--config", str(file), "--region", "us-east-1", "--output", "json"]
+    assert main(arguments, tmp_path) == 0
+    assert [place["region"] for place in document(capsys)["places"]] == ["us-east-1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        pytest.param([], "There is no cdk.json here", id="no-cdk.json"),
+        pytest.param(["--config", "nowhere.json"], "There is no nowhere.json here", id="no-file"),
+        pytest.param(
+            ["--config", "lag.json", "--region", "ap-south-1"],
+            "No cluster is in ap-south-1: choose from eu-west-1.",
+            id="no-such-region",
+        ),
+    ],
+)
+def test_what_leads_nowhere_is_one_sentence(
+    arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path)
+    assert main(arguments, tmp_path) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith(sentence)
+    assert len(told.err.splitlines()) == 1
+
+
+def test_a_wrong_configuration_is_told_with_its_faults(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, cluster_json(dashbord=True))
+    assert main(["--config", str(file)], tmp_path) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "clusters[0].dashbord: unknown key, did you mean dashboard?" in told.err
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"context": []}'])
+def test_a_cdk_json_that_is_none_is_told(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cdk.json").write_text(text)
+    assert main([], tmp_path) == 2
+    assert "cdk.json has faults" in capsys.readouterr().err
+
+
+def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    assert all(option in told for option in ("--config", "--region", "--output", "--lines"))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prices in tiers: every boundary, and a file that says where each price is from."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from infra.bill.prices import REFERENCE_REGION, Price, PriceList, price_lists, prices_for
+from infra.bill.usage.cluster import cluster_usage
+from infra.bill.usage.shared import shared_usage
+from tests.infra.configured import KEY, SECRET, cluster_json, deployment
+
+LISTS = price_lists()
+PRICES = LISTS[REFERENCE_REGION]
+METRIC = PRICES["custom_metric"]
+BOUNDS = (10_000, 250_000, 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "dollars"),
+    [
+        pytest.param(0, 0, id="none"),
+        pytest.param(1, 0.30, id="one"),
+        pytest.param(10_000, 3_000, id="the-first-tier-full"),
+        pytest.param(10_001, 3_000.10, id="one-in-the-second"),
+        pytest.param(250_000, 27_000, id="the-second-full"),
+        pytest.param(250_001, 27_000.05, id="one-in-the-third"),
+        pytest.param(1_000_000, 64_500, id="the-third-full"),
+        pytest.param(1_000_001, 64_500.02, id="one-beyond"),
+        pytest.param(2_000_000, 84_500, id="a-million-beyond"),
+    ],
+)
+def test_metrics_are_priced_tier_by_tier(metrics: int, dollars: float) -> None:
+    assert METRIC.cost(metrics) == pytest.approx(dollars)
+
+
+@given(st.integers(0, 3_000_000), st.integers(0, 3_000_000))
+def test_more_never_costs_less(one: int, other: int) -> None:
+    low, high = sorted((one, other))
+    assert METRIC.cost(low) <= METRIC.cost(high)
+
+
+@given(st.sampled_from(BOUNDS), st.floats(0, 1))
+def test_no_price_jumps_at_the_end_of_a_tier(bound: int, step: float) -> None:
+    dearest = METRIC.tiers[0].price
+    gap = METRIC.cost(bound + step) - METRIC.cost(bound - step)
+    assert gap <= 2 * step * dearest + 1e-6
+
+
+@given(st.floats(0, 3_000_000), st.floats(0, 3_000_000))
+def test_together_is_never_dearer_than_apart(one: float, other: float) -> None:
+    assert METRIC.cost(one + other) <= METRIC.cost(one) + METRIC.cost(other) + 1e-6
+
+
+def test_fourteen_million_schedules_are_free() -> None:
+    assert PRICES["schedule"].cost(14_000_000) == 0
+    assert PRICES["schedule"].cost(15_000_000) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "tiers",
+    [
+        pytest.param([], id="none"),
+        pytest.param([{"price": 1.0, "up_to": 5}], id="an-end"),
+        pytest.param([{"price": 1.0}, {"price": 0.5}], id="two-without-end"),
+        pytest.param(
+            [{"price": 1.0, "up_to": 5}, {"price": 1.0, "up_to": 5}, {"price": 1.0}], id="equal"
+        ),
+        pytest.param([{"price": -1.0}], id="negative"),
+    ],
+)
+def test_tiers_that_make_no_sense_are_refused(tiers: list[dict[str, Any]]) -> None:
+    told = METRIC.model_dump() | {"tiers": tiers}
+    with pytest.raises(ValidationError):
+        Price.model_validate(told)
+
+
+def test_a_price_that_does_not_say_its_source_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text('[us-east-1.secret]\nunit = "secret"\ntiers = [{price = 1.0}]\n')
+    with pytest.raises(ValidationError, match="source"):
+        price_lists(file)
+
+
+def everything() -> set[str]:
+    """The keys of all prices that some configuration uses."""
+    login = {"type": "scram", "secret_arn": SECRET, "kms_key_arn": KEY}
+    vpc = cluster_json()["vpc"] | {"cidr": "10.0.0.0/16", "endpoints": {"secrets_manager": True}}
+    one = cluster_json(
+        auth=login, vpc=vpc, alarms={"groups": ["billing"], "anomalies": ["billing"]}
+    )
+    other = cluster_json(name="intel", function={"architecture": "x86_64"})
+    notify = {"email": ["a@example.com"], "https": ["https://example.com"]}
+    found = deployment(one, other, shared={"notify": notify})
+    items = [
+        *shared_usage(found.shared, found.clusters),
+        *(item for each in found.clusters for item in cluster_usage(each, found.shared)),
+    ]
+    return {item.price for item in items}
+
+
+@pytest.mark.parametrize("region", LISTS)
+def test_every_region_has_every_price_and_no_other(region: str) -> None:
+    assert set(LISTS[region].prices) == everything()
+
+
+def test_a_region_without_prices_takes_those_of_the_reference() -> None:
+    assert prices_for("eu-south-2", LISTS) is PRICES
+
+
+def test_a_region_with_prices_has_its_own() -> None:
+    own = PriceList("eu-west-1", PRICES.prices)
+    assert prices_for("eu-west-1", {**LISTS, "eu-west-1": own}) is own
+
+
+def test_tiers_get_cheaper_but_for_what_is_free_at_first() -> None:
+    for key, price in PRICES.prices.items():
+        costs = [tier.price for tier in price.tiers]
+        assert key == "schedule" or all(a >= b for a, b in pairwise(costs)), key

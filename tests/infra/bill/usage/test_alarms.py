@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""As many metrics under alarm as the constructs of alarms and of scaling really watch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
+from aws_cdk.assertions import Template
+
+from infra.alarms.any_group import AnyGroupAlarm
+from infra.alarms.groups import AnomalyAlarms, GroupAlarms
+from infra.alarms.reporter import ReporterAlarms
+from infra.alarms.rules import OF_REPORTER
+from infra.bill.usage.alarms import AlarmMetrics, alarm_metrics
+from infra.bill.usage.metrics import published, wanted
+from infra.config.parts.cluster import Cluster
+from infra.scaling.service_scaling import ServiceScaling
+from tests.infra.configured import cluster
+
+STEPS = {"out": [{"above": 1000, "add": 1}], "below": 100}
+BY_AGE = {**STEPS, "metric": "EstimatedTimeLag"}
+# Application Auto Scaling makes them itself, so no template shows them.
+OF_TRACKING = 2
+
+
+def service(name: str, **how: Any) -> dict[str, Any]:
+    told = {"group": name, "ecs_cluster": "c", "service": name, "max": 4, "partitions": 4}
+    return told | how
+
+
+WATCHED = cluster(
+    alarms={"groups": ["billing", "mailer", "audit"], "anomalies": ["billing", "audit"]},
+    sla_seconds={"^billing$": 60, "^mailer$": 600},
+    scaling=[
+        service("a", steps=STEPS),
+        service("b", steps=BY_AGE),
+        service("t", tracking={"lag_per_member": 5}),
+    ],
+)
+
+
+def counted(told: Cluster) -> AlarmMetrics:
+    return alarm_metrics(told, published(wanted(told)))
+
+
+@pytest.fixture(name="made", scope="module")
+def _made() -> Counter[str]:
+    """Metrics that alarms of a template watch, by kind, as CloudWatch charges for them."""
+    stack = Stack(App(), "Watched")
+    topic = sns.Topic(stack, "Topic")
+    ReporterAlarms(
+        stack,
+        "Reporter",
+        cluster=WATCHED,
+        function=lambda_.Function.from_function_name(stack, "Function", "collector"),
+        log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
+        topic=topic,
+        recovered=True,
+    )
+    GroupAlarms(stack, "Groups", cluster=WATCHED, topic=topic, recovered=True)
+    AnyGroupAlarm(stack, "Any", cluster=WATCHED, topic=topic)
+    AnomalyAlarms(stack, "Anomalies", cluster=WATCHED, topic=topic, recovered=True)
+    for scaling in WATCHED.scaling:
+        ServiceScaling(stack, f"Of-{scaling.service}", cluster=WATCHED, scaling=scaling)
+    found: Counter[str] = Counter()
+    for resource in Template.from_stack(stack).to_json()["Resources"].values():
+        kind, properties = resource["Type"], resource.get("Properties", {})
+        if kind == "AWS::CloudWatch::Alarm":
+            found += charged(properties)
+        elif properties.get("PolicyType") == "TargetTrackingScaling":
+            found["standard"] += OF_TRACKING
+    return found
+
+
+def charged(alarm: dict[str, Any]) -> Counter[str]:
+    queries = alarm.get("Metrics", [{"MetricStat": alarm}])
+    words = " ".join(query.get("Expression", "") for query in queries)
+    if "SELECT" in words:
+        return Counter(queries=1)
+    metrics = sum("MetricStat" in query for query in queries)
+    # A band has an upper and a lower bound, each a metric.
+    return Counter(anomalies=metrics + 2) if "BAND" in words else Counter(standard=metrics)
+
+
+def test_plain_alarms_are_those_that_are_made(made: Counter[str]) -> None:
+    assert counted(WATCHED).standard == made["standard"]
+
+
+def test_anomaly_alarms_are_those_that_are_made(made: Counter[str]) -> None:
+    assert counted(WATCHED).anomalies == made["anomalies"]
+
+
+def test_one_query_looks_at_every_group(made: Counter[str]) -> None:
+    assert made["queries"] == 1
+    assert counted(WATCHED).analysed == 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "groups"),
+    [
+        pytest.param({}, 0, id="none"),
+        pytest.param({"alarms": {"groups": ["a"]}}, 2, id="one"),
+        pytest.param(
+            {"alarms": {"groups": ["a", "b"]}, "sla_seconds": {"^a$": 60}}, 5, id="one-with-an-sla"
+        ),
+    ],
+)
+def test_a_named_group_has_two_alarms_and_a_third_for_its_sla(
+    changes: dict[str, Any], groups: int
+) -> None:
+    assert counted(cluster(**changes)).groups == groups
+
+
+def test_a_query_sees_only_what_is_published() -> None:
+    told = cluster(levels={"max_metrics": 9 + 5 * 4, "topics": False})
+    assert counted(told).analysed == 5
+
+
+def test_no_query_is_made_where_none_is_wanted() -> None:
+    assert counted(cluster(alarms={"any_group": False})).analysed == 0
+
+
+def test_a_paused_cluster_has_no_heartbeat_and_no_groups_to_look_at() -> None:
+    found = counted(cluster(paused=True))
+    assert (found.reporter, found.analysed) == (len(OF_REPORTER) - 1, 0)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantities of one cluster, reckoned by hand for an average month of 30.4 days."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.bill.usage.cluster import cluster_usage
+from infra.config.parts.shared import Shared
+from tests.infra.configured import cluster, cluster_json
+
+RUNS = 1440 * 30.4
+GB = 1024**3
+HOURS = 24 * 30.4
+
+
+def quantities(shared: Shared | None = None, **changes: Any) -> dict[tuple[str, str], float]:
+    found = cluster_usage(cluster(**changes), shared or Shared())
+    return {(item.service, item.what): item.quantity for item in found}
+
+
+def test_a_run_a_minute_is_43776_a_month() -> None:
+    found = quantities()
+    assert found["Lambda", "requests"] == RUNS == 43_776
+    assert found["Lambda", "schedule"] == RUNS
+
+
+def test_a_run_every_five_minutes_is_a_fifth_of_it() -> None:
+    found = quantities(interval_seconds=300)
+    assert found["Lambda", "requests"] == pytest.approx(RUNS / 5)
+    assert found["CloudWatch metrics", "by topic"] == 120
+
+
+def test_half_a_gigabyte_for_a_run_on_its_share_of_a_core() -> None:
+    a_run = (0.03 + 60_000 * 0.31 / 60_000) / (512 / 1769) + 0.15
+    found = quantities(expected={"group_partitions": 60_000})
+    assert found["Lambda", "time"] == pytest.approx(RUNS * a_run * 0.5)
+
+
+def test_memory_beyond_a_core_makes_no_run_shorter() -> None:
+    one, two = (
+        quantities(function={"memory_mb": memory})["Lambda", "time"] for memory in (1769, 3538)
+    )
+    assert two == pytest.approx(2 * one)
+
+
+def test_a_run_of_the_default_size_logs_34_kilobytes() -> None:
+    groups, topics = 20 * (225 + 4 * 60), 60 * (265 + 2 * 60)
+    found = quantities(function={"log_days": 7})
+    a_run = (groups + topics + 870 + 800) / GB
+    assert found["CloudWatch logs", "ingestion"] == pytest.approx(RUNS * a_run)
+    assert found["CloudWatch logs", "storage"] == pytest.approx(7 * 1440 * a_run)
+
+
+def test_three_objects_a_run_are_written_tagged_and_read_once() -> None:
+    found = quantities()
+    cold = 12 * 30.4
+    assert found["S3", "writes"] == pytest.approx(3 * RUNS + 6 * cold)
+    assert found["S3", "reads"] == pytest.approx(3 * RUNS + 35 * cold)
+    assert found["S3", "tagging"] == pytest.approx(3 * RUNS)
+    assert found["S3", "tags kept"] == 3 * 1440 * 35
+
+
+def test_snapshots_are_kept_for_their_days() -> None:
+    a_run = (6_500 + 600 * 20) + (15_500 + 600 * 28) + (12_500 + 20 * 45)
+    found = quantities(Shared.model_validate({"keep": {"snapshot_days": 10}}))
+    assert found["S3", "snapshots"] == pytest.approx(10 * 1440 * a_run / GB)
+
+
+def test_history_is_one_object_a_day_and_dataset() -> None:
+    a_day = 6_500 + 15_500 + 12_500 + 1440 * (600 * 18 + 600 * 39 + 20 * 40)
+    assert quantities()["S3", "history"] == pytest.approx(400 * a_day / GB)
+
+
+def test_without_the_daily_report_nothing_is_compacted() -> None:
+    found = quantities(Shared.model_validate({"report": {"enabled": False}}))
+    assert {what for service, what in found if service == "S3"} == {"writes", "reads", "snapshots"}
+
+
+def test_an_endpoint_is_paid_in_every_subnet() -> None:
+    made = {"cidr": "10.0.0.0/16", "endpoints": {"secrets_manager": True}}
+    found = quantities(vpc=cluster_json()["vpc"] | made)
+    assert found["Network", "secrets endpoint"] == pytest.approx(2 * HOURS)
+    assert ("Network", "secrets endpoint") not in quantities()
+
+
+def test_two_thirds_of_the_traffic_cross_zones_and_are_paid_twice() -> None:
+    found = quantities()
+    assert found["Network", "between zones"] == pytest.approx(2 * RUNS * 1_200 * 60 * 2 / 3 / GB)
+
+
+def test_a_paused_cluster_keeps_its_alarms_and_its_dashboard_alone() -> None:
+    found = quantities(paused=True)
+    assert set(found) == {
+        ("CloudWatch alarms", "of the reporter"),
+        ("CloudWatch dashboard", "of the cluster"),
+    }
+
+
+def test_no_dashboard_costs_nothing() -> None:
+    assert ("CloudWatch dashboard", "of the cluster") not in quantities(dashboard=False)
+
+
+@pytest.mark.parametrize("architecture", ["arm64", "x86_64"])
+def test_time_has_the_price_of_its_architecture(architecture: str) -> None:
+    items = cluster_usage(cluster(function={"architecture": architecture}), Shared())
+    assert f"lambda_{architecture}" in {item.price for item in items}

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes that the bill rests on, held against what the collector's own writers make."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from functions import contract
+from functions.lag.model import LagReport, Snapshot
+from functions.lag.rules import NameFilter
+from functions.sinks.budget import Levels, plan
+from functions.sinks.emf import emf_line
+from functions.sinks.metrics import MetricSet, health_set, lag_sets, success_set
+from functions.snapshots.format import to_parquet
+from infra.bill.usage import measured
+from infra.bill.usage.runs import compacted_bytes, snapshot_bytes
+from infra.config.parts.cluster import Expected
+from tests.builders import NOON
+from tests.infra.bill.usage.generated import Size, reports
+
+WITHIN = 0.20
+MIDDLE = Size(groups=20, topics=3, partitions=10)
+EVERY_OPTION: dict[str, Any] = {
+    "drain_time": True,
+    "members": True,
+    "rebalancing": True,
+    "scaling": NameFilter(),
+    "max_offset_lag": True,
+}
+LINES = {1: measured.GROUP_LINE, 2: measured.TOPIC_LINE, 3: measured.PARTITION_LINE}
+
+
+@pytest.fixture(scope="module")
+def day() -> list[LagReport]:
+    return list(reports(MIDDLE, 30))
+
+
+def expected(report: LagReport) -> Expected:
+    rows = report.snapshot
+    return Expected(
+        groups=len(rows.groups),
+        group_partitions=len(rows.group_partitions),
+        topic_partitions=len(rows.topic_partitions),
+    )
+
+
+def written(sets: Iterable[MetricSet]) -> int:
+    return sum(len(emf_line(one, NOON, contract.NAMESPACE)) + 1 for one in sets)
+
+
+@pytest.mark.parametrize("more", [{}, EVERY_OPTION], ids=["default", "every-option"])
+@pytest.mark.parametrize("level", LINES)
+def test_lines_of_metrics_are_as_long_as_told(
+    day: list[LagReport], level: int, more: dict[str, Any]
+) -> None:
+    report = day[-1]
+    levels = Levels(max_metrics=10**6, partition_groups=NameFilter(), **more)
+    chosen = plan(report, Snapshot.empty(), levels)
+    sets = [
+        one
+        for one in lag_sets(report, chosen, levels, "orders-production")
+        if len(one.dimensions) == level + 1
+    ]
+    metrics = sum(len(one.values) for one in sets)
+    told = len(sets) * LINES[level] + metrics * measured.LINE_PER_METRIC
+    assert told == pytest.approx(written(sets), rel=WITHIN)
+
+
+def test_lines_of_the_reporters_own_metrics_are_as_long_as_told(day: list[LagReport]) -> None:
+    report, levels = day[-1], Levels()
+    chosen = plan(report, Snapshot.empty(), levels)
+    own = (health_set(report, chosen, "orders-production", 0.342), success_set("orders-production"))
+    assert pytest.approx(written(own), rel=WITHIN) == measured.HEALTH_LINES
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(Size(1, 1, 1), id="one"),
+        pytest.param(Size(3, 1, 10), id="thirty"),
+        pytest.param(MIDDLE, id="600"),
+        pytest.param(Size(100, 5, 12), id="6000"),
+    ],
+)
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_snapshots_are_as_large_as_told(size: Size, dataset: str) -> None:
+    *_, report = reports(size, 4)
+    real = len(to_parquet(report.snapshot.dataset(dataset), dataset))
+    assert getattr(snapshot_bytes(expected(report)), dataset) == pytest.approx(real, rel=WITHIN)
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_history_is_as_large_as_told(day: list[LagReport], dataset: str) -> None:
+    objects = [to_parquet(report.snapshot.dataset(dataset), dataset) for report in day]
+    told = getattr(compacted_bytes(expected(day[-1]), len(day)), dataset)
+    assert told == pytest.approx(compacted(objects), rel=WITHIN)
+
+
+def compacted(objects: list[bytes]) -> int:
+    """Bytes of all rows in one object, those of a partition together, as time went."""
+    table = pa.concat_tables(
+        [_plain(pq.read_table(io.BytesIO(data))) for data in objects],
+        promote_options="permissive",
+    )
+    keys = ("consumer_group", "topic", "partition_id", "taken_at")
+    order = [(key, "ascending") for key in keys if key in table.column_names]
+    sink = io.BytesIO()
+    pq.write_table(table.sort_by(order), sink, compression="zstd")
+    return len(sink.getvalue())
+
+
+def _plain(table: Any) -> Any:
+    """Text as text: Arrow sorts no dictionaries."""
+    fields = [
+        pa.field(f.name, pa.string()) if pa.types.is_dictionary(f.type) else f for f in table.schema
+    ]
+    return table.cast(pa.schema(fields))

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""As many metrics as the collector's own code publishes for a cluster of that size."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from functions.lag.model import LagReport, Snapshot
+from functions.lag.rules import NameFilter
+from functions.sinks.budget import HEALTH_METRICS, Levels, plan
+from functions.sinks.metrics import health_set, lag_sets, success_set
+from infra.bill.usage.metrics import HEALTH, published, wanted
+from infra.config.parts.cluster import Cluster
+from tests.functions.sinks.reports import a_report
+from tests.infra.configured import cluster
+
+SIZES = {"groups": 20, "group_topics": 200, "group_partitions": 4_800, "topic_partitions": 240}
+TRACKING = {"ecs_cluster": "c", "max": 4, "partitions": 4, "tracking": {"lag_per_member": 9}}
+
+
+def scaled(*groups: str) -> list[dict[str, Any]]:
+    return [{"group": group, "service": group, **TRACKING} for group in groups]
+
+
+def sized(levels: dict[str, Any], **more: Any) -> Cluster:
+    return cluster(expected=SIZES, levels={"max_metrics": 1_000_000} | levels, **more)
+
+
+@pytest.mark.parametrize(
+    ("levels", "by_group", "by_topic", "by_partition"),
+    [
+        pytest.param({}, 80, 400, 0, id="default"),
+        pytest.param({"topics": False}, 80, 0, 0, id="groups-only"),
+        pytest.param({"max_offset_lag": True}, 80, 600, 0, id="max-offset-lag"),
+        pytest.param({"partitions": {}}, 80, 400, 9_600, id="partitions"),
+        pytest.param({"drain_time": True}, 100, 400, 0, id="drain-time"),
+        pytest.param({"members": True, "rebalancing": True}, 120, 400, 0, id="members"),
+    ],
+)
+def test_twenty_groups_of_ten_topics_of_24_partitions(
+    levels: dict[str, Any], by_group: int, by_topic: int, by_partition: int
+) -> None:
+    found = published(wanted(sized(levels)))
+    counts = (found.group_metrics, found.topic_metrics, found.partition_metrics)
+    assert counts == (by_group, by_topic, by_partition)
+    assert found.total == 9 + by_group + by_topic + by_partition
+    assert found.omitted == 0
+
+
+def test_groups_that_are_scaled_have_two_more() -> None:
+    found = published(wanted(sized({}, scaling=scaled("a", "b", "c"))))
+    assert found.group_metrics == 20 * 4 + 3 * 2
+
+
+def test_an_expression_for_scaling_is_taken_to_match_every_group() -> None:
+    levels = {"scaling": {"allow": "^payments-"}}
+    assert published(wanted(sized(levels))).group_metrics == 20 * 6
+
+
+def test_there_are_at_least_as_many_groups_as_are_named() -> None:
+    one = cluster(alarms={"groups": ["a", "b"]}, expected={"groups": 1})
+    assert wanted(one).groups == 2
+
+
+@pytest.mark.parametrize(
+    ("max_metrics", "groups", "topics", "omitted"),
+    [
+        pytest.param(489, 20, 200, 0, id="all"),
+        pytest.param(488, 20, 199, 2, id="one-topic-less"),
+        pytest.param(89, 20, 0, 400, id="groups-only"),
+        pytest.param(88, 19, 1, 402, id="one-group-less"),
+        pytest.param(9, 0, 0, 480, id="the-reporter-alone"),
+        pytest.param(0, 0, 0, 480, id="which-is-never-left-out"),
+    ],
+)
+def test_a_budget_leaves_out_topics_and_then_groups(
+    max_metrics: int, groups: int, topics: int, omitted: int
+) -> None:
+    found = published(wanted(sized({"max_metrics": max_metrics})))
+    assert (found.groups, found.topics, found.omitted) == (groups, topics, omitted)
+
+
+def test_nothing_is_published_of_groups_that_do_not_fit() -> None:
+    found = published(wanted(sized({"max_metrics": 9 + 3, "partitions": {}})))
+    assert (found.groups, found.topics, found.partitions) == (0, 0, 0)
+
+
+def test_the_reporters_own_metrics_are_those_that_it_publishes() -> None:
+    assert sorted(HEALTH) == sorted(HEALTH_METRICS)
+
+
+def real(report: LagReport, levels: Levels) -> tuple[int, int]:
+    """Distinct metrics that the collector publishes, and how many it leaves out."""
+    chosen = plan(report, Snapshot.empty(), levels)
+    sets = [
+        *lag_sets(report, chosen, levels, "c"),
+        health_set(report, chosen, "c", 1.0),
+        success_set("c"),
+    ]
+    names = {(one.dimensions, name) for one in sets for name, _ in one.values}
+    return len(names), chosen.omitted
+
+
+LEVELS = st.fixed_dictionaries(
+    {
+        "max_metrics": st.integers(0, 250),
+        "topics": st.booleans(),
+        "max_offset_lag": st.booleans(),
+        "drain_time": st.booleans(),
+        "members": st.booleans(),
+        "rebalancing": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(1, 3)),
+    LEVELS,
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.booleans(),
+)
+def test_the_collector_publishes_exactly_as_many(
+    size: tuple[int, int, int],
+    levels: dict[str, Any],
+    in_policies: int,
+    in_alarms: int,
+    with_partitions: bool,
+) -> None:
+    groups, topics, partitions = size
+    # Named groups must fit: a configuration in which they do not is refused.
+    assume(levels["max_metrics"] >= 9 + 9 * max(in_policies, in_alarms))
+    names = [f"g{number}" for number in range(groups)]
+    in_both = names[:in_policies]
+    told = levels | ({"partitions": {}} if with_partitions else {})
+    one = cluster(
+        expected={
+            "groups": groups,
+            "group_topics": groups * topics,
+            "group_partitions": groups * topics * partitions,
+        },
+        levels=told,
+        scaling=scaled(*in_both),
+        alarms={"groups": names[:in_alarms]},
+    )
+    asked = Levels(
+        **levels,
+        named=frozenset({*in_both, *names[:in_alarms]}),
+        scaling=NameFilter(allow=re.compile(rf"^(?:{'|'.join(in_both)})$")) if in_both else None,
+        partition_groups=NameFilter() if with_partitions else None,
+    )
+    report = a_report({name: {f"t{n}": partitions for n in range(topics)} for name in names})
+    found = published(wanted(one))
+    assert (found.total, found.omitted) == real(report, asked)
