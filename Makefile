@@ -7,10 +7,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null || echo .local/tools/bin/uv)
-SOURCES := functions glue_jobs local tests
+SOURCES := functions glue_jobs infra local tests
+CONFIG ?= deployment.json
+# The registry's "latest" is an old stray build, so the version is named.
+CDK_CLI := aws-cdk@2.1148.1
+CDK := .local/cdk/node_modules/.bin/cdk
+EXAMPLES := $(basename $(notdir $(wildcard examples/*.json)))
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types bench bench-time-lag clean prerequisites
+.PHONY: help setup demo test check format lint types bench bench-time-lag clean prerequisites \
+        cost package cdk diff deploy synth destroy
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -29,7 +36,7 @@ demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshot
 	$(BIN)/python -m local.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
 
 test: setup ## all tests, real Kafka and Spark included
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: setup ## format, lint, types, tests
 	$(BIN)/ruff format $(SOURCES)
@@ -50,6 +57,34 @@ bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 
 bench-time-lag: setup ## how right time lags are, case by case, beside other methods
 	$(BIN)/python -m local.bench_time_lag
+
+cost: setup ## what a month of CONFIG=deployment.json will cost, before it is deployed
+	$(BIN)/python -m infra.bill --config $(CONFIG)
+
+package: setup ## the collector's package, as it is deployed, and its sizes
+	$(BIN)/python -m infra.packaging
+
+$(CDK): Makefile
+	@npm install --silent --no-audit --no-fund --no-save --prefix .local/cdk $(CDK_CLI)
+	@touch $@
+
+cdk: setup $(CDK) ## install the CDK command line: .local/cdk/node_modules/.bin/cdk
+
+diff: cdk ## what a deploy of CONFIG=deployment.json would change
+	$(CDK) diff --all -c msk-lag-reporter=$(CONFIG)
+
+deploy: cdk ## deploy CONFIG=deployment.json, asking before rights change
+	$(CDK) deploy --all -c msk-lag-reporter=$(CONFIG)
+
+destroy: cdk ## remove all that CONFIG=deployment.json made, except the bucket
+	$(CDK) destroy --all -c msk-lag-reporter=$(CONFIG)
+
+synth: cdk $(EXAMPLES:%=synth-%) ## synthesise every example, with cdk-nag and cfn-lint
+
+# W3005: CDK writes dependencies that references imply as well.
+synth-%:
+	$(CDK) synth --quiet -c nag=true -c msk-lag-reporter=examples/$*.json --output .local/synth/$*
+	$(BIN)/cfn-lint --ignore-checks W3005 --non-zero-exit-code error '.local/synth/$*/*.template.json'
 
 clean: ## remove what was installed and built here
 	rm -rf $(VENV) .local .mypy_cache .pytest_cache .ruff_cache .hypothesis

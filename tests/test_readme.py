@@ -79,7 +79,7 @@ def test_every_configuration_key_is_documented() -> None:
     assert named == set(DocumentSchema().fields)
 
 
-_CONFIG = (DOCS["operations.md"], "Configuration")
+_CONFIG = (DOCS["configuration.md"], "A cluster: what its collector is told")
 
 
 def test_the_changelog_has_the_version_of_the_project() -> None:

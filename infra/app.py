@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `cdk` runs: the configuration read and checked, then its stacks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from aws_cdk import App, Validations
+from cdk_nag import AwsSolutionsChecks
+
+from infra.config.faults import ConfigurationError
+from infra.config.reading import CONTEXT_KEY, read
+from infra.stacks import stacks_of
+
+# With `-c nag=true` the AwsSolutions rules are held against every stack.
+_NAG = "nag"
+
+
+def main() -> int:
+    """Synthesises; 1 with every fault on stderr where the configuration has some."""
+    app = App()
+    try:
+        deployment = read(app.node.try_get_context(CONTEXT_KEY), Path.cwd())
+    except ConfigurationError as error:
+        print(error, file=sys.stderr)
+        return 1
+    stacks_of(app, deployment)
+    if app.node.try_get_context(_NAG):
+        Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    app.synth()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The brokers' addresses: as configured, or as MSK tells them when the stack is deployed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aws_cdk import CustomResource, Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.config.parts.cluster import Cluster
+from infra.config.parts.network import Open
+from infra.findings import explained
+
+NEWEST_RUNTIME = "Python 3.13 is what this project is tested on, and Glue 6.0 has"
+_CODE = Path(__file__).with_name("resolver")
+
+
+class BootstrapServers(Construct):
+    """Asks MSK once, and again when ARN or login change; `servers` is a token, commas between."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, cluster: Cluster) -> None:
+        super().__init__(scope, construct_id)
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        asking = iam.PolicyStatement(
+            actions=["kafka:GetBootstrapBrokers"], resources=[cluster.arn or ""]
+        )
+        role.add_to_policy(asking)
+        plain = isinstance(cluster.auth, Open) and cluster.auth.plaintext
+        answer = CustomResource(
+            self,
+            "Answer",
+            service_token=self._function(cluster, role).function_arn,
+            properties={
+                "ClusterArn": cluster.arn,
+                "Way": "plaintext" if plain else cluster.auth.type,
+            },
+        )
+        # Its rights are a policy of their own, which nothing else would wait for.
+        answer.node.add_dependency(role)
+        self.servers = answer.get_att_string("Servers")
+
+    def _function(self, cluster: Cluster, role: iam.Role) -> lambda_.Function:
+        log_group = logs.LogGroup(
+            self,
+            "Log",
+            retention=logs.RetentionDays.ONE_WEEK,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        log_group.grant_write(role)
+        function = lambda_.Function(
+            self,
+            "Function",
+            description=f"Finds the brokers of {cluster.name} at deploy time",
+            runtime=lambda_.Runtime.PYTHON_3_13,
+            architecture=lambda_.Architecture.ARM_64,
+            code=lambda_.Code.from_asset(str(_CODE), exclude=["__pycache__"]),
+            handler="index.handler",
+            role=role,
+            timeout=Duration.minutes(1),
+            log_group=log_group,
+        )
+        explained(function, "L1", NEWEST_RUNTIME)
+        return function

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stand-in for the collector's package, which is another test's matter and slow to build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import infra.collector.resolver
+
+# Some Python file, whatever it does.
+SMALL_PACKAGE = Path(infra.collector.resolver.__file__).parent

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CloudFormation always hears of the brokers, or of what to do to have some."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from botocore.loaders import Loader
+
+from infra.collector.resolver.index import FIELDS, respond
+from tests.infra.configured import UUID
+
+ARN = f"arn:aws:kafka:eu-west-1:111122223333:cluster/orders/{UUID}"
+
+
+class Msk:
+    """Answers GetBootstrapBrokers with what it was made with; moto has no such call."""
+
+    def __init__(self, **brokers: str) -> None:
+        self.brokers = brokers
+
+    def get_bootstrap_brokers(self, ClusterArn: str) -> dict[str, str]:  # noqa: N803
+        if ClusterArn != ARN:
+            raise RuntimeError("no such cluster")
+        return self.brokers
+
+
+def event(kind: str = "Create", way: str = "scram", arn: str = ARN) -> dict[str, Any]:
+    return {
+        "RequestType": kind,
+        "ResponseURL": "https://example.com/answer",
+        "StackId": "stack",
+        "RequestId": "request",
+        "LogicalResourceId": "Answer",
+        "ResourceProperties": {"ClusterArn": arn, "Way": way},
+    }
+
+
+def answered(sent: dict[str, Any], msk: Msk) -> dict[str, Any]:
+    answers: list[tuple[str, bytes]] = []
+    respond(sent, lambda: msk, lambda url, body: answers.append((url, body)))
+    ((url, body),) = answers
+    assert url == sent["ResponseURL"]
+    return dict(json.loads(body))
+
+
+@pytest.mark.parametrize(("way", "field"), sorted(FIELDS.items()))
+def test_the_servers_of_the_configured_login_are_told(way: str, field: str) -> None:
+    answer = answered(event(way=way), Msk(**{field: "b-1:9096,b-2:9096", "Other": "x"}))
+    assert (answer["Status"], answer["Data"]) == ("SUCCESS", {"Servers": "b-1:9096,b-2:9096"})
+
+
+def test_an_answer_carries_what_cloudformation_looks_for() -> None:
+    answer = answered(event(), Msk(BootstrapBrokerStringSaslScram="b:9096"))
+    keys = ("StackId", "RequestId", "LogicalResourceId", "PhysicalResourceId")
+    assert [answer[key] for key in keys] == ["stack", "request", "Answer", "Answer"]
+
+
+def test_a_login_that_is_off_fails_the_deploy_with_what_to_do() -> None:
+    answer = answered(event(), Msk(BootstrapBrokerStringSaslIam="b:9098"))
+    assert answer["Status"] == "FAILED"
+    assert "enable SASL/SCRAM on it, or give bootstrap_servers" in answer["Reason"]
+
+
+def test_any_other_failure_is_told_too() -> None:
+    answer = answered(event(arn="arn:aws:kafka:other"), Msk())
+    assert (answer["Status"], answer["Reason"]) == ("FAILED", "no such cluster")
+
+
+def test_removing_the_stack_asks_msk_nothing() -> None:
+    answer = answered(
+        event("Delete", arn="arn:aws:kafka:gone") | {"PhysicalResourceId": "p"}, Msk()
+    )
+    assert (answer["Status"], answer["PhysicalResourceId"]) == ("SUCCESS", "p")
+
+
+def test_every_field_is_one_that_msk_has() -> None:
+    model = Loader().load_service_model("kafka", "service-2")
+    members = model["shapes"]["GetBootstrapBrokersResponse"]["members"]
+    assert set(FIELDS.values()) <= set(members)

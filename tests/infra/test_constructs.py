@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constructs in an app that is not ours, in one stack and in two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import App, Environment, Stack
+
+from infra.config.parts.shared import Notify, Shared
+from infra.config.reading import one_cluster
+from infra.lag_collector import LagCollector
+from infra.lag_reports import LagReports
+from tests.infra.code import SMALL_PACKAGE
+from tests.infra.configured import cluster_json
+from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+
+ALARM = "AWS::CloudWatch::Alarm"
+
+
+@pytest.fixture(name="template", scope="module")
+def _template() -> dict[str, Any]:
+    app = App()
+    stack = Stack(app, "Theirs", env=Environment(account=ACCOUNT, region=REGION))
+    told = Shared(notify=Notify(email=("me@example.com",)))
+    shared = LagReports(stack, "Lag", clusters=["orders", "audit"], settings=told)
+    for name in ("orders", "audit"):
+        given = cluster_json(name=name, dashboard=name == "orders", alarms={"any_group": False})
+        LagCollector(
+            stack,
+            name.title(),
+            cluster=one_cluster(given),
+            reports=shared,
+            recovered=False,
+            package=SMALL_PACKAGE,
+        )
+    template: dict[str, Any] = app.synth().get_stack_by_name("Theirs").template
+    return template
+
+
+def properties(template: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [r["Properties"] for r in template["Resources"].values() if r["Type"] == kind]
+
+
+def test_two_clusters_can_live_in_one_stack_with_what_they_share(template: dict[str, Any]) -> None:
+    assert len(properties(template, "AWS::Scheduler::Schedule")) == 2
+    assert len(properties(template, "AWS::S3::Bucket")) == 1
+
+
+def test_the_shared_names_are_references_and_no_parameters(template: dict[str, Any]) -> None:
+    (topic,) = [k for k, r in template["Resources"].items() if r["Type"] == "AWS::SNS::Topic"]
+    told = [action for alarm in properties(template, ALARM) for action in alarm["AlarmActions"]]
+    assert told
+    assert all(action == {"Ref": topic} for action in told)
+
+
+def test_what_is_switched_off_is_not_made(template: dict[str, Any]) -> None:
+    assert len(properties(template, "AWS::CloudWatch::Dashboard")) == 1
+    alarms = properties(template, ALARM)
+    assert [alarm for alarm in alarms if "any-group" in str(alarm["AlarmName"])] == []
+    assert [alarm for alarm in alarms if alarm.get("OKActions")] == []

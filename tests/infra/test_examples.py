@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the examples become: within AWS's limits, without findings, and no right too many."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.infra.conftest import EXAMPLES, Synthesised
+
+# CloudFormation's quotas: resources and outputs of a stack, bytes of a template from S3, and
+# parameters of a stack [CloudFormation user guide, understand quotas].
+MOST_RESOURCES, MOST_OUTPUTS, MOST_BYTES, MOST_PARAMETERS = 500, 200, 1_048_576, 200
+
+Examples = dict[str, Synthesised]
+
+
+def test_the_examples_are_the_three_that_the_docs_name() -> None:
+    assert EXAMPLES == ["one-scram-cluster", "scaling-ecs", "twenty-clusters"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_nothing_is_found_that_is_not_explained(examples: Examples, name: str) -> None:
+    assert examples[name].findings() == []
+
+
+# One of each kind: clusters that differ by name alone have one template but for that.
+LINTED = {
+    "one-scram-cluster": ("kafka-lag-shared@eu-west-1", "kafka-lag-orders@eu-west-1"),
+    "scaling-ecs": ("kafka-lag-orders@eu-west-1",),
+    "twenty-clusters": ("kafka-lag-shared@us-east-1", "kafka-lag-payments-us@us-east-1"),
+}
+
+
+def test_cfn_lint_finds_no_error(examples: Examples) -> None:
+    files = [examples[name].files[stack] for name, stacks in LINTED.items() for stack in stacks]
+    lint = str(Path(sys.executable).with_name("cfn-lint"))
+    command = [lint, "--non-zero-exit-code", "error", *map(str, files)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_region_has_one_shared_stack_and_each_cluster_its_own(examples: Examples) -> None:
+    names = list(examples["twenty-clusters"].templates)
+    assert len(names) == 22
+    assert [name for name in names if "shared" in name] == [
+        "kafka-lag-shared@eu-west-1",
+        "kafka-lag-shared@us-east-1",
+    ]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_stack_is_within_cloudformations_limits(examples: Examples, name: str) -> None:
+    for stack, template in examples[name].templates.items():
+        counts = [len(template.get(key, {})) for key in ("Resources", "Outputs", "Parameters")]
+        within = [MOST_RESOURCES, MOST_OUTPUTS, MOST_PARAMETERS]
+        assert all(c <= most for c, most in zip(counts, within, strict=True)), stack
+        assert examples[name].files[stack].stat().st_size < MOST_BYTES, stack
+
+
+def test_no_stack_exports_or_imports(examples: Examples) -> None:
+    for example in examples.values():
+        for template in example.templates.values():
+            assert "Fn::ImportValue" not in json.dumps(template)
+            outputs = template.get("Outputs", {}).values()
+            assert [each for each in outputs if "Export" in each] == []
+
+
+def test_cluster_stacks_learn_the_shared_names_from_parameters(examples: Examples) -> None:
+    templates = examples["one-scram-cluster"].templates
+    written = {
+        each["Properties"]["Name"]
+        for each in templates["kafka-lag-shared@eu-west-1"]["Resources"].values()
+        if each["Type"] == "AWS::SSM::Parameter"
+    }
+    parameters = templates["kafka-lag-orders@eu-west-1"]["Parameters"].values()
+    kind = "AWS::SSM::Parameter::Value<String>"
+    read = {
+        p["Default"] for p in parameters if p["Type"] == kind and "bootstrap" not in p["Default"]
+    }
+    assert read == written == {"/kafka-lag/bucket", "/kafka-lag/alarm-topic"}
+
+
+def test_no_value_changes_from_one_synth_to_the_next(examples: Examples) -> None:
+    for example in examples.values():
+        assert "object at 0x" not in json.dumps(example.templates)
+        assert "objectat0x" not in json.dumps(example.templates)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No right is given on everything, or for everything, but those listed here with their reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.infra.conftest import Synthesised
+
+# Actions with an asterisk, and where they may stand.
+WIDE_ACTIONS = {
+    "kms:*": "a key's own policy must leave it to its account, or nobody could manage it",
+    "kms:GenerateDataKey*": "as AWS documents it for services that publish to an encrypted topic",
+}
+
+# Actions that may be given on `*`, by the kind of resource that gives them.
+WIDE_RESOURCES = {
+    "AWS::KMS::Key": "in a key's policy it means that key",
+    "ec2:AssignPrivateIpAddresses": "Lambda's network interfaces have no ids before they are made",
+    "ec2:CreateNetworkInterface": "as above",
+    "ec2:DeleteNetworkInterface": "as above",
+    "ec2:UnassignPrivateIpAddresses": "as above",
+    "ec2:DescribeNetworkInterfaces": "takes no resource",
+    "ec2:DescribeSubnets": "takes no resource",
+    "cloudwatch:DescribeAlarms": "the chat integration draws the alarm it tells of",
+    "cloudwatch:GetMetricData": "takes no resource",
+    "cloudwatch:GetMetricWidgetImage": "takes no resource",
+}
+
+
+def statements(example: Synthesised) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Stack, type and statement of everything by which something may do things."""
+    for stack, template in example.templates.items():
+        for resource in template["Resources"].values():
+            properties = resource.get("Properties", {})
+            documents = [properties.get(key) for key in ("PolicyDocument", "KeyPolicy")]
+            documents += [each["PolicyDocument"] for each in properties.get("Policies", [])]
+            for document in filter(None, documents):
+                for statement in document["Statement"]:
+                    yield stack, resource["Type"], statement
+
+
+def many(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+@pytest.fixture(name="allowed")
+def _allowed(examples: dict[str, Synthesised]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        each
+        for example in examples.values()
+        for each in statements(example)
+        if each[2]["Effect"] == "Allow"
+    ]
+
+
+def test_no_action_is_wide(allowed: list[tuple[str, str, dict[str, Any]]]) -> None:
+    wide = {
+        (stack, kind, action)
+        for stack, kind, statement in allowed
+        for action in many(statement["Action"])
+        if "*" in action and not (kind == "AWS::KMS::Key" and action in WIDE_ACTIONS)
+    }
+    assert wide == set()
+
+
+def test_no_resource_is_everything(allowed: list[tuple[str, str, dict[str, Any]]]) -> None:
+    wide = {
+        (stack, kind, action)
+        for stack, kind, statement in allowed
+        for action in many(statement["Action"])
+        if "*" in many(statement.get("Resource", "nothing"))
+        and kind not in WIDE_RESOURCES
+        and action not in WIDE_RESOURCES
+    }
+    assert wide == set()
+
+
+def test_every_exemption_is_used(allowed: list[tuple[str, str, dict[str, Any]]]) -> None:
+    used = {a for _, _, statement in allowed for a in many(statement["Action"])}
+    used |= {kind for _, kind, _ in allowed}
+    assert {*WIDE_ACTIONS, *WIDE_RESOURCES} - used == set()
+
+
+def test_nobody_outside_the_account_is_let_in(
+    allowed: list[tuple[str, str, dict[str, Any]]],
+) -> None:
+    strangers = [
+        (stack, kind)
+        for stack, kind, statement in allowed
+        if statement.get("Principal") in ("*", {"AWS": "*"}) and "Condition" not in statement
+    ]
+    assert strangers == []
+
+
+def test_no_role_has_a_policy_of_awss_own(examples: dict[str, Synthesised]) -> None:
+    managed = [
+        (stack, arn)
+        for example in examples.values()
+        for stack, template in example.templates.items()
+        for resource in template["Resources"].values()
+        for arn in many(resource.get("Properties", {}).get("ManagedPolicyArns", []))
+        if ":aws:policy/" in str(arn)
+    ]
+    assert managed == []
