@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from infra.collector.endpoints import VpcEndpoints
 from infra.config.parts.cluster import Cluster
 
 _HTTPS = 443
@@ -43,10 +43,8 @@ class CollectorNetwork(Construct):
         for port in cluster.ports:
             self._open_brokers(port)
         self._open_endpoints()
-        if cluster.vpc.endpoints.s3:
-            self._s3_endpoint()
-        if cluster.vpc.endpoints.secrets_manager:
-            self._secrets_endpoint()
+        if any(wanted for _, wanted in cluster.vpc.endpoints):
+            VpcEndpoints(self, "Endpoints", settings=cluster.vpc, vpc=self.vpc)
 
     def _open_brokers(self, port: int) -> None:
         known = self._settings.brokers_security_group
@@ -64,34 +62,3 @@ class CollectorNetwork(Construct):
         for index, known in enumerate(self._settings.endpoint_security_groups):
             group = ec2.SecurityGroup.from_security_group_id(self, f"Endpoint{index}", known)
             group.add_ingress_rule(self.group, https, "lag collector to the endpoint")
-
-    def _s3_endpoint(self) -> None:
-        ec2.CfnVPCEndpoint(
-            self,
-            "S3Endpoint",
-            vpc_id=self._settings.id,
-            vpc_endpoint_type="Gateway",
-            service_name=f"com.amazonaws.{Stack.of(self).region}.s3",
-            route_table_ids=list(self._settings.route_tables),
-        )
-
-    def _secrets_endpoint(self) -> None:
-        allowed = ec2.SecurityGroup(
-            self,
-            "SecretsManagerEndpointGroup",
-            vpc=self.vpc,
-            description="HTTPS from this VPC to Secrets Manager",
-            allow_all_outbound=False,
-        )
-        inside = ec2.Peer.ipv4(self._settings.cidr or "")
-        allowed.add_ingress_rule(inside, ec2.Port.tcp(_HTTPS), "from the VPC")
-        ec2.CfnVPCEndpoint(
-            self,
-            "SecretsManagerEndpoint",
-            vpc_id=self._settings.id,
-            vpc_endpoint_type="Interface",
-            service_name=f"com.amazonaws.{Stack.of(self).region}.secretsmanager",
-            subnet_ids=list(self._settings.subnets),
-            security_group_ids=[allowed.security_group_id],
-            private_dns_enabled=True,
-        )

@@ -12,6 +12,7 @@ from infra.config.parts.shared import Notify, Shared
 from infra.config.reading import one_cluster
 from infra.lag_collector import LagCollector
 from infra.lag_reports import LagReports
+from infra.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION
@@ -60,3 +61,25 @@ def test_what_is_switched_off_is_not_made(template: dict[str, Any]) -> None:
     alarms = properties(template, ALARM)
     assert [alarm for alarm in alarms if "any-group" in str(alarm["AlarmName"])] == []
     assert [alarm for alarm in alarms if alarm.get("OKActions")] == []
+
+
+def collect(app: App, name: str, vpc: dict[str, Any]) -> None:
+    stack = Stack(app, name, env=Environment(account=ACCOUNT, region=REGION))
+    LagCollector(
+        stack,
+        "Lag",
+        cluster=one_cluster(cluster_json(name=name.lower(), vpc=vpc)),
+        reports=SharedNames(bucket="b", topic_arn=f"arn:aws:sns:{REGION}:{ACCOUNT}:t"),
+        package=SMALL_PACKAGE,
+    )
+
+
+ENDPOINT = {"endpoints": {"secrets_manager": True}, "cidr": "10.0.0.0/16"}
+
+
+def test_two_collectors_may_not_both_make_the_endpoint_of_their_vpc() -> None:
+    app, vpc = App(), cluster_json()["vpc"] | ENDPOINT
+    collect(app, "One", vpc)
+    collect(app, "Elsewhere", vpc | {"id": "vpc-ffffffff"})
+    with pytest.raises(ValueError, match="both make the secrets_manager endpoint of vpc-0a1b"):
+        collect(app, "Two", vpc)
