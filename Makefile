@@ -8,16 +8,19 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null || echo .local/tools/bin/uv)
 SOURCES := functions glue_jobs infra local tests
-CONFIG ?= deployment.json
+# Empty: what cdk.json names, or holds.
+CONFIG ?=
 # The registry's "latest" is an old stray build, so the version is named.
 CDK_CLI := aws-cdk@2.1148.1
 CDK := .local/cdk/node_modules/.bin/cdk
 EXAMPLES := $(basename $(notdir $(wildcard examples/*.json)))
-export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 1
+CDK_CONFIG = $(if $(CONFIG),-c msk-lag-reporter=$(CONFIG))
+# Its warning about Node 20, which works, would hide everything else.
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lint types bench bench-time-lag clean prerequisites \
-        cost package cdk diff deploy synth destroy
+        bench-import cost package cdk diff deploy synth destroy
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -58,8 +61,8 @@ bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 bench-time-lag: setup ## how right time lags are, case by case, beside other methods
 	$(BIN)/python -m local.bench_time_lag
 
-cost: setup ## what a month of CONFIG=deployment.json will cost, before it is deployed
-	$(BIN)/python -m infra.bill --config $(CONFIG)
+cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
+	@$(BIN)/python -m infra.bill $(if $(CONFIG),--config $(CONFIG))
 
 package: setup ## the collector's package, as it is deployed, and its sizes
 	$(BIN)/python -m infra.packaging
@@ -70,14 +73,14 @@ $(CDK): Makefile
 
 cdk: setup $(CDK) ## install the CDK command line: .local/cdk/node_modules/.bin/cdk
 
-diff: cdk ## what a deploy of CONFIG=deployment.json would change
-	$(CDK) diff --all -c msk-lag-reporter=$(CONFIG)
+diff: cdk ## what a deploy would change
+	$(CDK) diff $(CDK_CONFIG)
 
-deploy: cdk ## deploy CONFIG=deployment.json, asking before rights change
-	$(CDK) deploy --all -c msk-lag-reporter=$(CONFIG)
+deploy: cdk ## deploy every stack, asking before rights change
+	$(CDK) deploy --all $(CDK_CONFIG)
 
-destroy: cdk ## remove all that CONFIG=deployment.json made, except the bucket
-	$(CDK) destroy --all -c msk-lag-reporter=$(CONFIG)
+destroy: cdk ## remove every stack; the bucket stays
+	$(CDK) destroy --all $(CDK_CONFIG)
 
 synth: cdk $(EXAMPLES:%=synth-%) ## synthesise every example, with cdk-nag and cfn-lint
 
@@ -85,6 +88,9 @@ synth: cdk $(EXAMPLES:%=synth-%) ## synthesise every example, with cdk-nag and c
 synth-%:
 	$(CDK) synth --quiet -c nag=true -c msk-lag-reporter=examples/$*.json --output .local/synth/$*
 	$(BIN)/cfn-lint --ignore-checks W3005 --non-zero-exit-code error '.local/synth/$*/*.template.json'
+
+bench-import: setup ## how long a new Lambda process takes to import the package
+	$(BIN)/python -m infra.packaging import-time
 
 clean: ## remove what was installed and built here
 	rm -rf $(VENV) .local .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -11,6 +11,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from infra.config.faults import ConfigurationError
 from infra.config.reading import CONTEXT_KEY, read
+from infra.packaging.target import PackagingError
 from infra.stacks import stacks_of
 
 # With `-c nag=true` the AwsSolutions rules are held against every stack.
@@ -18,15 +19,15 @@ _NAG = "nag"
 
 
 def main() -> int:
-    """Synthesises; 1 with every fault on stderr where the configuration has some."""
+    """Synthesises; 1, and what to do on stderr, where configuration or packing is at fault."""
     app = App()
     try:
-        deployment = read(app.node.try_get_context(CONTEXT_KEY), Path.cwd())
-    except ConfigurationError as error:
+        stacks_of(app, read(app.node.try_get_context(CONTEXT_KEY), Path.cwd()))
+    except (ConfigurationError, PackagingError) as error:
         print(error, file=sys.stderr)
         return 1
-    stacks_of(app, deployment)
-    if app.node.try_get_context(_NAG):
+    # What the command line says is text.
+    if app.node.try_get_context(_NAG) in (True, "true"):
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     app.synth()
     return 0

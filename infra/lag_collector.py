@@ -27,9 +27,11 @@ from infra.scaling.service_scaling import ServiceScaling
 class LagCollector(Construct):
     """Collects the lag of `cluster` into the bucket of `reports`, and tells its topic.
 
-    `reports` is the region's shared part, or its names where another stack holds it. With
-    `recovered` the topic also hears that an alarm is over. `package` is the collector's zip;
-    unless given, it is built from this project's lock file.
+    `reports` is the region's shared part, or its names where another stack holds it; alarms and
+    dashboard are named after its deployment. With `recovered` the topic also hears that an alarm
+    is over. `package` is the collector's zip; unless given, it is built from this project's lock
+    file. `alarms` tell people, `scaling_alarms` only set numbers of tasks; `dashboard` is None
+    where the cluster wants none.
     """
 
     def __init__(
@@ -44,45 +46,61 @@ class LagCollector(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         shared = reports.names if isinstance(reports, LagReports) else reports
-        self._cluster, self._recovered = cluster, recovered
-        self._collector = CollectorFunction(
+        self._cluster, self._recovered, self._name = cluster, recovered, shared.name
+        collector = CollectorFunction(
             self,
             "Collector",
             cluster=cluster,
             bucket=shared.bucket,
             code=collector_code(cluster.function, package),
         )
-        self.function = self._collector.function
+        self.function, self.log_group = collector.function, collector.log_group
         CollectorSchedule(self, "Schedule", cluster=cluster, function=self.function)
         topic = sns.Topic.from_topic_arn(self, "Topic", shared.topic_arn)
-        self.alarms = (*self._alarms(topic), *self._scaled())
-        if cluster.dashboard:
-            ClusterDashboard(
-                self,
-                "Dashboard",
-                cluster=cluster,
-                function=self.function,
-                log_group=self._collector.log_group,
-                alarms=self.alarms,
-            )
+        self.alarms = (*self._of_reporter(topic), *self._of_groups(topic))
+        self.scaling_alarms = tuple(self._scaled())
+        self.dashboard = self._drawn() if cluster.dashboard else None
 
-    def _alarms(self, topic: sns.ITopic) -> Iterator[cloudwatch.IAlarm]:
-        cluster, recovered = self._cluster, self._recovered
-        yield from ReporterAlarms(
+    def _of_reporter(self, topic: sns.ITopic) -> tuple[cloudwatch.IAlarm, ...]:
+        return ReporterAlarms(
             self,
             "Reporter",
-            cluster=cluster,
+            cluster=self._cluster,
             function=self.function,
-            log_group=self._collector.log_group,
+            log_group=self.log_group,
             topic=topic,
-            recovered=recovered,
+            recovered=self._recovered,
+            name=self._name,
         ).alarms
-        if cluster.alarms.any_group:
-            yield AnyGroupAlarm(self, "AnyGroup", cluster=cluster, topic=topic).alarm
-        for kind, name in ((GroupAlarms, "Groups"), (AnomalyAlarms, "Anomalies")):
-            yield from kind(self, name, cluster=cluster, topic=topic, recovered=recovered).alarms
+
+    def _of_groups(self, topic: sns.ITopic) -> Iterator[cloudwatch.IAlarm]:
+        cluster, name = self._cluster, self._name
+        # Nothing is published of a cluster that is paused, and what looks is charged.
+        if cluster.alarms.any_group and not cluster.paused:
+            yield AnyGroupAlarm(self, "AnyGroup", cluster=cluster, topic=topic, name=name).alarm
+        for kind, word in ((GroupAlarms, "Groups"), (AnomalyAlarms, "Anomalies")):
+            yield from kind(
+                self, word, cluster=cluster, topic=topic, recovered=self._recovered, name=name
+            ).alarms
 
     def _scaled(self) -> Iterator[cloudwatch.IAlarm]:
         for scaling in self._cluster.scaling:
-            name = construct_id_of(scaling)
-            yield from ServiceScaling(self, name, cluster=self._cluster, scaling=scaling).alarms
+            yield from ServiceScaling(
+                self,
+                construct_id_of(scaling),
+                cluster=self._cluster,
+                scaling=scaling,
+                name=self._name,
+            ).alarms
+
+    def _drawn(self) -> cloudwatch.Dashboard:
+        return ClusterDashboard(
+            self,
+            "Dashboard",
+            cluster=self._cluster,
+            function=self.function,
+            log_group=self.log_group,
+            alarms=self.alarms,
+            scaling_alarms=self.scaling_alarms,
+            name=self._name,
+        ).dashboard

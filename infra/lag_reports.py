@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aws_cdk import Stack
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from infra.alarms.job_failure import job_failure_rule
-from infra.config.parts.shared import Shared
-from infra.names import SharedNames
+from infra.config.parts.shared import Notify, Report, Shared
+from infra.names import DEPLOYMENT, SharedNames, topic_name
+from infra.notify.chat import ChatChannels, has_chats
 from infra.notify.topic import AlarmTopic
 from infra.packaging.build import BUILT, glue_package
 from infra.storage.bucket import DataBucket
@@ -22,8 +26,14 @@ from infra.storage.workgroup import Workgroup
 class LagReports(Construct):
     """Everything of a region that outlives a cluster; `names` is what collectors need of it.
 
-    `clusters` are the names that tables know and queries may ask for. `name` is the workgroup's
-    and, with underscores, the database's. An `existing_bucket` is used as it is.
+    `clusters` are the names that tables know and queries may ask for. `name` is the deployment's:
+    the workgroup has it, with underscores the database, and the names of topic, alarms and
+    dashboards begin with it. An `existing_bucket` is used as it is.
+
+    Chat channels are an account's and can be made once. `chat` are the regions, each with a
+    LagReports of the same `name` in this account, whose alarms they show: this region's unless
+    told otherwise, and with none no channel is made. `workgroup` and `job_name` are what Athena
+    and Glue call theirs.
     """
 
     def __init__(
@@ -32,14 +42,36 @@ class LagReports(Construct):
         construct_id: str,
         *,
         clusters: Sequence[str],
-        name: str = "kafka-lag",
+        name: str = DEPLOYMENT,
         settings: Shared | None = None,
         existing_bucket: str | None = None,
+        chat: Sequence[str] | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         settings = settings or Shared()
         bucket = DataBucket(self, "Data", keep=settings.keep, existing=existing_bucket).bucket
-        topic = AlarmTopic(self, "Alarms", notify=settings.notify).topic
+        topic = self._told(name, settings.notify, chat)
+        self.workgroup = self._queries(name, settings, bucket, clusters)
+        self.job_name = self._reported(settings.report, bucket, topic)
+        self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=topic.topic_arn, name=name)
+
+    def _told(self, name: str, notify: Notify, chat: Sequence[str] | None) -> sns.ITopic:
+        topic = AlarmTopic(self, "Alarms", name=name, notify=notify).topic
+        here = Stack.of(self).region
+        regions = [here] if chat is None else chat
+        heard = [topic if each == here else self._elsewhere(name, each) for each in regions]
+        if heard and has_chats(notify):
+            ChatChannels(self, "Chat", notify=notify, topics=heard)
+        return topic
+
+    def _elsewhere(self, name: str, region: str) -> sns.ITopic:
+        arn = Stack.of(self).format_arn(service="sns", region=region, resource=topic_name(name))
+        return sns.Topic.from_topic_arn(self, f"Topic-{region}", arn)
+
+    def _queries(
+        self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
+    ) -> str:
+        """The workgroup's name, once it is made."""
         catalog = Catalog(
             self,
             "Catalog",
@@ -54,12 +86,11 @@ class LagReports(Construct):
         NamedQueries(
             self, "Saved", database=catalog.database.database_name, workgroup=workgroup.workgroup
         )
-        report = DailyReport(
-            self,
-            "DailyReport",
-            bucket=bucket,
-            report=settings.report,
-            package=glue_package(BUILT).path,
-        )
-        job_failure_rule(self, "ReportFailed", job_name=report.job_name, topic=topic)
-        self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=topic.topic_arn)
+        return workgroup.workgroup.ref
+
+    def _reported(self, report: Report, bucket: s3.IBucket, topic: sns.ITopic) -> str:
+        """The job's name."""
+        package = glue_package(BUILT).path
+        job = DailyReport(self, "DailyReport", bucket=bucket, report=report, package=package)
+        job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=topic)
+        return job.job_name

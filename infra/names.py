@@ -1,26 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the shared stack makes and cluster stacks use, passed by name in SSM parameters.
+"""What things are called: after their deployment, readable, legal, and no two alike.
 
-An export could not change while another stack imports it; a parameter can.
+What the shared stack makes and cluster stacks use is passed by name in SSM parameters: an export
+could not change while another stack imports it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import dataclass
 from typing import Self
 
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+# A deployment that is given no name of its own.
+DEPLOYMENT = "kafka-lag"
+
 _BUCKET, _TOPIC = "bucket", "alarm-topic"
+
+# CloudWatch takes no longer name of an alarm [botocore cloudwatch PutMetricAlarm].
+_LONGEST_ALARM = 255
+_DIGEST = 12
+_READABLE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedNames:
-    """The bucket of snapshots and the ARN of the alarms' topic; tokens until deployed."""
+    """The bucket of snapshots and the ARN of the alarms' topic; tokens until deployed.
+
+    `name` is the deployment's: alarms and dashboards of clusters that use these begin with it.
+    """
 
     bucket: str
     topic_arn: str
+    name: str = DEPLOYMENT
 
     def publish(self, scope: Construct, prefix: str) -> None:
         """Writes them into parameters under `/prefix/`."""
@@ -31,9 +46,45 @@ class SharedNames:
 
     @classmethod
     def published(cls, scope: Construct, prefix: str) -> Self:
-        """Reads them at deploy time from the parameters of the same region."""
+        """Reads them at deploy time from the region's parameters; `prefix` is the deployment."""
         bucket, topic = (
             ssm.StringParameter.value_for_string_parameter(scope, f"/{prefix}/{name}")
             for name in (_BUCKET, _TOPIC)
         )
-        return cls(bucket=bucket, topic_arn=topic)
+        return cls(bucket=bucket, topic_arn=topic, name=prefix)
+
+
+def topic_name(deployment: str) -> str:
+    """The alarms' topic in each region, told apart by account and region alone."""
+    return f"{deployment}-alarms"
+
+
+def alarm_name(deployment: str, cluster: str, *parts: str) -> str:
+    """`<deployment>/<cluster>/<part>...`, as policies of scaling are named too.
+
+    A name that would be too long ends in '%~' and a digest, which no other name can end in.
+    """
+    name = "/".join((deployment, cluster, *parts))
+    if len(name) <= _LONGEST_ALARM:
+        return name
+    return f"{name[: _LONGEST_ALARM - _DIGEST - 2]}%~{digest(name)}"
+
+
+def dashboard_name(cluster: str, deployment: str = DEPLOYMENT) -> str:
+    """`<deployment>-<cluster>`; a dot, which is not allowed there, is replaced and a digest added.
+
+    The names of dashboards are an account's, whatever the region.
+    """
+    name = f"{deployment}-{cluster}"
+    return name if "." not in name else f"{name.replace('.', '_')}-{digest(cluster)}"
+
+
+def construct_id(word: str, name: str) -> str:
+    """A construct's id for something strangers named: a word, some of the name, a digest."""
+    readable = re.sub(r"[^A-Za-z0-9]", "", name)[:_READABLE]
+    return "-".join(part for part in (word, readable, digest(name)) if part)
+
+
+def digest(text: str) -> str:
+    """Twelve hexadecimal digits that stay the same."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]

@@ -7,9 +7,10 @@ cluster then comes, changes and goes without touching another.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from aws_cdk import App, Environment, Stack, Tags
+from aws_cdk import App, CfnOutput, Environment, Stack, Tags
 from constructs import Construct
 
 from infra.config.deployment import Deployment
@@ -17,10 +18,17 @@ from infra.config.parts.cluster import Cluster
 from infra.lag_collector import LagCollector
 from infra.lag_reports import LagReports
 from infra.names import SharedNames
+from infra.notify.chat import has_chats
+
+# Account (None: whichever deploys) and region.
+_Place = tuple[str | None, str]
 
 
 class SharedStack(Stack):
-    """What the clusters of one account and region share; its names are in SSM parameters."""
+    """What the clusters of one account and region share; its names are in SSM parameters.
+
+    `chat` are the regions whose alarms the account's chat channels show, if they are made here.
+    """
 
     def __init__(
         self,
@@ -30,6 +38,7 @@ class SharedStack(Stack):
         deployment: Deployment,
         clusters: tuple[Cluster, ...],
         env: Environment,
+        chat: Sequence[str],
     ) -> None:
         super().__init__(
             scope,
@@ -45,8 +54,13 @@ class SharedStack(Stack):
             settings=deployment.shared,
             clusters=[cluster.name for cluster in clusters],
             existing_bucket=deployment.shared.existing_buckets.get(env.region or ""),
+            chat=chat,
         )
         reports.names.publish(self, deployment.name)
+        CfnOutput(self, "Bucket", value=reports.names.bucket)
+        CfnOutput(self, "AlarmTopic", value=reports.names.topic_arn)
+        CfnOutput(self, "Workgroup", value=reports.workgroup)
+        CfnOutput(self, "DailyReportJob", value=reports.job_name)
 
 
 class ClusterStack(Stack):
@@ -69,7 +83,7 @@ class ClusterStack(Stack):
             description=f"Consumer lag of the cluster {cluster.name}",
             env=env,
         )
-        LagCollector(
+        collector = LagCollector(
             self,
             "Lag",
             cluster=cluster,
@@ -77,29 +91,61 @@ class ClusterStack(Stack):
             recovered=deployment.shared.notify.recovered,
             package=package,
         )
+        CfnOutput(self, "Function", value=collector.function.function_name)
+        CfnOutput(self, "LogGroup", value=collector.log_group.log_group_name)
+        if collector.dashboard:
+            CfnOutput(self, "Dashboard", value=collector.dashboard.dashboard_name)
 
 
 def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> list[Stack]:
     """Adds every stack; a region's shared one comes before those of its clusters."""
-    made: list[Stack] = []
-    for (account, region), clusters in deployment.places().items():
-        env = Environment(account=account, region=region)
-        where = "-".join(part for part in (account, region) if part)
-        shared = SharedStack(
-            app, f"Shared-{where}", deployment=deployment, clusters=clusters, env=env
-        )
-        made.append(shared)
+    shared = _shared(app, deployment)
+    made: list[Stack] = [*shared.values()]
+    for place, clusters in deployment.places().items():
         for cluster in clusters:
             own = ClusterStack(
                 app,
                 deployment.stack_name(cluster),
                 deployment=deployment,
                 cluster=cluster,
-                env=env,
+                env=_environment(place),
                 package=package,
             )
-            own.add_stack_dependency(shared, "its bucket and topic are found by parameters")
+            own.add_stack_dependency(shared[place], "its bucket and topic are found by parameters")
             made.append(own)
     for stack in made:
         Tags.of(stack).add("application", deployment.name)
     return made
+
+
+def _shared(app: App, deployment: Deployment) -> dict[_Place, SharedStack]:
+    """One by place; chat channels are made once an account, in the region that is listed first."""
+    made: dict[_Place, SharedStack] = {}
+    places = deployment.places()
+    for (account, region), clusters in places.items():
+        regions = [each for owner, each in places if owner == account]
+        made[account, region] = SharedStack(
+            app,
+            "-".join(part for part in ("Shared", account, region) if part),
+            deployment=deployment,
+            clusters=clusters,
+            env=_environment((account, region)),
+            chat=regions if region == regions[0] else (),
+        )
+    if has_chats(deployment.shared.notify):
+        _topics_first(made)
+    return made
+
+
+def _topics_first(shared: dict[_Place, SharedStack]) -> None:
+    """The stack with an account's chat channels comes after those with the topics they hear."""
+    first: dict[str | None, SharedStack] = {}
+    for (account, _), stack in shared.items():
+        chats = first.setdefault(account, stack)
+        if chats is not stack:
+            chats.add_stack_dependency(stack, "chat channels hear its topic")
+
+
+def _environment(place: _Place) -> Environment:
+    account, region = place
+    return Environment(account=account, region=region)

@@ -12,10 +12,10 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from functions.sinks.names import dimension_value
-from infra.alarms.names import alarm_name
 from infra.alarms.rules import Missing, Operator, Rule
 from infra.config.document import interval_minutes
 from infra.config.parts.cluster import Cluster
+from infra.names import DEPLOYMENT, alarm_name, dashboard_name
 
 OPERATORS = {
     Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -46,18 +46,27 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an alarm is about: a cluster, or one group in it."""
+    """What an alarm is about: a cluster, or one group in it, as one deployment watches it."""
 
     cluster: Cluster
     group: str | None = None
+    deployment: str = DEPLOYMENT
 
     def name(self, rule: Rule) -> str:
         """The alarm's name."""
-        return alarm_name(self.cluster.name, rule, self.group)
+        group = [] if self.group is None else [dimension_value(self.group)]
+        return alarm_name(self.deployment, self.cluster.name, rule.name, *group)
 
-    def description(self, rule: Rule) -> str:
-        """What it means and what to do first."""
-        return f"{self}: {rule.meaning} {rule.to_do} See {_DOCUMENTATION}{rule.name}."
+    def description(self, rule: Rule, where: str) -> str:
+        """What it means, what to do first, and where."""
+        parts = (f"{self}: {rule.meaning}", rule.to_do, where, f"See {_DOCUMENTATION}{rule.name}.")
+        return " ".join(part for part in parts if part)
+
+    @property
+    def shown(self) -> str:
+        """The dashboard that shows it, nothing where the cluster has none."""
+        named = dashboard_name(self.cluster.name, self.deployment)
+        return f"Dashboard: {named}." if self.cluster.dashboard else ""
 
     def __str__(self) -> str:
         if self.group is None:
@@ -75,9 +84,10 @@ def rule_alarm(
     subject: Subject,
     metric: cloudwatch.IMetric,
     told: Told,
+    where: str,
     threshold: float | None = None,
 ) -> cloudwatch.Alarm:
-    """An alarm by a rule; `threshold` where the rule has none."""
+    """An alarm by a rule; `where` a person looks first, `threshold` where the rule has none."""
     bound = rule.threshold if threshold is None else threshold
     if bound is None:
         raise ValueError(f"the rule {rule.name} needs a threshold")
@@ -85,7 +95,7 @@ def rule_alarm(
         scope,
         construct_id,
         alarm_name=subject.name(rule),
-        alarm_description=subject.description(rule),
+        alarm_description=subject.description(rule, where),
         metric=metric,
         comparison_operator=OPERATORS[rule.operator],
         threshold=bound,

@@ -10,18 +10,22 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from infra.alarms.alarm import MISSING, Subject, Told, rule_alarm, tell
-from infra.alarms.names import construct_id as id_of
 from infra.alarms.rules import ANOMALY, LOSS, SLA, STATUS
 from infra.config.document import sla_seconds
 from infra.config.parts.cluster import Cluster
 from infra.metrics import LagMetrics
+from infra.names import DEPLOYMENT
+from infra.names import construct_id as id_of
 
 # How far from usual is told; two, CloudWatch's default, is left by every twentieth value.
 _DEVIATIONS = 3
 
 
 class GroupAlarms(Construct):
-    """Status, data loss and, where `sla_seconds` names one, the SLA of each named group."""
+    """Status, data loss and, where `sla_seconds` names one, the SLA of each named group.
+
+    `name` is the deployment's, here as in the other constructs of alarms.
+    """
 
     def __init__(
         self,
@@ -31,15 +35,16 @@ class GroupAlarms(Construct):
         cluster: Cluster,
         topic: sns.ITopic,
         recovered: bool,
+        name: str = DEPLOYMENT,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._cluster, self._told = cluster, Told(topic, recovered)
+        self._cluster, self._told, self._name = cluster, Told(topic, recovered), name
         self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(
             alarm for group in cluster.alarms.groups for alarm in self._of(group)
         )
 
     def _of(self, group: str) -> Iterator[cloudwatch.IAlarm]:
-        metrics, subject = LagMetrics(self._cluster), Subject(self._cluster, group)
+        metrics, subject = LagMetrics(self._cluster), Subject(self._cluster, group, self._name)
         promised = sla_seconds(self._cluster, group)
         for rule in (STATUS, LOSS, *([] if promised is None else [SLA])):
             yield rule_alarm(
@@ -49,6 +54,7 @@ class GroupAlarms(Construct):
                 subject=subject,
                 metric=metrics.of_group(rule.metric, group),
                 told=self._told,
+                where=subject.shown,
                 threshold=promised if rule is SLA else None,
             )
 
@@ -67,20 +73,21 @@ class AnomalyAlarms(Construct):
         cluster: Cluster,
         topic: sns.ITopic,
         recovered: bool,
+        name: str = DEPLOYMENT,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._cluster, self._told = cluster, Told(topic, recovered)
+        self._cluster, self._told, self._name = cluster, Told(topic, recovered), name
         self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(
             self._of(group) for group in cluster.alarms.anomalies
         )
 
     def _of(self, group: str) -> cloudwatch.IAlarm:
-        subject = Subject(self._cluster, group)
+        subject = Subject(self._cluster, group, self._name)
         alarm = cloudwatch.AnomalyDetectionAlarm(
             self,
             id_of("Anomaly", group),
             alarm_name=subject.name(ANOMALY),
-            alarm_description=subject.description(ANOMALY),
+            alarm_description=subject.description(ANOMALY, subject.shown),
             metric=LagMetrics(self._cluster).of_group(ANOMALY.metric, group),
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_UPPER_THRESHOLD,
             std_devs=_DEVIATIONS,

@@ -13,6 +13,7 @@ from infra.alarms.alarm import Subject, Told, rule_alarm
 from infra.alarms.rules import HEARTBEAT, LAMBDA, OF_REPORTER, Rule
 from infra.config.parts.cluster import Cluster
 from infra.metrics import MAXIMUM, LagMetrics
+from infra.names import DEPLOYMENT
 
 
 class ReporterAlarms(Construct):
@@ -33,11 +34,12 @@ class ReporterAlarms(Construct):
         log_group: logs.ILogGroup,
         topic: sns.ITopic,
         recovered: bool,
+        name: str = DEPLOYMENT,
     ) -> None:
         super().__init__(scope, construct_id)
         self._metrics = LagMetrics(cluster)
         self._function, self._log_group = function, log_group
-        self._cluster, self._told = cluster, Told(topic, recovered)
+        self._subject, self._told = Subject(cluster, deployment=name), Told(topic, recovered)
         self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(
             self._of(rule) for rule in OF_REPORTER if not (cluster.paused and rule is HEARTBEAT)
         )
@@ -47,9 +49,10 @@ class ReporterAlarms(Construct):
             self,
             _id(rule),
             rule=rule,
-            subject=Subject(self._cluster),
+            subject=self._subject,
             metric=self._metric(rule),
             told=self._told,
+            where=f"Log: {self._log_group.log_group_name}.",
         )
         # Made after the function and gone before it, as a network interface takes its time.
         alarm.node.add_dependency(self._function)

@@ -36,6 +36,11 @@ class Missing(Enum):
 
 LAMBDA, LOGS = "AWS/Lambda", "AWS/Logs"
 
+# A saved query, by its title in Athena.
+GROUP_NOW = "Group: what is wrong with it now"
+BY_MEMBER = "Consumers: which member or host lags"
+_NOW = f"the saved query '{GROUP_NOW}' in Athena"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
@@ -149,7 +154,7 @@ STATUS = Rule(
     periods=5,
     missing=Missing.MISSING,
     meaning="The group stopped, is stuck, went back, or has lost records.",
-    to_do="Look at its consumers; the newest snapshot says which topic, partition and reason.",
+    to_do=f"Look at its consumers; {_NOW} says which topic, partition and reason.",
 )
 SLA = Rule(
     name="sla",
@@ -160,7 +165,8 @@ SLA = Rule(
     periods=5,
     missing=Missing.MISSING,
     meaning="The oldest unread record is older than the group's sla_seconds.",
-    to_do="See whether the group moves at all (status), then add capacity or look for a slow step.",
+    to_do="See whether the group moves at all (GroupStatus on the dashboard), then add capacity or "
+    f"look for a slow step; the saved query '{BY_MEMBER}' in Athena says where it lags.",
 )
 LOSS = Rule(
     name="data-loss",
@@ -170,8 +176,10 @@ LOSS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="Retention will delete records that the group has not read; the value says how soon.",
-    to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going.",
+    meaning="Retention will delete records that the group has not read; the value says how soon. "
+    "30 days is the value for no risk; it falls below only within risk_horizon_hours (24).",
+    to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
+    f"{_NOW} says which topic.",
 )
 ANY_GROUP = Rule(
     name="any-group",
@@ -181,8 +189,9 @@ ANY_GROUP = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="One of all groups, named or not, is in the state that status is about.",
-    to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares.",
+    meaning="A group without a status alarm of its own is in the state that status is about.",
+    to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares; "
+    f"{_NOW} says which topic, partition and reason.",
 )
 ANOMALY = Rule(
     name="anomaly",

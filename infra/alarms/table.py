@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from infra.alarms.rules import ANOMALY, RULES, SLA, Rule
 
-_DAYS = {2_592_000: "30 days"}
+_DAYS = {2_592_000: "30 days (no risk)"}
 _OWN = {SLA.name: "its `sla_seconds`", ANOMALY.name: "the band CloudWatch has learnt"}
 
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from infra.config.deployment import Deployment
 from infra.config.faults import ConfigurationError
+from infra.config.given.source import loaded
 from infra.config.reading import CONTEXT_KEY, read
 
 _CDK = "cdk.json"
@@ -58,7 +58,7 @@ def configuration(config: Path | None, folder: Path) -> Deployment:
     path = folder / (config or _CDK)
     if not path.is_file():
         told = "run this beside it, or name a configuration with --config FILE"
-        raise UsageError(f"There is no {config or _CDK} here: {told}.")
+        raise UsageError(f"There is no {path.absolute()}: {told}.")
     if path.name != _CDK:
         return read(str(path), folder)
     return read(_context(path), path.parent)
@@ -77,11 +77,6 @@ def within(deployment: Deployment, region: str | None) -> Deployment:
 
 def _context(path: Path) -> Any:
     try:
-        document = json.loads(path.read_text())
-        return document.get("context", {}).get(CONTEXT_KEY)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read ({error.strerror}).") from error
-    except (ValueError, AttributeError) as error:
-        raise ConfigurationError(
-            path.name, [f"it is not JSON with an object `context` ({error})"]
-        ) from None
+        return loaded(path).get("context", {}).get(CONTEXT_KEY)
+    except AttributeError:
+        raise ConfigurationError(str(path), ["it must hold an object `context`"]) from None

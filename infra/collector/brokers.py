@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
-from aws_cdk import CustomResource, Duration, RemovalPolicy
+from aws_cdk import CfnResource, CustomResource, Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -16,6 +17,7 @@ from infra.config.parts.network import Open
 from infra.findings import explained
 
 NEWEST_RUNTIME = "Python 3.13 is what this project is tested on, and Glue 6.0 has"
+_ANSWERS_WITHIN_SECONDS = 300
 _CODE = Path(__file__).with_name("resolver")
 
 
@@ -39,8 +41,10 @@ class BootstrapServers(Construct):
                 "Way": "plaintext" if plain else cluster.auth.type,
             },
         )
-        # Its rights are a policy of their own, which nothing else would wait for.
-        answer.node.add_dependency(role)
+        # A function that dies answers nobody, and CloudFormation would wait for an hour. CDK's own
+        # property writes text where CloudFormation's schema has a number.
+        resource = cast("CfnResource", answer.node.default_child)
+        resource.add_property_override("ServiceTimeout", _ANSWERS_WITHIN_SECONDS)
         self.servers = answer.get_att_string("Servers")
 
     def _function(self, cluster: Cluster, role: iam.Role) -> lambda_.Function:

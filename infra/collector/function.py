@@ -111,6 +111,10 @@ def _document_layer(scope: Construct, cluster: Cluster) -> lambda_.LayerVersion:
         (folder / _DOCUMENT).write_text(text + "\n")
         if cluster.ca_file:
             shutil.copyfile(cluster.ca_file, folder / CA_FILE)
+        # Whoever deploys may have a umask under which Lambda could not read them.
+        for path in folder.iterdir():
+            path.chmod(0o644)
+        folder.chmod(0o755)
         # Copied into the cloud assembly here, before the folder goes.
         return lambda_.LayerVersion(
             scope,

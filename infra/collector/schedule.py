@@ -18,6 +18,9 @@ from infra.config.parts.cluster import Cluster
 # What Scheduler puts in its place [EventBridge Scheduler user guide, context attributes].
 _SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
 
+# A step of 60 is beyond what the field of minutes may hold.
+_MINUTES = {1: "*", 60: "0"}
+
 # A run that was missed is not made up for: the next one sees the same brokers a minute later.
 _NO_RETRIES = scheduler.CfnSchedule.RetryPolicyProperty(
     maximum_event_age_in_seconds=60, maximum_retry_attempts=0
@@ -53,7 +56,7 @@ class CollectorSchedule(Construct):
             "Schedule",
             description=f"Lag collector of {cluster.name}",
             state="DISABLED" if cluster.paused else "ENABLED",
-            schedule_expression=_cron(interval_minutes(cluster)),
+            schedule_expression=cron_of(interval_minutes(cluster)),
             flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
             target=scheduler.CfnSchedule.TargetProperty(
                 arn=function.function_arn,
@@ -64,8 +67,9 @@ class CollectorSchedule(Construct):
         )
 
 
-def _cron(minutes: int) -> str:
-    return f"cron({'*' if minutes == 1 else f'0/{minutes}'} * * * ? *)"
+def cron_of(minutes: int) -> str:
+    """Every so many minutes, from the full hour on."""
+    return f"cron({_MINUTES.get(minutes, f'0/{minutes}')} * * * ? *)"
 
 
 def _event_of(cluster: Cluster) -> str:

@@ -8,47 +8,64 @@ from typing import Any
 
 from functions import contract
 from functions.lag.rules import NameFilter
+from functions.sinks.names import dimension_value
 from infra.config.document import interval_minutes, loaded
+from infra.config.faults import Fault, Place
 from infra.config.parts.cluster import Cluster
 
 # Metrics of the budget, as docs/metrics.md tells: the reporter's own, a group, one for scaling.
 _HEALTH, _GROUP, _SCALING = 9, 4, 2
 
+# Characters that CDK lets a dimension have.
+_LONGEST_VALUE = 255
 
-def faults(cluster: Cluster) -> Iterator[str]:
-    """Groups that are named and would not be heard of, each as `path: what is wrong`.
+
+def faults(cluster: Cluster) -> Iterator[Fault]:
+    """Groups that are named and would not be heard of.
 
     For a cluster whose document has no faults of its own.
     """
     document = loaded(cluster)
+    yield from _too_long(cluster)
     yield from _unread(cluster, document["groups"])
     yield from _unscaled(cluster, document["levels"])
     yield from _no_room(document["levels"])
     yield from _too_seldom(cluster)
 
 
-def _unread(cluster: Cluster, read: NameFilter) -> Iterator[str]:
-    for path, group in _named(cluster):
+def _too_long(cluster: Cluster) -> Iterator[Fault]:
+    """CloudWatch takes 1,024 characters, but CDK makes no metric of more than 255."""
+    for place, group in _named(cluster):
+        if (length := len(dimension_value(group))) > _LONGEST_VALUE:
+            told = f"as a dimension the name has {length} characters, and alarms are made for"
+            yield _fault(
+                place, f"{told} {_LONGEST_VALUE} at most; any_group watches it all the same"
+            )
+
+
+def _unread(cluster: Cluster, read: NameFilter) -> Iterator[Fault]:
+    for place, group in _named(cluster):
         if read.deny is not None and read.deny.search(group):
-            yield f"{path}: the group {group} is not read: groups.deny matches it"
+            yield _fault(place, f"the group {group} is not read: groups.deny matches it")
         elif not read.accepts(group):
-            yield f"{path}: the group {group} is not read: groups.allow does not match it"
+            yield _fault(place, f"the group {group} is not read: groups.allow does not match it")
 
 
-def _named(cluster: Cluster) -> Iterator[tuple[str, str]]:
+def _named(cluster: Cluster) -> Iterator[tuple[Place, str]]:
     for key in ("groups", "anomalies"):
         for index, group in enumerate(getattr(cluster.alarms, key)):
-            yield f"alarms.{key}[{index}]", group
+            yield ("alarms", key, index), group
     for index, scaling in enumerate(cluster.scaling):
-        yield f"scaling[{index}].group", scaling.group
+        yield ("scaling", index, "group"), scaling.group
 
 
-def _unscaled(cluster: Cluster, levels: Any) -> Iterator[str]:
+def _unscaled(cluster: Cluster, levels: Any) -> Iterator[Fault]:
     for index, scaling in enumerate(cluster.scaling):
         if not _scales(levels, scaling.group):
-            yield (
-                f"scaling[{index}].group: {scaling.group} gets no {contract.SCALING_LAG}, as "
-                "levels.scaling keeps it out; without levels.scaling it follows from scaling"
+            yield _fault(
+                ("scaling", index, "group"),
+                f"{scaling.group} gets no {contract.SCALING_LAG}, as levels.scaling keeps it out; "
+                "without levels.scaling it follows from scaling",
             )
 
 
@@ -56,24 +73,30 @@ def _scales(levels: Any, group: str) -> bool:
     return levels.scaling is not None and levels.scaling.accepts(group)
 
 
-def _no_room(levels: Any) -> Iterator[str]:
+def _no_room(levels: Any) -> Iterator[Fault]:
     """Groups that are named come first in the budget, so they must fit together."""
     more = levels.drain_time + levels.members + levels.rebalancing
     needed = _HEALTH + sum(
         _GROUP + more + _SCALING * _scales(levels, group) for group in levels.named
     )
     if levels.named and levels.max_metrics < needed:
-        yield (
-            f"levels.max_metrics: {levels.max_metrics} leaves no room for the groups that alarms "
-            f"and scaling name; they need {needed}"
+        yield _fault(
+            ("levels", "max_metrics"),
+            f"{levels.max_metrics} leaves no room for the groups that alarms and scaling name; "
+            f"they need {needed}",
         )
 
 
-def _too_seldom(cluster: Cluster) -> Iterator[str]:
+def _too_seldom(cluster: Cluster) -> Iterator[Fault]:
     minutes = interval_minutes(cluster)
     for index, scaling in enumerate(cluster.scaling):
         if scaling.tracking and minutes > 1:
-            yield (
-                f"scaling[{index}].tracking: needs {contract.SCALING_LAG_PER_MEMBER} every "
-                f"minute, and interval_seconds makes it every {minutes}; give steps"
+            yield _fault(
+                ("scaling", index, "tracking"),
+                f"needs {contract.SCALING_LAG_PER_MEMBER} every minute, and interval_seconds "
+                f"makes it every {minutes}; give steps",
             )
+
+
+def _fault(place: Place, sentence: str) -> Fault:
+    return Fault(place, sentence, joint=True)

@@ -10,9 +10,12 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from infra.config.faults import Fault, FaultsError
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.kinds import Account, Listed, Prefix, Strict
 from infra.config.parts.shared import Shared
+
+_LONGEST_STACK_NAME = 128
 
 
 class Deployment(Strict):
@@ -25,9 +28,14 @@ class Deployment(Strict):
 
     @model_validator(mode="after")
     def _together(self) -> Deployment:
-        faults = [*self._alike(), *self._two_endpoints(), *self._two_masters()]
-        if faults:
-            raise ValueError("; ".join(faults))
+        between = (
+            *self._alike(),
+            *self._half_an_account(),
+            *self._two_endpoints(),
+            *self._two_masters(),
+        )
+        told = (Fault(("clusters",), sentence) for sentence in between)
+        FaultsError.insist_on_none((*told, *self._too_long(), *self._unused_buckets()))
         return self
 
     def places(self) -> dict[tuple[str | None, str], tuple[Cluster, ...]]:
@@ -52,6 +60,15 @@ class Deployment(Strict):
         """The name of each region's shared stack."""
         return f"{self.name}-shared"
 
+    def _too_long(self) -> Iterator[Fault]:
+        for index, cluster in enumerate(self.clusters):
+            if (length := len(self.stack_name(cluster))) > _LONGEST_STACK_NAME:
+                yield Fault(
+                    ("clusters", index, "name"),
+                    f"gives its stack a name of {length} characters, and CloudFormation takes "
+                    f"{_LONGEST_STACK_NAME} at most: shorten it, or the deployment's name",
+                )
+
     def _alike(self) -> Iterator[str]:
         names = [cluster.name for cluster in self.clusters]
         stacks = [self.stack_name(cluster) for cluster in self.clusters]
@@ -59,8 +76,28 @@ class Deployment(Strict):
             if count > 1:
                 same = [n for n, s in zip(names, stacks, strict=True) if s.lower() == stack]
                 yield (
-                    f"clusters: {' and '.join(same)} would get the stack {stack}, which "
+                    f"{' and '.join(same)} would get the stack {stack}, which "
                     "another has: change a name"
+                )
+
+    def _half_an_account(self) -> Iterator[str]:
+        """Whoever deploys is in some account: its shared stack may be another's of this region."""
+        for account, region in self.places():
+            known = [other for other, there in self.places() if there == region and other]
+            if account is None and known:
+                names = ", ".join(cluster.name for cluster in self.places()[None, region])
+                yield (
+                    f"{names} in {region} would share a stack or not, as others there are in "
+                    f"account {known[0]}: give account"
+                )
+
+    def _unused_buckets(self) -> Iterator[Fault]:
+        regions = {region for _, region in self.places()}
+        for region in self.shared.existing_buckets:
+            if region not in regions:
+                yield Fault(
+                    ("shared", "existing_buckets", region),
+                    f"no cluster is in this region; there are some in {', '.join(sorted(regions))}",
                 )
 
     def _two_endpoints(self) -> Iterator[str]:
@@ -72,7 +109,7 @@ class Deployment(Strict):
                 other = owners.setdefault(cluster.vpc.id, cluster.name)
                 if other != cluster.name:
                     yield (
-                        f"clusters: {other} and {cluster.name} both make the {kind} endpoint of "
+                        f"{other} and {cluster.name} both make the {kind} endpoint of "
                         f"{cluster.vpc.id}, which can have one; leave it to one of them"
                     )
 
@@ -86,6 +123,6 @@ class Deployment(Strict):
                     owners[service] = told
                 else:
                     yield (
-                        f"clusters: {owners[service]} and {told} both scale the service "
+                        f"{owners[service]} and {told} both scale the service "
                         f"{scaling.ecs_cluster}/{scaling.service}, which follows one"
                     )

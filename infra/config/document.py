@@ -13,6 +13,7 @@ from typing import Any
 from functions import contract
 from functions.lag.rules import ByName
 from functions.schema.document import DocumentSchema, faults_of
+from infra.config.faults import Fault
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.network import Open
 
@@ -27,6 +28,12 @@ CA_FILE = "ca.pem"
 
 # Stands for what a deploy finds out, where the schema wants to see some server.
 _SOME_SERVER = "found.at.deploy:9098"
+# And for all that follows from the rest of a cluster, which may be wrong itself.
+_STANDING_IN = {
+    "cluster": "some",
+    "bootstrap_servers": [_SOME_SERVER],
+    "security_protocol": "PLAINTEXT",
+}
 
 _TRANSPORT = {"scram": "SASL_SSL", "iam": "SASL_SSL", "tls": "SSL", "none": "SSL"}
 
@@ -52,9 +59,10 @@ def document_of(cluster: Cluster) -> dict[str, Any]:
     return document
 
 
-def document_faults(cluster: Cluster) -> list[str]:
-    """What the collector would refuse, as `path: what is wrong`."""
-    return faults_of(_complete(cluster))
+def document_faults(collector: Mapping[str, Any]) -> list[Fault]:
+    """What the collector would refuse of the keys that a user tells it, `KEYS`."""
+    told = faults_of({**_STANDING_IN, **collector})
+    return [_placed(fault, collector) for fault in told]
 
 
 def loaded(cluster: Cluster) -> dict[str, Any]:
@@ -84,6 +92,20 @@ def interval_minutes(cluster: Cluster) -> int:
 
 def _complete(cluster: Cluster) -> dict[str, Any]:
     return {"bootstrap_servers": [_SOME_SERVER], **document_of(cluster)}
+
+
+def _placed(told: str, document: Any) -> Fault:
+    """A fault that is told as `key.key: sentence`; keys may hold dots and colons themselves."""
+    place: list[int | str] = []
+    while isinstance(document, Mapping | list):
+        below = document.items() if isinstance(document, Mapping) else enumerate(document)
+        known = [(key, value) for key, value in below if told.startswith((f"{key}.", f"{key}: "))]
+        if not known:
+            break
+        key, document = max(known, key=lambda pair: len(str(pair[0])))
+        place.append(key)
+        told = told.removeprefix(str(key))[1:]
+    return Fault(tuple(place), told.strip())
 
 
 def _levels(cluster: Cluster) -> dict[str, Any]:

@@ -3,24 +3,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from infra.config.checks import faults as unheard
 from infra.config.deployment import Deployment
 from infra.config.document import KEYS, document_faults
-from infra.config.faults import ConfigurationError, Place, path_of, told
+from infra.config.faults import ConfigurationError, Fault, Place
+from infra.config.given.checking import cluster_faults
+from infra.config.given.merging import CLUSTERS, DEFAULTS, over, split, where_written
+from infra.config.given.source import loaded
 from infra.config.parts.cluster import Cluster
+from infra.config.wording import told as worded
+
+M = TypeVar("M", bound=BaseModel)
 
 # The context key of cdk.json.
 CONTEXT_KEY = "msk-lag-reporter"
 
-_CLUSTERS, _DEFAULTS, _COLLECTOR = "clusters", "defaults", "collector"
-_LARGEST_MINUTES = 60
+_NO_OBJECT = "must be an object"
 
 
 def read(given: Any, folder: Path) -> Deployment:
@@ -29,39 +34,40 @@ def read(given: Any, folder: Path) -> Deployment:
     `defaults` holds keys for every cluster, which its own go before; objects are merged. Raises
     ConfigurationError with every fault, each with its path and what was expected.
     """
-    if isinstance(given, str):
-        return checked(_loaded(folder / given), given, (folder / given).parent)
+    key = f"context.{CONTEXT_KEY}"
     if given is None:
-        raise ConfigurationError(
-            "cdk.json",
-            [f"context.{CONTEXT_KEY} is missing: give an object or the path of a JSON file"],
-        )
-    return checked(given, f"cdk.json, context.{CONTEXT_KEY}", folder)
+        missing = f"{key} is missing: give an object or the path of a JSON file"
+        raise ConfigurationError("cdk.json", [missing])
+    if not isinstance(given, str):
+        return checked(given, f"cdk.json, {key}", folder)
+    begins = given.strip()[:1]
+    if begins in ("{", "["):
+        told = f"{key} is text that begins with {begins}: give a path, or put the object into "
+        raise ConfigurationError("the context", [f"{told}cdk.json"])
+    return checked(loaded(folder / given), given, (folder / given).parent)
 
 
 def checked(given: Any, source: str, folder: Path) -> Deployment:
     """A configuration from its JSON; `folder` is where relative file names begin."""
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(source, ["document: must be an object"])
-    whole = dict(given)
-    defaults, clusters = whole.pop(_DEFAULTS, {}), whole.get(_CLUSTERS)
+    whole = _object(given, source)
+    defaults = whole.pop(DEFAULTS, {})
     if not isinstance(defaults, Mapping):
-        raise ConfigurationError(source, [f"{_DEFAULTS}: must be an object"])
+        raise ConfigurationError(source, [Fault((DEFAULTS,), _NO_OBJECT)])
+    clusters = whole.get(CLUSTERS)
+    own = clusters if isinstance(clusters, list) else []
+    merged = [over(defaults, each) for each in own]
     if isinstance(clusters, list):
-        whole[_CLUSTERS] = [_split(_over(defaults, cluster)) for cluster in clusters]
-    try:
-        deployment = Deployment.model_validate(whole)
-    except ValidationError as error:
-        count = len(clusters) if isinstance(clusters, list) else 0
-        beside: dict[Place, Iterable[str]] = {(): [_DEFAULTS]}
-        beside |= {(_CLUSTERS, index): KEYS for index in range(count)}
-        raise ConfigurationError(source, told(error, Deployment, beside)) from None
-    faults = list(_beyond_types(deployment, folder))
-    if faults:
-        raise ConfigurationError(source, faults)
-    return deployment.model_copy(
-        update={"clusters": tuple(_found(cluster, folder) for cluster in deployment.clusters)}
-    )
+        whole[CLUSTERS] = [split(each) for each in merged]
+    beside: dict[Place, Iterable[str]] = {(): [DEFAULTS]}
+    beside |= {(CLUSTERS, index): KEYS for index in range(len(own))}
+    deployment, faults = _typed(Deployment, whole, beside)
+    faults += _of_clusters(merged, defaults, folder)
+    if deployment is None or faults:
+        told = [where_written(fault, own, defaults) for fault in faults]
+        told.sort(key=_order)
+        raise ConfigurationError(source, told)
+    found = tuple(_found(cluster, folder) for cluster in deployment.clusters)
+    return deployment.model_copy(update={"clusters": found})
 
 
 def one_cluster(given: Mapping[str, Any], folder: Path | None = None) -> Cluster:
@@ -69,56 +75,56 @@ def one_cluster(given: Mapping[str, Any], folder: Path | None = None) -> Cluster
 
     Raises ConfigurationError; `folder` is where `ca_file` begins, by default the current one.
     """
-    return checked({_CLUSTERS: [given]}, "a cluster", folder or Path()).clusters[0]
+    source, folder = "a cluster", folder or Path()
+    whole = _object(given, source)
+    cluster, faults = _typed(Cluster, split(whole), {(): KEYS})
+    faults += _beside_types(whole, folder)
+    if cluster is None or faults:
+        raise ConfigurationError(source, faults)
+    return _found(cluster, folder)
 
 
-def _loaded(path: Path) -> Any:
+def _object(given: Any, source: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(source, [Fault(("document",), _NO_OBJECT)])
+    return dict(given)
+
+
+def _typed(
+    model: type[M], given: Any, beside: Mapping[Place, Iterable[str]]
+) -> tuple[M | None, list[Fault]]:
     try:
-        return json.loads(path.read_text())
-    except OSError as error:
-        raise ConfigurationError(
-            str(path), [f"the file cannot be read ({error.strerror}); begin with one of examples/"]
-        ) from None
-    except ValueError as error:
-        raise ConfigurationError(str(path), [f"it is not JSON ({error})"]) from None
+        return model.model_validate(given), []
+    except ValidationError as error:
+        return None, list(worded(error, model, beside))
 
 
-def _over(defaults: Any, own: Any) -> Any:
-    """What a cluster says over what all say; an object of a `type` replaces the other whole.
-
-    Its own keys come first, as among expressions for names the first that fits decides.
-    """
-    if not (isinstance(defaults, Mapping) and isinstance(own, Mapping)):
-        return own
-    if defaults.get("type") != own.get("type", defaults.get("type")):
-        return own
-    merged = {key: _over(defaults.get(key), value) for key, value in own.items()}
-    return merged | {key: value for key, value in defaults.items() if key not in own}
+def _of_clusters(
+    clusters: Iterable[Any], defaults: Mapping[str, Any], folder: Path
+) -> Iterator[Fault]:
+    by_themselves = set(cluster_faults(defaults, folder))
+    for index, each in enumerate(clusters):
+        for fault in _beside_types(each, folder):
+            joint = fault not in by_themselves
+            yield replace(fault, place=(CLUSTERS, index, *fault.place), joint=joint)
 
 
-def _split(cluster: Any) -> Any:
-    """The collector's keys gathered under one."""
-    if not isinstance(cluster, Mapping) or _COLLECTOR in cluster:
-        return cluster
-    own = {key: value for key, value in cluster.items() if key not in KEYS}
-    return {**own, _COLLECTOR: {key: cluster[key] for key in cluster if key in KEYS}}
+def _beside_types(given: Any, folder: Path) -> Iterator[Fault]:
+    """The faults of a cluster that its types do not tell, however wrong another one is."""
+    if not isinstance(given, Mapping):
+        return
+    yield from cluster_faults(given, folder)
+    cluster, _ = _typed(Cluster, split(given), {})
+    if cluster is not None and not document_faults(cluster.collector):
+        yield from unheard(cluster)
 
 
-def _beyond_types(deployment: Deployment, folder: Path) -> Iterator[str]:
-    for index, cluster in enumerate(deployment.clusters):
-        for fault in _of_cluster(cluster, folder):
-            yield f"{path_of((_CLUSTERS, index))}.{fault}"
-
-
-def _of_cluster(cluster: Cluster, folder: Path) -> Iterator[str]:
-    unread = document_faults(cluster)
-    yield from unread or unheard(cluster)
-    seconds = cluster.collector.get("interval_seconds", 60)
-    minutes = seconds / 60 if isinstance(seconds, int | float) else 0
-    if minutes and (minutes % 1 or _LARGEST_MINUTES % minutes):
-        yield "interval_seconds: must be whole minutes that divide an hour"
-    if cluster.ca_file and not (folder / cluster.ca_file).is_file():
-        yield f"ca_file: there is no file {cluster.ca_file}"
+def _order(fault: Fault) -> int:
+    """Each cluster's faults together, behind those of all."""
+    match fault.place:
+        case (str(key), int(index), *_) if key == CLUSTERS:
+            return index
+    return -1
 
 
 def _found(cluster: Cluster, folder: Path) -> Cluster:

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -14,25 +13,25 @@ from constructs import Construct
 
 from infra.config.parts.cluster import Cluster
 from infra.dashboard.brokers import broker_rows
+from infra.dashboard.console import Console
 from infra.dashboard.groups import group_rows
 from infra.dashboard.header import header
 from infra.dashboard.reporter import reporter_rows
-from infra.dashboard.widgets import WHOLE, Row
+from infra.dashboard.scaling import scaling_rows
+from infra.dashboard.widgets import WHOLE, Row, alarm_states
 from infra.metrics import LagMetrics
+from infra.names import DEPLOYMENT, dashboard_name
 
 _HEADER_HEIGHT = 6
 _SHOWN = Duration.hours(3)
-
-# A widget takes a hundred alarms [CloudWatch API reference, "Dashboard body structure"].
-_ALARMS_IN_A_WIDGET = 100
-_ALARMS_IN_A_LINE = 6
 
 
 class ClusterDashboard(Construct):
     """`dashboard` of `cluster`, with the health of its collector's `function`.
 
-    `alarms` are shown with their states. MSK's own metrics are there where the cluster's ARN
-    tells its name.
+    `alarms` are shown with their states, first of all; `scaling_alarms` beside the services, as
+    one of them is in ALARM whenever there is little to do. MSK's own metrics are there where the
+    cluster's ARN tells its name. `name` is the deployment's and its Athena workgroup's.
     """
 
     def __init__(
@@ -44,52 +43,28 @@ class ClusterDashboard(Construct):
         function: lambda_.IFunction,
         log_group: logs.ILogGroup,
         alarms: Sequence[cloudwatch.IAlarm] = (),
+        scaling_alarms: Sequence[cloudwatch.IAlarm] = (),
+        name: str = DEPLOYMENT,
     ) -> None:
         super().__init__(scope, construct_id)
         metrics = LagMetrics(cluster)
+        console = Console(Stack.of(self).region, log_group.log_group_name, workgroup=name)
         self.dashboard = cloudwatch.Dashboard(
             self,
             "Dashboard",
-            dashboard_name=dashboard_name(cluster.name),
+            dashboard_name=dashboard_name(cluster.name, name),
             default_interval=_SHOWN,
             widgets=[
-                [_introduced(cluster)],
-                *_states(alarms),
+                _introduced(cluster, console),
+                *alarm_states("Alarms", alarms),
                 *group_rows(cluster, metrics),
+                *scaling_rows(cluster, metrics, scaling_alarms),
                 *reporter_rows(cluster, metrics, function=function, log_group=log_group),
                 *(broker_rows(cluster.msk_name) if cluster.msk_name else []),
             ],
         )
 
 
-def dashboard_name(cluster: str) -> str:
-    """`kafka-lag-<cluster>`; a dot, which such names may not hold, is replaced and a digest added.
-
-    The names of dashboards are an account's, whatever the region.
-    """
-    name = f"kafka-lag-{cluster}"
-    if "." not in name:
-        return name
-    return f"{name.replace('.', '_')}-{hashlib.sha256(cluster.encode()).hexdigest()[:8]}"
-
-
-def _introduced(cluster: Cluster) -> cloudwatch.IWidget:
-    return cloudwatch.TextWidget(markdown=header(cluster), width=WHOLE, height=_HEADER_HEIGHT)
-
-
-def _states(alarms: Sequence[cloudwatch.IAlarm]) -> list[Row]:
-    """The alarms in as many widgets as they need, none without any."""
-    shown = [
-        alarms[at : at + _ALARMS_IN_A_WIDGET] for at in range(0, len(alarms), _ALARMS_IN_A_WIDGET)
-    ]
-    return [
-        [
-            cloudwatch.AlarmStatusWidget(
-                title="Alarms",
-                alarms=list(part),
-                width=WHOLE,
-                height=1 + -(-len(part) // _ALARMS_IN_A_LINE),
-            )
-        ]
-        for part in shown
-    ]
+def _introduced(cluster: Cluster, console: Console) -> Row:
+    markdown = header(cluster, console)
+    return [cloudwatch.TextWidget(markdown=markdown, width=WHOLE, height=_HEADER_HEIGHT)]

@@ -3,119 +3,121 @@
 
 from __future__ import annotations
 
-from aws_cdk import Duration
+from collections.abc import Iterator
+from typing import Any
+
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from functions import contract
-from functions.sinks.names import dimension_value
-from infra.config.document import sla_seconds
+from infra.config.document import loaded, sla_seconds
 from infra.config.parts.cluster import Cluster
-from infra.config.parts.scaling import Scaling
 from infra.dashboard.search import Searches
-from infra.dashboard.widgets import HALF, THIRD, WHOLE, Row, graph, heading, rows_of
+from infra.dashboard.widgets import MOST_NAMED, THIRD, WHOLE, Row, graph, heading, rows_of, titled
 from infra.metrics import LagMetrics
 
-# Widgets of named groups, well within the 500 that a dashboard may have.
-MOST_NAMED = 60
-
-_LONGEST_TITLE = 60
 _SECONDS, _RECORDS = "seconds", "records"
 _HOUR = 3_600.0
+# The risk begins half-way up; the 30 days of what is at none would press it to the ground.
+_HORIZONS_SHOWN = 2
+
+# Metrics that are published where `levels` says so, with the name it has for each.
+_CHOSEN = (
+    ("members", contract.MEMBERS, "Members by group", None),
+    ("rebalancing", contract.REBALANCING, "Rebalancing by group: 1 while it does", None),
+    ("drain_time", contract.ESTIMATED_DRAIN_TIME, "Time to drain by group", _SECONDS),
+)
 
 
 def group_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
-    """What is watched of all groups, then the groups with a service level, then the services."""
-    searches = Searches(metrics)
-    lag, age = contract.OFFSET_LAG, contract.ESTIMATED_TIME_LAG
-    worst = max(contract.GROUP_STATUS_VALUES.values())
-    rows: list[Row] = [
+    """What is watched of all groups, then the groups with a service level."""
+    document, searches = loaded(cluster), Searches(metrics)
+    promised = _promises(cluster)
+    return [
         heading("Groups"),
+        [_status(searches)],
         [
-            graph(
-                "Status by group: 0 OK, 1 WARN, 2 ERR",
-                searches.of_groups(contract.GROUP_STATUS),
-                width=WHOLE,
-                most=worst,
-            )
+            _lag("group", searches.of_groups(contract.OFFSET_LAG)),
+            _age("group", searches.of_groups(contract.ESTIMATED_TIME_LAG), _levels(promised)),
         ],
-        [
-            graph("Lag by group", searches.of_groups(lag), unit=_RECORDS),
-            graph("Time lag by group", searches.of_groups(age), unit=_SECONDS),
-        ],
+        *_by_topic(document, searches),
+        [_loss(document, searches)],
+        *_chosen(document, searches),
+        *_promised(promised, metrics),
     ]
-    if cluster.collector.get("levels", {}).get("topics", True):
-        rows.append(
-            [
-                graph("Lag by group and topic", searches.of_topics(lag), unit=_RECORDS),
-                graph("Time lag by group and topic", searches.of_topics(age), unit=_SECONDS),
-            ]
-        )
-    rows.append([_loss(cluster, searches)])
-    return [*rows, *_promised(cluster, metrics), *_scaled(cluster, metrics)]
 
 
-def _loss(cluster: Cluster, searches: Searches) -> cloudwatch.IWidget:
-    horizon = float(cluster.collector.get("risk_horizon_hours", 24.0)) * _HOUR
+def _status(searches: Searches) -> cloudwatch.IWidget:
     return graph(
-        "Retention risk: time until unread records are deleted (low is bad, 30 days: no risk)",
+        "Status by group: 0 OK, 1 WARN, 2 ERR",
+        searches.of_groups(contract.GROUP_STATUS),
+        width=WHOLE,
+        most=max(contract.GROUP_STATUS_VALUES.values()),
+    )
+
+
+def _lag(by: str, line: cloudwatch.IMetric) -> cloudwatch.IWidget:
+    return graph(f"Lag by {by}", line, unit=_RECORDS)
+
+
+def _age(by: str, line: cloudwatch.IMetric, marks: list[tuple[str, float]]) -> cloudwatch.IWidget:
+    return graph(f"Time lag by {by}", line, unit=_SECONDS, marks=marks)
+
+
+def _by_topic(document: dict[str, Any], searches: Searches) -> list[Row]:
+    if not document["levels"].topics:
+        return []
+    by = "group and topic"
+    lag = _lag(by, searches.of_topics(contract.OFFSET_LAG))
+    return [[lag, _age(by, searches.of_topics(contract.ESTIMATED_TIME_LAG), [])]]
+
+
+def _loss(document: dict[str, Any], searches: Searches) -> cloudwatch.IWidget:
+    horizon = document["risk_horizon_hours"] * _HOUR
+    return graph(
+        "Retention risk: time until unread records are deleted (no line: none soon, or unknown)",
         searches.of_groups_lowest(contract.TIME_TO_DATA_LOSS),
         width=WHOLE,
         unit=_SECONDS,
+        most=_HORIZONS_SHOWN * horizon,
         marks=[("at risk below", horizon)],
     )
 
 
-def _promised(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
-    """A graph for each named group that has a service level, with a line where that is."""
-    promised = [(name, sla_seconds(cluster, name)) for name in cluster.named_groups]
+def _chosen(document: dict[str, Any], searches: Searches) -> list[Row]:
+    graphs = [
+        graph(title, searches.of_groups(metric), width=THIRD, unit=unit)
+        for level, metric, title, unit in _CHOSEN
+        if getattr(document["levels"], level)
+    ]
+    return rows_of(graphs, 3)
+
+
+def _promises(cluster: Cluster) -> dict[str, float]:
+    """The time lag that is promised for each named group that has a service level."""
+    found = {name: sla_seconds(cluster, name) for name in cluster.named_groups}
+    return {name: seconds for name, seconds in found.items() if seconds is not None}
+
+
+def _levels(promised: dict[str, float]) -> list[tuple[str, float]]:
+    """A mark for each service level that there is, with the groups that it is of."""
+    return [
+        (titled(", ".join(name for name, each in promised.items() if each == seconds)), seconds)
+        for seconds in sorted(set(promised.values()))[:MOST_NAMED]
+    ]
+
+
+def _promised(promised: dict[str, float], metrics: LagMetrics) -> Iterator[Row]:
+    """A graph for each group that has a service level, with a line where that is."""
     graphs = [
         graph(
-            _title(name),
+            titled(name),
             metrics.of_group(contract.ESTIMATED_TIME_LAG, name),
             width=THIRD,
             unit=_SECONDS,
             marks=[("service level", seconds)],
         )
-        for name, seconds in promised
-        if seconds is not None
+        for name, seconds in promised.items()
     ][:MOST_NAMED]
-    return [heading("Time lag against the service level"), *rows_of(graphs, 3)] if graphs else []
-
-
-def _scaled(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
-    graphs = [_followed(scaling, metrics) for scaling in cluster.scaling][:MOST_NAMED]
-    return [heading("Services scaled by lag"), *rows_of(graphs, 2)] if graphs else []
-
-
-def _followed(scaling: Scaling, metrics: LagMetrics) -> cloudwatch.IWidget:
-    """What drives a service, with what it is compared with, and the tasks that run."""
-    marks: list[tuple[str, float]] = []
-    if scaling.steps:
-        marks = [(f"+{step.add}", step.above) for step in scaling.steps.out]
-        marks.append((f"-{scaling.steps.remove} below", scaling.steps.below))
-    if scaling.tracking:
-        marks = [("target", scaling.tracking.lag_per_member)]
-    return graph(
-        _title(f"{scaling.service}: {scaling.metric}"),
-        metrics.of_group(scaling.metric, scaling.group),
-        width=HALF,
-        marks=marks,
-        right=[_tasks(scaling)],
-    )
-
-
-def _tasks(scaling: Scaling) -> cloudwatch.IMetric:
-    """Running tasks: each gives ECS one sample a minute, which needs no Container Insights."""
-    return cloudwatch.Metric(
-        namespace="AWS/ECS",
-        metric_name="CPUUtilization",
-        dimensions_map={"ClusterName": scaling.ecs_cluster, "ServiceName": scaling.service},
-        statistic="SampleCount",
-        period=Duration.minutes(1),
-        label="tasks",
-    )
-
-
-def _title(text: str) -> str:
-    shown = dimension_value(text)
-    return shown if len(shown) <= _LONGEST_TITLE else f"{shown[: _LONGEST_TITLE - 3]}..."
+    if graphs:
+        yield heading("Time lag against the service level")
+    yield from rows_of(graphs, 3)

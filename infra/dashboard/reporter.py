@@ -9,6 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 
 from functions import contract
+from infra.config.document import loaded
 from infra.config.parts.cluster import Cluster
 from infra.dashboard.widgets import THIRD, WHOLE, Row, graph, heading
 from infra.metrics import MAXIMUM, LagMetrics
@@ -36,7 +37,7 @@ def reporter_rows(
     log_group: logs.ILogGroup,
 ) -> list[Row]:
     """Runs, then what they could not do, then the function and its warnings."""
-    deadline = float(cluster.collector.get("deadline_seconds", 45.0))
+    deadline = float(loaded(cluster)["deadline_seconds"])
     return [
         heading("The reporter"),
         [

@@ -2,19 +2,22 @@
 """Chat channels that show alarms, through AWS's chat integration and with no rights but to look.
 
 The integration shows messages of its own schema only, which alarms have. It must have been let
-into the workspace or team by hand once, in its console.
+into the workspace or team by hand once, in its console. What it knows of a channel is an account's,
+whatever the region it is made in, and a second configuration of the channel is refused.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from aws_cdk import aws_chatbot as chatbot
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from infra.alarms.names import construct_id as id_of
 from infra.config.parts.shared import Notify, Slack, Teams
 from infra.findings import open_ended
+from infra.names import construct_id as id_of
 
 _SERVICE = "chatbot.amazonaws.com"
 # What the graph beside an alarm takes.
@@ -26,16 +29,22 @@ _TO_LOOK = (
 
 
 class ChatChannels(Construct):
-    """Channels of Slack and of Microsoft Teams; one `role` for all, as they may all do the same.
+    """Channels of Slack and of Microsoft Teams that hear `topics`, of any region of the account.
 
-    Its policy is the guardrail as well: unset, that would be AdministratorAccess.
+    One `role` is for all, as they may all do the same. Its policy is the guardrail as well: unset,
+    that would be AdministratorAccess.
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, notify: Notify, topic: sns.ITopic
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        notify: Notify,
+        topics: Sequence[sns.ITopic],
     ) -> None:
         super().__init__(scope, construct_id)
-        self._topic = topic
+        self._topics = list(topics)
         self._policy = self._looking()
         self.role = iam.Role(
             self,
@@ -67,7 +76,7 @@ class ChatChannels(Construct):
             slack_channel_configuration_name=channel.name,
             slack_workspace_id=channel.workspace_id,
             slack_channel_id=channel.channel_id,
-            notification_topics=[self._topic],
+            notification_topics=self._topics,
             role=self.role,
             guardrail_policies=[self._policy],
         )
@@ -80,7 +89,12 @@ class ChatChannels(Construct):
             team_id=channel.team_id,
             teams_channel_id=channel.channel_id,
             teams_tenant_id=channel.tenant_id,
-            sns_topic_arns=[self._topic.topic_arn],
+            sns_topic_arns=[topic.topic_arn for topic in self._topics],
             iam_role_arn=self.role.role_arn,
             guardrail_policies=[self._policy.managed_policy_arn],
         )
+
+
+def has_chats(notify: Notify) -> bool:
+    """Whether any channel is told."""
+    return bool(notify.slack or notify.teams)

@@ -13,9 +13,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from infra.alarms.names import digest
 from infra.config.parts.shared import Notify
-from infra.notify.chat import ChatChannels
+from infra.names import digest, topic_name
 
 _ALARMS, _EVENTS = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 _KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey*")
@@ -24,9 +23,13 @@ _KEY_LEFT = Duration.days(7)
 
 
 class AlarmTopic(Construct):
-    """`topic`, its `key`, and those who are told. E-mail addresses must confirm first."""
+    """`topic` of the deployment `name`, its `key`, and the addresses that are told.
 
-    def __init__(self, scope: Construct, construct_id: str, *, notify: Notify) -> None:
+    E-mail addresses must confirm first. Chats listen from one region to the topics of all, and so
+    must know what they are called before they are there.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, name: str, notify: Notify) -> None:
         super().__init__(scope, construct_id)
         self.key = kms.Key(
             self,
@@ -39,6 +42,7 @@ class AlarmTopic(Construct):
         self.topic = sns.Topic(
             self,
             "Topic",
+            topic_name=topic_name(name),
             display_name="Kafka lag",
             master_key=self.key,
             enforce_ssl=True,
@@ -83,5 +87,3 @@ class AlarmTopic(Construct):
                 protocol=protocol,
                 endpoint=endpoint,
             )
-        if notify.slack or notify.teams:
-            ChatChannels(self, "Chat", notify=notify, topic=self.topic)

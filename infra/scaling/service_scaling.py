@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from aws_cdk import Annotations
 from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -10,16 +12,35 @@ from constructs import Construct
 
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.scaling import Scaling
+from infra.names import DEPLOYMENT
 from infra.scaling.names import resource_id_of
 from infra.scaling.steps import StepScaling
 from infra.scaling.tracking import tracking_policy
 
 
+class _Same(TypedDict):
+    """What every way of following a metric is told."""
+
+    cluster: Cluster
+    scaling: Scaling
+    target_id: str
+    name: str
+
+
 class ServiceScaling(Construct):
-    """Registers the service and scales it; `alarms` are those of its steps, if it has any."""
+    """Registers the service and scales it; `alarms` are those of its steps, if it has any.
+
+    `name` is the deployment's, which names of alarms and policies begin with.
+    """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, cluster: Cluster, scaling: Scaling
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: Cluster,
+        scaling: Scaling,
+        name: str = DEPLOYMENT,
     ) -> None:
         super().__init__(scope, construct_id)
         # No role: Application Auto Scaling uses its service-linked one, and makes it where it is
@@ -33,25 +54,18 @@ class ServiceScaling(Construct):
             min_capacity=scaling.min,
             max_capacity=min(scaling.max, scaling.partitions),
         )
-        self.alarms: tuple[cloudwatch.IAlarm, ...] = ()
-        if scaling.steps:
-            self.alarms = StepScaling(
-                self,
-                "Steps",
-                cluster=cluster,
-                scaling=scaling,
-                steps=scaling.steps,
-                target_id=target.ref,
-            ).alarms
-        if scaling.tracking:
-            tracking_policy(
-                self,
-                cluster=cluster,
-                scaling=scaling,
-                tracking=scaling.tracking,
-                target_id=target.ref,
-            )
+        self.alarms = self._followed(cluster, scaling, target.ref, name)
         Annotations.of(self).add_info_v2("msk-lag-reporter:one-master", _one_master(scaling))
+
+    def _followed(
+        self, cluster: Cluster, scaling: Scaling, target_id: str, name: str
+    ) -> tuple[cloudwatch.IAlarm, ...]:
+        same: _Same = {"cluster": cluster, "scaling": scaling, "target_id": target_id, "name": name}
+        if scaling.tracking:
+            tracking_policy(self, tracking=scaling.tracking, **same)
+        if scaling.steps:
+            return StepScaling(self, "Steps", steps=scaling.steps, **same).alarms
+        return ()
 
 
 def _one_master(scaling: Scaling) -> str:

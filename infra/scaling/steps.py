@@ -29,7 +29,8 @@ from infra.config.document import interval_minutes
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.scaling import Scaling, Steps
 from infra.metrics import LagMetrics
-from infra.scaling.names import IN, OUT, alarm_name, policy_name
+from infra.names import alarm_name
+from infra.scaling.names import IN, OUT
 
 # Minutes in which a breach that began may be interrupted, or not yet have arrived.
 SPARE_MINUTES = 2
@@ -40,7 +41,10 @@ Adjustment = autoscaling.CfnScalingPolicy.StepAdjustmentProperty
 
 
 class StepScaling(Construct):
-    """Both ways of one service; `alarms` act on its tasks and tell nobody."""
+    """Both ways of one service; `alarms` act on its tasks and tell nobody.
+
+    `name` is the deployment's.
+    """
 
     def __init__(
         self,
@@ -51,9 +55,11 @@ class StepScaling(Construct):
         scaling: Scaling,
         steps: Steps,
         target_id: str,
+        name: str,
     ) -> None:
         super().__init__(scope, construct_id)
         self._cluster, self._scaling, self._steps = cluster, scaling, steps
+        self._name = name
         self._target_id = target_id
         self._metric = _watched(LagMetrics(cluster), steps.metric, scaling.group)
         self._told = (
@@ -68,7 +74,7 @@ class StepScaling(Construct):
         alarm = cloudwatch.Alarm(
             self,
             "OutAlarm",
-            alarm_name=alarm_name(self._cluster, OUT, scaling),
+            alarm_name=self._named(OUT, scaling.ecs_cluster, scaling.service),
             alarm_description=f"{self._told} is {lowest:g} or more: {scaling.ecs_cluster}/"
             f"{scaling.service} gets more tasks, {scaling.max} at most. Without data it stays.",
             metric=self._metric,
@@ -87,7 +93,7 @@ class StepScaling(Construct):
         alarm = cloudwatch.Alarm(
             self,
             "InAlarm",
-            alarm_name=alarm_name(self._cluster, IN, scaling),
+            alarm_name=self._named(IN, scaling.ecs_cluster, scaling.service),
             alarm_description=f"{self._told} is below {steps.below:g}: {scaling.ecs_cluster}/"
             f"{scaling.service} gets fewer tasks, {scaling.min} at least. Without data it stays.",
             metric=self._metric,
@@ -108,7 +114,8 @@ class StepScaling(Construct):
         return autoscaling.CfnScalingPolicy(
             self,
             construct_id,
-            policy_name=policy_name(self._cluster, direction),
+            # Policies are told apart by their service.
+            policy_name=self._named(direction),
             policy_type="StepScaling",
             scaling_target_id=self._target_id,
             step_scaling_policy_configuration=(
@@ -121,6 +128,9 @@ class StepScaling(Construct):
                 )
             ),
         )
+
+    def _named(self, *parts: str) -> str:
+        return alarm_name(self._name, self._cluster.name, *parts)
 
     def _periods(self, minutes: int) -> int:
         """So many minutes in runs, a part of one counting whole."""

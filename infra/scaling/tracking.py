@@ -18,19 +18,25 @@ from infra.config.document import namespace_of
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.scaling import Scaling, Tracking
 from infra.metrics import MAXIMUM
-from infra.scaling.names import policy_name
+from infra.names import alarm_name
 
 _Policy = autoscaling.CfnScalingPolicy
 
 
 def tracking_policy(
-    scope: Construct, *, cluster: Cluster, scaling: Scaling, tracking: Tracking, target_id: str
+    scope: Construct,
+    *,
+    cluster: Cluster,
+    scaling: Scaling,
+    tracking: Tracking,
+    target_id: str,
+    name: str,
 ) -> autoscaling.CfnScalingPolicy:
-    """The policy; CloudWatch's alarms follow from it at deploy time and are AWS's."""
+    """The policy, of the deployment `name`; its alarms follow at deploy time and are AWS's."""
     return _Policy(
         scope,
         "Tracking",
-        policy_name=policy_name(cluster, "tracking"),
+        policy_name=alarm_name(name, cluster.name, "tracking"),
         policy_type="TargetTrackingScaling",
         scaling_target_id=target_id,
         target_tracking_scaling_policy_configuration=(

@@ -48,6 +48,9 @@ class DataBucket(Construct):
             lifecycle_rules=rules,
             removal_policy=RemovalPolicy.RETAIN,
         )
+        if bucket.policy:
+            # What stays must stay over TLS only.
+            bucket.policy.apply_removal_policy(RemovalPolicy.RETAIN)
         explained(bucket, "S1", _NO_ACCESS_LOG)
         return bucket
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from infra.config.deployment import Deployment
 from infra.config.parts.cluster import Cluster
-from infra.config.reading import checked
+from infra.config.reading import checked, one_cluster
 
 UUID = "0a1b2c3d-1111-2222-3333-444455556666-7"
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:AmazonMSK_monitor-a1B2c3"
@@ -29,10 +30,16 @@ def cluster_json(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
+def moved(given: dict[str, Any], region: str) -> dict[str, Any]:
+    """The same cluster, with its secret and key, in another region."""
+    found: dict[str, Any] = json.loads(json.dumps(given).replace("eu-west-1", region))
+    return found
+
+
 def deployment(*clusters: dict[str, Any], **changes: Any) -> Deployment:
     given = {"clusters": list(clusters) or [cluster_json()]} | changes
     return checked(given, "the test", Path(__file__).parent)
 
 
 def cluster(**changes: Any) -> Cluster:
-    return deployment(cluster_json(**changes)).clusters[0]
+    return one_cluster(cluster_json(**changes), Path(__file__).parent)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aws_cdk import App, Environment, Stack
+from aws_cdk.assertions import Template
 
 from infra.config.parts.shared import Notify, Shared
 from infra.config.reading import one_cluster
@@ -15,6 +16,7 @@ from infra.lag_reports import LagReports
 from infra.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json
+from tests.infra.notify.notified import NOTIFY
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION
 
 ALARM = "AWS::CloudWatch::Alarm"
@@ -24,10 +26,12 @@ ALARM = "AWS::CloudWatch::Alarm"
 def _template() -> dict[str, Any]:
     app = App()
     stack = Stack(app, "Theirs", env=Environment(account=ACCOUNT, region=REGION))
-    told = Shared(notify=Notify(email=("me@example.com",)))
-    shared = LagReports(stack, "Lag", clusters=["orders", "audit"], settings=told)
+    told = Shared(notify=Notify(email=("me@example.com",), slack=NOTIFY.slack))
+    shared = LagReports(stack, "Lag", name="ours", clusters=["orders", "audit"], settings=told)
     for name in ("orders", "audit"):
-        given = cluster_json(name=name, dashboard=name == "orders", alarms={"any_group": False})
+        # Nobody is told of groups: one cluster says so, the other is paused.
+        changes = {"alarms": {"any_group": False}} if name == "orders" else {"paused": True}
+        given = cluster_json(name=name, dashboard=name == "orders", **changes)
         LagCollector(
             stack,
             name.title(),
@@ -61,6 +65,42 @@ def test_what_is_switched_off_is_not_made(template: dict[str, Any]) -> None:
     alarms = properties(template, ALARM)
     assert [alarm for alarm in alarms if "any-group" in str(alarm["AlarmName"])] == []
     assert [alarm for alarm in alarms if alarm.get("OKActions")] == []
+
+
+def test_a_paused_cluster_has_no_alarm_on_its_groups(template: dict[str, Any]) -> None:
+    names = [alarm["AlarmName"] for alarm in properties(template, ALARM)]
+    assert "ours/audit/collector-errors" in names
+    assert [
+        name for name in names if name in {"ours/audit/any-group", "ours/audit/heartbeat"}
+    ] == []
+
+
+def test_clusters_are_called_after_the_deployment_of_what_they_share(
+    template: dict[str, Any],
+) -> None:
+    assert [d["DashboardName"] for d in properties(template, "AWS::CloudWatch::Dashboard")] == [
+        "ours-orders"
+    ]
+    assert [t["TopicName"] for t in properties(template, "AWS::SNS::Topic")] == ["ours-alarms"]
+    names = [alarm["AlarmName"] for alarm in properties(template, ALARM)]
+    assert [name for name in names if not name.startswith(("ours/orders/", "ours/audit/"))] == []
+
+
+def test_chats_hear_the_topic_of_their_region_unless_told_otherwise(
+    template: dict[str, Any],
+) -> None:
+    (topic,) = [k for k, r in template["Resources"].items() if r["Type"] == "AWS::SNS::Topic"]
+    (channel,) = properties(template, "AWS::Chatbot::SlackChannelConfiguration")
+    assert channel["SnsTopicArns"] == [{"Ref": topic}]
+
+
+def test_a_region_that_hears_of_none_makes_no_chat() -> None:
+    app = App()
+    stack = Stack(app, "Theirs", env=Environment(account=ACCOUNT, region=REGION))
+    told = Shared(notify=Notify(slack=NOTIFY.slack))
+    LagReports(stack, "Lag", clusters=["orders"], settings=told, chat=())
+    kinds = {r["Type"] for r in Template.from_stack(stack).to_json()["Resources"].values()}
+    assert [kind for kind in kinds if "Chatbot" in kind or "ManagedPolicy" in kind] == []
 
 
 def collect(app: App, name: str, vpc: dict[str, Any]) -> None:

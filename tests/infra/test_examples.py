@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,12 @@ from tests.infra.conftest import EXAMPLES, Synthesised
 MOST_RESOURCES, MOST_OUTPUTS, MOST_BYTES, MOST_PARAMETERS = 500, 200, 1_048_576, 200
 
 Examples = dict[str, Synthesised]
+
+
+def one_of(resources: dict[Any, dict[str, Any]], kind: str) -> tuple[Any, dict[str, Any]]:
+    """The one resource of a kind, and where it is."""
+    (found,) = [(key, each) for key, each in resources.items() if each["Type"] == kind]
+    return found
 
 
 def test_the_examples_are_the_three_that_the_docs_name() -> None:
@@ -47,10 +54,67 @@ def test_cfn_lint_finds_no_error(examples: Examples) -> None:
 def test_a_region_has_one_shared_stack_and_each_cluster_its_own(examples: Examples) -> None:
     names = list(examples["twenty-clusters"].templates)
     assert len(names) == 22
-    assert [name for name in names if "shared" in name] == [
+    assert {name for name in names if "shared" in name} == {
         "kafka-lag-shared@eu-west-1",
         "kafka-lag-shared@us-east-1",
+    }
+
+
+def test_an_accounts_chat_is_configured_once_and_hears_every_region(examples: Examples) -> None:
+    resources = {
+        (stack, name): resource
+        for stack, template in examples["twenty-clusters"].templates.items()
+        for name, resource in template["Resources"].items()
+    }
+    (stack, _), channel = one_of(resources, "AWS::Chatbot::SlackChannelConfiguration")
+    (_, topic) = next(
+        key
+        for key, each in resources.items()
+        if key[0] == stack and each["Type"] == "AWS::SNS::Topic"
+    )
+    assert stack == "kafka-lag-shared@eu-west-1"
+    assert channel["Properties"]["SnsTopicArns"] == [
+        {"Ref": topic},
+        "arn:aws:sns:us-east-1:111122223333:kafka-lag-alarms",
     ]
+    one_of(resources, "AWS::IAM::ManagedPolicy")
+
+
+def test_the_topics_that_a_chat_hears_are_there_before_it(examples: Examples) -> None:
+    manifest = json.loads((examples["twenty-clusters"].folder / "manifest.json").read_text())
+    stacks = {
+        name: {each for each in artifact["dependencies"] if not each.endswith(".assets")}
+        for name, artifact in manifest["artifacts"].items()
+        if artifact["type"] == "aws:cloudformation:stack" and name.startswith("Shared-")
+    }
+    assert stacks == {
+        "Shared-111122223333-eu-west-1": {"Shared-111122223333-us-east-1"},
+        "Shared-111122223333-us-east-1": set(),
+    }
+
+
+def test_topics_have_the_names_by_which_chats_of_other_regions_know_them(
+    examples: Examples,
+) -> None:
+    for stack, template in examples["twenty-clusters"].templates.items():
+        if "shared" in stack:
+            kind = "AWS::SNS::Topic"
+            (topic,) = [r for r in template["Resources"].values() if r["Type"] == kind]
+            assert topic["Properties"]["TopicName"] == "kafka-lag-alarms"
+
+
+def test_a_dashboard_shows_what_the_alarms_that_scale_say(examples: Examples) -> None:
+    resources = examples["scaling-ecs"].templates["kafka-lag-orders@eu-west-1"]["Resources"]
+    _, dashboard = one_of(resources, "AWS::CloudWatch::Dashboard")
+    assert "Scale-in is in ALARM" in json.dumps(dashboard["Properties"]["DashboardBody"])
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_outputs_name_what_people_look_for(examples: Examples, name: str) -> None:
+    shared = {"Bucket", "AlarmTopic", "Workgroup", "DailyReportJob"}
+    for stack, template in examples[name].templates.items():
+        own = {"Function", "LogGroup", "Dashboard"}
+        assert set(template["Outputs"]) == (shared if "shared" in stack else own), stack
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

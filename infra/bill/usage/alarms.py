@@ -42,15 +42,16 @@ class AlarmMetrics:
 
 
 def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
-    """What the alarms of a cluster watch; the query sees as many groups as are published."""
+    """What the alarms of a cluster watch; the query sees the published groups not named."""
     told = cluster.alarms
+    others = max(0, published.groups - len(told.groups))
     promised = sum(sla_seconds(cluster, group) is not None for group in told.groups)
     return AlarmMetrics(
         reporter=len(OF_REPORTER) - (cluster.paused and HEARTBEAT in OF_REPORTER),
         groups=len(_OF_GROUP) * len(told.groups) + promised,
         scaling=sum(_of_scaling(scaling) for scaling in cluster.scaling),
         anomalies=_OF_ANOMALY * len(told.anomalies),
-        analysed=published.groups if told.any_group and not cluster.paused else 0,
+        analysed=others if told.any_group and not cluster.paused else 0,
     )
 
 

@@ -57,6 +57,11 @@ OPEN_SECONDS = 0.1
 ROWS_PER_CORE_SECOND = 500_000
 CORES = 4
 
+# Whether the daily job compacts snapshots into history and tags them. Until it does none expires,
+# and what is kept is told as of a year after the deploy.
+JOB_COMPACTS = False
+FIRST_YEAR = 365
+
 # Assumed: bytes of the daily reports a group-partition.
 REPORT_ROW = 60
 

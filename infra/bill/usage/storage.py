@@ -12,20 +12,27 @@ from infra.config.parts.cluster import Cluster
 from infra.config.parts.shared import Shared
 
 
-def storage(cluster: Cluster, shared: Shared) -> Iterator[Item]:
-    """Requests of the runs and of the daily job, and all that is kept."""
-    yield from _requests(cluster, shared)
-    yield from _kept(cluster, shared)
+def storage(
+    cluster: Cluster, shared: Shared, *, compacts: bool = measured.JOB_COMPACTS
+) -> Iterator[Item]:
+    """Requests of the runs and of the daily job, and all that is kept.
+
+    Where nothing `compacts`, no snapshot ever expires: theirs are those of the first year.
+    """
+    compacts = compacts and shared.report.enabled
+    yield from _requests(cluster, shared, compacts)
+    yield from _kept(cluster, shared, compacts)
 
 
-def _requests(cluster: Cluster, shared: Shared) -> Iterator[Item]:
+def _requests(cluster: Cluster, shared: Shared, compacts: bool) -> Iterator[Item]:
     objects = runs_per_day(cluster) * measured.OBJECTS_PER_RUN
-    compacted = objects if shared.report.enabled else 0.0
+    reported = objects if shared.report.enabled else 0.0
+    compacted = objects if compacts else 0.0
     days = shared.keep.snapshot_days
     cold = 0 if cluster.paused else measured.COLD_STARTS_PER_DAY
     writes = (objects + cold * measured.COLD_LISTS) * measured.DAYS
-    # The daily job reads each object once and tags it, so that it may expire.
-    reads = (compacted + cold * measured.COLD_READS) * measured.DAYS
+    # The daily job reads each object once; one that is compacted gets a tag, so it may expire.
+    reads = (reported + cold * measured.COLD_READS) * measured.DAYS
     kinds = (
         ("writes", "s3_write", writes, f"{measured.OBJECTS_PER_RUN} objects a run"),
         ("tagging", "s3_write", compacted * measured.DAYS, "each object once"),
@@ -37,12 +44,13 @@ def _requests(cluster: Cluster, shared: Shared) -> Iterator[Item]:
             yield Item(S3, what, price, quantity=quantity, basis=basis, lever="interval_seconds")
 
 
-def _kept(cluster: Cluster, shared: Shared) -> Iterator[Item]:
+def _kept(cluster: Cluster, shared: Shared, compacts: bool) -> Iterator[Item]:
     runs, expected, keep = runs_per_day(cluster), cluster.expected, shared.keep
-    compacted = runs if shared.report.enabled else 0.0
-    reported = expected.group_partitions if compacted else 0
+    compacted = runs if compacts else 0.0
+    reported = expected.group_partitions if shared.report.enabled and runs else 0
+    raw_days = keep.snapshot_days if compacts else measured.FIRST_YEAR
     kinds = (
-        ("snapshots", snapshot_bytes(expected).total * runs, keep.snapshot_days, "snapshot_days"),
+        ("snapshots", snapshot_bytes(expected).total * runs, raw_days, "snapshot_days"),
         ("history", compacted_bytes(expected, compacted).total, keep.history_days, "history_days"),
         ("reports", reported * measured.REPORT_ROW, keep.report_days, "report_days"),
     )

@@ -30,15 +30,18 @@ _ENABLE = {
 
 def handler(event: Mapping[str, Any], _context: Any) -> None:
     """Answers CloudFormation, whatever happens: a silent resource would hang the deploy."""
-    import boto3  # noqa: PLC0415 - the runtime's own, which tests do without
+    # The runtime's own, which tests do without.
+    import boto3  # noqa: PLC0415
+    from botocore.config import Config  # noqa: PLC0415
 
-    respond(event, lambda: boto3.client("kafka"), _put)
+    patience = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 3})
+    respond(event, lambda: boto3.client("kafka", config=patience), put)
 
 
 def respond(
     event: Mapping[str, Any],
     client: Callable[[], Any],
-    put: Callable[[str, bytes], None],
+    send: Callable[[str, bytes], None],
 ) -> None:
     """Puts the outcome of one event where CloudFormation waits for it."""
     answer: dict[str, Any] = {
@@ -50,7 +53,7 @@ def respond(
         answer |= {"Status": "SUCCESS", "Data": data}
     except Exception as error:  # noqa: BLE001 - any of them must be told, or the deploy hangs
         answer |= {"Status": "FAILED", "Reason": str(error)}
-    put(event["ResponseURL"], json.dumps(answer).encode())
+    send(event["ResponseURL"], json.dumps(answer).encode())
 
 
 def found(event: Mapping[str, Any], client: Any) -> dict[str, str]:
@@ -65,7 +68,8 @@ def found(event: Mapping[str, Any], client: Any) -> dict[str, str]:
     return {"Servers": servers}
 
 
-def _put(url: str, body: bytes) -> None:
+def put(url: str, body: bytes) -> None:
+    """Sends the body as CloudFormation's signed address wants it. Raises URLError."""
     # S3 signed the address for a request without a content type.
     request = urllib.request.Request(  # noqa: S310 - CloudFormation's own https address
         url, data=body, method="PUT", headers={"content-type": ""}

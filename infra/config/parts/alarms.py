@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from infra.config.parts.kinds import Distinct, Listed, Strict, Text
+from infra.config.parts.kinds import Distinct, GroupName, Listed, Strict
 
-Groups = Annotated[tuple[Text, ...], Listed, Distinct]
+Groups = Annotated[tuple[GroupName, ...], Listed, Distinct]
 
 
 class Alarms(Strict):
     """`groups` get alarms on status, data loss and, where `sla_seconds` names one, on their SLA.
 
     `any_group` watches the status of all groups with one query, `anomalies` the time lag of
-    some against their own past. The reporter's own health always has its alarms.
+    some against their own past; names are exact. The reporter's own health always has its alarms.
     """
 
     groups: Groups = ()

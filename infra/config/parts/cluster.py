@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from infra.config.faults import Fault, FaultsError
 from infra.config.parts.alarms import Alarms
 from infra.config.parts.kinds import (
     Account,
@@ -19,6 +21,7 @@ from infra.config.parts.kinds import (
     Strict,
     Text,
 )
+from infra.config.parts.login import login_faults
 from infra.config.parts.network import Auth, Iam, Vpc
 from infra.config.parts.scaling import Scaling
 
@@ -69,18 +72,32 @@ class Cluster(Strict):
     collector: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _reachable(self) -> Cluster:
+    def _possible(self) -> Cluster:
+        region = self.region or self.arn_part(3)
+        login = login_faults(self.auth, arn=self.arn, region=region)
+        FaultsError.insist_on_none((*self._unreachable(), *login, *self._two_masters()))
+        return self
+
+    def _unreachable(self) -> Iterator[Fault]:
         if self.arn is None and self.bootstrap_servers is None:
-            raise ValueError("give arn, or bootstrap_servers where it is not MSK")
+            yield Fault((), "give arn, or bootstrap_servers where it is not MSK")
         if self.arn is None and isinstance(self.auth, Iam):
-            raise ValueError("auth of type iam needs arn: rights are granted on it")
+            yield Fault((), "auth of type iam needs arn: rights are granted on it")
         if self.arn is None and self.region is None:
-            raise ValueError("give region, as there is no arn to tell it")
+            yield Fault((), "give region, as there is no arn to tell it")
         for key, told in (("region", self.arn_part(3)), ("account", self.arn_part(4))):
             own = getattr(self, key)
             if own and told and own != told:
-                raise ValueError(f"{key} is {own}, but the arn says {told}")
-        return self
+                yield Fault((), f"{key} is {own}, but the arn says {told}")
+
+    def _two_masters(self) -> Iterator[Fault]:
+        first: dict[tuple[str, str], str] = {}
+        for index, scaling in enumerate(self.scaling):
+            service = (scaling.ecs_cluster, scaling.service)
+            if service in first:
+                told = f"{first[service]} and {scaling.group} both scale the service "
+                yield Fault(("scaling", index), f"{told}{'/'.join(service)}, which follows one")
+            first.setdefault(service, scaling.group)
 
     def arn_part(self, place: int) -> str | None:
         """A part of the ARN between its colons, None without an ARN."""

@@ -4,9 +4,15 @@
 from __future__ import annotations
 
 import re
+from ipaddress import IPv4Network
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+# Kafka lets a group's name hold anything; these make sense in expressions alone.
+_WILD = (".*", ".+", "\\")
+
+_LAST_PORT = 65_535
 
 
 class Strict(BaseModel):
@@ -26,6 +32,30 @@ def _like(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _exact(name: str) -> str:
+    if name.startswith("^") or name.endswith("$") or any(part in name for part in _WILD):
+        raise ValueError(
+            "is taken for a group's exact name and looks like an expression; expressions are for "
+            "groups.allow and sla_seconds"
+        )
+    return name
+
+
+def _addresses(text: str) -> str:
+    try:
+        if IPv4Network(text).with_prefixlen == text:
+            return text
+    except ValueError:
+        pass
+    raise ValueError("must be a range of addresses, such as 10.0.0.0/16")
+
+
+def _port(server: str) -> str:
+    if not 1 <= int(server.rpartition(":")[2]) <= _LAST_PORT:
+        raise ValueError(f"must be host:port, with a port of 1 to {_LAST_PORT}")
+    return server
+
+
 def _listed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
@@ -42,12 +72,18 @@ Listed = BeforeValidator(_listed)
 Distinct = AfterValidator(_distinct)
 
 Text = Annotated[str, _like(r"\S(.*\S)?", "text without blanks around it")]
+GroupName = Annotated[Text, AfterValidator(_exact)]
 Name = Annotated[
     str,
     _like(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", "letters, digits, '.', '_' or '-', 128 at most"),
 ]
+# SSM refuses parameters whose path begins with either word.
 Prefix = Annotated[
-    str, _like(r"[a-z][a-z0-9-]{0,39}", "lower-case letters, digits and '-', 40 at most")
+    str,
+    _like(
+        r"(?!aws|ssm)[a-z][a-z0-9-]{0,39}",
+        "lower-case letters, digits and '-', 40 at most, and not begin with aws or ssm",
+    ),
 ]
 Region = Annotated[str, _like(r"[a-z]{2}(-[a-z]+)+-\d", "a region, such as eu-west-1")]
 Account = Annotated[str, _like(r"\d{12}", "an account number of 12 digits")]
@@ -82,13 +118,30 @@ KeyArn = Annotated[
         "a KMS key's ARN, arn:aws:kms:REGION:ACCOUNT:key/ID (no alias)",
     ),
 ]
-Cidr = Annotated[
-    str, _like(r"(\d{1,3}\.){3}\d{1,3}/\d{1,2}", "a range of addresses, such as 10.0.0.0/16")
-]
-Server = Annotated[str, _like(r"[^\s,:]+:\d{1,5}", "host:port")]
+Cidr = Annotated[str, AfterValidator(_addresses)]
+Server = Annotated[str, _like(r"[^\s,:]+:\d{1,5}", "host:port"), AfterValidator(_port)]
 Email = Annotated[str, _like(r"[^\s@]+@[^\s@]+\.[^\s@]+", "an e-mail address")]
 Bucket = Annotated[str, _like(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "a bucket's name")]
 Https = Annotated[str, _like(r"https://\S+", "an https:// address")]
+ChatName = Annotated[
+    str, _like(r"[A-Za-z0-9_-]{1,128}", "letters, digits, '_' or '-', 128 at most")
+]
+SlackWorkspace = Annotated[str, _like(r"T[A-Z0-9]{1,254}", "a workspace's id, such as T0123ABCD")]
+SlackChannel = Annotated[str, _like(r"[CG][A-Z0-9]{1,254}", "a channel's id, such as C0123ABCD")]
+TeamsChannel = Annotated[
+    str,
+    _like(
+        r"(?=.{1,255}\Z)[\w=+/.,-]*%3[aA][\w=+/.,-]*%40[\w=+/.,-]*",
+        "a channel's id as its link holds it, such as 19%3a...%40thread.tacv2",
+    ),
+]
+Uuid = Annotated[
+    str,
+    _like(
+        r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
+        "a UUID, such as 0a1b2c3d-aaaa-bbbb-cccc-444455556666",
+    ),
+]
 Count = Annotated[int, Field(ge=0)]
 Whole = Annotated[int, Field(ge=1)]
-Positive = Annotated[float, Field(gt=0, strict=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

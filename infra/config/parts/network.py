@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from infra.config.faults import Fault, FaultsError
 from infra.config.parts.kinds import (
     Cidr,
     Distinct,
@@ -45,11 +47,14 @@ class Vpc(Strict):
 
     @model_validator(mode="after")
     def _all_that_endpoints_need(self) -> Vpc:
-        if self.endpoints.s3 and not self.route_tables:
-            raise ValueError("endpoints.s3 needs route_tables, those of the subnets")
-        if self.endpoints.secrets_manager and not self.cidr:
-            raise ValueError("endpoints.secrets_manager needs cidr, the VPC's, to be let in from")
+        FaultsError.insist_on_none(Fault((), told) for told in self._wanting())
         return self
+
+    def _wanting(self) -> Iterator[str]:
+        if self.endpoints.s3 and not self.route_tables:
+            yield "endpoints.s3 needs route_tables, those of the subnets"
+        if self.endpoints.secrets_manager and not self.cidr:
+            yield "endpoints.secrets_manager needs cidr, the VPC's, to be let in from"
 
 
 class Scram(Strict):

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from functions import contract
-from infra.config.parts.kinds import Count, Listed, Name, Positive, Strict, Text, Whole
+from infra.config.faults import Fault, FaultsError
+from infra.config.parts.kinds import Count, GroupName, Listed, Name, Positive, Strict, Whole
 
 Minutes = Annotated[int, Field(ge=1, le=60)]
 Cooldown = Annotated[int, Field(ge=0, le=3600)]
@@ -38,13 +40,16 @@ class Steps(Strict):
 
     @model_validator(mode="after")
     def _rising(self) -> Steps:
+        FaultsError.insist_on_none(Fault((), told) for told in self._falling())
+        return self
+
+    def _falling(self) -> Iterator[str]:
         bounds = [self.below, *(step.above for step in self.out)]
         if bounds != sorted(set(bounds)):
-            raise ValueError("below and the steps' above must rise from one to the next")
+            yield "below and the steps' above must rise from one to the next"
         added = [step.add for step in self.out]
         if added != sorted(added):
-            raise ValueError("a higher step must not add fewer tasks")
-        return self
+            yield "a higher step must not add fewer tasks"
 
 
 class Tracking(Strict):
@@ -59,7 +64,7 @@ class Tracking(Strict):
 class Scaling(Strict):
     """One service and its group; never more tasks than the group has `partitions` to read."""
 
-    group: Text
+    group: GroupName
     ecs_cluster: Name
     service: Name
     min: Count = 1
@@ -70,17 +75,19 @@ class Scaling(Strict):
 
     @model_validator(mode="after")
     def _possible(self) -> Scaling:
-        if (self.steps is None) == (self.tracking is None):
-            raise ValueError("give either steps or tracking")
-        if self.min > self.max:
-            raise ValueError(f"min is {self.min} and above max, {self.max}")
-        if self.max > self.partitions:
-            raise ValueError(
-                f"max is {self.max}, and tasks beyond the {self.partitions} partitions read nothing"
-            )
-        if self.tracking and self.min < 1:
-            raise ValueError("tracking needs min of 1: without members there is no lag per member")
+        FaultsError.insist_on_none(Fault((), told) for told in self._impossible())
         return self
+
+    def _impossible(self) -> Iterator[str]:
+        if (self.steps is None) == (self.tracking is None):
+            yield "give either steps or tracking"
+        if self.min > self.max:
+            yield f"min is {self.min} and above max, {self.max}"
+        if self.max > self.partitions:
+            beyond = f"tasks beyond the {self.partitions} partitions read nothing"
+            yield f"max is {self.max}, and {beyond}"
+        if self.tracking and self.min < 1:
+            yield "tracking needs min of 1: without members there is no lag per member"
 
     @property
     def metric(self) -> str:

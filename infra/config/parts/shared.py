@@ -5,18 +5,21 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from infra.config.parts.kinds import (
     Bucket,
+    ChatName,
     Distinct,
     Email,
     Https,
     Listed,
-    Name,
     Region,
+    SlackChannel,
+    SlackWorkspace,
     Strict,
-    Text,
+    TeamsChannel,
+    Uuid,
     Whole,
 )
 
@@ -26,18 +29,18 @@ Days = Annotated[int, Field(ge=8, le=3650)]
 class Slack(Strict):
     """A channel of a workspace that AWS's chat integration has been let into."""
 
-    name: Name
-    workspace_id: Text
-    channel_id: Text
+    name: ChatName
+    workspace_id: SlackWorkspace
+    channel_id: SlackChannel
 
 
 class Teams(Strict):
     """A channel of Microsoft Teams, by the ids that AWS's chat integration shows."""
 
-    name: Name
-    team_id: Text
-    channel_id: Text
-    tenant_id: Text
+    name: ChatName
+    team_id: Uuid
+    channel_id: TeamsChannel
+    tenant_id: Uuid
 
 
 class Notify(Strict):
@@ -48,6 +51,15 @@ class Notify(Strict):
     slack: Annotated[tuple[Slack, ...], Listed] = ()
     teams: Annotated[tuple[Teams, ...], Listed] = ()
     recovered: bool = True
+
+    @model_validator(mode="after")
+    def _each_chat_once(self) -> Notify:
+        """A name, and a channel, can be configured once an account."""
+        for kind in (self.slack, self.teams):
+            for what in ("name", "channel_id"):
+                if len({getattr(each, what) for each in kind}) < len(kind):
+                    raise ValueError(f"two chat channels have one {what}, which AWS takes once")
+        return self
 
 
 class Keep(Strict):

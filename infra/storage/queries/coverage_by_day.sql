@@ -2,7 +2,10 @@
 -- Reporter: how much of each group it saw, by day
 -- The share of a group's committed partitions that was read, its mean over the day's runs, and how
 -- many runs read all of them, some, or none. Without a commit there is nothing to be read of.
--- Change group, cluster and dates in the first lines.
+-- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
+-- in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_groups, which has no hour).
 WITH asked AS (
     SELECT *
     FROM groups

@@ -2,7 +2,9 @@
 -- Groups: seen first today, and gone
 -- `new` are groups that no run before today saw, where the cluster itself was watched before;
 -- `gone` are those that the cluster said it no longer has, or that its newest run does not hold.
--- Change cluster and dates in the first lines.
+-- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
+-- LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found.
 WITH asked AS (
     SELECT *
     FROM groups

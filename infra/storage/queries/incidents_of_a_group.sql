@@ -2,14 +2,17 @@
 -- Group: when did it start to fall behind
 -- Each incident of one group, the newest first: when it left OK, when the record was written that
 -- it should have read next at that time, and the last run that did not say OK.
--- Change group, cluster and dates in the first lines.
+-- Write the group's name in place of THE-GROUP: as it stands, nothing is found. Change cluster and
+-- dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_groups, which has no hour).
 WITH asked AS (
     SELECT *
     FROM groups
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
             AND date_format(current_date, '%Y-%m-%d')
         AND cluster LIKE '%'
-        AND consumer_group = 'billing'
+        AND consumer_group = 'THE-GROUP'
 )
 SELECT
     cluster,

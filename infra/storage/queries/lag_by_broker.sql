@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Brokers: whose partitions lag
--- Each broker's share of all lag in this hour and the last, beside its share of the partitions
--- that groups read. A ratio well above 1 is a broker that holds its readers up. Readings without
--- a known lag are in readings_unknown alone.
--- Change group and cluster in the first lines.
+-- Each broker's share of all lag in this hour and the last, beside its share of the partitions that
+-- groups read. A ratio well above 1 is a broker that holds its readers up. Readings without a known
+-- lag are in readings_unknown alone.
+-- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
+-- LIKE is any character.
 WITH asked AS (
     SELECT *
     FROM group_partitions
@@ -12,6 +13,7 @@ WITH asked AS (
             date_format(current_timestamp - INTERVAL '1' HOUR, '%H'),
             date_format(current_timestamp, '%H')
         )
+        AND taken_at >= CAST(current_timestamp - INTERVAL '2' HOUR AS timestamp)
         AND cluster LIKE '%'
         AND consumer_group LIKE '%'
 ),

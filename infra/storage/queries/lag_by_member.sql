@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Consumers: which member or host lags
--- The newest run's lag by the member that owns the partitions; no member is a partition that
--- nobody owns. Partitions without a known lag are in partitions_unknown alone.
--- Change group and cluster in the first lines.
+-- The newest run's lag by the member that owns the partitions; no member is a partition that nobody
+-- owns. Partitions that were not read are in partitions_unknown, those without a commit in
+-- partitions alone. A cluster without a run in this hour and the last is not listed.
+-- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
+-- LIKE is any character.
 WITH asked AS (
     SELECT *
     FROM group_partitions
@@ -11,6 +13,7 @@ WITH asked AS (
             date_format(current_timestamp - INTERVAL '1' HOUR, '%H'),
             date_format(current_timestamp, '%H')
         )
+        AND taken_at >= CAST(current_timestamp - INTERVAL '2' HOUR AS timestamp)
         AND cluster LIKE '%'
         AND consumer_group LIKE '%'
 ),
@@ -25,7 +28,8 @@ SELECT
     asked.client_host,
     asked.client_id,
     asked.member_id,
-    count(asked.lag) AS partitions,
+    count(*) AS partitions,
+    count(asked.lag) AS partitions_known,
     sum(asked.lag) AS lag,
     round(
         CAST(sum(asked.lag) AS double)
@@ -33,7 +37,8 @@ SELECT
         4
     ) AS share_of_group,
     max(asked.time_lag_seconds) AS most_seconds,
-    count_if(asked.unread_reason IS NOT NULL) AS partitions_unknown
+    count_if(asked.unread_reason IS NOT NULL) AS partitions_unknown,
+    max(asked.taken_at) AS taken_at
 FROM asked
 INNER JOIN newest ON asked.cluster = newest.cluster AND asked.taken_at = newest.taken_at
 GROUP BY

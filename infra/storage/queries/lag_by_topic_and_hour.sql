@@ -2,7 +2,10 @@
 -- Topics: lag over the day, hour by hour
 -- Each group's lag on each topic yesterday: the mean and the greatest of the hour's runs. A run
 -- that could not read all partitions of a topic knows no sum, and is in runs_unknown alone.
--- Change group, topic, cluster and dates in the first lines.
+-- Change group, topic, cluster and dates in the first lines. LIKE '%' is all; for one write =
+-- 'name', as _ in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_group_partitions, which has no hour).
 WITH asked AS (
     SELECT *
     FROM group_partitions
@@ -17,12 +20,12 @@ runs AS (
         consumer_group,
         topic,
         dt,
-        hour,
+        date_format(taken_at, '%H') AS hour,
         taken_at,
         CASE WHEN count_if(unread_reason IS NOT NULL) = 0 THEN sum(lag) END AS lag,
         max(time_lag_seconds) AS time_lag_seconds
     FROM asked
-    GROUP BY cluster, consumer_group, topic, dt, hour, taken_at
+    GROUP BY cluster, consumer_group, topic, dt, taken_at
 )
 SELECT
     cluster,

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Retention: who is losing records, or will soon
 -- Partitions that the newest run saw LOST or AT_RISK, LOST first, then the most urgent. A cluster
--- without a run in this hour and the last is not listed, nor is a partition whose risk is not known.
--- Change group and cluster in the first lines.
+-- without a run in this hour and the last is not listed, nor is a partition whose risk is not
+-- known.
+-- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
+-- LIKE is any character.
 WITH asked AS (
     SELECT *
     FROM group_partitions
@@ -11,6 +13,7 @@ WITH asked AS (
             date_format(current_timestamp - INTERVAL '1' HOUR, '%H'),
             date_format(current_timestamp, '%H')
         )
+        AND taken_at >= CAST(current_timestamp - INTERVAL '2' HOUR AS timestamp)
         AND cluster LIKE '%'
         AND consumer_group LIKE '%'
 ),

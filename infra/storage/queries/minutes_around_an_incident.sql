@@ -1,15 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Group: run by run around its last incident
--- Half an hour before a group last left OK, and the hour after it: lag, age, rates, members.
--- Null means that it was not known in that run, which is not 0.
--- Change group, cluster and dates in the first lines.
+-- Half an hour before a group last left OK, and the hour after it: lag, age, rates, members. Null
+-- means that it was not known in that run, which is not 0.
+-- Write the group's name in place of THE-GROUP: as it stands, nothing is found. Change cluster and
+-- dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_groups, which has no hour).
 WITH asked AS (
     SELECT *
     FROM groups
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
             AND date_format(current_date, '%Y-%m-%d')
         AND cluster LIKE '%'
-        AND consumer_group = 'billing'
+        AND consumer_group = 'THE-GROUP'
 ),
 last_incident AS (
     SELECT cluster, max(incident_since) AS since

@@ -3,7 +3,10 @@
 -- How many runs of yesterday found a group rebalancing, how many found partitions with another
 -- owner than the run before, and how many partitions those were. Runs without a state are in
 -- runs_unknown alone.
--- Change group, cluster and dates in the first lines.
+-- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
+-- in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_groups, which has no hour).
 WITH asked AS (
     SELECT *
     FROM groups
@@ -15,7 +18,7 @@ SELECT
     cluster,
     consumer_group,
     dt,
-    hour,
+    date_format(taken_at, '%H') AS hour,
     count_if(
         group_state IN ('PreparingRebalance', 'CompletingRebalance', 'Assigning', 'Reconciling')
     ) AS runs_rebalancing,
@@ -23,5 +26,5 @@ SELECT
     sum(owners_changed) AS partitions_moved,
     count_if(group_state IS NULL) AS runs_unknown
 FROM asked
-GROUP BY cluster, consumer_group, dt, hour
+GROUP BY cluster, consumer_group, dt, date_format(taken_at, '%H')
 ORDER BY partitions_moved DESC NULLS LAST, runs_rebalancing DESC, cluster, consumer_group, hour

@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Retention: what was lost, where and when
--- Records that retention deleted before a group had read them, a row for each commit that they
--- came after, and the first and last run that saw it.
--- Change group, cluster and dates in the first lines.
+-- Records that retention deleted before a group had read them, a row for each commit that they came
+-- after, and the first and last run that saw it.
+-- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
+-- in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_group_partitions, which has no hour).
 WITH asked AS (
     SELECT *
     FROM group_partitions

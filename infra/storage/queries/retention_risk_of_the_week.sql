@@ -2,7 +2,8 @@
 -- Retention: how near to losing records, this week
 -- From the daily reports: each partition's worst day, with the fewest records that deletion was
 -- away and the least time until it. Nulls are days of which the reports could not tell.
--- Change group, cluster and dates in the first lines.
+-- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
+-- in LIKE is any character.
 WITH asked AS (
     SELECT *
     FROM retention_risk

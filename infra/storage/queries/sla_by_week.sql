@@ -3,7 +3,8 @@
 -- For each group that has sla_seconds. A run counts when its time lag is known to be within or
 -- beyond; one that may be any older ("at least") proves only that it is beyond. Days that were
 -- compacted and snapshots that still exist are one: a run in both counts once.
--- Change group, cluster and dates where asked is.
+-- Change group, cluster and dates where asked is. LIKE '%' is all; for one write = 'name', as _ in
+-- LIKE is any character.
 WITH united AS (
     SELECT
         cluster, dt, taken_at, consumer_group, owner, sla_seconds,

@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Groups: runs in each status, by day
--- How many runs (one a minute unless configured otherwise) said OK, WARN and ERR of a group.
--- A run that could not tell is in runs_unknown alone.
--- Change group, cluster and dates in the first lines.
+-- How many runs (one a minute unless configured otherwise) said OK, WARN and ERR of a group. A run
+-- that could not tell is in runs_unknown alone.
+-- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
+-- in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_groups, which has no hour).
 WITH asked AS (
     SELECT *
     FROM groups

@@ -2,7 +2,10 @@
 -- Producers: topics that went quiet
 -- Topics that got records in the days asked for and none in the last hour that they were read:
 -- since when, and how many they got before. Runs that could not read a partition are left out.
--- Change cluster, topic, dates and the least minutes in the first lines.
+-- Change cluster, topic, dates and the least minutes in the first lines. LIKE '%' is all; for one
+-- write = 'name', as _ in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_topic_partitions, which has no hour).
 WITH asked AS (
     SELECT *, 60 AS least_minutes
     FROM topic_partitions

@@ -2,7 +2,10 @@
 -- Reporter: what it could not read, and why
 -- Partitions of yesterday and today whose rows were carried on because nothing could be read: in
 -- how many runs, from when to when. What is not listed was read whenever there was a run.
--- Change group, cluster and dates in the first lines.
+-- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
+-- in LIKE is any character.
+-- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
+-- (history_group_partitions, which has no hour).
 WITH asked AS (
     SELECT *
     FROM group_partitions

@@ -17,6 +17,7 @@ from infra.alarms.groups import AnomalyAlarms, GroupAlarms
 from infra.alarms.job_failure import job_failure_rule
 from infra.alarms.reporter import ReporterAlarms
 from infra.config.parts.cluster import Cluster
+from infra.notify.chat import ChatChannels
 from infra.notify.topic import AlarmTopic
 from tests.infra.alarms.simulated import (
     AT_RISK,
@@ -36,49 +37,51 @@ ByName: TypeAlias = Mapping[str, Mapping[str, Any]]
 Lines: TypeAlias = Mapping[int, list[str]]
 
 REBALANCES_SLA = 300
+LOG_GROUP = "/collector"
 # Minutes in which the collector is dead in the `interrupted` hours.
 SILENCE = range(50, 70)
 
-_GROUPS = [STEADY, STOPS, DELETED, REBALANCES, AT_RISK]
+_ALARMS = {"groups": [STEADY, STOPS, DELETED, REBALANCES, AT_RISK], "anomalies": [STOPS]}
 
 
-def watched(
-    *, interval_seconds: int = 60, recovered: bool = True, **changes: Any
-) -> dict[str, Any]:
+def watched(*, recovered: bool = True, name: str = "kafka-lag", **changes: Any) -> dict[str, Any]:
     """The template of a stack with a topic and every alarm of a cluster that has these changes."""
     told = cluster(
-        name=CLUSTER,
-        alarms={"groups": _GROUPS, "anomalies": [STOPS]},
-        sla_seconds={f"^{REBALANCES}$": REBALANCES_SLA},
-        interval_seconds=interval_seconds,
-        **changes,
+        **{
+            "name": CLUSTER,
+            "alarms": _ALARMS,
+            "sla_seconds": {f"^{REBALANCES}$": REBALANCES_SLA},
+            **changes,
+        }
     )
     stack = Stack(App(), "Watched", env=Environment(account=ACCOUNT, region=REGION))
-    _fill(stack, told, recovered)
+    _fill(stack, told, recovered, name)
     return dict(Template.from_stack(stack).to_json())
 
 
-def _fill(stack: Stack, told: Cluster, recovered: bool) -> None:
-    topic = AlarmTopic(stack, "Alarms", notify=NOTIFY).topic
+def _fill(stack: Stack, told: Cluster, recovered: bool, name: str) -> None:
+    topic = AlarmTopic(stack, "Alarms", name=name, notify=NOTIFY).topic
+    ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic])
     ReporterAlarms(
         stack,
         "Reporter",
         cluster=told,
         function=lambda_.Function.from_function_name(stack, "Function", "collector"),
-        log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
+        log_group=logs.LogGroup.from_log_group_name(stack, "Log", LOG_GROUP),
         topic=topic,
         recovered=recovered,
+        name=name,
     )
-    GroupAlarms(stack, "Groups", cluster=told, topic=topic, recovered=recovered)
-    AnyGroupAlarm(stack, "Any", cluster=told, topic=topic)
-    AnomalyAlarms(stack, "Anomalies", cluster=told, topic=topic, recovered=recovered)
+    GroupAlarms(stack, "Groups", cluster=told, topic=topic, recovered=recovered, name=name)
+    AnyGroupAlarm(stack, "Any", cluster=told, topic=topic, name=name)
+    AnomalyAlarms(stack, "Anomalies", cluster=told, topic=topic, recovered=recovered, name=name)
     job_failure_rule(stack, "ReportFailed", job_name="report", topic=topic)
 
 
-def alarms_of(template: Mapping[str, Any]) -> ByName:
+def alarms_of(template: Mapping[str, Any], name: str = "kafka-lag") -> ByName:
     """The properties of all alarms by what follows the cluster in their names."""
     found = of_type(resolve(template), "AWS::CloudWatch::Alarm").values()
-    return {each["AlarmName"].removeprefix(f"kafka-lag/{CLUSTER}/"): each for each in found}
+    return {each["AlarmName"].removeprefix(f"{name}/{CLUSTER}/"): each for each in found}
 
 
 @pytest.fixture(name="template", scope="session")
@@ -89,6 +92,12 @@ def _template() -> dict[str, Any]:
 @pytest.fixture(name="alarms", scope="session")
 def _alarms(template: dict[str, Any]) -> ByName:
     return alarms_of(template)
+
+
+@pytest.fixture(name="any_group", scope="session")
+def _any_group() -> Mapping[str, Any]:
+    """The alarm on all groups of a cluster that has named none."""
+    return alarms_of(watched(alarms={}))["any-group"]
 
 
 @pytest.fixture(name="hours", scope="session")

@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from infra.alarms.alarm import MISSING, OPERATORS
-from infra.alarms.rules import RULES, Missing, Rule
+from infra.alarms.alarm import MISSING, OPERATORS, Subject
+from infra.alarms.any_group import query
+from infra.alarms.rules import BY_MEMBER, GROUP_NOW, OF_REPORTER, RULES, Missing, Rule
 from infra.alarms.table import markdown
-from tests.infra.alarms.conftest import ByName, alarms_of, watched
-from tests.infra.alarms.simulated import STEADY, STOPS
-from tests.infra.cloudwatch.alarms import query_of
+from infra.storage.named_queries import queries
+from tests.infra.alarms.conftest import LOG_GROUP, ByName, alarms_of, watched
+from tests.infra.alarms.simulated import REBALANCES, STEADY, STOPS
+from tests.infra.configured import cluster
 
 BY_NAME = {rule.name: rule for rule in RULES}
 _TREATMENTS = {"missing", "breaching", "notBreaching"}
@@ -20,6 +24,11 @@ _TREATMENTS = {"missing", "breaching", "notBreaching"}
 
 def rule_of(name: str) -> Rule:
     return BY_NAME[name.partition("/")[0]]
+
+
+def asked(alarm: Mapping[str, Any]) -> str:
+    (query,) = alarm["Metrics"]
+    return str(query["Expression"])
 
 
 def test_there_is_an_alarm_for_every_rule(alarms: ByName) -> None:
@@ -44,9 +53,10 @@ def test_every_alarm_reads_the_maximum_and_no_unit(alarms: ByName) -> None:
         stats = [
             each["MetricStat"]["Stat"] for each in alarm.get("Metrics", ()) if "MetricStat" in each
         ]
-        query = query_of(alarm)
-        read = alarm.get("Statistic") or (query.function if query else stats[0])
-        assert read in ("Maximum", "MAX"), name
+        if name == "any-group":
+            assert asked(alarm).startswith("SELECT MAX(")
+        else:
+            assert (alarm.get("Statistic") or stats[0]) == "Maximum", name
         assert "Unit" not in str(alarm), name
 
 
@@ -68,7 +78,82 @@ def test_descriptions_say_what_is_wrong_what_to_do_and_where_to_read_on(alarms: 
         assert rule.to_do in told
         assert told.endswith(f"docs/operations.md#{rule.name}.")
         assert f"#### {rule.name}\n" in markdown()
-        assert len(told) <= 1024
+
+
+def test_alarms_on_the_reporter_say_where_its_log_is(alarms: ByName) -> None:
+    told = [alarms[rule.name]["AlarmDescription"] for rule in OF_REPORTER]
+    assert [each for each in told if f" Log: {LOG_GROUP}. " not in each] == []
+
+
+def test_alarms_on_groups_name_the_query_and_the_dashboard_that_show_more(alarms: ByName) -> None:
+    for name, title in (
+        (f"status/{STOPS}", GROUP_NOW),
+        (f"sla/{REBALANCES}", BY_MEMBER),
+        (f"data-loss/{STOPS}", GROUP_NOW),
+        ("any-group", GROUP_NOW),
+    ):
+        told = alarms[name]["AlarmDescription"]
+        assert f"'{title}' in Athena" in told
+        assert " Dashboard: kafka-lag-shop. " in told
+    assert "(GroupStatus on the dashboard)" in alarms[f"sla/{REBALANCES}"]["AlarmDescription"]
+
+
+def test_the_query_that_descriptions_name_is_saved() -> None:
+    assert {GROUP_NOW, BY_MEMBER} <= {query.title for query in queries()}
+
+
+def test_a_cluster_without_a_dashboard_points_at_none() -> None:
+    told = Subject(cluster(dashboard=False), "billing").shown
+    assert told == ""
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_description_fits_whatever_is_named_in_it(rule: Rule) -> None:
+    subject = Subject(cluster(name="c" * 128), "g" * 300, "d" * 40)
+    # CloudFormation names a log group after its stack, 128 characters at most, and the resource.
+    for where in (subject.shown, f"Log: {'l' * 255}."):
+        assert len(subject.description(rule, where)) <= 1024
+
+
+def test_data_loss_says_that_thirty_days_is_no_warning(alarms: ByName) -> None:
+    told = alarms[f"data-loss/{STOPS}"]["AlarmDescription"]
+    assert "30 days is the value for no risk" in told
+    assert "only within risk_horizon_hours" in told
+
+
+def test_groups_with_an_alarm_of_their_own_page_once(alarms: ByName) -> None:
+    excluded = re.findall(r""" AND "Consumer Group"!='([^']*)'""", asked(alarms["any-group"]))
+    named = [name.removeprefix("status/") for name in alarms if name.startswith("status/")]
+    assert excluded == named
+    # What is only told against its own past has no status alarm.
+    assert "!=" not in asked(alarms_of(watched(alarms={"anomalies": [STOPS]}))["any-group"])
+
+
+@pytest.mark.parametrize("name", ["it's", 'so "called"', "back\\slash"])
+def test_a_group_whose_name_cannot_be_quoted_for_certain_stays_in_the_query(name: str) -> None:
+    assert "!=" not in query("KafkaLag", "shop", [name])
+    assert "!='b'" in query("KafkaLag", "shop", [name, "b"])
+
+
+def test_the_query_is_never_longer_than_cloudwatch_takes() -> None:
+    room = 2048 - len(query("KafkaLag", "shop", ["a" * 1000, "b"])) + 1
+    full = query("KafkaLag", "shop", ["a" * 1000, "b" * room])
+    assert (len(full), full.count("!=")) == (2048, 2)
+    assert full.endswith(' GROUP BY "Cluster Name","Consumer Group" ORDER BY MAX() DESC')
+    assert query("KafkaLag", "shop", ["a" * 1000, "b" * (room + 1)]).count("!=") == 1
+
+
+def test_a_group_that_has_no_room_in_the_query_does_not_keep_others_in_it() -> None:
+    asked = query("KafkaLag", "shop", ["a" * 1000, "b" * 1000, "c"])
+    assert [f"!='{name}" in asked for name in "abc"] == [True, False, True]
+
+
+def test_alarms_of_another_deployment_have_names_of_their_own(alarms: ByName) -> None:
+    other = alarms_of(watched(name="staging"), "staging")
+    assert set(other) == set(alarms)
+    mine = {alarm["AlarmName"] for alarm in alarms.values()}
+    assert mine.isdisjoint(alarm["AlarmName"] for alarm in other.values())
+    assert " Dashboard: staging-shop. " in other["any-group"]["AlarmDescription"]
 
 
 def test_recoveries_are_told_unless_they_are_not_wanted(alarms: ByName) -> None:

@@ -165,17 +165,19 @@ ANY_GROUP: Mapping[str, Changes] = {
 }
 
 
-def test_one_alarm_watches_every_group_for_itself(alarms: ByName, hours: Lines) -> None:
-    told = contributor_states(alarms["any-group"], metrics_of(hours), MINUTES)
+def test_one_alarm_watches_every_group_for_itself(
+    any_group: Mapping[str, Any], hours: Lines
+) -> None:
+    told = contributor_states(any_group, metrics_of(hours), MINUTES)
     assert {group: transitions(found)[1:] for (_, group), found in told.items()} == ANY_GROUP
     assert {cluster for cluster, _ in told} == {CLUSTER}
 
 
 @pytest.mark.parametrize("series_end", ["range", "three hours"])
 def test_the_alarm_on_all_groups_tells_of_no_recovery_that_a_deletion_may_be(
-    series_end: Literal["range", "three hours"], alarms: ByName, hours: Lines
+    series_end: Literal["range", "three hours"], any_group: Mapping[str, Any], hours: Lines
 ) -> None:
-    alarm, assumed = alarms["any-group"], Assumptions(series_end=series_end)
-    told = contributor_states(alarm, metrics_of(hours), range(300), assumed)[CLUSTER, DELETED]
+    metrics, assumed = metrics_of(hours), Assumptions(series_end=series_end)
+    told = contributor_states(any_group, metrics, range(300), assumed)[CLUSTER, DELETED]
     assert told[-1] == OK
-    assert [(each.minute, each.state) for each in invocations(alarm, told)] == [(43, ALARM)]
+    assert [(each.minute, each.state) for each in invocations(any_group, told)] == [(43, ALARM)]

@@ -10,7 +10,7 @@ import pytest
 from infra.bill.advice import levers, warnings
 from infra.bill.lines import bill_of
 from infra.bill.prices import price_lists
-from tests.infra.configured import cluster_json, deployment
+from tests.infra.configured import cluster_json, deployment, moved
 
 LISTS = price_lists()
 SIZED = {"expected": {"groups": 20, "group_topics": 60}}
@@ -29,8 +29,7 @@ def test_a_region_without_prices_is_told() -> None:
 
 
 def test_a_region_with_prices_needs_no_words() -> None:
-    made = cluster_json(**SIZED)
-    assert told(made | {"arn": made["arn"].replace("eu-west-1", "us-east-1")}) == []
+    assert told(moved(cluster_json(**SIZED), "us-east-1")) == []
 
 
 @pytest.mark.parametrize(
@@ -68,12 +67,6 @@ def test_a_region_with_prices_needs_no_words() -> None:
             id="too-many-groups-for-a-query",
         ),
         pytest.param({**SIZED, "paused": True}, {}, "orders is paused", id="paused"),
-        pytest.param(
-            SIZED,
-            {"report": {"enabled": False}},
-            "Without the daily report nothing in eu-west-1 is compacted",
-            id="no-report",
-        ),
         pytest.param(
             {"expected": {"group_partitions": 2_000_000}},
             {"report": {"time_limit_minutes": 10}},

@@ -11,12 +11,10 @@ import pytest
 
 from infra.bill.__main__ import main
 from infra.config.reading import CONTEXT_KEY
-from tests.infra.configured import cluster_json
+from tests.infra.configured import cluster_json, moved
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.json"))
-US = cluster_json(name="us") | {
-    "arn": cluster_json(name="us")["arn"].replace("eu-west-1", "us-east-1")
-}
+US = moved(cluster_json(name="us"), "us-east-1")
 
 
 def written(folder: Path, *clusters: dict[str, Any], name: str = "lag.json") -> Path:
@@ -104,8 +102,10 @@ def test_one_region_can_be_asked_for(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        pytest.param([], "There is no cdk.json here", id="no-cdk.json"),
-        pytest.param(["--config", "nowhere.json"], "There is no nowhere.json here", id="no-file"),
+        pytest.param([], "There is no {}/cdk.json: run this beside it", id="no-cdk.json"),
+        pytest.param(
+            ["--config", "nowhere.json"], "There is no {}/nowhere.json: run this", id="no-file"
+        ),
         pytest.param(
             ["--config", "lag.json", "--region", "ap-south-1"],
             "No cluster is in ap-south-1: choose from eu-west-1.",
@@ -120,7 +120,7 @@ def test_what_leads_nowhere_is_one_sentence(
     assert main(arguments, tmp_path) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith(sentence)
+    assert told.err.startswith(sentence.format(tmp_path))
     assert len(told.err.splitlines()) == 1
 
 

@@ -46,6 +46,7 @@ def test_a_cluster_that_is_not_msks_is_not_compared() -> None:
     own = cluster_json(name="own") | {
         "arn": None,
         "region": "eu-west-1",
+        "account": "111122223333",
         "bootstrap_servers": ["kafka.example:9096"],
     }
     told = comparison(own, cluster_json())

@@ -9,7 +9,7 @@ import pytest
 
 from infra.bill.lines import Bill, Line, bill_of, total
 from infra.bill.prices import price_lists
-from tests.infra.configured import cluster_json, deployment
+from tests.infra.configured import cluster_json, deployment, moved
 
 LISTS = price_lists()
 LARGE = {"groups": 1_000, "group_topics": 5_000, "group_partitions": 100_000}
@@ -25,8 +25,7 @@ def dollars(lines: tuple[Line, ...], service: str, what: str) -> float:
 
 
 def elsewhere(name: str, region: str, **more: Any) -> dict[str, Any]:
-    made = cluster_json(name=name, **more)
-    return made | {"arn": made["arn"].replace("eu-west-1", region)}
+    return moved(cluster_json(name=name, **more), region)
 
 
 @pytest.mark.parametrize(

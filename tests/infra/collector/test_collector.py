@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 
 from functions import contract
 from functions.event import scheduled_time
-from tests.infra.configured import KEY, SECRET, UUID
+from infra.collector.schedule import cron_of
+from tests.infra.configured import UUID
 
 Of = Callable[[str, str], list[dict[str, Any]]]
 
@@ -25,23 +27,6 @@ def function(of: Of, kind: str) -> dict[str, Any]:
     found = [each for each in of(kind, "Lambda::Function") if "VpcConfig" in each]
     assert len(found) == 1
     return found[0]
-
-
-def rights(of: Of, kind: str) -> dict[str, list[str]]:
-    """Resources by action, of the policy that lets the collector read its bucket."""
-    found: dict[str, list[str]] = {}
-    for policy in of(kind, "IAM::Policy"):
-        statements = policy["PolicyDocument"]["Statement"]
-        if "s3:ListBucket" not in json.dumps(statements):
-            continue
-        for statement in statements:
-            actions, resources = (_many(statement[key]) for key in ("Action", "Resource"))
-            found |= dict.fromkeys(actions, resources)
-    return found
-
-
-def _many(value: Any) -> list[str]:
-    return value if isinstance(value, list) else [value]
 
 
 def test_it_runs_in_the_brokers_subnets_on_a_current_runtime(of: Of) -> None:
@@ -59,6 +44,30 @@ def test_runtime_architecture_and_concurrency_follow_the_configuration(of: Of) -
     keys = ("Runtime", "Architectures", "ReservedConcurrentExecutions")
     assert [made[key] for key in keys] == ["python3.14", ["x86_64"], 1]
     assert "ReservedConcurrentExecutions" not in function(of, "scram")
+
+
+def test_it_is_told_where_its_document_its_bucket_and_its_brokers_are(
+    of: Of, layers: dict[str, Path]
+) -> None:
+    told = dict(function(of, "scram")["Environment"]["Variables"])
+    asked = told.pop(contract.ENV_BOOTSTRAP_SERVERS)
+    assert re.fullmatch(r"collectorbootstrapserversanswer\w+-servers", asked)
+    assert told == {
+        contract.ENV_CONFIG: "/opt/kafka-lag/config.json",
+        contract.ENV_BUCKET: "the-bucket",
+    }
+    staged = layers["scram"] / Path(told[contract.ENV_CONFIG]).relative_to("/opt")
+    assert staged.is_file()
+
+
+def test_what_the_layer_holds_can_be_read_by_anybody(layers: dict[str, Path]) -> None:
+    folder = layers["endpoints"] / "kafka-lag"
+    assert {oct(path.stat().st_mode & 0o777) for path in folder.iterdir()} == {"0o644"}
+
+
+def test_a_deploy_waits_minutes_for_the_brokers_and_not_an_hour(of: Of) -> None:
+    (asked,) = of("scram", "CloudFormation::CustomResource")
+    assert asked["ServiceTimeout"] == 300
 
 
 def test_brokers_come_from_msk_unless_they_are_given(of: Of) -> None:
@@ -91,6 +100,18 @@ def test_logs_are_kept_as_long_as_configured(of: Of) -> None:
     assert 14 in [each["RetentionInDays"] for each in of("scram", "Logs::LogGroup")]
 
 
+def test_nothing_of_a_cluster_stays_when_its_stack_goes(
+    templates: dict[str, dict[str, dict[str, Any]]],
+) -> None:
+    kept = [
+        (kind, name)
+        for kind, template in templates.items()
+        for name, resource in template.items()
+        if resource.get("DeletionPolicy", "Delete") != "Delete"
+    ]
+    assert kept == []
+
+
 def test_an_event_is_neither_retried_nor_kept_beyond_its_minute(of: Of) -> None:
     (config,) = of("scram", "Lambda::EventInvokeConfig")
     assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (0, 60)
@@ -105,85 +126,17 @@ def test_the_schedule_fires_on_the_minute_and_tells_which(of: Of) -> None:
     assert scheduled_time(json.loads(text), "orders") == 1_769_860_800_000
 
 
+@pytest.mark.parametrize(
+    ("minutes", "expression"),
+    [(1, "cron(* * * * ? *)"), (5, "cron(0/5 * * * ? *)"), (60, "cron(0 * * * ? *)")],
+)
+def test_any_interval_begins_on_its_minute(minutes: int, expression: str) -> None:
+    assert cron_of(minutes) == expression
+
+
 def test_a_paused_cluster_keeps_its_schedule_switched_off(of: Of) -> None:
     (schedule,) = of("iam", "Scheduler::Schedule")
     assert (schedule["ScheduleExpression"], schedule["State"]) == (
         "cron(0/5 * * * ? *)",
         "DISABLED",
     )
-
-
-def test_nothing_comes_in_and_out_go_the_brokers_port_and_https(of: Of) -> None:
-    (group,) = of("scram", "EC2::SecurityGroup")
-    assert "SecurityGroupIngress" not in group
-    assert [rule["ToPort"] for rule in group["SecurityGroupEgress"]] == [443]
-    (out,) = of("scram", "EC2::SecurityGroupEgress")
-    assert (out["FromPort"], out["ToPort"], out["DestinationSecurityGroupId"]) == (
-        9096,
-        9096,
-        BROKERS,
-    )
-
-
-def test_the_brokers_own_group_lets_the_collector_in(of: Of) -> None:
-    (into,) = of("iam", "EC2::SecurityGroupIngress")
-    assert (into["GroupId"], into["ToPort"]) == (BROKERS, 9098)
-
-
-def test_servers_of_several_ports_open_each(of: Of) -> None:
-    groups = of("endpoints", "EC2::SecurityGroup")
-    out = {rule["ToPort"] for each in groups for rule in each["SecurityGroupEgress"]}
-    assert out >= {443, 9196, 9197}
-
-
-def test_an_endpoint_that_exists_lets_the_collector_in(of: Of) -> None:
-    (into,) = of("endpoints", "EC2::SecurityGroupIngress")
-    assert (into["GroupId"], into["ToPort"]) == ("sg-ffffffff", 443)
-
-
-def test_endpoints_are_made_where_asked_for_only(of: Of) -> None:
-    made = {each["ServiceName"]: each for each in of("endpoints", "EC2::VPCEndpoint")}
-    gateway = made["com.amazonaws.eu-west-1.s3"]
-    assert (gateway["VpcEndpointType"], gateway["RouteTableIds"]) == (
-        "Gateway",
-        ["rtb-0a1b2c3d4e5f60718"],
-    )
-    assert made["com.amazonaws.eu-west-1.secretsmanager"]["PrivateDnsEnabled"] is True
-    assert of("scram", "EC2::VPCEndpoint") == []
-
-
-def test_the_endpoint_lets_the_vpc_in_and_nobody_else(of: Of) -> None:
-    rules = [
-        rule
-        for group in of("endpoints", "EC2::SecurityGroup")
-        for rule in group.get("SecurityGroupIngress", [])
-    ]
-    assert [(rule["CidrIp"], rule["ToPort"]) for rule in rules] == [("10.0.0.0/16", 443)]
-
-
-def test_with_scram_it_may_read_its_secret_and_use_its_key(of: Of) -> None:
-    may = rights(of, "scram")
-    assert may["secretsmanager:GetSecretValue"] == [SECRET]
-    assert may["kms:Decrypt"] == [KEY]
-    assert not [action for action in may if action.startswith("kafka-cluster:")]
-
-
-def test_with_iam_it_may_describe_its_cluster_and_read_nothing(of: Of) -> None:
-    may = rights(of, "iam")
-    there = ARN.removesuffix(f"cluster/orders/{UUID}")
-    assert {action: may[action] for action in may if action.startswith("kafka-cluster:")} == {
-        "kafka-cluster:Connect": [ARN],
-        "kafka-cluster:DescribeCluster": [ARN],
-        "kafka-cluster:DescribeTopic": [f"{there}topic/orders/{UUID}/*"],
-        "kafka-cluster:DescribeTopicDynamicConfiguration": [f"{there}topic/orders/{UUID}/*"],
-        "kafka-cluster:DescribeGroup": [f"{there}group/orders/{UUID}/*"],
-    }
-    assert "secretsmanager:GetSecretValue" not in may
-
-
-@pytest.mark.parametrize("action", ["s3:GetObject", "s3:PutObject"])
-def test_it_may_touch_its_own_clusters_snapshots_only(of: Of, action: str) -> None:
-    assert rights(of, "scram")[action] == [
-        f"arn:aws:s3:::the-bucket/snapshots/{dataset}/cluster=orders/*"
-        for dataset in contract.DATASETS
-    ]

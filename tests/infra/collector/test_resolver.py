@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
 from botocore.loaders import Loader
 
-from infra.collector.resolver.index import FIELDS, respond
+from infra.collector.resolver.index import FIELDS, put, respond
 from tests.infra.configured import UUID
 
 ARN = f"arn:aws:kafka:eu-west-1:111122223333:cluster/orders/{UUID}"
@@ -74,6 +76,27 @@ def test_removing_the_stack_asks_msk_nothing() -> None:
         event("Delete", arn="arn:aws:kafka:gone") | {"PhysicalResourceId": "p"}, Msk()
     )
     assert (answer["Status"], answer["PhysicalResourceId"]) == ("SUCCESS", "p")
+
+
+def test_the_answer_is_put_as_the_signed_address_wants_it() -> None:
+    heard: list[tuple[str, str | None, bytes]] = []
+
+    class Waiting(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            length = int(self.headers["content-length"])
+            heard.append((self.path, self.headers["content-type"], self.rfile.read(length)))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing on the terminal."""
+
+    with HTTPServer(("127.0.0.1", 0), Waiting) as server:
+        thread = Thread(target=server.handle_request)
+        thread.start()
+        put(f"http://127.0.0.1:{server.server_port}/answer?signed=1", b"{}")
+        thread.join()
+    assert heard == [("/answer?signed=1", "", b"{}")]
 
 
 def test_every_field_is_one_that_msk_has() -> None:

@@ -23,7 +23,7 @@ TRACKED = {**SERVICE, "max": 8, "tracking": {"lag_per_member": 10}}
 
 
 def faults(given: Cluster) -> list[str]:
-    return list(checks.faults(given))
+    return list(map(str, checks.faults(given)))
 
 
 def cluster(**changes: Any) -> Cluster:
@@ -154,3 +154,14 @@ def _least(told: Cluster, number: int) -> bool:
         return not faults(told.model_copy(update={"collector": {"levels": levels}}))
 
     return good(number) and not good(number - 1)
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "ü" * 43])
+def test_a_name_that_no_alarm_can_be_made_of_is_refused(name: str) -> None:
+    (fault,) = faults(cluster(alarms={"groups": [name]}))
+    assert fault.startswith("alarms.groups[0]: as a dimension the name has 25")
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "ü" * 42])
+def test_the_longest_name_is_none(name: str) -> None:
+    assert faults(cluster(alarms={"groups": [name]})) == []

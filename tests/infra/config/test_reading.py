@@ -225,8 +225,8 @@ def test_the_service_level_of_a_group_is_the_first_that_fits() -> None:
     ("auth", "told"),
     [
         ({"type": "iam"}, {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER"}),
-        ({"type": "scram", "secret_arn": SECRET, "mechanism": "SCRAM-SHA-256"},
-         {"security_protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-256", "secret_id": SECRET}),
+        ({"type": "scram", "secret_arn": SECRET, "kms_key_arn": KEY},
+         {"security_protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-512", "secret_id": SECRET}),
         ({"type": "tls", "secret_arn": SECRET}, {"security_protocol": "SSL", "secret_id": SECRET}),
         ({"type": "none"}, {"security_protocol": "SSL"}),
         ({"type": "none", "plaintext": True}, {"security_protocol": "PLAINTEXT"}),
@@ -238,3 +238,11 @@ def test_the_login_becomes_the_collectors_own_words(
     document = document_of(cluster(auth=auth))
     keys = ("security_protocol", "sasl_mechanism", "secret_id")
     assert {key: document[key] for key in keys if key in document} == told
+
+
+def test_other_kafka_than_msk_may_have_the_shorter_digest() -> None:
+    auth = {"type": "scram", "secret_arn": SECRET, "mechanism": "SCRAM-SHA-256"}
+    own = {"arn": None, "region": "eu-west-1", "bootstrap_servers": ["b:9096"]}
+    assert document_of(cluster(auth=auth, **own))["sasl_mechanism"] == "SCRAM-SHA-256"
+    (fault,) = faults(cluster_json(auth=auth | {"kms_key_arn": KEY}))
+    assert fault == "clusters[0].auth.mechanism: must be SCRAM-SHA-512, as MSK has no other"

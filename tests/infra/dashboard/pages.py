@@ -14,6 +14,7 @@ from aws_cdk.assertions import Template
 
 from infra.config.parts.cluster import Cluster
 from infra.dashboard.cluster_dashboard import ClusterDashboard
+from infra.names import DEPLOYMENT
 from tests.infra.configured import cluster
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type, resolve
 
@@ -39,16 +40,22 @@ CLUSTERS = {
         interval_seconds=300,
         alarms={"groups": ["billing", "naïve:${LABEL}", "unpromised"]},
         sla_seconds={"billing": 300, "naïve": 60},
+        levels={"members": True, "rebalancing": True, "drain_time": True},
+        risk_horizon_hours=48,
         scaling=[{"group": "billing", "service": "worker", "steps": STEPS, **SERVICE}],
     ),
     "tracked": cluster(
         name="tracked",
+        alarms={"groups": ["g", "h"]},
+        sla_seconds={".*": 60},
         scaling=[
             {"group": "g", "service": "s", "tracking": {"lag_per_member": 500}, **SERVICE},
         ],
     ),
 }
-ALARMS = 103
+ALARMS, SCALING_ALARMS = 103, 2
+# The deployment of the full one.
+NAME = "staging"
 
 
 @cache
@@ -65,16 +72,18 @@ def dashboards() -> dict[str, dict[str, Any]]:
 
 def _stack(app: App, kind: str, each: Cluster) -> Stack:
     stack = Stack(app, kind, env=Environment(account=ACCOUNT, region=REGION))
-    alarms = [
+    known = [
         cloudwatch.Alarm.from_alarm_name(stack, f"Alarm{number}", f"alarm-{number}")
-        for number in range(ALARMS if kind == "full" else 0)
+        for number in range(ALARMS + SCALING_ALARMS if kind == "full" else 0)
     ]
     ClusterDashboard(
         stack,
         "Dashboard",
         cluster=each,
         function=lambda_.Function.from_function_name(stack, "Function", "collector"),
-        log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/aws/lambda/collector"),
-        alarms=alarms,
+        log_group=logs.LogGroup.from_log_group_name(stack, "Log", "kafka-lag-Log0A1B"),
+        alarms=known[:ALARMS],
+        scaling_alarms=known[ALARMS:],
+        name=NAME if kind == "full" else DEPLOYMENT,
     )
     return stack

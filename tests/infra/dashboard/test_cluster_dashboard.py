@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from itertools import combinations
 from typing import Any
 
 import pytest
 
 from functions import contract
-from infra.dashboard.cluster_dashboard import dashboard_name
-from infra.dashboard.header import header
-from infra.dashboard.search import search
-from tests.infra.configured import cluster
 from tests.infra.dashboard.page import Line, Widget, Widgets, lines_of
-from tests.infra.dashboard.pages import ALARMS, CLUSTERS, STEPS
+from tests.infra.dashboard.pages import CLUSTERS, STEPS
 
 KINDS = tuple(CLUSTERS)
 OURS = {"plain": "KafkaLag", "full": "Our Lag/#1", "tracked": "KafkaLag"}
@@ -145,7 +140,43 @@ def test_groups_that_come_later_are_found_by_search(
 def test_of_retention_risk_the_lowest_lines_are_drawn(widgets: dict[str, Widgets]) -> None:
     (risk,) = [each for each in widgets["full"] if "Retention risk: " in _title(each)]
     assert ", MIN, ASC, 50)" in risk["properties"]["metrics"][0][0]["expression"]
-    assert marks(risk) == [("at risk below", 86_400)]
+
+
+@pytest.mark.parametrize(("kind", "hours"), [("plain", 24), ("full", 48)])
+def test_the_horizon_of_the_risk_is_half_way_up_its_graph(
+    widgets: dict[str, Widgets], kind: str, hours: int
+) -> None:
+    (risk,) = [each for each in widgets[kind] if "Retention risk: " in _title(each)]
+    assert marks(risk) == [("at risk below", hours * 3600)]
+    assert risk["properties"]["yAxis"]["left"]["max"] == 2 * hours * 3600
+
+
+def test_the_service_levels_of_named_groups_are_marked_where_all_groups_are_drawn(
+    widgets: dict[str, Widgets],
+) -> None:
+    assert marks(titled(widgets["full"], "Time lag by group")) == [
+        ("na%C3%AFve:${LABEL}", 60),
+        ("billing", 300),
+    ]
+
+
+def test_groups_of_one_service_level_share_a_mark(widgets: dict[str, Widgets]) -> None:
+    assert marks(titled(widgets["tracked"], "Time lag by group")) == [("g, h", 60)]
+
+
+@pytest.mark.parametrize(
+    ("title", "metric"),
+    [
+        ("Members by group", "Members"),
+        ("Rebalancing by group: 1 while it does", "Rebalancing"),
+        ("Time to drain by group", "EstimatedDrainTime"),
+    ],
+)
+def test_metrics_that_levels_choose_are_shown_where_they_are_published(
+    widgets: dict[str, Widgets], title: str, metric: str
+) -> None:
+    assert [line.metric for line in lines_of(titled(widgets["full"], title))] == [metric]
+    assert metric not in {line.metric for line in lines(widgets["plain"])}
 
 
 def test_a_named_group_has_a_line_at_its_service_level(widgets: dict[str, Widgets]) -> None:
@@ -162,12 +193,6 @@ def test_a_service_is_shown_with_its_steps_and_its_tasks(widgets: dict[str, Widg
 
 def test_a_service_that_is_tracked_is_shown_with_its_target(widgets: dict[str, Widgets]) -> None:
     assert marks(titled(widgets["tracked"], "s: ScalingLagPerMember")) == [("target", 500)]
-
-
-def test_all_alarms_are_there_a_hundred_a_widget(widgets: dict[str, Widgets]) -> None:
-    parts = [e["properties"]["alarms"] for e in widgets["full"] if e["type"] == "alarm"]
-    assert [len(part) for part in parts] == [100, ALARMS - 100]
-    assert len({arn for part in parts for arn in part}) == ALARMS
 
 
 def test_a_cluster_that_is_not_msk_shows_nothing_of_msk(widgets: dict[str, Widgets]) -> None:
@@ -193,7 +218,7 @@ def test_the_log_is_asked_for_warnings_and_for_functions_that_were_ended(
     widgets: dict[str, Widgets],
 ) -> None:
     (log,) = [each["properties"] for each in widgets["full"] if each["type"] == "log"]
-    assert log["query"].startswith("SOURCE '/aws/lambda/collector' | fields @timestamp")
+    assert log["query"].startswith("SOURCE 'kafka-lag-Log0A1B' | fields @timestamp")
     assert '"WARNING", "ERROR"' in log["query"]
     assert "Task timed out" in log["query"]
 
@@ -213,36 +238,6 @@ def test_every_widget_names_the_region_as_dashboards_are_of_all(
 ) -> None:
     drawn = [each for each in widgets[kind] if each["type"] in ("metric", "log")]
     assert {each["properties"]["region"] for each in drawn} == {"eu-west-1"}
-
-
-@pytest.mark.parametrize("name", ["orders", "a.b", "a_b", "Shop-1", "a-b", "a.b.c", "x" * 128])
-def test_a_dashboard_is_named_as_cloudwatch_allows_and_apart(name: str) -> None:
-    others = {"orders", "a.b", "a_b", "Shop-1", "a-b", "a.b.c"} - {name}
-    assert re.fullmatch(r"[A-Za-z0-9_-]{1,255}", dashboard_name(name))
-    assert dashboard_name(name) not in {dashboard_name(other) for other in others}
-
-
-def test_the_name_of_a_plain_cluster_is_readable() -> None:
-    assert dashboard_name("orders") == "kafka-lag-orders"
-
-
-def test_a_search_quotes_all_that_it_names() -> None:
-    assert search("KafkaLag", ("Cluster Name",), "OffsetLag", "a-b") == (
-        'SEARCH(\'{"KafkaLag","Cluster Name"} MetricName="OffsetLag" "Cluster Name"="a-b"\','
-        " 'Maximum')"
-    )
-
-
-@pytest.mark.parametrize("namespace", ["x'y", 'x"y', "x{y", "x\\y"])
-def test_no_namespace_can_break_out_of_a_search(namespace: str) -> None:
-    with pytest.raises(Exception, match="namespace"):
-        cluster(namespace=namespace)
-
-
-def test_the_header_says_age_and_how_often() -> None:
-    assert "every minute" in header(CLUSTERS["plain"])
-    assert "every 5 minutes" in header(CLUSTERS["full"])
-    assert "the **age** of the next record" in header(CLUSTERS["plain"])
 
 
 def _title(widget: Widget) -> str:

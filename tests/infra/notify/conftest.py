@@ -7,16 +7,20 @@ from typing import Any
 
 import pytest
 from aws_cdk import App, Environment, Stack, Validations
+from aws_cdk import aws_sns as sns
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
 from infra.alarms.any_group import AnyGroupAlarm
 from infra.alarms.groups import GroupAlarms
 from infra.alarms.job_failure import job_failure_rule
+from infra.notify.chat import ChatChannels
 from infra.notify.topic import AlarmTopic
 from tests.infra.configured import cluster
 from tests.infra.notify.notified import NOTIFY
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+
+ELSEWHERE = f"arn:aws:sns:us-east-1:{ACCOUNT}:ours-alarms"
 
 
 @pytest.fixture(name="assembly", scope="session")
@@ -24,7 +28,9 @@ def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
     """Synthesis fails where cdk-nag finds what is not explained."""
     app = App(outdir=str(tmp_path_factory.mktemp("notify")))
     stack = Stack(app, "Notify", env=Environment(account=ACCOUNT, region=REGION))
-    topic = AlarmTopic(stack, "Alarms", notify=NOTIFY).topic
+    topic = AlarmTopic(stack, "Alarms", name="ours", notify=NOTIFY).topic
+    elsewhere = sns.Topic.from_topic_arn(stack, "Elsewhere", ELSEWHERE)
+    ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic, elsewhere])
     watched = cluster(alarms={"groups": ["billing"]})
     GroupAlarms(stack, "Groups", cluster=watched, topic=topic, recovered=True)
     AnyGroupAlarm(stack, "Any", cluster=watched, topic=topic)

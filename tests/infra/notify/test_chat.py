@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import App, Stack
-from aws_cdk.assertions import Template
 
 from infra.config.parts.shared import Notify
-from infra.notify.topic import AlarmTopic
+from infra.notify.chat import has_chats
+from tests.infra.notify.conftest import ELSEWHERE
 from tests.infra.notify.followed import Resources
+from tests.infra.notify.notified import NOTIFY
 from tests.infra.notify.test_topic import properties, the_topic
 
 KINDS = ("SlackChannelConfiguration", "MicrosoftTeamsChannelConfiguration")
@@ -23,8 +23,8 @@ def _channel(request: pytest.FixtureRequest, resources: Resources) -> Any:
     return found
 
 
-def test_a_channel_hears_the_topic(channel: Any, resources: Resources) -> None:
-    assert channel["SnsTopicArns"] == [{"Ref": the_topic(resources)}]
+def test_a_channel_hears_the_topics_of_all_regions(channel: Any, resources: Resources) -> None:
+    assert channel["SnsTopicArns"] == [{"Ref": the_topic(resources)}, ELSEWHERE]
 
 
 def test_its_role_and_its_guardrail_are_the_same_policy_that_only_looks(
@@ -46,8 +46,12 @@ def test_only_the_chat_service_takes_the_role(channel: Any, resources: Resources
     assert statement["Principal"] == {"Service": "chatbot.amazonaws.com"}
 
 
-def test_without_channels_there_is_no_role() -> None:
-    stack = Stack(App(), "Quiet")
-    AlarmTopic(stack, "Alarms", notify=Notify())
-    kinds = {each["Type"] for each in Template.from_stack(stack).to_json()["Resources"].values()}
-    assert kinds == {"AWS::KMS::Key", "AWS::SNS::Topic", "AWS::SNS::TopicPolicy"}
+def test_all_channels_share_one_role_and_one_policy(resources: Resources) -> None:
+    assert len(properties(resources, "IAM::Role")) == 1
+    assert len(properties(resources, "IAM::ManagedPolicy")) == 1
+
+
+@pytest.mark.parametrize(("kinds", "wanted"), [((), False), (("slack",), True), (("teams",), True)])
+def test_a_channel_of_either_kind_is_one(kinds: tuple[str, ...], wanted: bool) -> None:
+    chosen = {kind: getattr(NOTIFY, kind) for kind in kinds}
+    assert has_chats(Notify(email=NOTIFY.email).model_copy(update=chosen)) is wanted

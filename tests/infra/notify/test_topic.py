@@ -54,6 +54,11 @@ def test_the_key_is_its_own_is_rotated_and_goes_with_the_stack(resources: Resour
     assert (key["DeletionPolicy"], key["Properties"]["PendingWindowInDays"]) == ("Delete", 7)
 
 
+def test_the_topic_is_called_after_its_deployment(resources: Resources) -> None:
+    (topic,) = properties(resources, "SNS::Topic")
+    assert topic["TopicName"] == "ours-alarms"
+
+
 def test_addresses_are_subscribed(resources: Resources) -> None:
     told = {(s["Protocol"], s["Endpoint"]) for s in properties(resources, "SNS::Subscription")}
     assert told == {

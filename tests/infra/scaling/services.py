@@ -46,6 +46,9 @@ CLUSTERS = {
     ),
 }
 
+# Those that another deployment scales.
+STAGING = ("age", "tracking")
+
 # More tasks than partitions, which no configuration that was checked allows.
 _UNCHECKED = [each.model_copy(update={"partitions": 2}) for each in CLUSTERS["steps"].scaling]
 CLUSTERS["few"] = CLUSTERS["steps"].model_copy(update={"scaling": tuple(_UNCHECKED)})
@@ -74,6 +77,7 @@ def resolved() -> dict[str, Resources]:
 
 def _stack(app: App, kind: str, each: Cluster) -> Stack:
     stack = Stack(app, kind, env=Environment(account=ACCOUNT, region=REGION))
+    name = "staging" if kind in STAGING else "kafka-lag"
     for scaling in each.scaling:
-        ServiceScaling(stack, construct_id_of(scaling), cluster=each, scaling=scaling)
+        ServiceScaling(stack, construct_id_of(scaling), cluster=each, scaling=scaling, name=name)
     return stack

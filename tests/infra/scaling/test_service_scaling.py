@@ -181,6 +181,23 @@ def test_alarms_have_names_to_be_read(templates: dict[str, Resources]) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("steps", {"kafka-lag/orders/scale-out", "kafka-lag/orders/scale-in"}),
+        ("age", {"staging/orders/scale-out", "staging/orders/scale-in"}),
+        ("tracking", {"staging/orders/tracking"}),
+    ],
+)
+def test_names_begin_with_the_deployments(
+    templates: dict[str, Resources], kind: str, names: set[str]
+) -> None:
+    policies = of_type(templates[kind], POLICY).values()
+    assert {policy["PolicyName"] for policy in policies} == names
+    for alarm in of_type(templates[kind], ALARM).values():
+        assert any(alarm["AlarmName"] == f"{name}/web/worker" for name in names)
+
+
 def test_names_too_long_for_cloudwatch_are_cut_and_stay_apart(
     templates: dict[str, Resources],
 ) -> None:

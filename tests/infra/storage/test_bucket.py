@@ -77,6 +77,15 @@ def test_it_outlives_its_stack_and_has_no_name_that_a_second_deploy_would_want()
     assert "BucketName" not in bucket["Properties"]
 
 
+def test_what_outlives_its_stack_stays_over_tls_only() -> None:
+    (policy,) = (
+        r for r in template()["Resources"].values() if r["Type"] == "AWS::S3::BucketPolicy"
+    )
+
+    assert policy["DeletionPolicy"] == "Retain"
+    assert "aws:SecureTransport" in str(policy["Properties"])
+
+
 def test_a_bucket_that_exists_is_left_as_it_is() -> None:
     def build(stack: Stack) -> None:
         data = DataBucket(stack, "Data", keep=KEEP, existing="ours-already")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from infra.bill.usage.cluster import cluster_usage
+from infra.bill.usage.storage import storage
 from infra.config.parts.shared import Shared
 from tests.infra.configured import cluster, cluster_json
 
@@ -54,8 +55,14 @@ def test_a_run_of_the_default_size_logs_34_kilobytes() -> None:
     assert found["CloudWatch logs", "storage"] == pytest.approx(7 * 1440 * a_run)
 
 
+def kept(shared: Shared | None = None) -> dict[tuple[str, str], float]:
+    """Of S3, as it is once the daily job compacts."""
+    items = storage(cluster(), shared or Shared(), compacts=True)
+    return {(item.service, item.what): item.quantity for item in items}
+
+
 def test_three_objects_a_run_are_written_tagged_and_read_once() -> None:
-    found = quantities()
+    found = kept()
     cold = 12 * 30.4
     assert found["S3", "writes"] == pytest.approx(3 * RUNS + 6 * cold)
     assert found["S3", "reads"] == pytest.approx(3 * RUNS + 35 * cold)
@@ -65,17 +72,29 @@ def test_three_objects_a_run_are_written_tagged_and_read_once() -> None:
 
 def test_snapshots_are_kept_for_their_days() -> None:
     a_run = (6_500 + 600 * 20) + (15_500 + 600 * 28) + (12_500 + 20 * 45)
-    found = quantities(Shared.model_validate({"keep": {"snapshot_days": 10}}))
+    found = kept(Shared.model_validate({"keep": {"snapshot_days": 10}}))
     assert found["S3", "snapshots"] == pytest.approx(10 * 1440 * a_run / GB)
 
 
 def test_history_is_one_object_a_day_and_dataset() -> None:
     a_day = 6_500 + 15_500 + 12_500 + 1440 * (600 * 18 + 600 * 39 + 20 * 40)
-    assert quantities()["S3", "history"] == pytest.approx(400 * a_day / GB)
+    assert kept()["S3", "history"] == pytest.approx(400 * a_day / GB)
+
+
+def test_snapshots_that_nothing_compacts_are_those_of_a_year() -> None:
+    a_run = (6_500 + 600 * 20) + (15_500 + 600 * 28) + (12_500 + 20 * 45)
+    found = quantities()
+    assert found["S3", "snapshots"] == pytest.approx(365 * 1440 * a_run / GB)
+    assert {what for service, what in found if service == "S3"} == {
+        "writes",
+        "reads",
+        "snapshots",
+        "reports",
+    }
 
 
 def test_without_the_daily_report_nothing_is_compacted() -> None:
-    found = quantities(Shared.model_validate({"report": {"enabled": False}}))
+    found = kept(Shared.model_validate({"report": {"enabled": False}}))
     assert {what for service, what in found if service == "S3"} == {"writes", "reads", "snapshots"}
 
 

@@ -71,7 +71,7 @@ def test_a_query_is_charged_for_ten_megabytes_at_least() -> None:
         pytest.param([login(SECRET, KEY)], 1, 1, id="one"),
         pytest.param([login(SECRET, KEY), login(SECRET, KEY)], 1, 1, id="the-same"),
         pytest.param([login(SECRET, KEY), login(OTHER, KEY)], 2, 1, id="one-key"),
-        pytest.param([login(SECRET)], 1, None, id="no-key"),
+        pytest.param([login(SECRET) | {"type": "tls"}], 1, None, id="no-key"),
         pytest.param([{"type": "iam"}], None, None, id="iam"),
     ],
 )

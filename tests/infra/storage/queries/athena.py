@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ _KEEPING_NULLS: dict[type[exp.Expression], str] = {
     exp.ArgMin: "arg_min_null",
 }
 
+# What stands where only one group can be asked for.
+PLACEHOLDER = "THE-GROUP"
+
 TEXTS = {query.key: query.text for query in queries()}
 
 
@@ -48,11 +52,12 @@ class Athena:
             self._engine.execute(f"CREATE VIEW {name} AS {_selected(folder, table)}")
 
     def ask(self, key: str, **narrowed: str) -> list[Row]:
-        """Rows of a saved query; `narrowed` names what somebody wrote in place of its '%'."""
+        """Rows of a saved query; `narrowed` names what somebody asks for, as its comment tells."""
         text = TEXTS[key]
-        for column, pattern in narrowed.items():
-            assert text.count(f"{column} LIKE '%'") == 1
-            text = text.replace(f"{column} LIKE '%'", f"{column} LIKE '{pattern}'")
+        for column, name in narrowed.items():
+            open_to_all = rf"\b{column} (LIKE '%'|= '{PLACEHOLDER}')"
+            text, changes = re.subn(open_to_all, f"{column} = '{name}'", text)
+            assert changes == 1
         return self.rows(text)
 
     def rows(self, text: str) -> list[Row]:

@@ -39,7 +39,7 @@ SUNDAY = [*range(1410, 1446)]
 TIMED_OUT, HALF_SEEN = range(35, 39), 46
 EARLIER = 11 * 24 * 60  # minutes from a run of Tuesday 2026-01-20 to BEGIN
 
-RETENTION_HOURS = {"brief": 30}
+RETENTION = {"brief": 30 * HOUR}
 RULES = Rules(
     sla_seconds=ByName.of([("^billing$", 330.0), ("^slow$", 700.0)]),
     owners=ByName.of([("^billing$", "payments")]),
@@ -60,6 +60,55 @@ def tell(folder: Path) -> None:
 def tell_one_run(folder: Path, minute: int) -> None:
     """Writes a single run of the other cluster, whose `billing` is 5 records behind."""
     _run(FolderStore(folder), OTHER, {minute: _quiet_cluster(minute)})
+
+
+def tell_one_trouble(folder: Path, minute: int) -> None:
+    """Writes two runs of the other cluster, the second at `minute`.
+
+    In the first the group `troubled` has lost records on `logs`, has never committed on `empty`,
+    and has read `orders` to its end; in the second, half of `orders` and all of `late` time out.
+    """
+    topics = {
+        "orders": [(0, end(minute))] * 2,
+        "logs": [(600, end(minute))],
+        "late": [(600, end(minute))],
+        "empty": [(0, 7)],
+    }
+    now = end(minute)
+    before: Commits = {"orders": [now, now], "logs": [100], "late": [100], "empty": [None]}
+    after: Commits = {
+        "orders": [now, "timeout"],
+        "logs": [100],
+        "late": ["timeout"],
+        "empty": [None],
+    }
+    readings = {
+        when: a_reading(
+            {"troubled": commits},
+            topics,
+            at=BEGIN + when * MINUTE,
+            owners={("troubled", "logs", 0): "m-1"},
+        )
+        for when, commits in ((minute - 1, before), (minute, after))
+    }
+    _run(FolderStore(folder), OTHER, readings)
+
+
+def tell_one_risk(folder: Path, last: int) -> None:
+    """Writes six runs of the other cluster: `near` is OK, five minutes behind on `fleeting`.
+
+    That topic keeps records for nine minutes, so that what is read next may be gone before.
+    """
+    readings = {
+        minute: a_reading(
+            {"near": {"fleeting": [end(minute - 5)]}},
+            {"fleeting": [(0, end(minute))]},
+            at=BEGIN + minute * MINUTE,
+        )
+        for minute in range(last - 5, last + 1)
+    }
+    kept = {"fleeting": 9 * MINUTE}
+    _run(FolderStore(folder), OTHER, {m: _limited(r, kept) for m, r in readings.items()})
 
 
 def compact(folder: Path, cluster: str, day: str) -> None:
@@ -178,13 +227,13 @@ def _quiet_cluster(minute: int) -> ClusterReading:
     )
 
 
-def _limited(reading: ClusterReading) -> ClusterReading:
-    """With retention by time alone: a week, unless the topic has less."""
+def _limited(reading: ClusterReading, retention: Mapping[str, int] = RETENTION) -> ClusterReading:
+    """With retention by time alone, in ms by topic; a week where none is named."""
     rows = reading.topic_partitions
-    hours = [RETENTION_HOURS.get(t or "", 7 * 24) for t in rows.words("topic").to_list()]
+    kept = [retention.get(t or "", 7 * 24 * HOUR) for t in rows.words("topic").to_list()]
     limited = rows.with_columns(
         cleanup_policy=Words.constant("delete", len(rows)),
-        retention_ms=Column.of(np.array(hours, np.int64) * HOUR),
+        retention_ms=Column.of(np.array(kept, np.int64)),
         retention_bytes=Column.of(np.full(len(rows), -1, np.int64)),
     )
     return replace(reading, topic_partitions=limited)

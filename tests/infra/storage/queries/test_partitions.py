@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,8 +20,14 @@ from tests.infra.storage.queries.story import (
     SUNDAY,
     TIMED_OUT,
     at,
+    tell_one_risk,
     tell_one_run,
+    tell_one_trouble,
 )
+
+OF_NOW = ("group_wrong_now", "lag_by_broker", "lag_by_member", "losing_records_soon")
+JUST_AFTER_MIDNIGHT = datetime(2026, 2, 1, 0, 1, tzinfo=UTC)
+A_DAY_AGO = MIDNIGHT - 24 * 60 + 30
 
 
 def test_the_partition_that_lost_records_comes_before_the_one_that_will(athena: Athena) -> None:
@@ -33,20 +40,77 @@ def test_the_partition_that_lost_records_comes_before_the_one_that_will(athena: 
     assert {row["taken_at"] for row in rows} == {at(SUNDAY[-1])}
 
 
-def test_just_after_midnight_the_runs_before_it_are_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", OF_NOW)
+def test_just_after_midnight_the_runs_before_it_are_found(tmp_path: Path, key: str) -> None:
+    tell_one_trouble(tmp_path, MIDNIGHT - 1)
+
+    rows = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask(key)
+
+    assert {row["cluster"] for row in rows} == {OTHER}
+
+
+@pytest.mark.parametrize("key", OF_NOW)
+@pytest.mark.parametrize("minute", [MIDNIGHT - 61, A_DAY_AGO], ids=["an hour", "a day"])
+def test_a_run_before_this_hour_and_the_last_does_not_pass_for_one_of_now(
+    tmp_path: Path, key: str, minute: int
+) -> None:
+    tell_one_trouble(tmp_path, minute)
+
+    assert Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask(key) == []
+
+
+def test_yesterdays_first_hour_is_no_part_of_a_brokers_lag_of_now(tmp_path: Path) -> None:
+    tell_one_trouble(tmp_path, A_DAY_AGO)
     tell_one_run(tmp_path, MIDNIGHT - 1)
-    just_after = Athena(tmp_path, datetime(2026, 2, 1, 0, 1, tzinfo=UTC))
 
-    (row,) = just_after.ask("lag_by_member")
+    (row,) = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask("lag_by_broker")
 
-    assert (row["cluster"], row["lag"]) == (OTHER, 5)
+    assert (row["leader"], row["share_of_lag"], row["readings_unknown"]) == (0, 1.0, 0)
 
 
-def test_a_cluster_whose_last_run_is_hours_old_has_no_newest_one(tmp_path: Path) -> None:
-    tell_one_run(tmp_path, MIDNIGHT - 61)
-    after = Athena(tmp_path, datetime(2026, 2, 1, 0, 1, tzinfo=UTC))
+def test_what_is_wrong_with_a_group_now_is_told_worst_first(tmp_path: Path) -> None:
+    tell_one_trouble(tmp_path, MIDNIGHT - 1)
 
-    assert after.ask("lag_by_member") == []
+    rows = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask("group_wrong_now", consumer_group="troubled")
+
+    columns = ("topic", "partition_id", "status", "last_status", "unread_reason")
+    assert [tuple(row[name] for name in columns) for row in rows] == [
+        ("logs", 0, "ERR", "ERR", None),
+        ("late", 0, None, "ERR", "timeout"),
+        ("orders", 1, None, "OK", "timeout"),
+    ]
+    assert (rows[0]["status_reason"], rows[0]["client_host"]) == ("records_lost", "/m-1")
+    assert {row["taken_at"] for row in rows} == {at(MIDNIGHT - 1)}
+
+
+def test_a_partition_that_is_ok_and_may_lose_records_is_told_all_the_same(
+    tmp_path: Path,
+) -> None:
+    tell_one_risk(tmp_path, MIDNIGHT - 1)
+
+    (row,) = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask("group_wrong_now")
+
+    assert (row["topic"], row["status"], row["retention_risk"]) == ("fleeting", "OK", "AT_RISK")
+    assert row["seconds_until_loss"] == pytest.approx(4 * 60, abs=2)
+
+
+def test_of_all_groups_only_those_with_trouble_are_told_the_worst_first(
+    folder: Path, tmp_path: Path
+) -> None:
+    both = Path(shutil.copytree(folder, tmp_path / "both"))
+    tell_one_trouble(both, SUNDAY[-1])
+
+    rows = Athena(both, NOW).ask("group_wrong_now")
+
+    told = [(row["consumer_group"], row["last_status"]) for row in rows]
+    assert told == [
+        ("loser", "ERR"),
+        ("sleeper", "STOP"),
+        ("troubled", "ERR"),
+        ("troubled", "ERR"),
+        ("slow", "WARN"),
+        ("troubled", "OK"),
+    ]
 
 
 def test_the_broker_that_holds_a_group_up_has_more_of_the_lag_than_of_the_partitions(
@@ -64,9 +128,21 @@ def test_the_broker_that_holds_a_group_up_has_more_of_the_lag_than_of_the_partit
 def test_the_member_that_lags_is_told_with_its_host(athena: Athena) -> None:
     rows = athena.ask("lag_by_member", consumer_group="slow")
 
-    told = [(row["client_host"], row["partitions"], row["lag"]) for row in rows]
+    told = [(row["client_host"], row["partitions_known"], row["lag"]) for row in rows]
     assert told == [("/m-2", 1, 900), ("/m-1", 2, 100)]
     assert [row["share_of_group"] for row in rows] == [0.9, 0.1]
+
+
+def test_a_members_partitions_are_counted_with_and_without_a_known_lag(tmp_path: Path) -> None:
+    tell_one_trouble(tmp_path, MIDNIGHT - 1)
+
+    rows = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask("lag_by_member")
+
+    counts = ("partitions", "partitions_known", "partitions_unknown")
+    told = {row["member_id"]: tuple(row[name] for name in counts) for row in rows}
+    # Of what nobody owns, `empty` has no commit: nothing to be known, and nothing unread.
+    assert told == {"m-1": (1, 1, 0), None: (4, 1, 2)}
+    assert {row["taken_at"] for row in rows} == {at(MIDNIGHT - 1)}
 
 
 def test_each_clusters_own_newest_run_is_taken(athena: Athena) -> None:

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import duckdb
 import pytest
 import sqlglot
@@ -13,11 +16,17 @@ from sqlglot.optimizer.qualify import qualify
 from functions import contract
 from infra.storage.named_queries import Query, queries
 from tests.infra.rehearsal.resolve import of_type
-from tests.infra.storage.queries.athena import TEXTS, Athena
+from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena
+from tests.infra.storage.queries.story import SHOP
 from tests.infra.storage.stack import resources, tables, template
 
 ALL = list(queries())
 OVER_REPORTS = {"skewed_topics", "retention_risk_of_the_week"}
+OF_NOW = {"group_wrong_now", "lag_by_broker", "lag_by_member", "losing_records_soon"}
+# Reports have a table of their own; what is told of today needs the snapshots.
+WITHOUT_OLD_DAYS = {*OVER_REPORTS, *OF_NOW, "groups_new_and_gone", "sla_by_week"}
+NAMES = ("cluster", "consumer_group", "topic")
+MANUAL = Path(__file__).parents[4] / "docs" / "operations.md"
 
 # What cannot be a name in a SELECT of Athena unless quoted [Athena user guide, reserved keywords].
 _WORDS = """
@@ -114,7 +123,9 @@ def test_what_is_asked_for_is_chosen_in_one_place_at_the_top(key: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(set(TEXTS) - OVER_REPORTS))
 def test_a_query_opens_no_file_of_another_date(athena: Athena, key: str) -> None:
-    assert athena.ask(key)
+    one = {"consumer_group": "billing"} if PLACEHOLDER in TEXTS[key] else {}
+
+    assert athena.ask(key, **one)
 
 
 @pytest.mark.spark
@@ -126,6 +137,51 @@ def test_a_query_opens_no_report_of_another_date(reported: Athena, key: str) -> 
 def test_a_query_without_a_date_would_open_the_unreadable_file(athena: Athena) -> None:
     with pytest.raises(duckdb.Error, match="unreadable"):
         athena.rows("SELECT count(lag) FROM groups")
+
+
+@pytest.mark.parametrize("query", ALL, ids=lambda query: query.key)
+def test_a_query_says_how_to_ask_for_one_name(query: Query) -> None:
+    compared = [node for node in _tree(query.key).find_all(exp.EQ) if _reads(node, *NAMES)]
+    names = {text.name for node in compared for text in node.find_all(exp.Literal)}
+
+    assert names <= {PLACEHOLDER}
+    assert (PLACEHOLDER in names) == (f"in place of {PLACEHOLDER}" in query.description)
+    assert "= 'name'" in query.description
+
+
+@pytest.mark.parametrize("key", sorted(set(TEXTS) - WITHOUT_OLD_DAYS))
+def test_a_query_says_which_table_holds_older_days_and_can_ask_it(key: str) -> None:
+    (table,) = {t.name for t in _tree(key).find_all(exp.Table) if t.name in contract.DATASETS}
+    (query,) = (query for query in ALL if query.key == key)
+
+    assert f"history_{table}" in query.description
+    older = query.text.replace(f"FROM {table}\n", f"FROM history_{table}\n")
+    assert older != query.text
+    tree = sqlglot.parse_one(older, read="athena")
+    qualify(tree, dialect="athena", schema=_columns(), expand_alias_refs=False)
+
+
+def test_an_older_day_is_told_as_it_was(athena: Athena) -> None:
+    text = TEXTS["rebalances_by_hour"].replace("cluster LIKE '%'", f"cluster = '{SHOP}'")
+
+    older = athena.rows(text.replace("FROM groups\n", "FROM history_groups\n"))
+
+    assert older == athena.rows(text) != []
+
+
+def test_the_manual_lists_the_titles_as_athena_sorts_them() -> None:
+    _, _, section = MANUAL.read_text().partition("\n## Queries\n")
+    section, _, _ = section.partition("\n## ")
+    listed = re.findall(r"^\| ([^|]+?) \| [^|]+ \|$", section, re.MULTILINE)
+
+    assert listed == ["saved query", *sorted(query.title for query in ALL)]
+
+
+def test_every_saved_query_that_the_manual_sends_somebody_to_exists() -> None:
+    named = set(re.findall(r"""saved query (['"])(.+?)\1""", MANUAL.read_text()))
+
+    assert named
+    assert {title for _, title in named} <= {query.title for query in ALL}
 
 
 def test_rebalancing_states_are_the_contracts() -> None:

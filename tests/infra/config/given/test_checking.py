@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is checked of a cluster's object whatever else is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.config.faults import ConfigurationError
+from infra.config.reading import checked
+from tests.infra.config.refused import refused, refused_cluster
+from tests.infra.configured import cluster, cluster_json
+
+
+def test_faults_of_every_kind_are_told_at_once() -> None:
+    first = cluster_json(
+        paused="yes",
+        hold=0,
+        groups={"deny": "("},
+        levels={"max_metric": 1},
+        ca_file="no.pem",
+        interval_seconds=90,
+        deadline_seconds=51,
+        secret_id="a",
+    )
+    second = cluster_json(vpc={}, hold=0, interval_seconds=90)
+    assert [fault.partition(": ")[0] for fault in refused(first, second, sharde={})] == [
+        "sharde",
+        "clusters[0].paused",
+        "clusters[0].secret_id",
+        "clusters[0].groups.deny",
+        "clusters[0].hold",
+        "clusters[0].levels.max_metric",
+        "clusters[0].interval_seconds",
+        "clusters[0].deadline_seconds",
+        "clusters[0].ca_file",
+        "clusters[1].vpc.id",
+        "clusters[1].vpc.subnets",
+        "clusters[1].hold",
+        "clusters[1].interval_seconds",
+    ]
+
+
+def test_a_good_cluster_beside_a_bad_one_is_looked_through_as_well() -> None:
+    unheard = cluster_json(name="b", alarms={"groups": ["X"]}, groups={"deny": "X"})
+    assert refused(cluster_json(paused="yes"), unheard)[1:] == (
+        "clusters[1].alarms.groups[0]: the group X is not read: groups.deny matches it",
+    )
+
+
+@pytest.mark.parametrize("seconds", [0, 7200, "60", True, None])
+def test_an_interval_that_is_no_interval_is_told_once(seconds: Any) -> None:
+    (told,) = refused_cluster(interval_seconds=seconds)
+    assert told.startswith("interval_seconds: ")
+
+
+@pytest.mark.parametrize("levels", [7, [], None, "all"])
+def test_levels_that_are_no_object_are_a_fault_and_no_traceback(levels: Any) -> None:
+    (told,) = refused_cluster(levels=levels, alarms={"groups": ["billing"]})
+    assert told.startswith("levels: ")
+
+
+def test_no_password_is_asked_for_where_the_login_is_at_fault() -> None:
+    (told,) = refused_cluster(auth={"type": "password"})
+    assert told.startswith("auth: ")
+
+
+@pytest.mark.parametrize("seconds", [50.5, 51, 900])
+def test_a_run_must_end_before_lambda_ends_it(seconds: float) -> None:
+    assert refused_cluster(deadline_seconds=seconds) == (
+        "deadline_seconds: must be at most 50, as the function is ended after 55 seconds",
+    )
+
+
+def test_a_run_may_take_fifty_seconds() -> None:
+    assert cluster(deadline_seconds=50).collector == {"deadline_seconds": 50}
+
+
+def test_a_deadline_that_nothing_takes_is_told_once() -> None:
+    assert len(refused_cluster(deadline_seconds=901)) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("security_protocol", "follows from auth; leave it out"),
+        ("sasl_mechanism", "follows from auth; leave it out"),
+        ("secret_id", "follows from auth; leave it out"),
+        ("cafile", "write ca_file"),
+        ("cluster", "write name"),
+        ("collector", "unknown key"),
+    ],
+)
+@pytest.mark.parametrize("value", ["x", {}, None])
+def test_a_key_that_follows_from_another_is_refused(key: str, told: str, value: Any) -> None:
+    assert refused_cluster(**{key: value}) == (f"{key}: {told}",)
+
+
+def test_no_unknown_key_is_said_to_mean_collector() -> None:
+    assert refused_cluster(colector={}) == ("colector: unknown key",)
+
+
+def certificates(folder: Path, content: bytes | None) -> tuple[str, ...]:
+    if content is not None:
+        (folder / "ca.pem").write_bytes(content)
+    with pytest.raises(ConfigurationError) as caught:
+        checked({"clusters": [cluster_json(ca_file="ca.pem")]}, "the test", folder)
+    return caught.value.faults
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", b"\x30\x82\xff", b"-----BEGIN PRIVATE KEY-----\n"]
+)
+def test_a_file_without_a_certificate_is_refused(content: bytes, tmp_path: Path) -> None:
+    assert certificates(tmp_path, content) == (
+        "clusters[0].ca_file: ca.pem holds no certificate in PEM, which begins with "
+        "-----BEGIN CERTIFICATE-----",
+    )
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert certificates(tmp_path, None) == ("clusters[0].ca_file: there is no file ca.pem",)
+
+
+@pytest.mark.parametrize("name", ["", " ca.pem", 7])
+def test_a_name_of_no_file_is_told_once(name: Any) -> None:
+    (told,) = refused_cluster(ca_file=name)
+    assert told.startswith("ca_file: must be text")

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ids of chat channels are what AWS takes, before a deploy finds out that they are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.infra.config.refused import refused
+from tests.infra.configured import cluster_json, deployment
+from tests.infra.notify.notified import NOTIFY
+
+SLACK: dict[str, Any] = NOTIFY.slack[0].model_dump()
+TEAMS: dict[str, Any] = NOTIFY.teams[0].model_dump()
+UUID = "must be a UUID, such as 0a1b2c3d-aaaa-bbbb-cccc-444455556666"
+CHAT_NAME = "must be letters, digits, '_' or '-', 128 at most"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("workspace_id", "kafka-team", "must be a workspace's id, such as T0123ABCD"),
+        ("workspace_id", "C0123ABCD", "must be a workspace's id, such as T0123ABCD"),
+        ("channel_id", "#ops", "must be a channel's id, such as C0123ABCD"),
+        ("channel_id", "T0123ABCD", "must be a channel's id, such as C0123ABCD"),
+        ("name", "kafka.lag", CHAT_NAME),
+    ],
+)
+def test_a_slack_channel_is_told_by_its_ids(key: str, value: str, expected: str) -> None:
+    notify = {"slack": [SLACK | {key: value}]}
+    found = refused(cluster_json(), shared={"notify": notify})
+    assert found == (f"shared.notify.slack[0].{key}: {expected}",)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("team_id", "ops", UUID),
+        ("tenant_id", "example.com", UUID),
+        ("channel_id", "19:abc@thread.tacv2", "must be a channel's id as its link holds it, "
+            "such as 19%3a...%40thread.tacv2"),
+        ("name", "kafka.lag", CHAT_NAME),
+    ],
+)  # fmt: skip
+def test_a_teams_channel_is_told_by_its_ids(key: str, value: str, expected: str) -> None:
+    notify = {"teams": [TEAMS | {key: value}]}
+    found = refused(cluster_json(), shared={"notify": notify})
+    assert found == (f"shared.notify.teams[0].{key}: {expected}",)
+
+
+def test_a_private_slack_channel_is_taken() -> None:
+    notify = {"slack": [SLACK | {"channel_id": "G0123ABCD"}]}
+    found = deployment(shared={"notify": notify})
+    assert found.shared.notify.slack[0].channel_id == "G0123ABCD"

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must not be between the clusters of a configuration, and of one cluster by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.config.faults import ConfigurationError
+from infra.config.reading import one_cluster
+from tests.infra.config.refused import refused
+from tests.infra.configured import cluster_json, deployment
+from tests.infra.scaling.services import SERVICE, STEPS
+
+
+def test_a_stacks_name_may_have_128_characters() -> None:
+    assert refused(cluster_json(), cluster_json(name="a" * 119)) == (
+        "clusters[1].name: gives its stack a name of 129 characters, and CloudFormation takes 128 "
+        "at most: shorten it, or the deployment's name",
+    )
+
+
+def test_a_name_of_just_so_many_is_taken() -> None:
+    found = deployment(cluster_json(name="a" * 118))
+    assert len(found.stack_name(found.clusters[0])) == 128
+
+
+def test_all_that_is_wrong_between_clusters_is_told_line_by_line() -> None:
+    vpc = cluster_json()["vpc"] | {"endpoints": {"s3": True}, "route_tables": ["rtb-0a1b2c3d"]}
+    told = refused(cluster_json(name="a.b", vpc=vpc), cluster_json(name="a-b", vpc=vpc))
+    assert [fault.partition(" would")[0].partition(" both")[0] for fault in told] == [
+        "clusters: a.b and a-b",
+        "clusters: a.b and a-b",
+    ]
+
+
+def refused_alone(given: Any) -> tuple[str, ...]:
+    with pytest.raises(ConfigurationError, match="The configuration in a cluster ") as caught:
+        one_cluster(given)
+    return caught.value.faults
+
+
+def test_faults_of_one_cluster_have_its_own_paths() -> None:
+    told = refused_alone(cluster_json(vpc={}, hold=0, nmae=1, group={}, ca_file="no.pem"))
+    assert [fault.partition(":")[0] for fault in told] == [
+        "vpc.id",
+        "vpc.subnets",
+        "nmae",
+        "group",
+        "hold",
+        "ca_file",
+    ]
+    assert told[3] == "group: unknown key, did you mean groups?"
+
+
+def test_what_is_wrong_with_one_cluster_as_a_whole_has_no_path() -> None:
+    assert refused_alone(cluster_json(arn=None, region="eu-west-1")) == (
+        "give arn, or bootstrap_servers where it is not MSK",
+    )
+
+
+def test_what_is_no_object_is_no_cluster() -> None:
+    assert refused_alone(["orders"]) == ("document: must be an object",)
+
+
+def test_one_cluster_has_no_stack_whose_name_could_be_taken() -> None:
+    assert one_cluster(cluster_json(name="shared")).name == "shared"
+
+
+def test_two_groups_of_one_cluster_may_not_scale_one_service() -> None:
+    by_steps = {**SERVICE, "max": 8, "steps": STEPS}
+    scaling = [by_steps, by_steps | {"group": "other"}, by_steps | {"group": "third"}]
+    told = f"scale the service {SERVICE['ecs_cluster']}/{SERVICE['service']}, which follows one"
+    assert refused_alone(cluster_json(scaling=scaling)) == (
+        f"scaling[1]: billing and other both {told}",
+        f"scaling[2]: billing and third both {told}",
+    )
+
+
+SELF_RUN = {"arn": None, "region": "eu-west-1", "bootstrap_servers": ["b-1:9096"]}
+
+
+def test_one_region_is_of_one_account_or_says_which() -> None:
+    assert refused(cluster_json(), cluster_json(name="own", **SELF_RUN)) == (
+        "clusters: own in eu-west-1 would share a stack or not, as others there are in account "
+        "111122223333: give account",
+    )
+    told = cluster_json(name="own", account="111122223333", **SELF_RUN)
+    assert len(deployment(cluster_json(), told).places()) == 1
+
+
+def test_a_bucket_of_a_region_without_clusters_is_a_slip() -> None:
+    shared = {"existing_buckets": {"eu-west-1": "ours", "eu-west-9": "theirs"}}
+    assert refused(cluster_json(), shared=shared) == (
+        "shared.existing_buckets.eu-west-9: no cluster is in this region; there are some in "
+        "eu-west-1",
+    )
+
+
+@pytest.mark.parametrize("name", ["aws-lag", "ssm", "Lag", "1lag", "x" * 41])
+def test_a_deployments_name_must_do_for_all_that_it_begins(name: str) -> None:
+    (fault,) = refused(cluster_json(), name=name)
+    assert fault.startswith("name: must be lower-case letters")
+
+
+@pytest.mark.parametrize("key", ["name", "channel_id"])
+def test_a_chat_channel_is_configured_once(key: str) -> None:
+    one = {"name": "lag", "workspace_id": "T012", "channel_id": "C012"}
+    other = {"name": "lag-2", "workspace_id": "T012", "channel_id": "C013"} | {key: one[key]}
+    (fault,) = refused(cluster_json(), shared={"notify": {"slack": [one, other]}})
+    assert fault.startswith("shared.notify: two chat channels have one")

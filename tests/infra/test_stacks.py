@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a configuration says reaches the stacks, and they find each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import App
+from aws_cdk.cx_api import CloudAssembly
+
+from infra.stacks import stacks_of
+from tests.infra.code import SMALL_PACKAGE
+from tests.infra.configured import cluster_json, deployment
+from tests.infra.rehearsal.resolve import of_type, resolve
+
+SHARED, CLUSTER = "other-shared", "other-orders"
+
+
+@pytest.fixture(name="assembly", scope="module")
+def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
+    app = App(outdir=str(tmp_path_factory.mktemp("stacks")))
+    shared = {
+        "existing_buckets": {"eu-west-1": "our-own-bucket"},
+        "notify": {"recovered": False},
+    }
+    stacks_of(app, deployment(cluster_json(), name="other", shared=shared), SMALL_PACKAGE)
+    return app.synth()
+
+
+@pytest.fixture(name="shared", scope="module")
+def _shared(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
+    return resolve(named(assembly, SHARED).template)
+
+
+def named(assembly: CloudAssembly, name: str) -> Any:
+    (stack,) = [each for each in assembly.stacks if each.stack_name == name]
+    return stack
+
+
+def test_a_deployments_name_is_in_whatever_another_would_share(
+    assembly: CloudAssembly, shared: dict[str, dict[str, Any]]
+) -> None:
+    (workgroup,) = of_type(shared, "AWS::Athena::WorkGroup").values()
+    (database,) = of_type(shared, "AWS::Glue::Database").values()
+    (topic,) = of_type(shared, "AWS::SNS::Topic").values()
+    told = [workgroup["Name"], database["DatabaseInput"]["Name"], topic["TopicName"]]
+    own = resolve(named(assembly, CLUSTER).template)
+    told += [each["AlarmName"] for each in of_type(own, "AWS::CloudWatch::Alarm").values()]
+    told += [each["DashboardName"] for each in of_type(own, "AWS::CloudWatch::Dashboard").values()]
+    assert [name for name in told if not name.startswith("other")] == []
+
+
+def test_the_parameters_hold_the_bucket_and_the_topic(shared: dict[str, dict[str, Any]]) -> None:
+    parameters = of_type(shared, "AWS::SSM::Parameter").values()
+    (topic,) = (name for name, each in shared.items() if each["Type"] == "AWS::SNS::Topic")
+    assert {each["Name"]: each["Value"] for each in parameters} == {
+        "/other/bucket": "our-own-bucket",
+        "/other/alarm-topic": f"arn:aws:sns:eu-west-1:111122223333:{topic.lower()}",
+    }
+
+
+def test_an_existing_bucket_is_used_and_none_is_made(shared: dict[str, dict[str, Any]]) -> None:
+    assert of_type(shared, "AWS::S3::Bucket") == {}
+    (job,) = of_type(shared, "AWS::Glue::Job").values()
+    assert job["DefaultArguments"]["--output"] == "s3://our-own-bucket"
+
+
+def test_a_clusters_stack_is_deployed_after_the_shared_one(assembly: CloudAssembly) -> None:
+    cluster = named(assembly, CLUSTER)
+    assert named(assembly, SHARED).id in [each.id for each in cluster.dependencies]
+
+
+def test_recoveries_are_told_only_if_they_are_wanted(assembly: CloudAssembly) -> None:
+    alarms = of_type(resolve(named(assembly, CLUSTER).template), "AWS::CloudWatch::Alarm")
+    assert [name for name, alarm in alarms.items() if alarm.get("OKActions")] == []
+
+
+def test_what_belongs_to_a_deployment_is_tagged_with_its_name(
+    shared: dict[str, dict[str, Any]],
+) -> None:
+    (topic,) = of_type(shared, "AWS::SNS::Topic").values()
+    assert {"Key": "application", "Value": "other"} in topic["Tags"]
