@@ -32,6 +32,7 @@ from functions.snapshots.memory import Memory
 from functions.source import look_up_until
 from local.kafka import KafkaCluster
 from local.kafka.jars import kafka_server
+from local.kafka.readiness import quiet_admin
 
 Row = dict[str, Any]
 
@@ -84,6 +85,19 @@ def login(cluster: KafkaCluster, user: str = "monitor") -> FixedCredentials:
     """The credentials of one of the cluster's users."""
     known = cluster.users[user]
     return FixedCredentials(Credentials(known.username, known.password))
+
+
+def await_denial(cluster: KafkaCluster, topic: str, seconds: float = 30) -> None:
+    """Returns once every broker hides the topic from the monitor: they hear of it one by one."""
+    deadline = time.monotonic() + seconds
+    for node in cluster.node_ids:
+        own = {"bootstrap.servers": cluster.broker_address(node)}
+        while True:
+            # A new client asks the broker that it was given; one that knows others asks any.
+            told = quiet_admin(cluster.client_config("monitor") | own).list_topics(topic, 10)
+            if told.topics[topic].error is not None:
+                break
+            assert time.monotonic() < deadline, f"broker {node} does not deny {topic}"
 
 
 @contextmanager

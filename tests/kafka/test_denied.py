@@ -11,7 +11,17 @@ from confluent_kafka.admin import AclOperation, ResourceType
 from functions.lag.model import LagReport
 from local.kafka import KafkaCluster
 from local.kafka.access import acl
-from tests.kafka.looking import commit, create, group, looker, only, partitions, produce, rows
+from tests.kafka.looking import (
+    await_denial,
+    commit,
+    create,
+    group,
+    looker,
+    only,
+    partitions,
+    produce,
+    rows,
+)
 
 pytestmark = pytest.mark.kafka
 
@@ -89,7 +99,8 @@ def test_a_topic_denied_since_the_last_run_keeps_its_rows_and_is_named(
     with looker(shared_cluster, only("^hush")) as eyes:
         eyes.look()
         with denied(shared_cluster, ResourceType.TOPIC, "hush-secret", AclOperation.DESCRIBE):
-            report = eyes.look_until(lambda seen: bool(seen.problems))
+            await_denial(shared_cluster, "hush-secret")
+            report = eyes.look()
     row = partitions(report, "hush-two")["hush-secret", 0]
     assert (row["unread_reason"], row["committed_offset"], row["lag"]) == ("denied", 5, None)
     assert partitions(report, "hush-two")["hush-open", 0]["lag"] == 7

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from aws_cdk import cloud_assembly_schema
 from aws_cdk.assertions import Annotations, Match
 
 from tests.infra.scaling import services
@@ -23,6 +24,8 @@ def _resolved() -> dict[str, Resources]:
 @pytest.fixture(name="told", scope="session")
 def _told() -> str:
     """What a synthesis says of the service that follows steps."""
+    # What is found is of this type, whose module is loaded at its first use and not by its name.
+    assert cloud_assembly_schema.MetadataEntry
     found = Annotations.from_stack(services.stacks()["steps"]).find_info("*", Match.any_value())
     (entry,) = [each.entry.data for each in found]
     return str(entry)
