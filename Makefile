@@ -82,10 +82,10 @@ deploy: cdk ## deploy every stack, asking before rights change
 destroy: cdk ## remove every stack; the bucket stays
 	$(CDK) destroy --all $(CDK_CONFIG)
 
-synth: cdk $(EXAMPLES:%=synth-%) ## synthesise every example, with cdk-nag and cfn-lint
+synth: $(EXAMPLES:%=synth-%) ## synthesise every example, with cdk-nag and cfn-lint
 
 # W3005: CDK writes dependencies that references imply as well.
-synth-%:
+synth-%: cdk
 	$(CDK) synth --quiet -c nag=true -c msk-lag-reporter=examples/$*.json --output .local/synth/$*
 	$(BIN)/cfn-lint --ignore-checks W3005 --non-zero-exit-code error '.local/synth/$*/*.template.json'
 

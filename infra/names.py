@@ -37,21 +37,24 @@ class SharedNames:
     topic_arn: str
     name: str = DEPLOYMENT
 
-    def publish(self, scope: Construct, prefix: str) -> None:
-        """Writes them into parameters under `/prefix/`."""
+    def publish(self, scope: Construct) -> None:
+        """Writes them into parameters under `/name/`."""
         for name, value in ((_BUCKET, self.bucket), (_TOPIC, self.topic_arn)):
             ssm.StringParameter(
-                scope, f"Parameter-{name}", parameter_name=f"/{prefix}/{name}", string_value=value
+                scope,
+                f"Parameter-{name}",
+                parameter_name=f"/{self.name}/{name}",
+                string_value=value,
             )
 
     @classmethod
-    def published(cls, scope: Construct, prefix: str) -> Self:
-        """Reads them at deploy time from the region's parameters; `prefix` is the deployment."""
+    def published(cls, scope: Construct, deployment: str) -> Self:
+        """Reads them at deploy time from the parameters of the same account and region."""
         bucket, topic = (
-            ssm.StringParameter.value_for_string_parameter(scope, f"/{prefix}/{name}")
+            ssm.StringParameter.value_for_string_parameter(scope, f"/{deployment}/{name}")
             for name in (_BUCKET, _TOPIC)
         )
-        return cls(bucket=bucket, topic_arn=topic, name=prefix)
+        return cls(bucket=bucket, topic_arn=topic, name=deployment)
 
 
 def topic_name(deployment: str) -> str:

@@ -56,7 +56,7 @@ class SharedStack(Stack):
             existing_bucket=deployment.shared.existing_buckets.get(env.region or ""),
             chat=chat,
         )
-        reports.names.publish(self, deployment.name)
+        reports.names.publish(self)
         CfnOutput(self, "Bucket", value=reports.names.bucket)
         CfnOutput(self, "AlarmTopic", value=reports.names.topic_arn)
         CfnOutput(self, "Workgroup", value=reports.workgroup)

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from functions import contract
-from functions.sinks.names import dimension_value
 from infra.alarms.alarm import Subject, Told, rule_alarm
+from infra.alarms.any_group_query import query
 from infra.alarms.rules import ANY_GROUP, Rule
 from infra.config.document import interval_minutes
 from infra.config.parts.cluster import Cluster
@@ -21,9 +19,6 @@ from infra.names import DEPLOYMENT
 
 # A Metrics Insights alarm sees no older data [CloudWatch user guide, alarm limits].
 _SEEN_MINUTES = 180
-# Characters of an expression [botocore cloudwatch MetricExpression].
-_LONGEST = 2048
-_UNSURE = frozenset("'\"\\")
 
 
 class AnyGroupAlarm(Construct):
@@ -59,30 +54,6 @@ class AnyGroupAlarm(Construct):
             told=Told(topic, recovered=False),
             where=subject.shown,
         )
-
-
-def query(namespace: str, cluster: str, named: Sequence[str]) -> str:
-    """Exactly the level of groups: a plain FROM would bill topics and partitions as well.
-
-    Of the `named` groups, which page for themselves, as many are left out as the query has room
-    for. One whose name holds a quotation mark or a backslash stays in: how those are written in a
-    value is not documented.
-    """
-    cluster_key, group_key = f'"{contract.DIMENSION_CLUSTER}"', f'"{contract.DIMENSION_GROUP}"'
-    select = (
-        f"SELECT MAX({ANY_GROUP.metric})",
-        f'FROM SCHEMA("{namespace}",{cluster_key},{group_key})',
-        f"WHERE {cluster_key}='{cluster}'",
-    )
-    order = (f"GROUP BY {cluster_key},{group_key}", "ORDER BY MAX() DESC")
-    room = _LONGEST - len(" ".join((*select, *order)))
-    left_out: list[str] = []
-    for value in map(dimension_value, named):
-        condition = f"AND {group_key}!='{value}'"
-        if len(condition) < room and not _UNSURE & set(value):
-            left_out.append(condition)
-            room -= len(condition) + 1
-    return " ".join((*select, *left_out, *order))
 
 
 def _within_sight(interval: int) -> Rule:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms on groups: three on each that is named, one on all, and some against their own past."""
+"""Alarms on named groups: three on each, and on some against their own past."""
 
 from __future__ import annotations
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from functions import contract
 from infra.alarms.rules import ANOMALY, RULES, SLA, Rule
 
-_DAYS = {2_592_000: "30 days (no risk)"}
+_DAYS = {contract.NO_LOSS_SECONDS: "30 days (no risk)"}
 _OWN = {SLA.name: "its `sla_seconds`", ANOMALY.name: "the band CloudWatch has learnt"}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from infra.bill.lines import Bill, PlaceBill
+from infra.bill.usage.alarms import alarm_metrics
 from infra.bill.usage.measured import JOB_COMPACTS
 from infra.bill.usage.metrics import Published, published, scaling_is_filtered, wanted
 from infra.bill.usage.runs import job_minutes
@@ -27,7 +28,7 @@ _NEVER_EXPIRE = (
 )
 
 ASSUMPTIONS = (
-    "An average month of 30.4 days, before tax and discounts, once all that is kept is as old as "
+    "An average month of 30.4 days, before tax and discounts, once all that expires is as old as "
     "it gets.",
     *(() if JOB_COMPACTS else (_NEVER_EXPIRE,)),
     "Free tiers of an account (10 metrics, 10 alarms, 3 dashboards, 5 GB of logs, a million "
@@ -106,10 +107,9 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
         yield f"{name}: levels.partitions is taken to match every partition; filters cost less."
     if scaling_is_filtered(cluster):
         yield f"{name}: levels.scaling is taken to match every group; names cost less."
-    if cluster.alarms.any_group and found.groups > _QUERY_SERIES:
-        yield (
-            f"{name}: the alarm on any group sees {_QUERY_SERIES} of its {found.groups:,} groups."
-        )
+    analysed = alarm_metrics(cluster, found).analysed
+    if analysed > _QUERY_SERIES:
+        yield f"{name}: the alarm on any group sees {_QUERY_SERIES} of its {analysed:,} groups."
 
 
 def _omissions(found: Mapping[str, Published]) -> Iterator[str]:

@@ -36,12 +36,14 @@ _NO_LIMIT = 10**9
 class Comparison:
     """Metrics and dollars a month, for the MSK clusters of one account and region.
 
-    MSK's level by partition brings its metrics by broker and topic along, which come on top.
+    MSK's level by partition brings its metrics by broker and topic along, which come on top. Of
+    the `clusters`, those that are `serverless` have no such level and no part in `msk_*`.
     `here` is what this configuration publishes, `here_by_partition` what it would with every
     partition.
     """
 
     clusters: int
+    serverless: int
     msk_metrics: int
     msk_usd: float
     here_metrics: int
@@ -53,11 +55,13 @@ class Comparison:
 def compared(clusters: tuple[Cluster, ...], metric: Price) -> Comparison:
     """The metrics alone, priced in the tiers that clusters reach together."""
     on_msk = [cluster for cluster in clusters if cluster.arn]
-    msk = sum(MSK_METRICS * cluster.expected.group_partitions for cluster in on_msk)
+    provisioned = [cluster for cluster in on_msk if not cluster.is_serverless]
+    msk = sum(MSK_METRICS * cluster.expected.group_partitions for cluster in provisioned)
     here = sum(published(wanted(cluster)).total for cluster in on_msk if not cluster.paused)
     each = sum(_by_partition(cluster) for cluster in on_msk)
     return Comparison(
         clusters=len(on_msk),
+        serverless=len(on_msk) - len(provisioned),
         msk_metrics=msk,
         msk_usd=metric.cost(msk),
         here_metrics=here,

@@ -82,7 +82,10 @@ class Bill:
 
 
 def bill_of(deployment: Deployment, lists: Mapping[str, PriceList]) -> Bill:
-    """What a configuration will cost a month, once all that is kept is as old as it gets."""
+    """What a configuration will cost a month, once all that expires is as old as it gets.
+
+    Of snapshots that nothing compacts, which never expire, those of the first year are counted.
+    """
     return Bill(
         tuple(
             _place(deployment, account, region, clusters, prices_for(region, lists))

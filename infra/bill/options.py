@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.config.deployment import Deployment
 from infra.config.faults import ConfigurationError
-from infra.config.given.source import loaded
+from infra.config.given.source import json_of
 from infra.config.reading import CONTEXT_KEY, read
 
 _CDK = "cdk.json"
@@ -77,6 +77,6 @@ def within(deployment: Deployment, region: str | None) -> Deployment:
 
 def _context(path: Path) -> Any:
     try:
-        return loaded(path).get("context", {}).get(CONTEXT_KEY)
+        return json_of(path).get("context", {}).get(CONTEXT_KEY)
     except AttributeError:
         raise ConfigurationError(str(path), ["it must hold an object `context`"]) from None

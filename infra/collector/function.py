@@ -35,6 +35,12 @@ RETENTION = {
     731: logs.RetentionDays.TWO_YEARS,
 }
 
+_RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
+_ARCHITECTURES = {
+    "arm64": lambda_.Architecture.ARM_64,
+    "x86_64": lambda_.Architecture.X86_64,
+}
+
 _FOLDER, _DOCUMENT = "kafka-lag", "config.json"
 
 # A run ends before the next begins; its deadline, 45 s unless told otherwise, is well within.
@@ -63,7 +69,8 @@ class CollectorFunction(Construct):
             removal_policy=RemovalPolicy.DESTROY,
         )
         self.function = self._made(cluster, bucket, code)
-        explained(self.function, "L1", NEWEST_RUNTIME)
+        if cluster.function.python == "3.13":
+            explained(self.function, "L1", NEWEST_RUNTIME)
 
     def _made(self, cluster: Cluster, bucket: str, code: lambda_.Code) -> lambda_.Function:
         network = CollectorNetwork(self, "Network", cluster=cluster)
@@ -122,10 +129,3 @@ def _document_layer(scope: Construct, cluster: Cluster) -> lambda_.LayerVersion:
             description=f"What the lag collector of {cluster.name} is told",
             code=lambda_.Code.from_asset(made),
         )
-
-
-_RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
-_ARCHITECTURES = {
-    "arm64": lambda_.Architecture.ARM_64,
-    "x86_64": lambda_.Architecture.X86_64,
-}

@@ -11,10 +11,8 @@ from functions.lag.rules import NameFilter
 from functions.sinks.names import dimension_value
 from infra.config.document import interval_minutes, loaded
 from infra.config.faults import Fault, Place
+from infra.config.levels import GROUP, HEALTH, SCALING
 from infra.config.parts.cluster import Cluster
-
-# Metrics of the budget, as docs/metrics.md tells: the reporter's own, a group, one for scaling.
-_HEALTH, _GROUP, _SCALING = 9, 4, 2
 
 # Characters that CDK lets a dimension have.
 _LONGEST_VALUE = 255
@@ -76,8 +74,8 @@ def _scales(levels: Any, group: str) -> bool:
 def _no_room(levels: Any) -> Iterator[Fault]:
     """Groups that are named come first in the budget, so they must fit together."""
     more = levels.drain_time + levels.members + levels.rebalancing
-    needed = _HEALTH + sum(
-        _GROUP + more + _SCALING * _scales(levels, group) for group in levels.named
+    needed = len(HEALTH) + sum(
+        len(GROUP) + more + len(SCALING) * _scales(levels, group) for group in levels.named
     )
     if levels.named and levels.max_metrics < needed:
         yield _fault(

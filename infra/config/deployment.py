@@ -19,7 +19,7 @@ _LONGEST_STACK_NAME = 128
 
 
 class Deployment(Strict):
-    """`name` begins the names of stacks and of SSM parameters; `account` is everyone's default."""
+    """`name` begins all names that another would share; `account` is everyone's default."""
 
     name: Prefix = "kafka-lag"
     account: Account | None = None

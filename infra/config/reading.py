@@ -12,11 +12,11 @@ from pydantic import BaseModel, ValidationError
 
 from infra.config.checks import faults as unheard
 from infra.config.deployment import Deployment
-from infra.config.document import KEYS, document_faults
+from infra.config.document import KEYS
 from infra.config.faults import ConfigurationError, Fault, Place
 from infra.config.given.checking import cluster_faults
 from infra.config.given.merging import CLUSTERS, DEFAULTS, over, split, where_written
-from infra.config.given.source import loaded
+from infra.config.given.source import json_of
 from infra.config.parts.cluster import Cluster
 from infra.config.wording import told as worded
 
@@ -44,7 +44,7 @@ def read(given: Any, folder: Path) -> Deployment:
     if begins in ("{", "["):
         told = f"{key} is text that begins with {begins}: give a path, or put the object into "
         raise ConfigurationError("the context", [f"{told}cdk.json"])
-    return checked(loaded(folder / given), given, (folder / given).parent)
+    return checked(json_of(folder / given), given, (folder / given).parent)
 
 
 def checked(given: Any, source: str, folder: Path) -> Deployment:
@@ -113,9 +113,11 @@ def _beside_types(given: Any, folder: Path) -> Iterator[Fault]:
     """The faults of a cluster that its types do not tell, however wrong another one is."""
     if not isinstance(given, Mapping):
         return
-    yield from cluster_faults(given, folder)
+    found = list(cluster_faults(given, folder))
+    yield from found
     cluster, _ = _typed(Cluster, split(given), {})
-    if cluster is not None and not document_faults(cluster.collector):
+    in_document = any(fault.place and fault.place[0] in KEYS for fault in found)
+    if cluster is not None and not in_document:
         yield from unheard(cluster)
 
 

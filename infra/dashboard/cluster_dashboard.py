@@ -30,8 +30,9 @@ class ClusterDashboard(Construct):
     """`dashboard` of `cluster`, with the health of its collector's `function`.
 
     `alarms` are shown with their states, first of all; `scaling_alarms` beside the services, as
-    one of them is in ALARM whenever there is little to do. MSK's own metrics are there where the
-    cluster's ARN tells its name. `name` is the deployment's and its Athena workgroup's.
+    one of them is in ALARM whenever there is little to do. MSK's own metrics of brokers are there
+    where the cluster's ARN tells its name, but not of MSK Serverless, which shows no brokers.
+    `name` is the deployment's and its Athena workgroup's.
     """
 
     def __init__(
@@ -60,9 +61,15 @@ class ClusterDashboard(Construct):
                 *group_rows(cluster, metrics),
                 *scaling_rows(cluster, metrics, scaling_alarms),
                 *reporter_rows(cluster, metrics, function=function, log_group=log_group),
-                *(broker_rows(cluster.msk_name) if cluster.msk_name else []),
+                *_brokers(cluster),
             ],
         )
+
+
+def _brokers(cluster: Cluster) -> list[Row]:
+    if cluster.msk_name is None or cluster.is_serverless:
+        return []
+    return broker_rows(cluster.msk_name)
 
 
 def _introduced(cluster: Cluster, console: Console) -> Row:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from aws_cdk import Annotations
 from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -16,15 +14,6 @@ from infra.names import DEPLOYMENT
 from infra.scaling.names import resource_id_of
 from infra.scaling.steps import StepScaling
 from infra.scaling.tracking import tracking_policy
-
-
-class _Same(TypedDict):
-    """What every way of following a metric is told."""
-
-    cluster: Cluster
-    scaling: Scaling
-    target_id: str
-    name: str
 
 
 class ServiceScaling(Construct):
@@ -60,12 +49,27 @@ class ServiceScaling(Construct):
     def _followed(
         self, cluster: Cluster, scaling: Scaling, target_id: str, name: str
     ) -> tuple[cloudwatch.IAlarm, ...]:
-        same: _Same = {"cluster": cluster, "scaling": scaling, "target_id": target_id, "name": name}
         if scaling.tracking:
-            tracking_policy(self, tracking=scaling.tracking, **same)
-        if scaling.steps:
-            return StepScaling(self, "Steps", steps=scaling.steps, **same).alarms
-        return ()
+            tracking_policy(
+                self,
+                cluster=cluster,
+                scaling=scaling,
+                tracking=scaling.tracking,
+                target_id=target_id,
+                name=name,
+            )
+        if not scaling.steps:
+            return ()
+        steps = StepScaling(
+            self,
+            "Steps",
+            cluster=cluster,
+            scaling=scaling,
+            steps=scaling.steps,
+            target_id=target_id,
+            name=name,
+        )
+        return steps.alarms
 
 
 def _one_master(scaling: Scaling) -> str:

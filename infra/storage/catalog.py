@@ -30,7 +30,7 @@ class Catalog(Construct):
         bucket: s3.IBucket,
         clusters: Sequence[str],
         keep: Keep,
-        name: str = "kafka_lag",
+        name: str,
     ) -> None:
         super().__init__(scope, construct_id)
         self.database = glue.Database(

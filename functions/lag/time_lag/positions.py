@@ -31,13 +31,6 @@ class Positions:
         marked[self.of_row[rows & (self.of_row >= 0)]] = True
         return marked
 
-    def least_of(self, values: Rows, default: int) -> Rows:
-        """Per position the least value of its rows."""
-        least = np.full(len(self), default, np.int64)
-        placed = self.of_row >= 0
-        np.minimum.at(least, self.of_row[placed], values[placed])
-        return least
-
 
 def positions_of(unread: Mask, part: Rows, offset: Column, now: Rows) -> Positions:
     """The positions of rows that have unread records; a row without a partition has none."""

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infra.bill import advice
-from infra.bill.comparison import MSK_DEFAULT_HAS, MSK_DEFAULT_LACKS
+from infra.bill.comparison import MSK_DEFAULT_HAS, MSK_DEFAULT_LACKS, Comparison
 from infra.bill.lines import Bill, PlaceBill
 from infra.bill.printing.numbers import dollars
 from infra.config.parts.shared import Report
@@ -26,13 +26,23 @@ def show_comparison(place: PlaceBill, screen: Console) -> None:
         screen,
         (
             f"MSK's DEFAULT level: $0.00 ({MSK_DEFAULT_HAS})",
-            f"MSK's PER_TOPIC_PER_PARTITION level: ${dollars(told.msk_usd)} for "
-            f"{told.msk_metrics:,} metrics, and those by broker and topic that come with it",
+            f"MSK's PER_TOPIC_PER_PARTITION level: {_by_partition(told)}",
             f"here, as configured: ${dollars(told.here_usd)} for {told.here_metrics:,} metrics",
             f"here, with every partition: ${dollars(told.here_by_partition_usd)} for "
             f"{told.here_by_partition_metrics:,} metrics; in snapshots they are already",
         ),
     )
+
+
+def _by_partition(told: Comparison) -> str:
+    if told.serverless == told.clusters:
+        return "none, as MSK Serverless does not have it"
+    text = (
+        f"${dollars(told.msk_usd)} for {told.msk_metrics:,} metrics, and those by broker and topic "
+        "that come with it"
+    )
+    without = f"; {told.serverless} of {told.clusters} clusters are Serverless and do not have it"
+    return text + without if told.serverless else text
 
 
 def show_remarks(bill: Bill, report: Report, screen: Console) -> None:

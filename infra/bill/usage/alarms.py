@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from functions import contract
-from infra.alarms.rules import HEARTBEAT, LOSS, OF_REPORTER, STATUS
+from infra.alarms.any_group_query import left_out
+from infra.alarms.rules import LOSS, OF_REPORTER, STATUS
 from infra.bill.usage.metrics import Published
-from infra.config.document import sla_seconds
+from infra.config.document import namespace_of, sla_seconds
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.scaling import Scaling
 
@@ -42,17 +43,26 @@ class AlarmMetrics:
 
 
 def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
-    """What the alarms of a cluster watch; the query sees the published groups not named."""
+    """What the alarms of a cluster watch; the query sees all published groups but some named."""
     told = cluster.alarms
-    others = max(0, published.groups - len(told.groups))
     promised = sum(sla_seconds(cluster, group) is not None for group in told.groups)
     return AlarmMetrics(
-        reporter=len(OF_REPORTER) - (cluster.paused and HEARTBEAT in OF_REPORTER),
+        # A paused cluster has no heartbeat to miss.
+        reporter=len(OF_REPORTER) - cluster.paused,
         groups=len(_OF_GROUP) * len(told.groups) + promised,
         scaling=sum(_of_scaling(scaling) for scaling in cluster.scaling),
         anomalies=_OF_ANOMALY * len(told.anomalies),
-        analysed=others if told.any_group and not cluster.paused else 0,
+        analysed=_analysed(cluster, published),
     )
+
+
+def _analysed(cluster: Cluster, published: Published) -> int:
+    told = cluster.alarms
+    if cluster.paused or not told.any_group:
+        return 0
+    without = left_out(namespace_of(cluster), cluster.name, told.groups)
+    # Where every group is taken to be scaled, not all that are named may fit into the budget.
+    return max(0, published.groups - len(without))
 
 
 def _of_scaling(scaling: Scaling) -> int:

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from infra.bill.usage import item, measured
 from infra.bill.usage.alarms import alarm_metrics
 from infra.bill.usage.item import Item, size
-from infra.bill.usage.metrics import HEALTH, Published, published, wanted
+from infra.bill.usage.metrics import Published, published, wanted
 from infra.bill.usage.runs import log_bytes, run_seconds, runs_per_day
 from infra.bill.usage.storage import storage
 from infra.config.document import interval_minutes
+from infra.config.levels import HEALTH
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.shared import Shared
 
 
 def cluster_usage(cluster: Cluster, shared: Shared) -> list[Item]:
-    """Every quantity of a cluster that is charged for, once data is as old as it gets."""
+    """Every quantity of a cluster that is charged for, once what expires is as old as it gets."""
     found = published(wanted(cluster))
     of_runs = (
         *_metrics(found),

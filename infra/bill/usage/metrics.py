@@ -5,26 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from functions import contract
 from functions.schema.levels import LevelsSchema
 from infra.config.document import document_of
+from infra.config.levels import GROUP, HEALTH, LAGS, SCALING
 from infra.config.parts.cluster import Cluster
-
-# The names of each level; every one is a metric for each set of dimensions.
-HEALTH = (
-    contract.COLLECTOR_SUCCESS,
-    contract.COLLECTOR_DURATION,
-    contract.GROUPS_READ,
-    contract.PARTITIONS_UNKNOWN,
-    contract.PARTITIONS_UNCOMMITTED,
-    contract.READ_ERRORS,
-    contract.LAGS_CLAMPED,
-    contract.TIME_LAG_LOOKUPS,
-    contract.METRICS_OMITTED,
-)
-_LAGS = (contract.OFFSET_LAG, contract.ESTIMATED_TIME_LAG)
-_GROUP = (*_LAGS, contract.GROUP_STATUS, contract.TIME_TO_DATA_LOSS)
-_SCALING = (contract.SCALING_LAG, contract.SCALING_LAG_PER_MEMBER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +25,8 @@ class Wanted:
     partitions: int
     of_group: int
     of_topic: int
-    of_partition: int = len(_LAGS)
-    of_scaling: int = len(_SCALING)
+    of_partition: int = len(LAGS)
+    of_scaling: int = len(SCALING)
     max_metrics: int = 1000
 
     @property
@@ -109,8 +93,8 @@ def wanted(cluster: Cluster) -> Wanted:
         scaled=groups if scaling_is_filtered(cluster) else scaled,
         topics=expected.group_topics if levels.topics else 0,
         partitions=0 if levels.partition_groups is None else expected.group_partitions,
-        of_group=len(_GROUP) + levels.drain_time + levels.members + levels.rebalancing,
-        of_topic=len(_LAGS) + levels.max_offset_lag,
+        of_group=len(GROUP) + levels.drain_time + levels.members + levels.rebalancing,
+        of_topic=len(LAGS) + levels.max_offset_lag,
         max_metrics=levels.max_metrics,
     )
 

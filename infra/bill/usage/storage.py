@@ -48,11 +48,17 @@ def _kept(cluster: Cluster, shared: Shared, compacts: bool) -> Iterator[Item]:
     runs, expected, keep = runs_per_day(cluster), cluster.expected, shared.keep
     compacted = runs if compacts else 0.0
     reported = expected.group_partitions if shared.report.enabled and runs else 0
-    raw_days = keep.snapshot_days if compacts else measured.FIRST_YEAR
+    # What never expires has no days to turn, only runs that write it.
+    raw_days, raw_lever = (
+        (keep.snapshot_days, "shared.keep.snapshot_days")
+        if compacts
+        else (measured.FIRST_YEAR, "interval_seconds")
+    )
+    history = compacted_bytes(expected, compacted).total
     kinds = (
-        ("snapshots", snapshot_bytes(expected).total * runs, raw_days, "snapshot_days"),
-        ("history", compacted_bytes(expected, compacted).total, keep.history_days, "history_days"),
-        ("reports", reported * measured.REPORT_ROW, keep.report_days, "report_days"),
+        ("snapshots", snapshot_bytes(expected).total * runs, raw_days, raw_lever),
+        ("history", history, keep.history_days, "shared.keep.history_days"),
+        ("reports", reported * measured.REPORT_ROW, keep.report_days, "shared.keep.report_days"),
     )
     for what, a_day, days, lever in kinds:
         if a_day:
@@ -62,5 +68,5 @@ def _kept(cluster: Cluster, shared: Shared, compacts: bool) -> Iterator[Item]:
                 "s3_storage",
                 quantity=a_day * days / measured.GB,
                 basis=f"{size(a_day)} a day, {days} days",
-                lever=f"shared.keep.{lever}",
+                lever=lever,
             )

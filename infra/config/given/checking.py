@@ -56,7 +56,7 @@ def _deadline(collector: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _ca_file(name: Any, folder: Path) -> Iterator[Fault]:
-    if not isinstance(name, str) or not name or name != name.strip():
+    if not isinstance(name, str) or not name.isprintable() or name != name.strip() or not name:
         return
     told = f"{name} holds no certificate in PEM, which begins with {_CERTIFICATE}"
     try:

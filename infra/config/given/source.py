@@ -13,7 +13,7 @@ from infra.config.faults import ConfigurationError
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 
 
-def loaded(path: Path) -> Any:
+def json_of(path: Path) -> Any:
     """What a file holds. Raises ConfigurationError where that is not JSON, or not there."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -23,10 +23,10 @@ def loaded(path: Path) -> Any:
         ) from None
     except UnicodeDecodeError as error:
         raise ConfigurationError(str(path), [f"it is not JSON in UTF-8 ({error})"]) from None
-    return parsed(text, str(path))
+    return json_in(text, str(path))
 
 
-def parsed(text: str, source: str) -> Any:
+def json_in(text: str, source: str) -> Any:
     """What a text says. Raises ConfigurationError, also for keys that stand twice."""
     twice: list[str] = []
 

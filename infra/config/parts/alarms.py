@@ -13,7 +13,7 @@ Groups = Annotated[tuple[GroupName, ...], Listed, Distinct]
 class Alarms(Strict):
     """`groups` get alarms on status, data loss and, where `sla_seconds` names one, on their SLA.
 
-    `any_group` watches the status of all groups with one query, `anomalies` the time lag of
+    `any_group` watches the status of all others with one query, `anomalies` the time lag of
     some against their own past; names are exact. The reporter's own health always has its alarms.
     """
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -28,6 +29,9 @@ from infra.config.parts.scaling import Scaling
 # The port of each way in on MSK [MSK developer guide, port information].
 _PORTS = {"scram": 9096, "iam": 9098, "tls": 9094, "none": 9094}
 _PLAINTEXT_PORT = 9092
+
+# How MSK ends the ids of its serverless clusters, as in ...-s2.
+_SERVERLESS = re.compile(r"-s\d+\Z")
 
 # What CloudWatch takes for the retention of a log group.
 LogDays = Literal[1, 3, 7, 14, 30, 60, 90, 180, 365, 731]
@@ -74,7 +78,7 @@ class Cluster(Strict):
     @model_validator(mode="after")
     def _possible(self) -> Cluster:
         region = self.region or self.arn_part(3)
-        login = login_faults(self.auth, arn=self.arn, region=region)
+        login = login_faults(self.auth, arn=self.arn, serverless=self.is_serverless, region=region)
         FaultsError.insist_on_none((*self._unreachable(), *login, *self._two_masters()))
         return self
 
@@ -112,6 +116,11 @@ class Cluster(Strict):
     def msk_name(self) -> str | None:
         """The cluster's name in MSK's own metrics, None where it is not MSK."""
         return self.arn.split("/")[1] if self.arn else None
+
+    @property
+    def is_serverless(self) -> bool:
+        """Whether it is MSK Serverless: IAM alone, no brokers to see, no level by partition."""
+        return self.arn is not None and _SERVERLESS.search(self.arn) is not None
 
     @property
     def ports(self) -> tuple[int, ...]:

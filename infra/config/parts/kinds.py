@@ -71,7 +71,7 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
 Listed = BeforeValidator(_listed)
 Distinct = AfterValidator(_distinct)
 
-Text = Annotated[str, _like(r"\S(.*\S)?", "text without blanks around it")]
+Text = Annotated[str, _like(r"(?!\s)[^\x00-\x1f]+(?<!\s)", "text without blanks around it")]
 GroupName = Annotated[Text, AfterValidator(_exact)]
 Name = Annotated[
     str,

@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from infra.config.faults import Fault
 from infra.config.parts.network import Iam, Open, Scram, Tls
-
-# How MSK ends the ids of its serverless clusters, as in ...-s2.
-_SERVERLESS = re.compile(r"-s\d+\Z")
 
 # MSK takes no secret of another name [MSK developer guide, limitations of SCRAM].
 _OF_MSK = "AmazonMSK_"
@@ -21,10 +17,13 @@ _REGION, _ACCOUNT, _NAME = 3, 4, 6
 
 
 def login_faults(
-    auth: Scram | Iam | Tls | Open, *, arn: str | None, region: str | None
+    auth: Scram | Iam | Tls | Open, *, arn: str | None, serverless: bool, region: str | None
 ) -> Iterator[Fault]:
-    """What is wrong with a login to the cluster of an ARN, if it has one, from a region."""
-    if arn and _SERVERLESS.search(arn) and not isinstance(auth, Iam):
+    """What is wrong with a login to the cluster of an ARN, if it has one, from a region.
+
+    `serverless` is whether that is MSK Serverless.
+    """
+    if serverless and not isinstance(auth, Iam):
         yield _fault("type", "must be iam, as MSK Serverless takes nothing else")
     elif isinstance(auth, Scram | Tls):
         if arn and isinstance(auth, Scram) and auth.mechanism != _MSK_MECHANISM:

@@ -47,7 +47,12 @@ WHERE asked.status <> 'OK'
     OR asked.retention_risk IN ('LOST', 'AT_RISK')
     OR asked.unread_reason IS NOT NULL
 ORDER BY
-    CASE asked.last_status WHEN 'OK' THEN 2 WHEN 'WARN' THEN 1 ELSE 0 END,
+    CASE
+        WHEN asked.last_status IN ('STOP', 'STALL', 'REWIND', 'ERR') THEN 0
+        WHEN asked.retention_risk = 'LOST' THEN 0
+        WHEN asked.last_status = 'WARN' OR asked.retention_risk = 'AT_RISK' THEN 1
+        ELSE 2
+    END,
     asked.time_lag_seconds DESC NULLS LAST,
     asked.lag DESC NULLS LAST,
     asked.cluster,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from infra.alarms.alarm import MISSING, OPERATORS, Subject
-from infra.alarms.any_group import query
+from infra.alarms.any_group_query import left_out, query
 from infra.alarms.rules import BY_MEMBER, GROUP_NOW, OF_REPORTER, RULES, Missing, Rule
 from infra.alarms.table import markdown
 from infra.storage.named_queries import queries
@@ -146,6 +146,11 @@ def test_the_query_is_never_longer_than_cloudwatch_takes() -> None:
 def test_a_group_that_has_no_room_in_the_query_does_not_keep_others_in_it() -> None:
     asked = query("KafkaLag", "shop", ["a" * 1000, "b" * 1000, "c"])
     assert [f"!='{name}" in asked for name in "abc"] == [True, False, True]
+
+
+def test_what_the_query_leaves_out_is_told_by_the_groups_own_names() -> None:
+    names = ["naïve", "it's", "a" * 1000, "b" * 1000, "c"]
+    assert left_out("KafkaLag", "shop", names) == ("naïve", "a" * 1000, "c")
 
 
 def test_alarms_of_another_deployment_have_names_of_their_own(alarms: ByName) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.bill.advice import levers, warnings
+from infra.bill.advice import ASSUMPTIONS, levers, warnings
 from infra.bill.lines import bill_of
 from infra.bill.prices import price_lists
 from tests.infra.configured import cluster_json, deployment, moved
@@ -80,6 +80,21 @@ def test_what_a_reader_should_know_is_told(
 ) -> None:
     found = told(cluster_json(**cluster), **shared)
     assert any(words in sentence for sentence in found), found
+
+
+def test_named_groups_that_the_query_leaves_out_are_not_among_those_that_it_sees() -> None:
+    more = {"expected": {"groups": 510}, "levels": {"max_metrics": 9_000}}
+    named = [f"g{number}" for number in range(11)]
+    (sentence,) = [each for each in told(cluster_json(**more)) if "any group" in each]
+    assert "500 of its 510 groups" in sentence
+    few = told(cluster_json(**more, alarms={"groups": named}))
+    assert [each for each in few if "any group" in each] == []
+
+
+def test_only_what_expires_is_said_to_be_as_old_as_it_gets() -> None:
+    first, second, *_ = ASSUMPTIONS
+    assert "once all that expires is as old as it gets" in first
+    assert "none expires before it is" in second
 
 
 def test_many_clusters_with_too_small_a_budget_share_a_sentence() -> None:

@@ -53,5 +53,14 @@ def test_a_cluster_that_is_not_msks_is_not_compared() -> None:
     assert (told.clusters, told.msk_metrics) == (1, 1_800)
 
 
+def test_msk_serverless_has_no_level_by_partition_to_compare() -> None:
+    provisioned = cluster_json()
+    arn = provisioned["arn"].removesuffix("-7") + "-s2"
+    serverless = cluster_json(name="less", arn=arn, auth={"type": "iam"})
+    told = comparison(provisioned, serverless)
+    assert (told.clusters, told.serverless, told.msk_metrics) == (2, 1, 1_800)
+    assert told.here_metrics == 2 * comparison(provisioned).here_metrics
+
+
 def test_a_paused_cluster_publishes_nothing() -> None:
     assert comparison(cluster_json(paused=True)).here_metrics == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dashboards of three clusters, synthesised once a session whoever asks."""
+"""Dashboards of four clusters, synthesised once a session whoever asks."""
 
 from __future__ import annotations
 
@@ -51,6 +51,11 @@ CLUSTERS = {
         scaling=[
             {"group": "g", "service": "s", "tracking": {"lag_per_member": 500}, **SERVICE},
         ],
+    ),
+    "serverless": cluster(
+        name="serverless",
+        arn=f"arn:aws:kafka:{REGION}:{ACCOUNT}:cluster/orders-msk/0a1b2c3d-s2",
+        auth={"type": "iam"},
     ),
 }
 ALARMS, SCALING_ALARMS = 103, 2

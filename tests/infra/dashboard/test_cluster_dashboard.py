@@ -13,7 +13,12 @@ from tests.infra.dashboard.page import Line, Widget, Widgets, lines_of
 from tests.infra.dashboard.pages import CLUSTERS, STEPS
 
 KINDS = tuple(CLUSTERS)
-OURS = {"plain": "KafkaLag", "full": "Our Lag/#1", "tracked": "KafkaLag"}
+OURS = {
+    "plain": "KafkaLag",
+    "full": "Our Lag/#1",
+    "tracked": "KafkaLag",
+    "serverless": "KafkaLag",
+}
 
 # What AWS publishes of the metrics on the page, with the statistics that make sense of each
 # [MSK developer guide, "Metrics for monitoring"; Lambda developer guide, "Types of metrics";
@@ -195,9 +200,12 @@ def test_a_service_that_is_tracked_is_shown_with_its_target(widgets: dict[str, W
     assert marks(titled(widgets["tracked"], "s: ScalingLagPerMember")) == [("target", 500)]
 
 
-def test_a_cluster_that_is_not_msk_shows_nothing_of_msk(widgets: dict[str, Widgets]) -> None:
-    assert "AWS/Kafka" not in {line.namespace for line in lines(widgets["plain"])}
-    assert headings(widgets["plain"]) == ["Groups", "The reporter"]
+@pytest.mark.parametrize("kind", ["plain", "serverless"])
+def test_a_cluster_without_brokers_of_msk_shows_nothing_of_msk(
+    widgets: dict[str, Widgets], kind: str
+) -> None:
+    assert "AWS/Kafka" not in {line.namespace for line in lines(widgets[kind])}
+    assert headings(widgets[kind]) == ["Groups", "The reporter"]
 
 
 def test_without_topic_metrics_there_are_no_graphs_of_them(widgets: dict[str, Widgets]) -> None:

@@ -25,7 +25,7 @@ def _resolved() -> dict[str, Resources]:
 def _told() -> str:
     """What a synthesis says of the service that follows steps."""
     # What is found is of this type, whose module is loaded at its first use and not by its name.
-    assert cloud_assembly_schema.MetadataEntry
+    assert cloud_assembly_schema.MetadataEntry is not None
     found = Annotations.from_stack(services.stacks()["steps"]).find_info("*", Match.any_value())
     (entry,) = [each.entry.data for each in found]
     return str(entry)

@@ -13,7 +13,11 @@ from aws_cdk import App, Stack
 
 from infra.config.parts.shared import Keep, Report
 from infra.packaging import glue_package
-from infra.storage import Catalog, DailyReport, DataBucket, NamedQueries, Workgroup
+from infra.storage.bucket import DataBucket
+from infra.storage.catalog import Catalog
+from infra.storage.daily_report import DailyReport
+from infra.storage.named_queries import NamedQueries
+from infra.storage.workgroup import Workgroup
 from tests.infra.rehearsal.resolve import of_type, resolve
 
 # Names that a projection must take as they are: a dot, capitals, an underscore.
@@ -41,7 +45,9 @@ def report(stack: Stack, data: DataBucket, **changes: Any) -> DailyReport:
 
 def _everything(stack: Stack) -> None:
     data = DataBucket(stack, "Data", keep=KEEP)
-    catalog = Catalog(stack, "Catalog", bucket=data.bucket, clusters=CLUSTERS, keep=KEEP)
+    catalog = Catalog(
+        stack, "Catalog", bucket=data.bucket, clusters=CLUSTERS, keep=KEEP, name="kafka_lag"
+    )
     athena = Workgroup(stack, "Athena", name="kafka-lag", scan_limit_gb=SCAN_LIMIT_GB)
     database = catalog.database.database_name
     NamedQueries(stack, "Queries", database=database, workgroup=athena.workgroup)

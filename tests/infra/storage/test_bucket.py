@@ -8,7 +8,7 @@ from typing import Any
 from aws_cdk import Stack
 
 from functions import contract
-from infra.storage import DataBucket
+from infra.storage.bucket import DataBucket
 from tests.infra.storage.stack import KEEP, only, synthesised, template
 
 

@@ -16,7 +16,7 @@ from aws_cdk import Stack
 
 from glue_jobs.options import parse
 from infra.packaging import glue_package
-from infra.storage import DataBucket
+from infra.storage.bucket import DataBucket
 from infra.storage.daily_report import SCRIPT
 from tests.infra.rehearsal.resolve import of_type
 from tests.infra.storage.stack import KEEP, only, report, resources, synthesised

@@ -78,6 +78,22 @@ def test_msks_levels_stand_beside_ours() -> None:
     assert "What MSK's DEFAULT level lacks" in text
 
 
+def serverless() -> dict[str, Any]:
+    arn = cluster_json()["arn"].removesuffix("-7") + "-s2"
+    return cluster_json(name="less", arn=arn, auth={"type": "iam"})
+
+
+def test_msk_serverless_is_told_to_have_no_level_by_partition() -> None:
+    text = " ".join(printed(deployment(serverless())).split())
+    assert "PER_TOPIC_PER_PARTITION level: none, as MSK Serverless does not have it" in text
+
+
+def test_clusters_that_are_not_in_msks_level_by_partition_are_counted() -> None:
+    text = " ".join(printed(deployment(cluster_json(), serverless())).split())
+    assert "$540.00 for 1,800 metrics" in text
+    assert "1 of 2 clusters are Serverless and do not have it" in text
+
+
 def test_what_is_not_msk_is_not_compared() -> None:
     own = {"arn": None, "region": "eu-west-1", "bootstrap_servers": ["kafka.example:9096"]}
     assert "DEFAULT level" not in printed(deployment(cluster_json(name="own") | own))

@@ -14,6 +14,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from infra.alarms.any_group import AnyGroupAlarm
+from infra.alarms.any_group_query import query
 from infra.alarms.groups import AnomalyAlarms, GroupAlarms
 from infra.alarms.reporter import ReporterAlarms
 from infra.alarms.rules import OF_REPORTER
@@ -115,6 +116,35 @@ def test_a_named_group_has_two_alarms_and_a_third_for_its_sla(
     changes: dict[str, Any], groups: int
 ) -> None:
     assert counted(cluster(**changes)).groups == groups
+
+
+def test_named_groups_that_the_query_has_no_room_for_are_looked_at_and_billed() -> None:
+    named = [f"payments-{number:03}" for number in range(150)]
+    told = cluster(
+        expected={"groups": 600}, levels={"max_metrics": 10_000}, alarms={"groups": named}
+    )
+    left_out = query("KafkaLag", "orders", named).count("!=")
+    assert 0 < left_out < 150
+    assert counted(told).analysed == 600 - left_out
+
+
+def test_a_long_namespace_leaves_less_room_for_names() -> None:
+    named = [f"payments-{number:03}" for number in range(150)]
+    short, long = (
+        counted(cluster(namespace=namespace, alarms={"groups": named})).analysed
+        for namespace in ("K", "K" * 200)
+    )
+    assert short < long
+
+
+def test_groups_beyond_the_budget_are_not_fewer_than_none() -> None:
+    named = ["a", "b", "c"]
+    told = cluster(
+        alarms={"groups": named},
+        levels={"max_metrics": 9 + 3 * 4, "scaling": {"allow": "^none$"}},
+    )
+    assert published(wanted(told)).groups < len(named)
+    assert counted(told).analysed == 0
 
 
 def test_a_query_sees_only_what_is_published() -> None:

@@ -93,6 +93,14 @@ def test_snapshots_that_nothing_compacts_are_those_of_a_year() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("compacts", "lever"), [(True, "shared.keep.snapshot_days"), (False, "interval_seconds")]
+)
+def test_days_to_keep_snapshots_are_a_lever_once_these_expire(compacts: bool, lever: str) -> None:
+    items = storage(cluster(), Shared(), compacts=compacts)
+    assert {item.what: item.lever for item in items}["snapshots"] == lever
+
+
 def test_without_the_daily_report_nothing_is_compacted() -> None:
     found = kept(Shared.model_validate({"report": {"enabled": False}}))
     assert {what for service, what in found if service == "S3"} == {"writes", "reads", "snapshots"}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from functions.lag.model import LagReport, Snapshot
 from functions.lag.rules import NameFilter
-from functions.sinks.budget import HEALTH_METRICS, Levels, plan
+from functions.sinks.budget import Levels, plan
 from functions.sinks.metrics import health_set, lag_sets, success_set
-from infra.bill.usage.metrics import HEALTH, published, wanted
+from infra.bill.usage.metrics import published, wanted
 from infra.config.parts.cluster import Cluster
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster
@@ -88,10 +88,6 @@ def test_a_budget_leaves_out_topics_and_then_groups(
 def test_nothing_is_published_of_groups_that_do_not_fit() -> None:
     found = published(wanted(sized({"max_metrics": 9 + 3, "partitions": {}})))
     assert (found.groups, found.topics, found.partitions) == (0, 0, 0)
-
-
-def test_the_reporters_own_metrics_are_those_that_it_publishes() -> None:
-    assert sorted(HEALTH) == sorted(HEALTH_METRICS)
 
 
 def real(report: LagReport, levels: Levels) -> tuple[int, int]:

@@ -128,3 +128,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_name_of_no_file_is_told_once(name: Any) -> None:
     (told,) = refused_cluster(ca_file=name)
     assert told.startswith("ca_file: must be text")
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "a\nb", " a.pem"])
+def test_a_file_whose_name_no_system_takes_is_refused_as_such(name: str) -> None:
+    assert refused(cluster_json(ca_file=name)) == (
+        "clusters[0].ca_file: must be text without blanks around it",
+    )

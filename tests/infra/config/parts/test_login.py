@@ -80,6 +80,7 @@ def test_msk_serverless_takes_iam_alone(auth: dict[str, Any]) -> None:
 
 def test_a_clusters_name_does_not_make_it_serverless() -> None:
     assert cluster(name="to-s3").auth.type == "scram"
+    assert not cluster(name="to-s3").is_serverless
 
 
 def test_without_a_region_nothing_is_said_to_be_elsewhere() -> None:
@@ -89,7 +90,12 @@ def test_without_a_region_nothing_is_said_to_be_elsewhere() -> None:
 
 
 def test_msk_serverless_with_iam_is_taken() -> None:
-    assert cluster(arn=SERVERLESS, auth={"type": "iam"}).ports == (9098,)
+    taken = cluster(arn=SERVERLESS, auth={"type": "iam"})
+    assert (taken.ports, taken.is_serverless) == ((9098,), True)
+
+
+def test_kafka_without_an_arn_is_not_msk_serverless() -> None:
+    assert not cluster(**OUTSIDE).is_serverless
 
 
 def test_all_that_keeps_a_cluster_out_of_reach_is_told_together() -> None:
