@@ -69,3 +69,8 @@ def _searched(expression: str, period: int) -> Iterator[Line]:
             match["statistic"],
             period,
         )
+
+
+def title_of(widget: Widget) -> str:
+    """What stands above it, nothing where nothing does."""
+    return str(widget["properties"].get("title", ""))

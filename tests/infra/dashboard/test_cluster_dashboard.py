@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from functions import contract
-from tests.infra.dashboard.page import Line, Widget, Widgets, lines_of
+from tests.infra.dashboard.page import Line, Widget, Widgets, lines_of, title_of
 from tests.infra.dashboard.pages import CLUSTERS, STEPS
 
 KINDS = tuple(CLUSTERS)
@@ -143,7 +143,7 @@ def test_groups_that_come_later_are_found_by_search(
 
 
 def test_of_retention_risk_the_lowest_lines_are_drawn(widgets: dict[str, Widgets]) -> None:
-    (risk,) = [each for each in widgets["full"] if "Retention risk: " in _title(each)]
+    (risk,) = [each for each in widgets["full"] if "Retention risk: " in title_of(each)]
     assert ", MIN, ASC, 50)" in risk["properties"]["metrics"][0][0]["expression"]
 
 
@@ -151,7 +151,7 @@ def test_of_retention_risk_the_lowest_lines_are_drawn(widgets: dict[str, Widgets
 def test_the_horizon_of_the_risk_is_half_way_up_its_graph(
     widgets: dict[str, Widgets], kind: str, hours: int
 ) -> None:
-    (risk,) = [each for each in widgets[kind] if "Retention risk: " in _title(each)]
+    (risk,) = [each for each in widgets[kind] if "Retention risk: " in title_of(each)]
     assert marks(risk) == [("at risk below", hours * 3600)]
     assert risk["properties"]["yAxis"]["left"]["max"] == 2 * hours * 3600
 
@@ -187,7 +187,7 @@ def test_metrics_that_levels_choose_are_shown_where_they_are_published(
 def test_a_named_group_has_a_line_at_its_service_level(widgets: dict[str, Widgets]) -> None:
     assert marks(titled(widgets["full"], "billing")) == [("service level", 300)]
     assert marks(titled(widgets["full"], "na%C3%AFve:${LABEL}")) == [("service level", 60)]
-    assert [each for each in widgets["full"] if _title(each) == "unpromised"] == []
+    assert [each for each in widgets["full"] if title_of(each) == "unpromised"] == []
 
 
 def test_a_service_is_shown_with_its_steps_and_its_tasks(widgets: dict[str, Widgets]) -> None:
@@ -237,7 +237,7 @@ def test_the_body_is_within_the_limits_of_dashboards(
 ) -> None:
     assert len(dashboards[kind]["DashboardBody"].encode()) < 1_000_000
     assert len(widgets[kind]) <= 500
-    assert all(len(_title(each)) <= 100 for each in widgets[kind])
+    assert all(len(title_of(each)) <= 100 for each in widgets[kind])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -246,7 +246,3 @@ def test_every_widget_names_the_region_as_dashboards_are_of_all(
 ) -> None:
     drawn = [each for each in widgets[kind] if each["type"] in ("metric", "log")]
     assert {each["properties"]["region"] for each in drawn} == {"eu-west-1"}
-
-
-def _title(widget: Widget) -> str:
-    return str(widget["properties"].get("title", ""))

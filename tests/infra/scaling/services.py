@@ -55,10 +55,15 @@ CLUSTERS["few"] = CLUSTERS["steps"].model_copy(update={"scaling": tuple(_UNCHECK
 
 
 @cache
+def app() -> App:
+    """The one that holds them all."""
+    return App()
+
+
+@cache
 def stacks() -> dict[str, Stack]:
     """A stack of each kind."""
-    app = App()
-    return {kind: _stack(app, kind, each) for kind, each in CLUSTERS.items()}
+    return {kind: _stack(app(), kind, each) for kind, each in CLUSTERS.items()}
 
 
 @cache
