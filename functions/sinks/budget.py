@@ -25,7 +25,8 @@ _PARTITION = ("consumer_group", "topic", "partition_id")
 _NAMED, _PUBLISHED, _NEW = 0, 1, 2
 
 # Metrics in a set of each level before options.
-_GROUP_COST, _SCALING_COST, _PAIR_COST, _ROW_COST = 4, 2, 2, 2
+_GROUP_COST, _SCALING_COST = len(contract.GROUP_METRICS), len(contract.SCALING_METRICS)
+_LAG_COST = len(contract.LAG_METRICS)
 
 # The words of `published`; each holds those before it.
 _FINENESS = (
@@ -33,18 +34,6 @@ _FINENESS = (
     contract.PUBLISHED_GROUP,
     contract.PUBLISHED_TOPIC,
     contract.PUBLISHED_PARTITION,
-)
-
-HEALTH_METRICS = (
-    contract.COLLECTOR_SUCCESS,
-    contract.COLLECTOR_DURATION,
-    contract.GROUPS_READ,
-    contract.PARTITIONS_UNKNOWN,
-    contract.PARTITIONS_UNCOMMITTED,
-    contract.READ_ERRORS,
-    contract.LAGS_CLAMPED,
-    contract.TIME_LAG_LOOKUPS,
-    contract.METRICS_OMITTED,
 )
 
 
@@ -94,7 +83,7 @@ def plan(report: LagReport, before: Snapshot, levels: Levels) -> Plan:
     pair_ranks = _ranks(pairs, old, _GROUP_TOPIC, levels)
     row_ranks = _ranks(rows, old, _PARTITION, levels)
     costs = _costs(report, levels)
-    claims = _Claims(levels.max_metrics - len(HEALTH_METRICS))
+    claims = _Claims(levels.max_metrics - len(contract.HEALTH_UNITS))
     in_groups, in_pairs, in_rows = (np.zeros(len(sets), bool) for sets in (groups, pairs, rows))
     for rank in (_NAMED, _PUBLISHED, _NEW):
         in_groups |= claims.take(group_ranks == rank, costs.groups)
@@ -127,13 +116,13 @@ def _costs(report: LagReport, levels: Levels) -> _Costs:
     groups = report.snapshot.groups
     more = levels.drain_time + levels.members + levels.rebalancing
     of_group = _GROUP_COST + more + _SCALING_COST * levels.scales(groups.words("consumer_group"))
-    of_pair = (_PAIR_COST + levels.max_offset_lag) * levels.topics
+    of_pair = (_LAG_COST + levels.max_offset_lag) * levels.topics
     wanted = _accepted(rows.words("consumer_group"), levels.partition_groups)
     wanted &= _accepted(rows.words("topic"), levels.partition_topics)
     return _Costs(
         np.where(locate(groups, rows, _GROUP) >= 0, of_group, 0).astype(np.int64),
         np.full(len(pairs), of_pair, np.int64),
-        wanted * np.int64(_ROW_COST),
+        wanted * np.int64(_LAG_COST),
     )
 
 

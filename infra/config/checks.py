@@ -11,7 +11,6 @@ from functions.lag.rules import NameFilter
 from functions.sinks.names import dimension_value
 from infra.config.document import interval_minutes, loaded
 from infra.config.faults import Fault, Place
-from infra.config.levels import GROUP, HEALTH, SCALING
 from infra.config.parts.cluster import Cluster
 
 # Characters that CDK lets a dimension have.
@@ -74,8 +73,9 @@ def _scales(levels: Any, group: str) -> bool:
 def _no_room(levels: Any) -> Iterator[Fault]:
     """Groups that are named come first in the budget, so they must fit together."""
     more = levels.drain_time + levels.members + levels.rebalancing
-    needed = len(HEALTH) + sum(
-        len(GROUP) + more + len(SCALING) * _scales(levels, group) for group in levels.named
+    needed = len(contract.HEALTH_UNITS) + sum(
+        len(contract.GROUP_METRICS) + more + len(contract.SCALING_METRICS) * _scales(levels, group)
+        for group in levels.named
     )
     if levels.named and levels.max_metrics < needed:
         yield _fault(

@@ -11,7 +11,7 @@ from functions import contract
 from functions.collector import told
 from functions.errors import ReporterError, SinkError, SourceError, StoreError
 from functions.lag.model import Problem
-from functions.sinks.budget import HEALTH_METRICS, Levels
+from functions.sinks.budget import Levels
 from functions.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore, RecordingSink
@@ -138,10 +138,10 @@ def test_a_cluster_and_a_store_that_both_fail_are_both_named() -> None:
 
 
 def test_metrics_over_the_budget_are_warned_of_and_counted() -> None:
-    run = Run(levels=Levels(max_metrics=len(HEALTH_METRICS) + 4))
+    run = Run(levels=Levels(max_metrics=len(contract.HEALTH_UNITS) + 4))
     run()
     assert run.journal.warnings == [
-        f"2 metrics over the budget of {len(HEALTH_METRICS) + 4} were left out: "
+        f"2 metrics over the budget of {len(contract.HEALTH_UNITS) + 4} were left out: "
         "raise levels.max_metrics or narrow groups and topics"
     ]
     assert run.sink.values()[CLUSTER, contract.METRICS_OMITTED] == 2

@@ -11,7 +11,7 @@ from functions import contract
 from functions.errors import StoreError
 from functions.lag.model import Snapshot
 from functions.lag.rules import NameFilter, Rules
-from functions.sinks.budget import HEALTH_METRICS, Levels
+from functions.sinks.budget import Levels
 from functions.snapshots.history import newest_before
 from functions.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, Groups, a_reading, cell, table
@@ -113,14 +113,14 @@ def test_an_unreadable_set_is_warned_of_and_the_one_before_taken() -> None:
 
 
 def test_the_finest_published_level_is_kept_with_each_partition() -> None:
-    run = Run(levels=Levels(max_metrics=len(HEALTH_METRICS) + 4))
+    run = Run(levels=Levels(max_metrics=len(contract.HEALTH_UNITS) + 4))
     run()
     rows = kept(run, NOON).group_partitions
     assert table(rows, "published") == [("group",), ("group",)]
 
 
 def test_the_metrics_of_the_last_run_are_first_in_the_next() -> None:
-    levels = Levels(max_metrics=len(HEALTH_METRICS) + 6)
+    levels = Levels(max_metrics=len(contract.HEALTH_UNITS) + 6)
     crowd: Groups = {"a": {"orders": [0, 0]}, **GROUPS}
     run = Run(a_reading(GROUPS, TOPICS), a_reading(crowd, TOPICS), levels=levels)
     run(NOON)

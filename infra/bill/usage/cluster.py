@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from functions import contract
 from infra.bill.usage import item, measured
 from infra.bill.usage.alarms import alarm_metrics
 from infra.bill.usage.item import Item, size
@@ -12,7 +13,6 @@ from infra.bill.usage.metrics import Published, published, wanted
 from infra.bill.usage.runs import log_bytes, run_seconds, runs_per_day
 from infra.bill.usage.storage import storage
 from infra.config.document import interval_minutes
-from infra.config.levels import HEALTH
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.shared import Shared
 
@@ -33,7 +33,7 @@ def cluster_usage(cluster: Cluster, shared: Shared) -> list[Item]:
 def _metrics(found: Published) -> Iterator[Item]:
     asked, name = found.wanted, "custom_metric"
     levels = (
-        ("the reporter's own", len(HEALTH), "a cluster", ""),
+        ("the reporter's own", len(contract.HEALTH_UNITS), "a cluster", ""),
         ("by group", found.group_metrics, _of_groups(found), "groups.deny"),
         ("by topic", found.topic_metrics, f"{found.topics:,} x {asked.of_topic}", "levels.topics"),
         (

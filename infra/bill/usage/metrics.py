@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from functions import contract
 from functions.schema.levels import LevelsSchema
 from infra.config.document import document_of
-from infra.config.levels import GROUP, HEALTH, LAGS, SCALING
 from infra.config.parts.cluster import Cluster
 
 
@@ -25,15 +25,15 @@ class Wanted:
     partitions: int
     of_group: int
     of_topic: int
-    of_partition: int = len(LAGS)
-    of_scaling: int = len(SCALING)
+    of_partition: int = len(contract.LAG_METRICS)
+    of_scaling: int = len(contract.SCALING_METRICS)
     max_metrics: int = 1000
 
     @property
     def total(self) -> int:
         """All metrics, were there no budget."""
         return (
-            len(HEALTH)
+            len(contract.HEALTH_UNITS)
             + self.groups * self.of_group
             + self.scaled * self.of_scaling
             + self.topics * self.of_topic
@@ -69,7 +69,12 @@ class Published:
     @property
     def total(self) -> int:
         """Metrics in CloudWatch, the reporter's own among them."""
-        return len(HEALTH) + self.group_metrics + self.topic_metrics + self.partition_metrics
+        return (
+            len(contract.HEALTH_UNITS)
+            + self.group_metrics
+            + self.topic_metrics
+            + self.partition_metrics
+        )
 
     @property
     def omitted(self) -> int:
@@ -93,8 +98,11 @@ def wanted(cluster: Cluster) -> Wanted:
         scaled=groups if scaling_is_filtered(cluster) else scaled,
         topics=expected.group_topics if levels.topics else 0,
         partitions=0 if levels.partition_groups is None else expected.group_partitions,
-        of_group=len(GROUP) + levels.drain_time + levels.members + levels.rebalancing,
-        of_topic=len(LAGS) + levels.max_offset_lag,
+        of_group=len(contract.GROUP_METRICS)
+        + levels.drain_time
+        + levels.members
+        + levels.rebalancing,
+        of_topic=len(contract.LAG_METRICS) + levels.max_offset_lag,
         max_metrics=levels.max_metrics,
     )
 
@@ -109,7 +117,7 @@ def published(asked: Wanted) -> Published:
 
     Groups are taken to have as many topics and partitions each.
     """
-    budget = _Budget(max(asked.max_metrics - len(HEALTH), 0))
+    budget = _Budget(max(asked.max_metrics - len(contract.HEALTH_UNITS), 0))
     groups = scaled = topics = 0
     for of_scaled, others in _by_rank(asked):
         took = budget.take(of_scaled, asked.of_group + asked.of_scaling)

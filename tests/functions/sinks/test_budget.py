@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from functions import contract
 from functions.lag.model import LagReport, Snapshot
 from functions.lag.rules import NameFilter
-from functions.sinks.budget import HEALTH_METRICS, Levels, Plan, plan
+from functions.sinks.budget import Levels, Plan, plan
 from functions.sinks.metrics import lag_sets
 from tests.builders import table
 from tests.functions.sinks.reports import Cluster, a_report
 
-HEALTH = len(HEALTH_METRICS)
+HEALTH = len(contract.HEALTH_UNITS)
 # What a set costs.
 GROUP, TOPIC, ROW = 4, 2, 2
 PARTITIONS: dict[str, Any] = {"partition_groups": NameFilter(), "topics": False}
@@ -235,4 +235,4 @@ def test_the_same_cluster_keeps_the_same_metrics(
 
 
 def test_every_health_metric_has_a_unit() -> None:
-    assert set(HEALTH_METRICS) <= contract.METRIC_UNITS.keys()
+    assert set(contract.HEALTH_UNITS) <= contract.METRIC_UNITS.keys()

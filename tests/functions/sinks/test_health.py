@@ -10,7 +10,7 @@ import pytest
 from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.model import LagReport, Problem, Snapshot
-from functions.sinks.budget import HEALTH_METRICS, Levels, plan
+from functions.sinks.budget import Levels, plan
 from functions.sinks.metrics import MetricSet, health_set, success_set
 from tests.functions.sinks.reports import a_report, with_groups
 
@@ -18,7 +18,7 @@ REPORT = a_report({"g": {"orders": 2, "bills": 1}})
 
 
 def health(report: LagReport) -> MetricSet:
-    levels = Levels(max_metrics=len(HEALTH_METRICS))
+    levels = Levels(max_metrics=len(contract.HEALTH_UNITS))
     return health_set(report, plan(report, Snapshot.empty(), levels), "c", 1.23456)
 
 
@@ -59,5 +59,5 @@ def test_what_no_group_tells_counts_as_none() -> None:
 @pytest.mark.parametrize("report", [REPORT, a_report({})], ids=["busy", "empty"])
 def test_health_and_success_are_what_the_budget_reserves(report: LagReport) -> None:
     told = [name for one in (health(report), success_set("c")) for name, _ in one.values]
-    assert sorted(told) == sorted(HEALTH_METRICS)
+    assert sorted(told) == sorted(contract.HEALTH_UNITS)
     assert set(told) <= contract.METRIC_UNITS.keys()

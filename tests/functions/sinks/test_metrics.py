@@ -16,7 +16,7 @@ from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.model import LagReport, Snapshot
 from functions.lag.rules import NameFilter
-from functions.sinks.budget import HEALTH_METRICS, Levels, plan
+from functions.sinks.budget import Levels, plan
 from functions.sinks.metrics import lag_sets
 from tests.functions.sinks.reports import a_report, with_groups
 
@@ -188,7 +188,7 @@ def test_seconds_are_published_to_the_millisecond() -> None:
 
 def test_every_metric_published_is_in_the_contract() -> None:
     names = {name for _, name in published(REPORT, **EVERYTHING)}
-    assert names == contract.METRIC_UNITS.keys() - set(HEALTH_METRICS)
+    assert names == contract.METRIC_UNITS.keys() - set(contract.HEALTH_UNITS)
 
 
 ANY = st.none() | st.floats() | st.floats(-1e-4, 0)

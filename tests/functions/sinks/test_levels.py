@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The levels that a deploy reckons with are those of the collector's own code."""
+"""The levels that the contract tells, and a deploy reckons with, are those published."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import re
 from functions import contract
 from functions.lag.model import Snapshot
 from functions.lag.rules import NameFilter
-from functions.sinks.budget import HEALTH_METRICS, Levels, plan
-from functions.sinks.metrics import lag_sets
-from infra.config.levels import GROUP, HEALTH, LAGS, SCALING
+from functions.sinks.budget import Levels, plan
+from functions.sinks.metrics import health_set, lag_sets, success_set
 from tests.functions.sinks.reports import a_report
 
 
@@ -25,18 +24,29 @@ def published(asked: Levels) -> dict[int, list[str]]:
 
 
 def test_the_reporters_own_metrics_are_those_that_it_publishes() -> None:
-    assert sorted(HEALTH) == sorted(HEALTH_METRICS)
+    report = a_report({"billing": {"orders": 1}})
+    chosen = plan(report, Snapshot.empty(), Levels())
+    sets = (health_set(report, chosen, "c", 1.0), success_set("c"))
+    told = [name for one in sets for name, _ in one.values]
+    assert sorted(told) == sorted(contract.HEALTH_UNITS)
 
 
 def test_groups_topics_and_partitions_have_the_metrics_that_are_published() -> None:
     found = published(Levels(partition_groups=NameFilter()))
-    assert list(found.values()) == [sorted(GROUP), sorted(LAGS), sorted(LAGS)]
+    assert list(found.values()) == [
+        sorted(contract.GROUP_METRICS),
+        sorted(contract.LAG_METRICS),
+        sorted(contract.LAG_METRICS),
+    ]
 
 
 def test_a_group_that_is_scaled_has_those_of_scaling_too() -> None:
     found = published(Levels(scaling=NameFilter(allow=re.compile("billing"))))
-    assert next(iter(found.values())) == sorted((*GROUP, *SCALING))
+    assert next(iter(found.values())) == sorted(
+        (*contract.GROUP_METRICS, *contract.SCALING_METRICS)
+    )
 
 
 def test_every_name_is_one_of_the_contract() -> None:
-    assert {*HEALTH, *GROUP, *SCALING} <= set(contract.METRIC_UNITS)
+    names = {*contract.HEALTH_UNITS, *contract.GROUP_METRICS, *contract.SCALING_METRICS}
+    assert names <= set(contract.METRIC_UNITS)
