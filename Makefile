@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 MINUTES ?= 2
+# What `make report` reads and writes: a folder that holds snapshots/.
+STATE ?= ./lag
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -19,7 +21,8 @@ CDK_CONFIG = $(if $(CONFIG),-c msk-lag-reporter=$(CONFIG))
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types bench bench-time-lag clean prerequisites \
+.PHONY: help setup demo report test check format lint types bench bench-time-lag clean prerequisites \
+        bench-report \
         bench-import cost package cdk diff deploy synth destroy
 
 help: ## list the targets
@@ -37,6 +40,9 @@ $(INSTALLED): pyproject.toml uv.lock | prerequisites
 
 demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshots, reports
 	$(BIN)/python -m local.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
+
+report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (./lag)
+	$(BIN)/python -m glue_jobs.daily_report --input $(STATE) --output $(STATE) $(if $(DATE),--date $(DATE))
 
 test: setup ## all tests, real Kafka and Spark included
 	$(BIN)/pytest -n 2 --dist loadfile
@@ -60,6 +66,9 @@ bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 
 bench-time-lag: setup ## how right time lags are, case by case, beside other methods
 	$(BIN)/python -m local.bench_time_lag
+
+bench-report: setup ## how long the daily report takes for 14.4 million rows, beside DuckDB
+	$(BIN)/python -m local.bench_report
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
 	@$(BIN)/python -m infra.bill $(if $(CONFIG),--config $(CONFIG))

@@ -5,22 +5,20 @@ Glue gets this file as its script and the package as a zip in --extra-py-files.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from pyspark.sql import DataFrame
-
 from glue_jobs.errors import ReportError
+from glue_jobs.history.marking import mark_compacted
+from glue_jobs.job import Job, say
+from glue_jobs.one_day import report_day
 from glue_jobs.options import Options, parse
-from glue_jobs.partition_day import group_partition_days, topic_partition_days
-from glue_jobs.partition_skew import partition_skew
-from glue_jobs.retention_risk import retention_risk
 from glue_jobs.storage.files import Files
-from glue_jobs.storage.reports import publish
 from glue_jobs.storage.session import open_session
-from glue_jobs.storage.snapshots import find_day, naming_broken_files, read
-from glue_jobs.summary import print_reports
+from glue_jobs.storage.snapshots import asked_days
+from glue_jobs.telling import send, serve, tell
+from glue_jobs.timings import Timings
 
 
 def utc_now() -> datetime:
@@ -29,51 +27,38 @@ def utc_now() -> datetime:
 
 
 def main(argv: Sequence[str] | None = None, now: Callable[[], datetime] = utc_now) -> int:
-    """Write and print the day's reports; the exit code, after one sentence if it is not 0."""
+    """Write and print each day's reports; the exit code, after one sentence if it is not 0."""
     try:
         options = parse(argv, now)
         if options.ignored:
-            _say(f"ignored, not options of this job: {', '.join(options.ignored)}")
+            say(f"ignored, not options of this job: {', '.join(options.ignored)}")
         run(options)
     except ReportError as error:
-        _say(str(error))
+        say(str(error))
         return error.exit_code
     return 0
 
 
 def run(options: Options) -> None:
-    """Read, reduce, publish, print; ReportError for all that a user can cause."""
-    spark = open_session()
-    files = Files(spark)
-    day = find_day(files, options.input, options.date, options.clusters)
-    with (
-        _kept(group_partition_days(read(spark, day, "group_partitions"))) as groups,
-        _kept(topic_partition_days(read(spark, day, "topic_partitions"))) as topics,
-    ):
-        reports = {
-            "partition_skew": partition_skew(groups, topics),
-            "retention_risk": retention_risk(groups),
-        }
-        publish(files, reports, options.output, day)
-        print_reports(reports, day.date, options.show)
-    print(f"\nWritten for {', '.join(day.clusters)}: {options.output}/reports")
+    """Report each day in order; ReportError for all that a user can cause."""
+    timings = Timings(time.monotonic, print if options.timings else _nothing)
+    with timings.stage("session"):
+        spark = open_session()
+    job = Job(spark, Files(spark), options, timings)
+    for day in asked_days(job.files, options, say):
+        done = report_day(job, day)
+        with timings.stage("mark"):
+            mark_compacted(done)
+        with timings.stage("tell"):
+            serve(job, done)
+            tell(job, done)
+            # of a range only the newest day is news
+            if options.topic_arn and day.date == options.dates[-1]:
+                send(job, done, options.topic_arn)
 
 
-@contextmanager
-def _kept(days: DataFrame) -> Iterator[DataFrame]:
-    """Compute a frame once, before anything is written, and keep it for all that derive from it."""
-    # Spark does not merge the small partitions of a kept frame by itself: 200 tasks a step
-    kept = days.coalesce(days.sparkSession.sparkContext.defaultParallelism).persist()
-    try:
-        with naming_broken_files():
-            kept.count()
-        yield kept
-    finally:
-        kept.unpersist()
-
-
-def _say(sentence: str) -> None:
-    print(f"daily_report: {sentence}", file=sys.stderr)
+def _nothing(_: str) -> None:
+    """Tell nobody."""
 
 
 if __name__ == "__main__":

@@ -50,19 +50,20 @@ class LagReports(Construct):
         super().__init__(scope, construct_id)
         settings = settings or Shared()
         bucket = DataBucket(self, "Data", keep=settings.keep, existing=existing_bucket).bucket
-        topic = self._told(name, settings.notify, chat)
+        told = self._told(name, settings.notify, chat)
         self.workgroup = self._queries(name, settings, bucket, clusters)
-        self.job_name = self._reported(settings.report, bucket, topic)
-        self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=topic.topic_arn, name=name)
+        self.job_name = self._reported(settings.report, bucket, told)
+        arn = told.topic.topic_arn
+        self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=arn, name=name)
 
-    def _told(self, name: str, notify: Notify, chat: Sequence[str] | None) -> sns.ITopic:
-        topic = AlarmTopic(self, "Alarms", name=name, notify=notify).topic
+    def _told(self, name: str, notify: Notify, chat: Sequence[str] | None) -> AlarmTopic:
+        told = AlarmTopic(self, "Alarms", name=name, notify=notify)
         here = Stack.of(self).region
         regions = [here] if chat is None else chat
-        heard = [topic if each == here else self._elsewhere(name, each) for each in regions]
+        heard = [told.topic if each == here else self._elsewhere(name, each) for each in regions]
         if heard and has_chats(notify):
             ChatChannels(self, "Chat", notify=notify, topics=heard)
-        return topic
+        return told
 
     def _elsewhere(self, name: str, region: str) -> sns.ITopic:
         arn = Stack.of(self).format_arn(service="sns", region=region, resource=topic_name(name))
@@ -88,9 +89,15 @@ class LagReports(Construct):
         )
         return workgroup.workgroup.ref
 
-    def _reported(self, report: Report, bucket: s3.IBucket, topic: sns.ITopic) -> str:
+    def _reported(self, report: Report, bucket: s3.IBucket, told: AlarmTopic) -> str:
         """The job's name."""
-        package = glue_package(BUILT).path
-        job = DailyReport(self, "DailyReport", bucket=bucket, report=report, package=package)
-        job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=topic)
+        job = DailyReport(
+            self,
+            "DailyReport",
+            bucket=bucket,
+            report=report,
+            package=glue_package(BUILT).path,
+            told=told,
+        )
+        job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=told.topic)
         return job.job_name

@@ -2,7 +2,7 @@
 """The main job on one machine: real brokers and consumers, the handler on its schedule, Spark.
 
 Starts a Kafka cluster and an AWS stand-in, lets named consumers behave well and badly, calls the
-Lambda handler every few seconds, and turns its snapshots into the two daily reports.
+Lambda handler every few seconds, and turns its snapshots into the daily report, whose page stays.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from local.tables import groups_table, shown
 from local.traffic import BEHAVIOURS, Traffic
 
 INTERVAL = 5
+# The last demo's pages, which outlive its other files.
+PAGES = Path(__file__).parents[1] / ".local" / "demo"
 _QUIET_TERMINAL_EVERY = 6
 
 
@@ -116,11 +118,16 @@ def _report(folder: Path, console: Console) -> int:
     days = sorted({path.name.removeprefix("dt=") for path in folder.glob("snapshots/*/*/dt=*")})
     for day in days:
         console.print(f"Spark reads the snapshots of {day}, which takes half a minute …")
-        command = [sys.executable, "-m", "glue_jobs.daily_report", "--date", day]
+        command = [sys.executable, "-m", "glue_jobs.daily_report", "--date", day, "--show", "5"]
         places = ["--input", str(folder), "--output", str(folder)]
         status = subprocess.run([*command, *places], check=False).returncode
         if status:
             return status
+        for page in folder.glob(f"reports/page/*/dt={day}/report.html"):
+            kept = PAGES / f"report-{day}.html"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(page, kept)
+            console.print(f"Open it in a browser: {kept}", soft_wrap=True)
     return 0
 
 

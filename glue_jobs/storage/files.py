@@ -2,12 +2,13 @@
 """Folders on whatever Hadoop reaches (local disk, s3a, EMRFS), with failures as DataError.
 
 Through the JVM, because Spark has no public Python way to list, rename or delete, and a second
-client would need its own credentials and endpoint.
+client would need its own credentials and endpoint. All of it may be called from several threads.
 """
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -18,10 +19,26 @@ from glue_jobs.errors import DataError
 
 # Which of the two comes depends on the call and on the Spark version.
 JVM_FAILURES = (Py4JJavaError, PySparkException)
+# Requests to S3 take 0.1 s and no processor, so many at once cost nothing.
+AT_ONCE = 64
 _IO_CAUSE = re.compile(
     r"(?:java\.(?:io|net|nio\.file)|java\.lang\.(?=ClassNotFound)|org\.apache\.hadoop|software\.amazon)"
     r"[\w.$]*?(\w+): ([^\n]+)"
 )
+# A Java error or one of its causes, not a line of a trace, where the store failed and not the file.
+_UNREACHABLE = re.compile(
+    r": (?:java\.net|java\.nio\.file|javax\.net|org\.apache\.hadoop\.(?:fs|net)"
+    r"|java\.io\.(?:FileNotFound|InterruptedIO)|org\.apache\.spark\.SparkFileNotFound"
+    r"|org\.apache\.http|software\.amazon|com\.amazon)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One file: its path below the folder that was listed, and its size in bytes."""
+
+    name: str
+    size: int
 
 
 class Files:
@@ -29,6 +46,7 @@ class Files:
 
     def __init__(self, spark: SparkSession) -> None:
         self._jvm: Any = spark.sparkContext._jvm
+        self._gateway: Any = spark.sparkContext._gateway
         self._settings: Any = spark.sparkContext._jsc.hadoopConfiguration()
 
     def folders(self, path: str) -> list[str]:
@@ -38,15 +56,27 @@ class Files:
             found = system.listStatus(place) if system.exists(place) else ()
             return sorted(status.getPath().getName() for status in found if status.isDirectory())
 
-    def holds(self, path: str, ending: str) -> bool:
-        """Whether any file below `path`, however deep, has this ending; stops at the first."""
+    def objects(self, path: str, ending: str) -> list[Stored]:
+        """The files below `path`, however deep, by name; none if it is missing.
+
+        Only those of this ending, and none that Spark takes for hidden.
+        """
         with naming(f"cannot list {path}"):
             system, place = self._open(path)
-            below = system.listFiles(place, True) if system.exists(place) else None
-            while below is not None and below.hasNext():
-                if below.next().getPath().getName().endswith(ending):
-                    return True
-            return False
+            found: list[Stored] = []
+            folders = [place] if system.exists(place) else []
+            root = len(system.makeQualified(place).toString().rstrip("/")) + 1
+            while folders:
+                # not listFiles: on a local disk it starts a process for every file
+                listed = system.listStatus(self._paths(folders))
+                folders = []
+                for status in listed:
+                    below = status.getPath()
+                    if status.isDirectory():
+                        folders.append(below)
+                    elif (name := below.toString()[root:]).endswith(ending):
+                        found.append(Stored(name, status.getLen()))
+        return sorted((file for file in found if not _hidden(file.name)), key=lambda f: f.name)
 
     def make(self, path: str) -> None:
         """Create the folder and those above it."""
@@ -54,15 +84,38 @@ class Files:
             system, place = self._open(path)
             _insist(system.mkdirs(place), f"cannot write to {path}: the folder cannot be made")
 
-    def replace(self, staged: str | None, target: str) -> None:
-        """Put the folder `staged` where `target` was; null leaves nothing there."""
+    def write_text(self, path: str, text: str) -> None:
+        """Write a file as UTF-8, over the one that is there; its folders are made."""
+        with naming(f"cannot write to {path}"):
+            system, place = self._open(path)
+            stream = system.create(place, True)
+            try:
+                stream.write(bytearray(text, "utf-8"))
+            finally:
+                # an object on S3 appears with this call only
+                stream.close()
+
+    def swap(self, staged: str | None, target: str, aside: str) -> None:
+        """Put the folder `staged` where `target` was; null leaves nothing there.
+
+        The old folder waits in `aside`, which must not exist, and is deleted only once the new one
+        is in place; if that fails it is put back. A killed run leaves it in `aside`.
+        """
         with naming(f"cannot replace {target}"):
             system, place = self._open(target)
-            system.delete(place, True)
-            if staged is not None:
-                system.mkdirs(place.getParent())
-                moved = system.rename(self._open(staged)[1], place)
-                _insist(moved, f"cannot replace {target}: the new files cannot be moved there")
+            old = system.exists(place)
+            if old:
+                self._move(target, aside)
+            try:
+                if staged is not None:
+                    self._move(staged, target)
+            except (DataError, *JVM_FAILURES):
+                if old:
+                    system.delete(place, True)
+                    self._move(aside, target)
+                raise
+            if old:
+                self.delete(aside)
 
     def delete(self, path: str) -> None:
         """Remove the folder and all in it; a missing one is fine."""
@@ -70,9 +123,22 @@ class Files:
             system, place = self._open(path)
             system.delete(place, True)
 
+    def _move(self, source: str, target: str) -> None:
+        system, place = self._open(target)
+        system.mkdirs(place.getParent())
+        moved = system.rename(self._open(source)[1], place)
+        _insist(moved, f"cannot replace {target}: files of {source} cannot be moved there")
+
     def _open(self, path: str) -> tuple[Any, Any]:
         place = self._jvm.org.apache.hadoop.fs.Path(path)
         return place.getFileSystem(self._settings), place
+
+    def _paths(self, places: list[Any]) -> Any:
+        """The same as a Java array, which one call lists as a whole."""
+        array = self._gateway.new_array(self._jvm.org.apache.hadoop.fs.Path, len(places))
+        for number, place in enumerate(places):
+            array[number] = place
+        return array
 
 
 @contextmanager
@@ -86,6 +152,15 @@ def naming(failed: str) -> Iterator[None]:
             raise
         kind, text = causes[-1]
         raise DataError(f"{failed}: {text.strip()} ({kind}); check address and rights") from error
+
+
+def unreachable(said: str) -> bool:
+    """Whether a Java failure, by its text, came from the store: absent, denied, timed out."""
+    return _UNREACHABLE.search(said) is not None
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith(("_", ".")) for part in name.split("/"))
 
 
 def _insist(done: bool, otherwise: str) -> None:

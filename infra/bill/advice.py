@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from infra.bill.lines import Bill, PlaceBill
 from infra.bill.usage.alarms import alarm_metrics
-from infra.bill.usage.measured import JOB_COMPACTS
 from infra.bill.usage.metrics import Published, published, scaling_is_filtered, wanted
 from infra.bill.usage.runs import job_minutes
 from infra.config.parts.cluster import Cluster
@@ -22,15 +21,9 @@ _LEVERS = 4
 _FEW = 3
 _LEAST_SHARE = 0.03
 
-_NEVER_EXPIRE = (
-    "The daily job does not compact snapshots yet, and none expires before it is: their storage is "
-    "that of a year after the deploy, and grows."
-)
-
 ASSUMPTIONS = (
     "An average month of 30.4 days, before tax and discounts, once all that expires is as old as "
     "it gets.",
-    *(() if JOB_COMPACTS else (_NEVER_EXPIRE,)),
     "Free tiers of an account (10 metrics, 10 alarms, 3 dashboards, 5 GB of logs, a million "
     "requests) are not taken off. Tiers are those of an account and region: its clusters share "
     "them by quantity, and other metrics in it make these cheaper.",
@@ -82,10 +75,10 @@ def _of_place(place: PlaceBill, report: Report) -> Iterator[str]:
             "group_partitions, topic_partitions)."
         )
     minutes = job_minutes(clusters, report.workers)
-    if JOB_COMPACTS and not report.enabled:
+    if not report.enabled:
         yield (
-            f"Without the daily report nothing in {region} is compacted, so snapshots never expire "
-            "and their storage grows beyond what is told here."
+            f"Without the daily report nothing in {region} is compacted, so snapshots never "
+            "expire: their storage is that of a year after the deploy, and grows."
         )
     if report.enabled and minutes > report.time_limit_minutes:
         yield (

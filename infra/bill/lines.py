@@ -84,7 +84,7 @@ class Bill:
 def bill_of(deployment: Deployment, lists: Mapping[str, PriceList]) -> Bill:
     """What a configuration will cost a month, once all that expires is as old as it gets.
 
-    Of snapshots that nothing compacts, which never expire, those of the first year are counted.
+    Without a daily job no snapshot ever expires: those of the first year are counted.
     """
     return Bill(
         tuple(

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from infra.packaging.archive import Package
-from infra.packaging.build import BUILT, FUNCTIONS, ROOT, build
+from infra.packaging.build import BUILT, FUNCTIONS, GLUE_JOBS, ROOT, build
 from infra.packaging.cold_import import MODULE, cold_import
 from infra.packaging.sizes import excesses, table
 from infra.packaging.target import ARCHITECTURES, DEPLOYABLE, PackagingError, Target
@@ -40,8 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m infra.packaging",
         description=__doc__,
-        epilog=f"lock writes functions/{requirements.NAME} from uv.lock. import-time builds for "
-        "this interpreter and times the first import in new processes.",
+        epilog=f"lock writes {requirements.NAME} of functions/ and of glue_jobs/ from uv.lock. "
+        "import-time builds for this interpreter and times the first import in new processes.",
     )
     parser.add_argument(
         "command", nargs="?", choices=["build", "lock", "import-time"], default="build"
@@ -85,10 +85,16 @@ def _told(package: Package, console: Console) -> int:
 
 
 def _lock(console: Console) -> int:
-    text = requirements.exported(ROOT)
-    path = FUNCTIONS / requirements.NAME
-    path.write_text(text)
-    console.print(f"{path} is written.", soft_wrap=True, markup=False)
+    texts = {
+        folder / requirements.NAME: requirements.exported(ROOT, shipped)
+        for folder, shipped in (
+            (FUNCTIONS, requirements.OF_FUNCTIONS),
+            (GLUE_JOBS, requirements.OF_GLUE_JOB),
+        )
+    }
+    for path, text in texts.items():
+        path.write_text(text)
+        console.print(f"{path} is written.", soft_wrap=True, markup=False)
     return 0
 
 

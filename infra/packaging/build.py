@@ -11,6 +11,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from infra.packaging.archive import Package, add, replacing
@@ -18,11 +19,16 @@ from infra.packaging.target import PackagingError, Target
 from infra.packaging.wheels import requirements
 from infra.packaging.wheels.fetch import fetch as fetch_wheels
 from infra.packaging.wheels.prune import prune
+from infra.packaging.wheels.pure import keep_pure
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS, GLUE_JOBS = ROOT / "functions", ROOT / "glue_jobs"
 # Packages stay here, so that unchanged sources are not packed again.
 BUILT = ROOT / ".local" / "package"
+
+# The older of the Pythons in Glue's versions. Nothing compiled is left, so that the architecture
+# only decides which wheel is fetched.
+GLUE = Target("3.11", "x86_64")
 
 # Unpacks the requirements in the file into the folder.
 Fetch = Callable[[Target, Path, Path], None]
@@ -38,28 +44,49 @@ def build(
 
     Raises PackagingError when dependencies cannot be fetched; then `folder` is as it was.
     """
+    names = _Names(own=f"functions-{target}", packages=f"packages-{target}")
+    return _built(names, target, folder, sources, _Steps(fetch, prune))
+
+
+def glue_package(
+    folder: Path, *, sources: Path = GLUE_JOBS, fetch: Fetch = fetch_wheels
+) -> Package:
+    """The zip of the Glue job and of what it imports that Glue lacks, likewise.
+
+    Raises PackagingError also when something of that is compiled, as Glue cannot import it.
+    """
+    names = _Names(own="glue_jobs", packages="packages-glue")
+    return _built(names, GLUE, folder, sources, _Steps(fetch, keep_pure))
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What a zip and that of its dependencies are called, before the hash of what went in."""
+
+    own: str
+    packages: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """How dependencies come into a folder, and what is taken out of it again."""
+
+    fetch: Fetch
+    prune: Callable[[Path], None]
+
+
+def _built(names: _Names, target: Target, folder: Path, sources: Path, steps: _Steps) -> Package:
     text = _requirements(sources, target)
-    dependencies = folder / f"packages-{target}-{_key([text, *_rules()])}.zip"
+    dependencies = folder / f"{names.packages}-{_key([text, *_rules()])}.zip"
     own = _files(sources)
-    path = folder / f"functions-{target}-{_key([dependencies.name, *_contents(own)])}.zip"
+    path = folder / f"{names.own}-{_key([dependencies.name, *_contents(own)])}.zip"
     if not path.exists():
         if not dependencies.exists():
-            _pack_dependencies(target, text, dependencies, fetch)
+            _pack_dependencies(target, text, dependencies, steps)
         with replacing(path) as draft:
             shutil.copyfile(dependencies, draft)
             add(draft, own)
         _keep_latest(folder, dependencies)
-    _keep_latest(folder, path)
-    return Package.of(path)
-
-
-def glue_package(folder: Path, *, sources: Path = GLUE_JOBS) -> Package:
-    """The zip of the Glue job's modules, in `folder`; Glue has their dependencies itself."""
-    own = _files(sources)
-    path = folder / f"glue_jobs-{_key(_contents(own))}.zip"
-    if not path.exists():
-        with replacing(path) as draft:
-            add(draft, own)
     _keep_latest(folder, path)
     return Package.of(path)
 
@@ -73,15 +100,15 @@ def _keep_latest(folder: Path, used: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _pack_dependencies(target: Target, text: str, path: Path, fetch: Fetch) -> None:
+def _pack_dependencies(target: Target, text: str, path: Path, steps: _Steps) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Beside the result, as the folder for temporary files is often kept in memory.
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as place:
         wanted, packages = Path(place, requirements.NAME), Path(place, "packages")
         wanted.write_text(text)
         packages.mkdir()
-        fetch(target, wanted, packages)
-        prune(packages)
+        steps.fetch(target, wanted, packages)
+        steps.prune(packages)
         with replacing(path) as draft:
             add(draft, _named(packages, packages.rglob("*")))
 

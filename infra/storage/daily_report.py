@@ -12,8 +12,9 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
-from infra.config.parts.shared import Report
+from infra.config.parts.shared import NEVER, Report
 from infra.findings import explained, understood
+from infra.notify.topic import AlarmTopic
 from infra.storage.daily_report_role import daily_report_role
 
 SCRIPT = Path(__file__).parents[2] / "glue_jobs" / "daily_report.py"
@@ -27,8 +28,9 @@ _NO_BOOKMARK = "The job keeps no bookmark: it reads one day and replaces that da
 class DailyReport(Construct):
     """`job`, run at the report's hour UTC for the day before, unless it is not enabled.
 
-    `package` is the zip with `glue_jobs/` at its root. The job can be started by hand for any
-    day (`--date`); two at once wait for each other. `job_name` is what its events are named by.
+    `package` is the zip with `glue_jobs/` at its root. The summary goes to `told`, unless the
+    report has none. The job can be started by hand for any day (`--date`); two at once wait for
+    each other. `job_name` is what its events are named by.
     """
 
     def __init__(
@@ -39,12 +41,15 @@ class DailyReport(Construct):
         bucket: s3.IBucket,
         report: Report,
         package: Path,
+        told: AlarmTopic,
     ) -> None:
         super().__init__(scope, construct_id)
         script = assets.Asset(self, "Script", path=str(SCRIPT))
         modules = assets.Asset(self, "Modules", path=str(package))
-        role = daily_report_role(self, bucket=bucket, code=[script, modules])
-        self.job = self._job(role, script, modules, bucket, report)
+        listener = None if report.summary == NEVER else told
+        role = daily_report_role(self, bucket=bucket, code=[script, modules], told=listener)
+        arguments = _arguments(bucket, report, listener)
+        self.job = self._job(role, script, modules, report, arguments)
         self.job_name = self.job.job_name
         if report.enabled:
             self._daily(report.hour)
@@ -54,14 +59,13 @@ class DailyReport(Construct):
         role: iam.Role,
         script: assets.Asset,
         modules: assets.Asset,
-        bucket: s3.IBucket,
         report: Report,
+        arguments: dict[str, str],
     ) -> glue.PySparkEtlJob:
-        address = f"s3://{bucket.bucket_name}"
         job = glue.PySparkEtlJob(
             self,
             "Job",
-            description="Consumer lag: skew and retention risk of the day before",
+            description="Consumer lag: reports, history and page of the day before",
             # Its own grants would be for every asset there is, and more than reading.
             role=role.without_policy_updates(),
             script=_code(script),
@@ -79,7 +83,7 @@ class DailyReport(Construct):
             # Metrics need a right on everything in CloudWatch.
             enable_metrics=False,
             enable_observability_metrics=False,
-            default_arguments={"--input": address, "--output": address},
+            default_arguments=arguments,
         )
         explained(job, "GL1", _OPEN_LOG)
         understood(job, "@aws-cdk/aws-glue-alpha:unencryptedContinuousLogging", _OPEN_LOG)
@@ -97,6 +101,15 @@ class DailyReport(Construct):
             # Otherwise it is made, and never fires.
             start_on_creation=True,
         )
+
+
+def _arguments(bucket: s3.IBucket, report: Report, told: AlarmTopic | None) -> dict[str, str]:
+    """What every run gets; memory and cores stay as Glue sets them for its workers."""
+    address = f"s3://{bucket.bucket_name}"
+    arguments = {"--input": address, "--output": address}
+    if told:
+        arguments |= {"--topic-arn": told.topic.topic_arn, "--summary": report.summary}
+    return arguments
 
 
 def _code(asset: assets.Asset) -> glue.Code:

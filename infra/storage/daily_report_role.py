@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the daily job may do: list and read the bucket's data, replace what it writes, log."""
+"""What the daily job may do: read the bucket's data, replace what it writes, mark, log, tell."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from constructs import Construct
 
 from functions import contract
 from infra.findings import open_ended
+from infra.notify.topic import AlarmTopic
 
 _SNAPSHOTS, _HISTORY, _REPORTS = (
     contract.SNAPSHOT_PREFIX,
@@ -27,16 +28,20 @@ _MANY_LOGS = "Glue names its log groups and streams itself, under this prefix."
 
 
 def daily_report_role(
-    scope: Construct, *, bucket: s3.IBucket, code: Sequence[assets.Asset]
+    scope: Construct,
+    *,
+    bucket: s3.IBucket,
+    code: Sequence[assets.Asset],
+    told: AlarmTopic | None,
 ) -> iam.Role:
-    """The role of the job whose script and modules are `code`."""
+    """The role of the job whose script and modules are `code`; it tells `told`, if any."""
     role = iam.Role(
         scope,
         "Role",
         assumed_by=iam.ServicePrincipal("glue.amazonaws.com"),
         description="Daily report of consumer lag",
     )
-    for statement in _statements(scope, bucket, code):
+    for statement in (*_statements(scope, bucket, code), *_telling(told)):
         role.add_to_policy(statement)
     for folder in _FOLDERS:
         open_ended(role, bucket.arn_for_objects(f"{folder}/*"), _MANY_OBJECTS)
@@ -77,6 +82,15 @@ def _on_bucket(bucket: s3.IBucket) -> Iterator[iam.PolicyStatement]:
         ["s3:GetObjectTagging", "s3:PutObjectTagging"],
         [bucket.arn_for_objects(f"{_SNAPSHOTS}/*")],
     )
+
+
+def _telling(told: AlarmTopic | None) -> Iterator[iam.PolicyStatement]:
+    if told is None:
+        return
+    yield _allow(["sns:Publish"], [told.topic.topic_arn])
+    # The key's policy leaves it to its account who may use it. CDK's own grant would be on every
+    # action that begins with GenerateDataKey.
+    yield _allow(["kms:Decrypt", "kms:GenerateDataKey"], [told.key.key_arn])
 
 
 def _log_groups(scope: Construct) -> str:

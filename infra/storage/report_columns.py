@@ -5,9 +5,16 @@ The job that writes them has its own in Spark's types and imports nothing from h
 the two together.
 """
 
-from functions.contract import BOOLEAN, DOUBLE, INT, LONG, STRING, TIMESTAMP
+from functions.contract import BOOLEAN, DOUBLE, INT, INT_LIST, LONG, STRING, TIMESTAMP
 
-PARTITION_SKEW, RETENTION_RISK = "partition_skew", "retention_risk"
+PARTITION_SKEW = "partition_skew"
+RETENTION_RISK = "retention_risk"
+LAG_SUMMARY = "lag_summary"
+LAG_HOURLY = "lag_hourly"
+ANOMALIES = "anomalies"
+BROKER_HOTSPOTS = "broker_hotspots"
+CONSUMER_HOTSPOTS = "consumer_hotspots"
+COVERAGE = "coverage"
 
 REPORT_COLUMNS = {
     PARTITION_SKEW: {
@@ -22,6 +29,7 @@ REPORT_COLUMNS = {
         "lag_even_share": DOUBLE,
         "lag_gini": DOUBLE,
         "lag_skewed": BOOLEAN,
+        "lag_skewed_minutes": DOUBLE,
         "production_partitions": INT,
         "production_mean": DOUBLE,
         "production_max": DOUBLE,
@@ -31,6 +39,13 @@ REPORT_COLUMNS = {
         "production_even_share": DOUBLE,
         "production_gini": DOUBLE,
         "production_skewed": BOOLEAN,
+        "production_skewed_minutes": DOUBLE,
+        "cause": STRING,
+        "cause_partitions": INT_LIST,
+        "cause_leader": INT,
+        "cause_member": STRING,
+        "cause_client_id": STRING,
+        "cause_client_host": STRING,
     },
     RETENTION_RISK: {
         "consumer_group": STRING,
@@ -43,5 +58,99 @@ REPORT_COLUMNS = {
         "lag_at_least_margin": LONG,
         "least_seconds_until_loss": DOUBLE,
         "least_seconds_until_loss_at": TIMESTAMP,
+        "retention_seconds": DOUBLE,
+        "retention_needed_seconds": DOUBLE,
+    },
+    LAG_SUMMARY: {
+        "consumer_group": STRING,
+        "topic": STRING,
+        "owner": STRING,
+        "lag_p50": DOUBLE,
+        "lag_p95": DOUBLE,
+        "lag_p99": DOUBLE,
+        "lag_max": DOUBLE,
+        "time_lag_p50": DOUBLE,
+        "time_lag_p95": DOUBLE,
+        "time_lag_p99": DOUBLE,
+        "time_lag_max": DOUBLE,
+        "first_seen": TIMESTAMP,
+        "last_seen": TIMESTAMP,
+        "known_minutes": DOUBLE,
+        "unknown_minutes": DOUBLE,
+        "produce_rate": DOUBLE,
+        "consume_rate": DOUBLE,
+        "best_consume_rate": DOUBLE,
+        "catch_up_capacity": DOUBLE,
+        "ok_minutes": DOUBLE,
+        "warn_minutes": DOUBLE,
+        "err_minutes": DOUBLE,
+        "status_changes": INT,
+        "rebalancing_runs": INT,
+        "sla_seconds": DOUBLE,
+        "sla_minutes": DOUBLE,
+        "sla_met_minutes": DOUBLE,
+        "sla_compliance": DOUBLE,
+        "records_lost": LONG,
+        "gone": BOOLEAN,
+    },
+    LAG_HOURLY: {
+        "consumer_group": STRING,
+        "hour": INT,
+        "known_minutes": DOUBLE,
+        "time_lag_seconds": DOUBLE,
+        "time_lag_max": DOUBLE,
+        "lag": DOUBLE,
+        "produce_rate": DOUBLE,
+        "consume_rate": DOUBLE,
+    },
+    ANOMALIES: {
+        "consumer_group": STRING,
+        "hour": INT,
+        "measure": STRING,
+        "value": DOUBLE,
+        "usual": DOUBLE,
+        "spread": DOUBLE,
+        "deviation": DOUBLE,
+        "direction": STRING,
+        "days": INT,
+    },
+    BROKER_HOTSPOTS: {
+        "leader": INT,
+        "leader_rack": STRING,
+        "partitions_led": DOUBLE,
+        "partitions_share": DOUBLE,
+        "produced": LONG,
+        "produce_share": DOUBLE,
+        "lag_mean": DOUBLE,
+        "lag_share": DOUBLE,
+        "lag_to_partitions": DOUBLE,
+        "hot": BOOLEAN,
+    },
+    CONSUMER_HOTSPOTS: {
+        "consumer_group": STRING,
+        "client_host": STRING,
+        "client_id": STRING,
+        "member_id": STRING,
+        "partitions_owned": DOUBLE,
+        "partitions_share": DOUBLE,
+        "consumed": LONG,
+        "lag_mean": DOUBLE,
+        "lag_share": DOUBLE,
+        "lag_to_partitions": DOUBLE,
+        "hot": BOOLEAN,
+    },
+    COVERAGE: {
+        "dataset": STRING,
+        "runs": INT,
+        "expected_runs": INT,
+        "objects": INT,
+        "objects_skipped": INT,
+        "skipped": STRING,
+        "first_run": TIMESTAMP,
+        "last_run": TIMESTAMP,
+        "interval_seconds": DOUBLE,
+        "longest_gap_seconds": DOUBLE,
+        "in_progress": BOOLEAN,
+        "source": STRING,
     },
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from functions import contract
 from infra.config.parts.shared import Keep
-from infra.storage.report_columns import PARTITION_SKEW, REPORT_COLUMNS, RETENTION_RISK
+from infra.storage import report_columns as reports
 
 # Contract types in Glue's words. Athena takes a Parquet timestamp of milliseconds in UTC as
 # `timestamp`, and shows it in UTC.
@@ -36,8 +36,15 @@ _DATASET_ROWS = {
     contract.GROUPS: "A row for each consumer group",
 }
 _REPORT_ROWS = {
-    PARTITION_SKEW: "how unevenly lag and production fall on a topic's partitions",
-    RETENTION_RISK: "each partition's nearest moment to losing records",
+    reports.PARTITION_SKEW: "how unevenly lag and production fall on a topic's partitions, and why",
+    reports.RETENTION_RISK: "each partition's nearest moment to losing records",
+    reports.LAG_SUMMARY: "lag, time lag, status and service level of a group (topic is null), and "
+    "of each of its topics",
+    reports.LAG_HOURLY: "a group's means of each hour",
+    reports.ANOMALIES: "hours in which a group was not as usual at that hour",
+    reports.BROKER_HOTSPOTS: "each broker's share of lag and production against its partitions",
+    reports.CONSUMER_HOTSPOTS: "each member's share of its group's lag against its partitions",
+    reports.COVERAGE: "which runs of the day the reports rest on, by dataset",
 }
 
 
@@ -106,11 +113,11 @@ def tables(keep: Keep) -> Iterator[Table]:
             columns=contract.COLUMNS[dataset],
             days=keep.history_days,
         )
-    for report, columns in REPORT_COLUMNS.items():
+    for name, columns in reports.REPORT_COLUMNS.items():
         yield Table(
-            name=report,
-            description=f"Daily report: {_REPORT_ROWS[report]}",
-            prefix=f"{contract.REPORT_PREFIX}/{report}",
+            name=name,
+            description=f"Daily report: {_REPORT_ROWS[name]}",
+            prefix=f"{contract.REPORT_PREFIX}/{name}",
             columns=columns,
             days=keep.report_days,
         )

@@ -53,13 +53,18 @@ def test_the_table_tells_how_old_the_next_record_of_a_stuck_group_is(
 
 
 @pytest.mark.parametrize("report", ["Partition skew", "Retention risk"])
-def test_both_reports_are_printed(demo: subprocess.CompletedProcess[str], report: str) -> None:
+def test_the_reports_are_printed(demo: subprocess.CompletedProcess[str], report: str) -> None:
     assert f"{report} on " in demo.stdout
 
 
 def test_the_files_lie_where_the_last_line_says(demo: subprocess.CompletedProcess[str]) -> None:
     (place,) = _kept(demo)
     reports = {path.parts[-4] for path in place.glob("reports/*/*/*/*.parquet")}
-    assert reports == {"partition_skew", "retention_risk"}
+    assert {"partition_skew", "retention_risk", "lag_summary"} <= reports
     log = (place / "collect_lag.log").read_text()
     assert '"CollectorSuccess":1' in log
+
+
+def test_the_demo_ends_with_a_page_that_stays(demo: subprocess.CompletedProcess[str]) -> None:
+    (*_, page) = re.findall(r"Open it in a browser: (\S+)", demo.stdout)
+    assert "transactional" in Path(page).read_text()

@@ -43,7 +43,8 @@ def _folder(tmp_path: Path) -> Path:
 def test_every_value_and_every_null_arrives(
     spark: SparkSession, folder: Path, dataset: str
 ) -> None:
-    day = find_day(Files(spark), str(folder), date(2026, 1, 31), [])
+    files, root, day_after = Files(spark), str(folder), date(2026, 2, 1)
+    day = find_day(files, root, root, date(2026, 1, 31), [], day_after)
     names = list(contract.COLUMNS[dataset])
     found = [tuple(row[name] for name in names) for row in read(spark, day, dataset).collect()]
     written: list[tuple[Any, ...]] = []

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a user can cause: one sentence, an exit code, and earlier reports as they were."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from glue_jobs.daily_report import main
-from tests.glue_jobs.days import group_row, minute, topic_row, write_run
+from tests.glue_jobs.days import group_row, minute, report_rows, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -42,6 +44,21 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
 
 def run(source: Path | str, output: Path | str, *more: str) -> int:
     return main(["--input", str(source), "--output", str(output), "--date", DATE, *more])
+
+
+def cut_off(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:900])
+
+
+def foreign(path: Path) -> None:
+    pq.write_table(pa.table({"temperature": [21.5]}), path)
+
+
+def another_type(path: Path) -> None:
+    table = pq.ParquetFile(path).read()
+    place = table.schema.get_field_index("end_offset")
+    text = table["end_offset"].cast(pa.string())
+    pq.write_table(table.set_column(place, "end_offset", text), path)
 
 
 def test_wrong_usage_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,30 +128,79 @@ def test_a_day_folder_without_files_is_no_day(
     assert reports(state) == {"part-0.parquet": "earlier"}
 
 
-@pytest.mark.parametrize("left", [3, 900])
-def test_a_truncated_file_is_named(
-    left: int, state: Path, capsys: pytest.CaptureFixture[str]
+def test_one_bad_object_is_skipped_counted_and_shown(state: Path) -> None:
+    bad = write_run(state, "group_partitions", [group_row(0, 9, 0, 10)], at=minute(1))
+    write_run(state, "group_partitions", [group_row(0, 0, 0, 50)], at=minute(2))
+    foreign(bad)
+
+    assert run(state, state, "--no-history") == 0
+
+    shown = {row["dataset"]: row for row in report_rows(state, "coverage")}
+    row = shown["group_partitions"]
+    assert (row["runs"], row["objects"], row["objects_skipped"]) == (2, 3, 1)
+    assert row["skipped"] == bad.name
+    assert shown["topic_partitions"]["objects_skipped"] == 0
+    (skew,) = report_rows(state, "partition_skew")
+    assert skew["lag_max"] == (1 + 50) / 2
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (cut_off, "not a Parquet file"),
+        (foreign, "no snapshot of this reporter"),
+        (another_type, "column end_offset is binary STRING and should be bigint"),
+    ],
+)
+def test_more_bad_objects_stop_the_run(
+    spoil: Callable[[Path], None],
+    words: str,
+    state: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    path = write_run(state, "group_partitions", [group_row(0, 9, 0, 10)], at=minute(1))
-    path.write_bytes(path.read_bytes()[:left])
+    row = group_row(0, 9, 0, 10)
+    bad = [write_run(state, "group_partitions", [row], at=minute(m)) for m in (1, 2)]
+    for path in bad:
+        spoil(path)
 
     assert run(state, state) == 1
 
     sentence = said(capsys)
-    assert f"{path}: not a Parquet file" in sentence
+    assert f"{bad[0]}: {words}" in sentence
+    assert "as are 1 more of the 3 objects of group_partitions of demo" in sentence
     assert "restore or remove" in sentence
     assert reports(state) == {"part-0.parquet": "earlier"}
 
 
-def test_a_column_of_another_type_is_named(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_run(state, "topic_partitions", [topic_row(0, 10)], at=minute(1))
-    pq.write_table(pa.table({"end_offset": ["ten"], "topic": ["orders"]}), path)
+def test_objects_of_a_newer_release_ask_for_a_newer_job(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_run(state, "groups", [])
+    table = pq.ParquetFile(path).read()
+    pq.write_table(table.replace_schema_metadata({"kafka_lag_schema_version": "3"}), path)
 
     assert run(state, state) == 1
 
-    sentence = said(capsys)
-    assert path.name in sentence
-    assert "[end_offset]" in sentence
+    assert f"{path} is of schema version 3" in said(capsys)
+
+
+def test_a_date_in_the_future_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    places = ["--input", "in", "--output", "out"]
+    now = datetime(2026, 1, 30, 23, 59, tzinfo=UTC)
+
+    assert main([*places, "--date", DATE], now=lambda: now) == 2
+
+    assert f"{DATE} is in the future: today is 2026-01-30 in UTC" in said(capsys)
+
+
+def test_the_first_scheduled_run_wakes_nobody(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = datetime(2026, 1, 31, 1, tzinfo=UTC)
+
+    assert main(["--input", str(state), "--output", str(state)], now=lambda: now) == 0
+
+    assert f"no snapshots of demo for 2026-01-30 under {state}/snapshots yet" in said(capsys)
     assert reports(state) == {"part-0.parquet": "earlier"}
 
 

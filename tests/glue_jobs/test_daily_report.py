@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from glue_jobs.daily_report import main
-from glue_jobs.schemas import REPORTS
+from glue_jobs.schemas import REPORTS, SNAPSHOTS
 from tests.glue_jobs.days import NOON, group_row, minute, report_rows, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -37,13 +37,20 @@ def write_day(root: Path, *, folder: str = "demo", start: datetime = NOON) -> No
 
 
 def report(root: Path, *more: str, date: str = "2026-01-31") -> int:
-    return main(["--input", str(root), "--output", str(root), "--date", date, *more])
+    places = ["--input", str(root), "--output", str(root)]
+    return main([*places, "--date", date, "--show", "0", *more])
 
 
 def written(root: Path) -> dict[str, bytes]:
     """Every file under reports/, hidden ones too."""
     files = (path for path in (root / "reports").rglob("*") if path.is_file())
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+def rows_of(files: Sequence[Path]) -> list[str]:
+    """The rows of these files in any order, by column."""
+    rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+    return sorted(repr(sorted(row.items())) for row in rows)
 
 
 def gini(values: Sequence[float]) -> float:
@@ -97,7 +104,8 @@ def test_a_partition_overtaken_by_retention_is_lost(reported: Path) -> None:
 
 
 def test_files_have_the_declared_columns_and_millisecond_times(reported: Path) -> None:
-    for name, declared in REPORTS.items():
+    # nothing is unusual yet on a first day
+    for name, declared in ((n, s) for n, s in REPORTS.items() if n != "anomalies"):
         (file,) = (reported / "reports" / name / "cluster=demo" / "dt=2026-01-31").glob("*.parquet")
         schema = pq.read_schema(file)
 
@@ -106,8 +114,23 @@ def test_files_have_the_declared_columns_and_millisecond_times(reported: Path) -
         assert set(times) <= {pa.timestamp("ms", tz="UTC")}
 
 
-def test_nothing_but_reports_is_left_behind(reported: Path) -> None:
-    assert sorted(path.name for path in (reported / "reports").iterdir()) == sorted(REPORTS)
+def test_nothing_but_reports_pages_and_history_is_left_behind(reported: Path) -> None:
+    folders = sorted(path.name for path in (reported / "reports").iterdir())
+    # a report without rows, as nothing is unusual yet, is no folder
+    assert folders == sorted({*REPORTS, "page"} - {"anomalies"})
+    assert sorted(path.name for path in (reported / "history").iterdir()) == sorted(SNAPSHOTS)
+
+
+def test_the_history_is_the_days_rows_in_one_file_each(reported: Path) -> None:
+    for dataset in SNAPSHOTS:
+        objects = sorted((reported / "snapshots" / dataset).rglob("*.parquet"))
+        (file,) = (reported / "history" / dataset).rglob("*.parquet")
+        assert rows_of([file]) == rows_of(objects)
+
+
+def test_each_cluster_has_a_page_that_names_its_groups(reported: Path) -> None:
+    page = reported / "reports/page/cluster=demo/dt=2026-01-31/report.html"
+    assert "billing" in page.read_text()
 
 
 def test_the_worst_rows_are_printed_first(
@@ -121,7 +144,6 @@ def test_the_worst_rows_are_printed_first(
     assert "Partition skew on 2026-01-31: 1 of 1 group topics skewed" in said.out
     assert " both " in said.out
     assert "Retention risk on 2026-01-31: 1 of 3 group partitions lost records" in said.out
-    assert said.out.count("billing") == 2
     assert f"{tmp_path}/reports" in said.out
     assert said.err == ""
 
@@ -146,11 +168,11 @@ def test_a_second_run_replaces_its_own_output_only(tmp_path: Path) -> None:
 def test_output_is_removed_where_the_rows_are_gone(tmp_path: Path) -> None:
     write_day(tmp_path)
     write_day(tmp_path, folder="other")
-    assert report(tmp_path) == 0
+    assert report(tmp_path, "--no-history") == 0
     for run in RUNS:
         write_run(tmp_path, "group_partitions", [], at=minute(run))
 
-    assert report(tmp_path) == 0
+    assert report(tmp_path, "--no-history") == 0
 
     assert report_rows(tmp_path, "retention_risk") == []
     assert report_rows(tmp_path, "retention_risk", cluster="other") != []

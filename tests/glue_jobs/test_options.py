@@ -7,6 +7,7 @@ import pytest
 
 from glue_jobs.errors import UsageError
 from glue_jobs.options import parse
+from glue_jobs.schemas import REPORTS
 
 PLACES = ["--input", "in", "--output", "out"]
 
@@ -16,14 +17,40 @@ def just_after_midnight() -> datetime:
 
 
 def test_the_date_is_yesterday_by_default() -> None:
-    assert parse(PLACES, just_after_midnight).date == date(2026, 2, 28)
+    options = parse(PLACES, just_after_midnight)
+
+    assert options.dates == (date(2026, 2, 28),)
+    assert options.scheduled
 
 
 def test_yesterday_is_yesterday_in_utc_wherever_the_clock_is() -> None:
     tokyo = timezone(timedelta(hours=9))
     morning = datetime(2026, 3, 1, 8, 0, tzinfo=tokyo)
 
-    assert parse(PLACES, lambda: morning).date == date(2026, 2, 27)
+    assert parse(PLACES, lambda: morning).dates == (date(2026, 2, 27),)
+
+
+def test_today_may_be_asked_for() -> None:
+    options = parse([*PLACES, "--date", "2026-03-01"], just_after_midnight)
+
+    assert options.dates == (options.today,) == (date(2026, 3, 1),)
+    assert not options.scheduled
+
+
+def test_a_range_has_each_of_its_days() -> None:
+    given = [*PLACES, "--date", "2026-02-27", "--until", "2026-03-01"]
+
+    assert parse(given, just_after_midnight).dates == (
+        date(2026, 2, 27),
+        date(2026, 2, 28),
+        date(2026, 3, 1),
+    )
+
+
+def test_a_range_may_be_a_leap_year() -> None:
+    given = [*PLACES, "--date", "2024-01-01", "--until", "2024-12-31"]
+
+    assert len(parse(given, just_after_midnight).dates) == 366
 
 
 @pytest.mark.parametrize(
@@ -33,10 +60,46 @@ def test_yesterday_is_yesterday_in_utc_wherever_the_clock_is() -> None:
         (["--cluster", "a"], ("a",)),
         (["--cluster", "a", "b", "a"], ("a", "b")),
         (["--cluster", "a", "--cluster", "b"], ("a", "b")),
+        (["--cluster", "a,b, c", "d"], ("a", "b", "c", "d")),
     ],
 )
 def test_clusters_may_be_listed_or_repeated(given: list[str], expected: tuple[str, ...]) -> None:
     assert parse([*PLACES, *given], just_after_midnight).clusters == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "on"),
+    [
+        ([], False),
+        (["--no-history"], True),
+        (["--no-history", "true"], True),
+        (["--no-history", "False"], False),
+        (["--no-history=yes"], True),
+        (["--no-history", "--show", "1"], True),
+    ],
+)
+def test_a_flag_may_have_a_value_as_glue_gives_it_one(given: list[str], on: bool) -> None:
+    assert parse([*PLACES, *given], just_after_midnight).history is not on
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    options = parse(PLACES, just_after_midnight)
+
+    assert (options.show, options.history, options.timings) == (20, True, False)
+    assert (options.topic_arn, options.always_summarise) == (None, False)
+
+
+def test_the_summary_goes_where_and_when_it_is_asked_to() -> None:
+    arn = "arn:aws-cn:sns:cn-north-1:123456789012:lag"
+    given = ["--topic-arn", arn, "--summary", "always", "--timings", "1"]
+
+    options = parse([*PLACES, *given], just_after_midnight)
+
+    assert (options.topic_arn, options.always_summarise, options.timings) == (arn, True, True)
+
+
+def test_an_empty_topic_is_none() -> None:
+    assert parse([*PLACES, "--topic-arn", ""], just_after_midnight).topic_arn is None
 
 
 def test_options_that_glue_adds_are_named_and_ignored() -> None:
@@ -47,9 +110,9 @@ def test_options_that_glue_adds_are_named_and_ignored() -> None:
 
 
 def test_a_slash_at_the_end_of_an_address_changes_nothing() -> None:
-    options = parse(["--input", "s3a://b/x/", "--output", "out/"], just_after_midnight)
+    options = parse(["--input", "s3://b/x/", "--output", "out/"], just_after_midnight)
 
-    assert (options.input, options.output) == ("s3a://b/x", "out")
+    assert (options.input, options.output) == ("s3://b/x", "out")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +125,21 @@ def test_a_slash_at_the_end_of_an_address_changes_nothing() -> None:
         ([*PLACES, "--show", "-1"], "--show"),
         ([*PLACES, "--show", "few"], "'few' is not a number"),
         ([*PLACES, "--cluster"], "--cluster"),
+        ([*PLACES, "--cluster", "a,"], "'a,' names no cluster"),
+        ([*PLACES, "--date", "2026-03-02"], "2026-03-02 is in the future: today is 2026-03-01"),
+        ([*PLACES, "--until", "2026-02-01"], "--until needs --date"),
+        (
+            [*PLACES, "--date", "2026-02-02", "--until", "2026-02-01"],
+            "--until 2026-02-01 lies before --date 2026-02-02",
+        ),
+        (
+            [*PLACES, "--date", "2026-02-02", "--until", "2026-03-02"],
+            "2026-03-02 is in the future",
+        ),
+        ([*PLACES, "--date", "2025-01-01", "--until", "2026-01-02"], "are 367 days; ask for 366"),
+        ([*PLACES, "--no-history", "maybe"], "'maybe' is neither true nor false"),
+        ([*PLACES, "--topic-arn", "lag"], "'lag' is not the ARN of an SNS topic"),
+        ([*PLACES, "--summary", "never"], "--summary"),
         (["--input", "", "--output", "out"], "'' is no place"),
     ],
 )
@@ -70,11 +148,11 @@ def test_a_wrong_argument_is_named(given: list[str], complaint: str) -> None:
         parse(given, just_after_midnight)
 
 
-def test_help_names_both_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_report(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         parse(["--help"], just_after_midnight)
 
     said = capsys.readouterr().out
     assert end.value.code == 0
-    assert "partition_skew" in said
-    assert "retention_risk" in said
+    assert [name for name in REPORTS if name not in said] == []
+    assert "s3://" in said

@@ -63,6 +63,12 @@ def compacted_bytes(expected: Expected, runs: float) -> RowBytes:
     )
 
 
+def report_bytes(expected: Expected) -> float:
+    """What the daily job writes of a day beside the history: all reports, and the page."""
+    rows = expected.group_partitions * measured.REPORT_ROW
+    return rows + expected.groups * measured.REPORT_GROUP + measured.REPORT_PAGE
+
+
 def run_seconds(cluster: Cluster) -> float:
     """How long a warm run takes on the share of a core that comes with the memory."""
     share = min(1.0, cluster.function.memory_mb / measured.CORE_MB)

@@ -7,32 +7,29 @@ from collections.abc import Iterator
 
 from infra.bill.usage import measured
 from infra.bill.usage.item import S3, Item, size
-from infra.bill.usage.runs import compacted_bytes, runs_per_day, snapshot_bytes
+from infra.bill.usage.runs import compacted_bytes, report_bytes, runs_per_day, snapshot_bytes
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.shared import Shared
 
 
-def storage(
-    cluster: Cluster, shared: Shared, *, compacts: bool = measured.JOB_COMPACTS
-) -> Iterator[Item]:
+def storage(cluster: Cluster, shared: Shared) -> Iterator[Item]:
     """Requests of the runs and of the daily job, and all that is kept.
 
-    Where nothing `compacts`, no snapshot ever expires: theirs are those of the first year.
+    Without a daily job nothing is compacted, and no snapshot ever expires: theirs are those of the
+    first year.
     """
-    compacts = compacts and shared.report.enabled
-    yield from _requests(cluster, shared, compacts)
-    yield from _kept(cluster, shared, compacts)
+    yield from _requests(cluster, shared)
+    yield from _kept(cluster, shared)
 
 
-def _requests(cluster: Cluster, shared: Shared, compacts: bool) -> Iterator[Item]:
+def _requests(cluster: Cluster, shared: Shared) -> Iterator[Item]:
     objects = runs_per_day(cluster) * measured.OBJECTS_PER_RUN
-    reported = objects if shared.report.enabled else 0.0
-    compacted = objects if compacts else 0.0
+    compacted = objects if shared.report.enabled else 0.0
     days = shared.keep.snapshot_days
     cold = 0 if cluster.paused else measured.COLD_STARTS_PER_DAY
     writes = (objects + cold * measured.COLD_LISTS) * measured.DAYS
-    # The daily job reads each object once; one that is compacted gets a tag, so it may expire.
-    reads = (reported + cold * measured.COLD_READS) * measured.DAYS
+    # One that is compacted gets a tag, so it may expire.
+    reads = (compacted * measured.JOB_READS + cold * measured.COLD_READS) * measured.DAYS
     kinds = (
         ("writes", "s3_write", writes, f"{measured.OBJECTS_PER_RUN} objects a run"),
         ("tagging", "s3_write", compacted * measured.DAYS, "each object once"),
@@ -44,21 +41,21 @@ def _requests(cluster: Cluster, shared: Shared, compacts: bool) -> Iterator[Item
             yield Item(S3, what, price, quantity=quantity, basis=basis, lever="interval_seconds")
 
 
-def _kept(cluster: Cluster, shared: Shared, compacts: bool) -> Iterator[Item]:
+def _kept(cluster: Cluster, shared: Shared) -> Iterator[Item]:
     runs, expected, keep = runs_per_day(cluster), cluster.expected, shared.keep
-    compacted = runs if compacts else 0.0
-    reported = expected.group_partitions if shared.report.enabled and runs else 0
+    compacts = shared.report.enabled
     # What never expires has no days to turn, only runs that write it.
     raw_days, raw_lever = (
         (keep.snapshot_days, "shared.keep.snapshot_days")
         if compacts
         else (measured.FIRST_YEAR, "interval_seconds")
     )
-    history = compacted_bytes(expected, compacted).total
+    history = compacted_bytes(expected, runs).total if compacts else 0.0
+    reports = report_bytes(expected) if compacts and runs else 0.0
     kinds = (
         ("snapshots", snapshot_bytes(expected).total * runs, raw_days, raw_lever),
         ("history", history, keep.history_days, "shared.keep.history_days"),
-        ("reports", reported * measured.REPORT_ROW, keep.report_days, "shared.keep.report_days"),
+        ("reports", reports, keep.report_days, "shared.keep.report_days"),
     )
     for what, a_day, days, lever in kinds:
         if a_day:

@@ -25,6 +25,8 @@ from infra.config.parts.kinds import (
 
 Days = Annotated[int, Field(ge=8, le=3650)]
 
+NEVER = "never"
+
 
 class Slack(Strict):
     """A channel of a workspace that AWS's chat integration has been let into."""
@@ -65,22 +67,27 @@ class Notify(Strict):
 class Keep(Strict):
     """Days after which data expires; snapshots only once they are compacted into history.
 
-    Eight at least: a collector looks for its newest snapshot up to seven days back.
+    Eight at least: a collector looks for its newest snapshot up to seven days back. Reports
+    fifteen: each is compared with those of the fourteen days before.
     """
 
     snapshot_days: Days = 35
     history_days: Days = 400
-    report_days: Days = 400
+    report_days: Annotated[int, Field(ge=15, le=3650)] = 400
 
 
 class Report(Strict):
-    """The daily job, started at `hour` UTC for the day before."""
+    """The daily job, started at `hour` UTC for the day before.
+
+    Its `summary` goes where alarms go: when something changed, for each day, or never.
+    """
 
     enabled: bool = True
     hour: Annotated[int, Field(ge=0, le=23)] = 1
     glue_version: Literal["6.0", "5.1"] = "6.0"
     workers: Annotated[int, Field(ge=2, le=100)] = 2
     time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
+    summary: Literal["changes", "always", "never"] = "changes"
 
 
 class Athena(Strict):

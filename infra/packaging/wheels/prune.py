@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from infra.packaging.wheels.libraries import unneeded
@@ -35,11 +36,16 @@ NEVER_IMPORTED = (
 
 def prune(packages: Path) -> None:
     """Removes what is never imported, then the shared libraries that nothing left asks for."""
-    for pattern in NEVER_IMPORTED:
+    remove(packages, NEVER_IMPORTED)
+    for path in unneeded(packages):
+        path.unlink()
+
+
+def remove(packages: Path, patterns: Iterable[str]) -> None:
+    """Removes the files that fit a pattern, and the folders with all that is in them."""
+    for pattern in patterns:
         for path in list(packages.glob(pattern)):
             if path.is_dir():
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-    for path in unneeded(packages):
-        path.unlink()

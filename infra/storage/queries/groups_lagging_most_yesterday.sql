@@ -1,30 +1,42 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Groups: which lagged most yesterday
--- The greatest age of an unread record that each group reached, when, and its greatest lag. A run
--- in which the time lag was not known (null) counts in no number but runs_unknown.
+-- From the daily report: the greatest age of an unread record that each group reached and what was
+-- usual in the day, its greatest lag, its worst topic, and the minutes in which it was not OK.
+-- Capacity is its best speed against what comes in: below 1 it cannot catch up. Null is unknown.
 -- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
--- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
--- (history_groups, which has no hour).
 WITH asked AS (
     SELECT *
-    FROM groups
+    FROM lag_summary
     WHERE dt = date_format(current_date - INTERVAL '1' DAY, '%Y-%m-%d')
         AND cluster LIKE '%'
+),
+topics AS (
+    SELECT cluster, dt, consumer_group, max_by(topic, time_lag_max) AS worst_topic
+    FROM asked
+    WHERE topic IS NOT NULL
+    GROUP BY cluster, dt, consumer_group
 )
 SELECT
-    cluster,
-    consumer_group,
-    max_by(owner, taken_at) AS owner,
-    max(time_lag_seconds) AS most_seconds,
-    max_by(taken_at, time_lag_seconds) AS most_seconds_at,
-    max_by(worst_topic, time_lag_seconds) AS worst_topic_then,
-    max_by(worst_partition, time_lag_seconds) AS worst_partition_then,
-    approx_percentile(time_lag_seconds, 0.5) AS median_seconds,
-    max(lag) AS most_records,
-    count(*) AS runs,
-    count_if(time_lag_seconds IS NULL) AS runs_unknown
+    asked.cluster,
+    asked.consumer_group,
+    asked.owner,
+    asked.time_lag_max AS most_seconds,
+    asked.time_lag_p95 AS p95_seconds,
+    asked.time_lag_p50 AS median_seconds,
+    asked.lag_max AS most_records,
+    topics.worst_topic,
+    round(asked.err_minutes, 1) AS err_minutes,
+    round(asked.warn_minutes, 1) AS warn_minutes,
+    round(asked.unknown_minutes, 1) AS unknown_minutes,
+    asked.rebalancing_runs,
+    round(asked.catch_up_capacity, 2) AS capacity,
+    asked.records_lost
 FROM asked
-GROUP BY cluster, consumer_group
-ORDER BY most_seconds DESC NULLS LAST, cluster, consumer_group
+LEFT JOIN topics
+    ON asked.cluster = topics.cluster
+    AND asked.dt = topics.dt
+    AND asked.consumer_group = topics.consumer_group
+WHERE asked.topic IS NULL
+ORDER BY most_seconds DESC NULLS LAST, asked.cluster, asked.consumer_group
 LIMIT 100

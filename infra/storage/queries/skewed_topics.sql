@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Topics: whose partitions are uneven
 -- From the daily reports of the week: groups and topics of which one partition has far more lag, or
--- gets far more records, than the mean. Both at once points to the keys of the records; lag alone
--- to a broker or a consumer. The newest day comes first, and in it the worse of a topic's two
--- ratios decides.
+-- gets far more records, than the mean, and why the lag is uneven: the keys of the records
+-- (production), a broker, a consumer, or unexplained, with the partitions that explain it. The
+-- newest day comes first, and in it the worse of a topic's two ratios decides.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 WITH asked AS (
@@ -19,7 +19,13 @@ SELECT
     dt,
     consumer_group,
     topic,
+    cause,
+    cause_partitions,
+    cause_leader,
+    cause_client_id,
+    cause_client_host,
     lag_skewed,
+    round(lag_skewed_minutes, 1) AS lag_skewed_minutes,
     lag_top_partition,
     round(lag_top_share, 4) AS lag_top_share,
     round(lag_max_to_mean, 2) AS lag_max_to_mean,

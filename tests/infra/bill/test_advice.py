@@ -92,9 +92,12 @@ def test_named_groups_that_the_query_leaves_out_are_not_among_those_that_it_sees
 
 
 def test_only_what_expires_is_said_to_be_as_old_as_it_gets() -> None:
-    first, second, *_ = ASSUMPTIONS
-    assert "once all that expires is as old as it gets" in first
-    assert "none expires before it is" in second
+    assert "once all that expires is as old as it gets" in ASSUMPTIONS[0]
+
+
+def test_snapshots_that_never_expire_are_told_where_nothing_compacts_them() -> None:
+    (sentence,) = told(moved(cluster_json(**SIZED), "us-east-1"), report={"enabled": False})
+    assert "so snapshots never expire: their storage is that of a year" in sentence
 
 
 def test_many_clusters_with_too_small_a_budget_share_a_sentence() -> None:

@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from infra.bill.prices import REFERENCE_REGION, Price, PriceList, price_lists, prices_for
 from infra.bill.usage.cluster import cluster_usage
 from infra.bill.usage.shared import shared_usage
-from infra.bill.usage.storage import storage
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment
 
 LISTS = price_lists()
@@ -103,7 +102,6 @@ def everything() -> set[str]:
     items = [
         *shared_usage(found.shared, found.clusters),
         *(item for each in found.clusters for item in cluster_usage(each, found.shared)),
-        *storage(found.clusters[0], found.shared, compacts=True),
     ]
     return {item.price for item in items}
 

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from infra.packaging import Package, PackagingError, Target, build, glue_package
+from infra.packaging import Package, PackagingError, Target, build
 from tests.infra.packaging.fakes import Index, write
 
 LOCK = "dep==1.0 ; python_full_version >= '3.12' \\\n    --hash=sha256:aa\n"
@@ -135,14 +135,3 @@ def test_missing_requirements_are_told_with_the_command_that_writes_them(project
 def test_a_target_that_lambda_lacks_is_refused(python: str, architecture: str, told: str) -> None:
     with pytest.raises(PackagingError, match=told):
         Target(python, architecture)  # type: ignore[arg-type]
-
-
-def test_the_glue_zip_has_its_modules_at_the_root_and_nothing_else(tmp_path: Path) -> None:
-    names = _names(glue_package(tmp_path))
-    assert {"glue_jobs/daily_report.py", "glue_jobs/storage/log4j2.properties"} <= set(names)
-    assert all(n.startswith("glue_jobs/") and n.endswith((".py", ".properties")) for n in names)
-
-
-def test_two_glue_zips_have_the_same_hash(tmp_path: Path) -> None:
-    one, two = glue_package(tmp_path / "one"), glue_package(tmp_path / "two")
-    assert one.sha256 == two.sha256

@@ -11,7 +11,8 @@ from typing import Any
 
 from aws_cdk import App, Stack
 
-from infra.config.parts.shared import Keep, Report
+from infra.config.parts.shared import Keep, Notify, Report
+from infra.notify.topic import AlarmTopic
 from infra.packaging import glue_package
 from infra.storage.bucket import DataBucket
 from infra.storage.catalog import Catalog
@@ -36,10 +37,15 @@ def synthesised(build: Callable[[Stack], object]) -> dict[str, Any]:
 
 
 def report(stack: Stack, data: DataBucket, **changes: Any) -> DailyReport:
+    told = AlarmTopic(stack, "Alarms", name="kafka-lag", notify=Notify())
     with tempfile.TemporaryDirectory() as folder:
-        package = glue_package(Path(folder)).path
         return DailyReport(
-            stack, "DailyReport", bucket=data.bucket, report=Report(**changes), package=package
+            stack,
+            "DailyReport",
+            bucket=data.bucket,
+            report=Report(**changes),
+            package=glue_package(Path(folder)).path,
+            told=told,
         )
 
 

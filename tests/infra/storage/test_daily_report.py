@@ -3,22 +3,16 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 import pytest
 from aws_cdk import Stack
 
 from glue_jobs.options import parse
-from infra.packaging import glue_package
 from infra.storage.bucket import DataBucket
-from infra.storage.daily_report import SCRIPT
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.rehearsal.resolve import of_type, resolve
 from tests.infra.storage.stack import KEEP, only, report, resources, synthesised
 
 BUCKET = "arn:aws:s3:::databuckete6b0faa8"
@@ -35,6 +29,10 @@ def _statements() -> list[dict[str, Any]]:
 
 def _listed(value: Any) -> list[str]:
     return value if isinstance(value, list) else [value]
+
+
+def _services(statement: dict[str, Any]) -> set[str]:
+    return {action.partition(":")[0] for action in _listed(statement["Action"])}
 
 
 def _may(action: str, resource: str) -> bool:
@@ -67,7 +65,8 @@ def test_the_job_takes_the_arguments_that_it_is_given() -> None:
     options = parse(words, lambda: datetime(2026, 2, 1, 1, tzinfo=UTC))
 
     assert options.input == options.output == "s3://databuckete6b0faa8"
-    assert options.date == date(2026, 1, 31)
+    assert options.dates == (date(2026, 1, 31),)
+    assert options.topic_arn == arguments["--topic-arn"]
     assert set(options.ignored) <= GLUES_OWN
 
 
@@ -98,6 +97,38 @@ def test_a_report_that_is_not_enabled_has_a_job_and_no_trigger() -> None:
     assert job["GlueVersion"] == "5.1"
 
 
+def test_its_summary_goes_to_the_topic_of_alarms() -> None:
+    arguments = only("AWS::Glue::Job")["DefaultArguments"]
+    (topic,) = of_type(resources(), "AWS::SNS::Topic")
+
+    assert arguments["--topic-arn"].endswith(f":{topic.lower()}")
+    assert arguments["--summary"] == "changes"
+    assert _may("sns:Publish", arguments["--topic-arn"])
+
+
+def test_it_may_use_the_key_of_the_topic_and_publish_nowhere_else() -> None:
+    key = only("AWS::SNS::Topic")["KmsMasterKeyId"]
+    told = [line for line in _statements() if _services(line) & {"sns", "kms"}]
+
+    assert [(line["Action"], line["Resource"]) for line in told] == [
+        ("sns:Publish", only("AWS::Glue::Job")["DefaultArguments"]["--topic-arn"]),
+        (["kms:Decrypt", "kms:GenerateDataKey"], key),
+    ]
+
+
+def test_a_report_without_a_summary_has_neither_the_topic_nor_a_right_on_it() -> None:
+    def build(stack: Stack) -> None:
+        report(stack, DataBucket(stack, "Data", keep=KEEP), summary="never")
+
+    made = resolve(synthesised(build))
+
+    (job,) = of_type(made, "AWS::Glue::Job").values()
+    assert {"--topic-arn", "--summary"} & set(job["DefaultArguments"]) == set()
+    (policy,) = of_type(made, "AWS::IAM::Policy").values()
+    lines = policy["PolicyDocument"]["Statement"]
+    assert set().union(*map(_services, lines)) == {"s3", "logs"}
+
+
 @pytest.mark.parametrize(
     ("action", "key"),
     [
@@ -107,7 +138,13 @@ def test_a_report_that_is_not_enabled_has_a_job_and_no_trigger() -> None:
         ("s3:PutObject", "reports/_staging-1/partition_skew/x.parquet"),
         ("s3:PutObject", "reports/"),
         ("s3:DeleteObject", "reports/partition_skew/cluster=c/dt=2026-01-31/x.parquet"),
+        ("s3:GetObject", "reports/lag_hourly/cluster=c/dt=2026-01-17/x.parquet"),
+        ("s3:PutObject", "reports/page/cluster=c/dt=2026-01-31/report.html"),
+        ("s3:GetObject", "history"),
+        ("s3:GetObject", "history/groups/cluster=c/dt=2026-01-31/x.parquet"),
         ("s3:PutObject", "history/groups/cluster=c/dt=2026-01-31/x.parquet"),
+        ("s3:DeleteObject", "history/groups/cluster=c/dt=2026-01-31/x.parquet"),
+        ("s3:AbortMultipartUpload", "history/groups/cluster=c/dt=2026-01-31/x.parquet"),
         ("s3:PutObjectTagging", "snapshots/groups/cluster=c/dt=2026-01-31/hour=12/x.parquet"),
     ],
 )
@@ -123,6 +160,8 @@ def test_its_role_may_do_what_the_job_does(action: str, key: str) -> None:
         ("s3:GetObject", f"{BUCKET}/notified/orders/cursor"),
         ("s3:GetObject", f"{ASSETS}/another-asset.zip"),
         ("s3:PutObject", f"{ASSETS}/another-asset.zip"),
+        ("s3:PutObjectTagging", f"{BUCKET}/history/groups/x.parquet"),
+        ("sns:Publish", "arn:aws:sns:eu-west-1:111122223333:another"),
         ("logs:PutLogEvents", "arn:aws:logs:eu-west-1:111122223333:log-group:/aws/lambda/f"),
     ],
 )
@@ -155,22 +194,3 @@ def test_no_right_is_on_all_actions_or_all_resources() -> None:
     for line in _statements():
         assert [action for action in _listed(line["Action"]) if "*" in action] == []
         assert "*" not in _listed(line["Resource"])
-
-
-@pytest.mark.spark
-def test_the_script_finds_its_modules_in_the_zip_alone(tmp_path: Path) -> None:
-    script = shutil.copy(SCRIPT, tmp_path)
-    package = glue_package(tmp_path).path
-    command = [sys.executable, str(script), "--input", "x", "--output", "y", "--date", "someday"]
-
-    done = subprocess.run(
-        command,
-        check=False,
-        env={"PYTHONPATH": str(package)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-
-    assert "'someday' is not a date" in done.stderr
-    assert done.returncode == 2

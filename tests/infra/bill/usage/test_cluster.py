@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from infra.bill.usage.cluster import cluster_usage
-from infra.bill.usage.storage import storage
 from infra.config.parts.shared import Shared
 from tests.infra.configured import cluster, cluster_json
 
@@ -55,55 +54,49 @@ def test_a_run_of_the_default_size_logs_34_kilobytes() -> None:
     assert found["CloudWatch logs", "storage"] == pytest.approx(7 * 1440 * a_run)
 
 
-def kept(shared: Shared | None = None) -> dict[tuple[str, str], float]:
-    """Of S3, as it is once the daily job compacts."""
-    items = storage(cluster(), shared or Shared(), compacts=True)
-    return {(item.service, item.what): item.quantity for item in items}
+WITHOUT_REPORT = Shared.model_validate({"report": {"enabled": False}})
 
 
-def test_three_objects_a_run_are_written_tagged_and_read_once() -> None:
-    found = kept()
+def test_three_objects_a_run_are_written_and_tagged_and_read_twice() -> None:
+    found = quantities()
     cold = 12 * 30.4
     assert found["S3", "writes"] == pytest.approx(3 * RUNS + 6 * cold)
-    assert found["S3", "reads"] == pytest.approx(3 * RUNS + 35 * cold)
+    assert found["S3", "reads"] == pytest.approx(2 * 3 * RUNS + 35 * cold)
     assert found["S3", "tagging"] == pytest.approx(3 * RUNS)
     assert found["S3", "tags kept"] == 3 * 1440 * 35
 
 
 def test_snapshots_are_kept_for_their_days() -> None:
     a_run = (6_500 + 600 * 20) + (15_500 + 600 * 28) + (12_500 + 20 * 45)
-    found = kept(Shared.model_validate({"keep": {"snapshot_days": 10}}))
+    found = quantities(Shared.model_validate({"keep": {"snapshot_days": 10}}))
     assert found["S3", "snapshots"] == pytest.approx(10 * 1440 * a_run / GB)
 
 
 def test_history_is_one_object_a_day_and_dataset() -> None:
     a_day = 6_500 + 15_500 + 12_500 + 1440 * (600 * 18 + 600 * 39 + 20 * 40)
-    assert kept()["S3", "history"] == pytest.approx(400 * a_day / GB)
+    assert quantities()["S3", "history"] == pytest.approx(400 * a_day / GB)
+
+
+def test_reports_are_a_row_a_partition_the_hours_of_groups_and_a_page() -> None:
+    a_day = 600 * 120 + 20 * 2_000 + 500_000
+    assert quantities()["S3", "reports"] == pytest.approx(400 * a_day / GB)
 
 
 def test_snapshots_that_nothing_compacts_are_those_of_a_year() -> None:
     a_run = (6_500 + 600 * 20) + (15_500 + 600 * 28) + (12_500 + 20 * 45)
-    found = quantities()
+    found = quantities(WITHOUT_REPORT)
     assert found["S3", "snapshots"] == pytest.approx(365 * 1440 * a_run / GB)
-    assert {what for service, what in found if service == "S3"} == {
-        "writes",
-        "reads",
-        "snapshots",
-        "reports",
-    }
+    assert {what for service, what in found if service == "S3"} == {"writes", "reads", "snapshots"}
 
 
 @pytest.mark.parametrize(
-    ("compacts", "lever"), [(True, "shared.keep.snapshot_days"), (False, "interval_seconds")]
+    ("shared", "lever"),
+    [(Shared(), "shared.keep.snapshot_days"), (WITHOUT_REPORT, "interval_seconds")],
+    ids=["compacted", "not compacted"],
 )
-def test_days_to_keep_snapshots_are_a_lever_once_these_expire(compacts: bool, lever: str) -> None:
-    items = storage(cluster(), Shared(), compacts=compacts)
+def test_days_to_keep_snapshots_are_a_lever_where_these_expire(shared: Shared, lever: str) -> None:
+    items = cluster_usage(cluster(), shared)
     assert {item.what: item.lever for item in items}["snapshots"] == lever
-
-
-def test_without_the_daily_report_nothing_is_compacted() -> None:
-    found = kept(Shared.model_validate({"report": {"enabled": False}}))
-    assert {what for service, what in found if service == "S3"} == {"writes", "reads", "snapshots"}
 
 
 def test_an_endpoint_is_paid_in_every_subnet() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids of chat channels are what AWS takes, before a deploy finds out that they are not."""
+"""Ids of chats are what AWS takes, and data is kept for as long as something reads it."""
 
 from __future__ import annotations
 
@@ -53,3 +53,22 @@ def test_a_private_slack_channel_is_taken() -> None:
     notify = {"slack": [SLACK | {"channel_id": "G0123ABCD"}]}
     found = deployment(shared={"notify": notify})
     assert found.shared.notify.slack[0].channel_id == "G0123ABCD"
+
+
+@pytest.mark.parametrize(("key", "least"), [("snapshot_days", 8), ("report_days", 15)])
+def test_nothing_expires_before_it_was_read_for_the_last_time(key: str, least: int) -> None:
+    assert deployment(shared={"keep": {key: least}}).shared.keep.model_dump()[key] == least
+    (told,) = refused(cluster_json(), shared={"keep": {key: least - 1}})
+    assert told.startswith(f"shared.keep.{key}: ")
+    assert str(least) in told
+
+
+@pytest.mark.parametrize("summary", ["changes", "always", "never"])
+def test_a_summary_comes_when_something_changed_always_or_never(summary: str) -> None:
+    assert deployment(shared={"report": {"summary": summary}}).shared.report.summary == summary
+
+
+def test_a_summary_that_comes_otherwise_is_refused_with_the_choices() -> None:
+    (told,) = refused(cluster_json(), shared={"report": {"summary": "weekly"}})
+    assert told.startswith("shared.report.summary: ")
+    assert all(word in told for word in ("changes", "always", "never"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""functions/requirements.txt and the lock file say the same."""
+"""The requirements of the functions and of the Glue job, and the lock file, say the same."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from typing import Any
 
 import pytest
 
-from infra.packaging.build import FUNCTIONS, ROOT
+from infra.packaging.build import FUNCTIONS, GLUE, GLUE_JOBS, ROOT
 from infra.packaging.target import Target
 from infra.packaging.wheels.requirements import (
     COMMAND,
     IN_THE_RUNTIME,
     NAME,
     NOT_IMPORTED,
+    OF_FUNCTIONS,
+    OF_GLUE_JOB,
+    Shipped,
     exported,
     for_target,
 )
 
 TEXT = (FUNCTIONS / NAME).read_text()
+OF_JOB = (GLUE_JOBS / NAME).read_text()
 STATED = """\
 # a comment
 first==1.0 ; sys_platform == 'linux' \\
@@ -40,9 +44,9 @@ def _locked() -> list[dict[str, Any]]:
     return packages
 
 
-def _stated() -> dict[tuple[str, str], set[str]]:
+def _stated(text: str = TEXT) -> dict[tuple[str, str], set[str]]:
     found: dict[tuple[str, str], set[str]] = {}
-    for line in TEXT.splitlines():
+    for line in text.splitlines():
         word = line.strip(" \\")
         if word.startswith("--hash="):
             found[list(found)[-1]].add(word.removeprefix("--hash="))
@@ -52,23 +56,34 @@ def _stated() -> dict[tuple[str, str], set[str]]:
     return found
 
 
-def _needed(packages: list[dict[str, Any]]) -> set[str]:
-    """The project's own dependencies and what they depend on, by name."""
+def _needed(packages: list[dict[str, Any]], group: str | None = None) -> set[str]:
+    """What the project, or one of its groups, depends on, and what that does, by name."""
     needs = {p["name"]: {d["name"] for d in p.get("dependencies", [])} for p in packages}
-    found, more = set(), needs["msk-lag-reporter"]
+    (project,) = (p for p in packages if p["name"] == "msk-lag-reporter")
+    found: set[str] = set()
+    more = (
+        {d["name"] for d in project["dev-dependencies"][group]} if group else needs[project["name"]]
+    )
     while more:
         found |= more
         more = set().union(*(needs[name] for name in more)) - found
     return found
 
 
-def test_each_version_and_its_hashes_are_the_lock_files(locked: list[dict[str, Any]]) -> None:
+@pytest.mark.parametrize("text", [TEXT, OF_JOB], ids=["functions", "glue_jobs"])
+def test_each_version_and_its_hashes_are_the_lock_files(
+    locked: list[dict[str, Any]], text: str
+) -> None:
     hashes = {
         (p["name"], p["version"]): {w["hash"] for w in [*p.get("wheels", []), p["sdist"]]}
         for p in locked
         if "sdist" in p
     }
-    assert _stated() == {key: hashes[key] for key in _stated()}
+    assert _stated(text) == {key: hashes[key] for key in _stated(text)}
+
+
+def test_all_that_the_page_needs_is_there(locked: list[dict[str, Any]]) -> None:
+    assert {name for name, _ in _stated(OF_JOB)} == _needed(locked, "page")
 
 
 def test_every_dependency_is_there_but_what_lambda_brings_and_nobody_imports(
@@ -85,11 +100,25 @@ def test_every_version_that_the_lock_file_has_of_a_dependency_is_there(
     assert set(_stated()) == {(p["name"], p["version"]) for p in locked if p["name"] in names}
 
 
-def test_its_own_command_would_write_the_same() -> None:
-    assert COMMAND in TEXT.splitlines()[1]
+@pytest.mark.parametrize(
+    ("text", "shipped", "targets"),
+    [
+        (TEXT, OF_FUNCTIONS, (Target("3.11", "x86_64"), Target("3.13", "arm64"))),
+        (OF_JOB, OF_GLUE_JOB, (GLUE,)),
+    ],
+    ids=["functions", "glue_jobs"],
+)
+def test_its_own_command_would_write_the_same(
+    text: str, shipped: Shipped, targets: tuple[Target, ...]
+) -> None:
+    assert COMMAND in text.splitlines()[1]
     # uv's versions differ in how they write a condition, so what it comes to is compared.
-    for target in (Target("3.11", "x86_64"), Target("3.13", "arm64")):
-        assert for_target(exported(ROOT), target) == for_target(TEXT, target)
+    for target in targets:
+        assert for_target(exported(ROOT, shipped), target) == for_target(text, target)
+
+
+def test_the_glue_job_brings_the_same_for_each_python_of_glue() -> None:
+    assert for_target(OF_JOB, GLUE) == for_target(OF_JOB, Target("3.13", "x86_64"))
 
 
 @pytest.mark.parametrize(

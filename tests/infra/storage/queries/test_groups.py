@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
-
-import pytest
 
 from tests.infra.storage.queries.athena import Athena, Row
 from tests.infra.storage.queries.story import (
@@ -31,25 +28,6 @@ def _of(rows: list[Row], group: str, cluster: str = SHOP, **more: object) -> Row
     return found
 
 
-def test_the_group_that_lagged_most_comes_first(athena: Athena) -> None:
-    rows = athena.ask("groups_lagging_most_yesterday")
-
-    assert [row["consumer_group"] for row in rows][:2] == ["loser", "billing"]
-    billing = _of(rows, "billing")
-    assert billing["most_seconds"] == pytest.approx((59 - STOPPED) * 60, abs=2)
-    assert billing["most_seconds_at"] == at(59)
-    assert billing["most_records"] == 2 * 60 * (59 - STOPPED)
-    assert (billing["worst_topic_then"], billing["worst_partition_then"]) == ("orders", 0)
-    assert (billing["owner"], rows[0]["owner"]) == ("payments", None)
-
-
-def test_a_time_lag_that_nobody_knows_is_not_zero(athena: Athena) -> None:
-    first_seen_behind = _of(athena.ask("groups_lagging_most_yesterday"), "billing", OTHER)
-
-    assert first_seen_behind["most_seconds"] is None
-    assert (first_seen_behind["runs"], first_seen_behind["runs_unknown"]) == (1, 1)
-
-
 def test_a_group_fell_behind_when_its_oldest_unread_record_was_written(athena: Athena) -> None:
     (incident,) = athena.ask("incidents_of_a_group", consumer_group="billing")
 
@@ -68,45 +46,6 @@ def test_the_runs_around_the_last_incident_are_told_one_by_one(athena: Athena) -
     assert by_time[at(STOPPED)]["lag"] == 0
     assert by_time[at(STOPPED + 1)]["lag"] == 120
     assert [by_time[at(m)]["status"] for m in (LEFT_OK - 1, LEFT_OK)] == ["OK", "ERR"]
-
-
-def test_a_service_level_is_told_by_week(athena: Athena) -> None:
-    rows = athena.ask("sla_by_week", cluster=SHOP, consumer_group="billing")
-
-    within = len([m for m in SATURDAY if m <= STOPPED + 5]) + len(SUNDAY)
-    known = len(SATURDAY) + len(SUNDAY)
-    told = [(row["week"], row["runs_within"], row["runs_known"]) for row in rows]
-    assert told == [(date(2026, 1, 26), within, known), (date(2026, 1, 19), 7, 7)]
-    assert rows[0]["share_within"] == pytest.approx(within / known, abs=1e-5)
-    assert (rows[0]["owner"], rows[0]["sla_seconds"]) == ("payments", 330.0)
-
-
-def test_a_run_that_tells_no_age_neither_keeps_nor_breaks_a_service_level(athena: Athena) -> None:
-    rows = athena.ask("sla_by_week", cluster=SHOP, consumer_group="billing")
-
-    assert {row["week"]: row["runs_unknown"] for row in rows}[date(2026, 1, 19)] == 3
-
-
-def test_an_age_of_at_least_so_much_proves_only_that_a_service_level_is_broken(
-    athena: Athena,
-) -> None:
-    (row,) = athena.ask("sla_by_week", consumer_group="slow")
-
-    # Watched for less than the level: all of it on Saturday, and on Sunday after its first run.
-    short = [m for m in SATURDAY if m * 60 <= row["sla_seconds"]]
-    undecided = len(short) + len(short) - 1
-    assert row["runs_unknown"] == undecided
-    assert (row["runs_within"], row["share_within"]) == (0, 0.0)
-    assert row["runs_known"] == len(SATURDAY) + len(SUNDAY) - undecided
-
-
-def test_days_in_history_and_in_snapshots_count_once(athena: Athena) -> None:
-    (kept,) = athena.rows("SELECT count(*) AS n FROM history_groups WHERE dt = '2026-01-31'")
-    assert kept["n"] > 0
-
-    saturday = _of(athena.ask("sla_by_week"), "billing", week=date(2026, 1, 26))
-
-    assert saturday["runs_known"] == len(SATURDAY) + len(SUNDAY)
 
 
 def test_runs_are_counted_by_status_and_day(athena: Athena) -> None:

@@ -14,17 +14,42 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from functions import contract
+from infra.storage import report_columns as reports
 from infra.storage.named_queries import Query, queries
 from tests.infra.rehearsal.resolve import of_type
-from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena
-from tests.infra.storage.queries.story import SHOP
+from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
+from tests.infra.storage.queries.reported import write_report
+from tests.infra.storage.queries.story import NOW, SHOP, lay_unreadable
 from tests.infra.storage.stack import resources, tables, template
 
 ALL = list(queries())
-OVER_REPORTS = {"skewed_topics", "retention_risk_of_the_week"}
+OVER_REPORTS = {
+    "anomalies_of_the_week",
+    "brokers_hot_this_week",
+    "consumers_hot_this_week",
+    "groups_lagging_most_yesterday",
+    "retention_enough",
+    "retention_risk_of_the_week",
+    "skewed_topics",
+    "sla_by_week",
+}
+# A row of each report that every query over it lists.
+LISTED: dict[str, Row] = {
+    reports.ANOMALIES: {"consumer_group": "g"},
+    reports.BROKER_HOTSPOTS: {},
+    reports.CONSUMER_HOTSPOTS: {"consumer_group": "g", "hot": True},
+    reports.LAG_SUMMARY: {"consumer_group": "g", "sla_seconds": 330.0},
+    reports.PARTITION_SKEW: {"consumer_group": "g", "lag_skewed": True},
+    reports.RETENTION_RISK: {
+        "consumer_group": "g",
+        "topic": "t",
+        "retention_risk": "LOST",
+        "retention_needed_seconds": 1.0,
+    },
+}
 OF_NOW = {"group_wrong_now", "lag_by_broker", "lag_by_member", "losing_records_soon"}
 # Reports have a table of their own; what is told of today needs the snapshots.
-WITHOUT_OLD_DAYS = {*OVER_REPORTS, *OF_NOW, "groups_new_and_gone", "sla_by_week"}
+WITHOUT_OLD_DAYS = {*OVER_REPORTS, *OF_NOW, "groups_new_and_gone"}
 NAMES = ("cluster", "consumer_group", "topic")
 MANUAL = Path(__file__).parents[4] / "docs" / "operations.md"
 
@@ -128,10 +153,13 @@ def test_a_query_opens_no_file_of_another_date(athena: Athena, key: str) -> None
     assert athena.ask(key, **one)
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("key", sorted(OVER_REPORTS))
-def test_a_query_opens_no_report_of_another_date(reported: Athena, key: str) -> None:
-    assert reported.ask(key)
+def test_a_query_opens_no_report_of_another_date(tmp_path: Path, key: str) -> None:
+    (name,) = {table.name for table in _tree(key).find_all(exp.Table)} & set(reports.REPORT_COLUMNS)
+    write_report(tmp_path, name, [LISTED[name]])
+    lay_unreadable(tmp_path, [f"reports/{name}"])
+
+    assert Athena(tmp_path, NOW).ask(key)
 
 
 def test_a_query_without_a_date_would_open_the_unreadable_file(athena: Athena) -> None:

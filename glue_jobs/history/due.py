@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the history of a day lacks.
+
+A history outlives the snapshots that it was made of, so it is only ever added to: what it holds of
+runs whose objects are gone stays.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import LongType, StructField, StructType
+
+from glue_jobs.schemas import CLUSTER
+from glue_jobs.storage.files import Files
+from glue_jobs.storage.parquet import ENDING
+from glue_jobs.storage.snapshots import Day, read
+from glue_jobs.storage.snapshots.day import FROM_SNAPSHOTS
+
+_RUN = ["cluster", "second"]
+
+
+def lacking(spark: SparkSession, files: Files, day: Day, dataset: str) -> Day | None:
+    """The day with only those clusters that have runs which the history of `dataset` lacks.
+
+    Null: nothing is lacking. What was found in the history alone is whole by definition.
+    """
+    found = [c for c, source in day.sources.items() if source == FROM_SNAPSHOTS]
+    held = _held(spark, _with_history(files, of_clusters(day, found), dataset), dataset)
+    due = [c for c in found if not _runs(day, dataset, c) <= held.get(c, set())]
+    return of_clusters(day, due) if due else None
+
+
+def whole(spark: SparkSession, files: Files, due: Day, dataset: str) -> DataFrame:
+    """The rows of the snapshots, and those of the history whose snapshots are gone."""
+    rows = read(spark, due, dataset)
+    earlier = _with_history(files, due, dataset)
+    if not earlier.clusters:
+        return rows
+    runs = [(c, second) for c in due.clusters for second in _runs(due, dataset, c)]
+    there = spark.createDataFrame(runs, StructType([CLUSTER, StructField("second", LongType())]))
+    held = read(spark, earlier.from_history(), dataset).withColumn("second", _second())
+    return rows.union(held.join(sf.broadcast(there), _RUN, "left_anti").select(*rows.columns))
+
+
+def of_clusters(day: Day, clusters: Iterable[str]) -> Day:
+    """The same day of these clusters only."""
+    return replace(day, clusters={name: day.clusters[name] for name in clusters})
+
+
+def _with_history(files: Files, day: Day, dataset: str) -> Day:
+    there = (c for c in day.clusters if files.objects(day.history_folder(dataset, c), ENDING))
+    return of_clusters(day, there)
+
+
+def _held(spark: SparkSession, day: Day, dataset: str) -> Mapping[str, set[int]]:
+    """Seconds of the runs in the history; some thousand a cluster at most."""
+    held: dict[str, set[int]] = {}
+    if day.clusters:
+        rows = read(spark, day.from_history(), dataset).select("cluster", _second())
+        for cluster, second in rows.distinct().collect():
+            held.setdefault(cluster, set()).add(second)
+    return held
+
+
+def _runs(day: Day, dataset: str, cluster: str) -> set[int]:
+    times = (run.taken_at for run in day.usable(dataset, cluster))
+    return {int(time.timestamp()) for time in times if time}
+
+
+def _second() -> Column:
+    return sf.unix_seconds("taken_at").alias("second")

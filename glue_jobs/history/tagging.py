@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mark on raw objects whose rows are in the history: only marked ones ever expire.
+
+A folder on a disk knows no tags, and nothing in it expires by itself.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Event
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from glue_jobs.errors import DataError
+
+# The words that the bucket's lifecycle rules look for.
+TAG, VALUE = "kafka-lag-compacted", "true"
+AT_ONCE = 32
+_TAGGING = {"TagSet": [{"Key": TAG, "Value": VALUE}]}
+_SCHEMES = ("s3://", "s3a://")
+_ABSENT = "NoSuchKey"
+_CONNECT_SECONDS, _ATTEMPTS = 5, 8
+_RERUN = (
+    "check the job's right s3:PutObjectTagging, and run the day again; nothing unmarked expires"
+)
+
+
+def s3_place(address: str) -> tuple[str, str] | None:
+    """Bucket and key (or prefix, without a slash at its end); null for any other file system."""
+    for scheme in _SCHEMES:
+        if address.startswith(scheme):
+            bucket, _, key = address.removeprefix(scheme).partition("/")
+            return bucket, key.strip("/")
+    return None
+
+
+def s3_client(at_once: int = AT_ONCE) -> Any:
+    """A client with a connection for each of so many threads, which waits when S3 asks for it."""
+    # Only here, as a run on a local folder needs no AWS.
+    import boto3  # noqa: PLC0415
+    from botocore.config import Config  # noqa: PLC0415
+
+    config = Config(
+        max_pool_connections=at_once,
+        connect_timeout=_CONNECT_SECONDS,
+        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+    )
+    return boto3.client("s3", config=config)
+
+
+def tag_compacted(
+    bucket: str,
+    keys: Sequence[str],
+    client: Any,
+    at_once: int = AT_ONCE,
+    progress: Callable[[int], object] = lambda _: None,
+) -> int:
+    """Mark the objects; how many there were, as one that vanished meanwhile is none.
+
+    S3 replaces all tags of an object, and the collector gives its objects none. `progress` hears
+    after each object how many are done. Tries all that S3 answers for, then DataError names the
+    first that it refused; what was marked stays so, and may be marked again.
+    """
+    tag = partial(_tagged, client, bucket, Event())
+    marked, refused = 0, dict[str, ClientError]()
+    try:
+        with ThreadPoolExecutor(at_once) as pool:
+            for done, (key, result) in enumerate(zip(keys, pool.map(tag, keys), strict=True), 1):
+                if isinstance(result, ClientError):
+                    refused[key] = result
+                marked += result is True
+                progress(done)
+    except BotoCoreError as error:
+        raise DataError(f"cannot tag objects in bucket {bucket}: {error}; {_RERUN}") from error
+    if refused:
+        key, why = next(iter(refused.items()))
+        others = f" (and {len(refused) - 1:,} more of {len(keys):,})" if len(refused) > 1 else ""
+        raise DataError(f"cannot tag {key}{others} in bucket {bucket}: {why}; {_RERUN}")
+    return marked
+
+
+def _tagged(client: Any, bucket: str, silent: Event, key: str) -> bool | ClientError:
+    """Whether the object was there to be marked, or why S3 refused; nothing once S3 is silent."""
+    if silent.is_set():
+        return False
+    try:
+        client.put_object_tagging(Bucket=bucket, Key=key, Tagging=_TAGGING)
+    except ClientError as error:
+        return False if error.response["Error"]["Code"] == _ABSENT else error
+    except BotoCoreError:
+        # Not this object's fault: all others would wait as long for the same.
+        silent.set()
+        raise
+    return True

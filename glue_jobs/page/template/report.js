@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Search over all groups: the rows of the page are filtered, the others made from the JSON block.
+"use strict";
+(() => {
+  const table = document.getElementById("groups-table");
+  if (!table) return;
+  const MOST = 200;
+  const rest = JSON.parse(document.getElementById("rest").textContent);
+  const body = table.tBodies[0];
+  const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  const own = [...body.rows].map((row) => ({ row, text: row.cells[0].textContent.toLowerCase() }));
+  const found = document.getElementById("found");
+  const field = document.getElementById("find");
+  const unsearched = document.getElementById("unsearched");
+
+  function add(parent, tag, kind, text) {
+    const made = parent.appendChild(document.createElement(tag));
+    if (kind) made.className = kind;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  function made(cells) {
+    const [group, owner, level, word, ...numbers] = cells;
+    const row = document.createElement("tr");
+    row.className = "made";
+    const head = add(row, "th");
+    head.scope = "row";
+    add(head, "bdi", "name", group);
+    if (owner) add(add(head, "span", "under"), "bdi", "name plain", owner);
+    const day = add(row, "td");
+    day.dataset.label = titles[1];
+    add(day, "span", "badge " + level, word);
+    numbers.forEach((text, place) => {
+      add(row, "td", "n", text).dataset.label = titles[place + 2];
+    });
+    return row;
+  }
+
+  function search() {
+    const wanted = field.value.trim().toLowerCase();
+    for (const row of body.querySelectorAll(".made")) row.remove();
+    let hits = 0;
+    for (const { row, text } of own) {
+      const hit = text.includes(wanted);
+      row.hidden = !hit;
+      if (hit) hits += 1;
+    }
+    if (unsearched) unsearched.hidden = Boolean(wanted);
+    if (!wanted) {
+      found.textContent = "";
+      return;
+    }
+    const others = rest.filter((cells) => (cells[0] + "\n" + cells[1]).toLowerCase().includes(wanted));
+    const room = Math.max(0, MOST - hits);
+    body.append(...others.slice(0, room).map(made));
+    const all = hits + others.length;
+    const only = others.length > room ? `, the ${hits + room} worst are shown` : "";
+    found.textContent = `${all.toLocaleString("en")} of ${(own.length + rest.length).toLocaleString("en")} groups${only}`;
+  }
+
+  const form = document.getElementById("search");
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  field.addEventListener("input", search);
+  search();
+})();

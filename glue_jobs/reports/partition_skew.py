@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How unevenly a topic's partitions share lag, and production, how long, and who is to blame.
+
+Lag and production are judged apart by the rule of `glue_jobs.day.skewed`.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from glue_jobs.day.group_partitions import GROUP_TOPIC
+from glue_jobs.day.partitions import group_partition_days
+from glue_jobs.day.runs import weighed
+from glue_jobs.day.topic_partitions import TOPIC, produced
+from glue_jobs.reports.skew_cause import skew_causes
+from glue_jobs.reports.spread import spread
+
+
+def partition_skew(
+    segments: DataFrame,
+    minutes: DataFrame,
+    topic_segments: DataFrame,
+    topic_minutes: DataFrame,
+    weights: DataFrame,
+    intervals: DataFrame,
+) -> DataFrame:
+    """One row per cluster, group and topic; see `spread` for lag_* and production_*.
+
+    Lag counts at its mean over the day, production in records of the day. production_* is the
+    topic's own and repeats for each of its groups; null when the topic itself was never read.
+    """
+    days, made = group_partition_days(segments), produced(topic_segments)
+    lag = spread(days, GROUP_TOPIC, "mean_lag", "lag")
+    production = spread(made, TOPIC, "produced", "production")
+    skew = (
+        lag.join(_skewed_minutes(minutes, GROUP_TOPIC, "lag", weights, intervals), [*GROUP_TOPIC])
+        .join(production, [*TOPIC], "left")
+        .join(
+            _skewed_minutes(topic_minutes, TOPIC, "production", weights, intervals),
+            [*TOPIC],
+            "left",
+        )
+    )
+    causes = skew_causes(skew, days, made)
+    return skew.join(causes, [*GROUP_TOPIC], "left")
+
+
+def _skewed_minutes(
+    runs: DataFrame, keys: Sequence[str], prefix: str, weights: DataFrame, intervals: DataFrame
+) -> DataFrame:
+    """Minutes for which the runs stand that were skewed; null where no run could tell."""
+    minutes = sf.col("weight") / 60
+    of_skewed = sf.when(sf.col("skewed"), minutes).when(~sf.col("skewed"), sf.lit(0.0))
+    return (
+        weighed(runs, weights, intervals)
+        .groupBy(*keys)
+        .agg(sf.sum(of_skewed).alias(f"{prefix}_skewed_minutes"))
+    )

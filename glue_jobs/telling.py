@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run says in the end: the worst rows to its log, and what changed to a topic."""
+
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+
+from pyspark.sql import DataFrame
+
+from glue_jobs.history.tagging import s3_client, s3_place
+from glue_jobs.job import Job
+from glue_jobs.page.serving import serve_as_html
+from glue_jobs.schemas import REPORTS
+from glue_jobs.storage.reports import page_address, stored
+from glue_jobs.storage.snapshots import Day
+from glue_jobs.summary.changes import changes
+from glue_jobs.summary.collecting import findings
+from glue_jobs.summary.console import print_reports
+from glue_jobs.summary.links import link
+from glue_jobs.summary.message import Message, message
+from glue_jobs.summary.publishing import publish, sns_client, topic_region
+
+
+def tell(job: Job, day: Day, write: Callable[[str], object] = print) -> None:
+    """Print what was published of the day, and where it lies."""
+    print_reports(_published(job, day, day.date), day.date, job.options.show, write)
+    output = job.options.output
+    write(f"\nWritten for {', '.join(day.clusters)}: {output}/reports")
+    for cluster in day.clusters:
+        write(f"Page of {cluster}: {page_address(output, day, cluster)}")
+
+
+def serve(job: Job, day: Day) -> None:
+    """Let browsers open the day's pages where they lie."""
+    output = job.options.output
+    if s3_place(output):
+        serve_as_html((page_address(output, day, c) for c in day.clusters), s3_client())
+
+
+def send(job: Job, day: Day, topic_arn: str) -> None:
+    """Publish what changed since the day before; DataError if the topic refuses."""
+    changed = summary(job, day, topic_region(topic_arn))
+    if changed:
+        publish(changed, topic_arn, sns_client(topic_arn))
+
+
+def summary(job: Job, day: Day, region: str | None) -> Message | None:
+    """What changed since the day before, in words; null: nothing to tell."""
+    eve = _published(job, day, day.date - timedelta(days=1))
+    before = None if eve["coverage"].isEmpty() else findings(eve)
+    today = findings(_published(job, day, day.date), before)
+    pages = {c: link(page_address(job.options.output, day, c), region) for c in day.clusters}
+    return message(
+        changes(today, before),
+        day=day.date,
+        today=today,
+        before=before,
+        links=pages,
+        always=job.options.always_summarise,
+    )
+
+
+def _published(job: Job, day: Day, on: date) -> Mapping[str, DataFrame]:
+    return {
+        name: stored(job.spark, job.files, job.options.output, name, day, [on]).drop("dt")
+        for name in REPORTS
+    }

@@ -1,0 +1,103 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Who is to blame for each skewed lag. Shares are compared with room for the last bit of a sum.
+
+CREATE OR REPLACE TEMP TABLE causes AS
+WITH partitions AS (
+    SELECT
+        d.consumer_group, d.topic, d.partition_id,
+        greatest(d.mean_lag - lag.mean, 0) AS excess,
+        d.mean_lag - lag.mean > 1e-9 * lag.mean AS in_excess,
+        coalesce(p.produced >= 1.5 * made.mean AND made.mean > 0, false) AS over_produced
+    FROM group_days AS d
+    JOIN spreads AS lag
+        ON lag.measure = 'lag' AND lag.skewed
+        AND lag.consumer_group = d.consumer_group AND lag.topic = d.topic
+    LEFT JOIN spreads AS made ON made.measure = 'production' AND made.topic = d.topic
+    LEFT JOIN production AS p ON p.topic = d.topic AND p.partition_id = d.partition_id
+    WHERE d.mean_lag IS NOT NULL
+),
+totals AS (
+    SELECT
+        consumer_group, topic,
+        sum(excess) AS excess,
+        coalesce(sum(excess) FILTER (over_produced), 0) AS excess_over_produced,
+        list(partition_id ORDER BY partition_id) FILTER (in_excess) AS in_excess,
+        list(partition_id ORDER BY partition_id) FILTER (in_excess AND over_produced)
+            AS in_excess_over_produced
+    FROM partitions
+    GROUP BY ALL
+),
+held AS (
+    SELECT
+        consumer_group, topic, partition_id, 'broker' AS kind, leader,
+        NULL::VARCHAR AS member_id, NULL::VARCHAR AS client_id, NULL::VARCHAR AS client_host,
+        coalesce(sum(lag_sum), 0) AS lag_sum,
+        sum(readings) AS readings
+    FROM group_segments
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        consumer_group, topic, partition_id, 'consumer', NULL,
+        member_id, client_id, client_host,
+        coalesce(sum(lag_sum), 0),
+        sum(readings)
+    FROM group_segments
+    GROUP BY ALL
+),
+holders AS (
+    SELECT * FROM held
+    QUALIFY row_number() OVER (
+        PARTITION BY consumer_group, topic, partition_id, kind
+        ORDER BY lag_sum DESC, readings DESC,
+            leader NULLS LAST, member_id NULLS LAST, client_id NULLS LAST, client_host NULLS LAST
+    ) = 1
+),
+candidates AS (
+    SELECT
+        consumer_group, topic, h.kind, h.leader, h.member_id, h.client_id, h.client_host,
+        count(*) AS partitions,
+        sum(p.excess) / any_value(t.excess) AS recall,
+        count(*) FILTER (p.in_excess) / count(*)::DOUBLE AS precision,
+        list(partition_id ORDER BY partition_id) FILTER (p.in_excess) AS in_excess
+    FROM holders AS h
+    JOIN partitions AS p USING (consumer_group, topic, partition_id)
+    JOIN totals AS t USING (consumer_group, topic)
+    WHERE CASE h.kind WHEN 'broker' THEN h.leader IS NOT NULL ELSE h.member_id IS NOT NULL END
+    GROUP BY ALL
+),
+-- At most one broker and one consumer hold two thirds of an excess.
+blamed AS (
+    SELECT *, round(recall * precision, 9) AS fit
+    FROM candidates
+    WHERE recall >= 2 / 3 - 1e-9 AND precision >= 2 / 3 - 1e-9
+),
+best AS (
+    SELECT
+        * REPLACE (
+            -- one partition alone tells nothing of whether its leader or its owner is slow
+            CASE WHEN partitions < 2 AND count(*) OVER same = 2 THEN 'unexplained' ELSE kind END
+                AS kind
+        )
+    FROM blamed
+    WINDOW same AS (PARTITION BY consumer_group, topic, fit, partitions)
+    QUALIFY row_number() OVER (
+        PARTITION BY consumer_group, topic ORDER BY fit DESC, partitions DESC, blamed.kind
+    ) = 1
+)
+SELECT
+    consumer_group, topic,
+    CASE
+        WHEN t.excess_over_produced >= (2 / 3 - 1e-9) * t.excess THEN 'production'
+        ELSE coalesce(best.kind, 'unexplained')
+    END AS cause,
+    CASE cause
+        WHEN 'production' THEN t.in_excess_over_produced
+        WHEN 'unexplained' THEN t.in_excess
+        ELSE best.in_excess
+    END AS cause_partitions,
+    CASE WHEN cause = 'broker' THEN best.leader END AS cause_leader,
+    CASE WHEN cause = 'consumer' THEN best.member_id END AS cause_member,
+    CASE WHEN cause = 'consumer' THEN best.client_id END AS cause_client_id,
+    CASE WHEN cause = 'consumer' THEN best.client_host END AS cause_client_host
+FROM totals AS t
+LEFT JOIN best USING (consumer_group, topic);

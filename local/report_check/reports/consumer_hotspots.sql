@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A row for each member that owned a partition, and one for what nobody owned.
+
+WITH held AS (
+    SELECT
+        consumer_group, topic, partition_id, client_host, client_id, member_id,
+        sum(s.readings) / any_value(d.readings) AS owned,
+        sum(s.lag_sum) / any_value(d.lags) AS lag_mean
+    FROM group_segments AS s
+    JOIN group_days AS d USING (consumer_group, topic, partition_id)
+    GROUP BY ALL
+),
+commits AS (
+    SELECT
+        consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id,
+        CASE WHEN sum(commits) >= 2
+            THEN greatest(
+                max_by(commit_last, commit_last_at) - min_by(commit_first, commit_first_at), 0
+            )
+        END AS consumed
+    FROM group_segments
+    GROUP BY ALL
+),
+consumption AS (
+    SELECT consumer_group, client_host, client_id, member_id, sum(consumed) AS consumed
+    FROM commits
+    GROUP BY ALL
+),
+members AS (
+    SELECT
+        consumer_group, client_host, client_id, member_id,
+        sum(owned) AS partitions_owned,
+        sum(lag_mean) AS lag_mean
+    FROM held
+    GROUP BY ALL
+),
+shares AS (
+    SELECT
+        m.*,
+        c.consumed,
+        m.partitions_owned / sum(m.partitions_owned) OVER of_group AS partitions_share,
+        m.lag_mean / nullif(sum(m.lag_mean) OVER of_group, 0) AS lag_share,
+        m.lag_mean - avg(m.lag_mean) OVER of_group AS above_mean
+    FROM members AS m
+    JOIN consumption AS c
+        ON c.consumer_group = m.consumer_group
+        AND c.client_host IS NOT DISTINCT FROM m.client_host
+        AND c.client_id IS NOT DISTINCT FROM m.client_id
+        AND c.member_id IS NOT DISTINCT FROM m.member_id
+    WINDOW of_group AS (PARTITION BY m.consumer_group)
+)
+SELECT
+    consumer_group,
+    client_host,
+    client_id,
+    member_id,
+    partitions_owned,
+    partitions_share,
+    consumed,
+    lag_mean,
+    lag_share,
+    lag_share / partitions_share AS lag_to_partitions,
+    lag_share / partitions_share >= 2 AND above_mean >= 100 AS hot
+FROM shares

@@ -1,0 +1,16 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A row for each group and hour in which it was read: means over the seconds that values stood.
+
+SELECT
+    consumer_group,
+    hour(taken_at) AS hour,
+    coalesce(sum(weight) FILTER (time_lag_seconds IS NOT NULL), 0) / 60 AS known_minutes,
+    sum(time_lag_seconds * weight) / sum(weight) FILTER (time_lag_seconds IS NOT NULL)
+        AS time_lag_seconds,
+    max(time_lag_seconds) AS time_lag_max,
+    sum(lag * weight) / sum(weight) FILTER (lag IS NOT NULL) AS lag,
+    sum(produce_rate * weight) / sum(weight) FILTER (produce_rate IS NOT NULL) AS produce_rate,
+    sum(consume_rate * weight) / sum(weight) FILTER (consume_rate IS NOT NULL) AS consume_rate
+FROM group_runs
+WHERE is_read
+GROUP BY ALL

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A day's history: the snapshots' rows, sorted, and never fewer than it held."""
+
+from datetime import date
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from glue_jobs.errors import DataError
+from glue_jobs.history.checksum import Checksum
+from glue_jobs.history.compaction import verify
+from glue_jobs.history.keeping import keep
+from glue_jobs.schemas import SNAPSHOTS
+from glue_jobs.storage.files import Files
+from glue_jobs.storage.snapshots import Day, find_day
+from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
+
+pytestmark = pytest.mark.spark
+
+DAY = NOON.date()
+GROUPS = ("zebra", "ant")
+
+
+def write_minutes(root: Path, numbers: range) -> None:
+    for number in numbers:
+        rows = [group_row(p, 9, 0, 10 + number, consumer_group=g) for g in GROUPS for p in (1, 0)]
+        write_run(root, "group_partitions", rows, at=minute(number))
+        write_run(root, "topic_partitions", [topic_row(0, 10 + number)], at=minute(number))
+        write_run(root, "groups", [{"consumer_group": g} for g in GROUPS], at=minute(number))
+
+
+def found(spark: SparkSession, root: Path, today: date = date(2026, 2, 1)) -> Day:
+    return find_day(Files(spark), str(root), str(root), DAY, (), today)
+
+
+def kept(root: Path, dataset: str = "group_partitions") -> list[Row]:
+    files = sorted((root / "history" / dataset).rglob("*.parquet"))
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+
+
+def test_rows_are_sorted_by_name_and_time(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(3))
+
+    keep(spark, Files(spark), found(spark, tmp_path))
+
+    order = [(r["consumer_group"], r["partition_id"], r["taken_at"]) for r in kept(tmp_path)]
+    assert order == sorted(order)
+    assert len(order) == 12
+    assert [len(kept(tmp_path, name)) for name in SNAPSHOTS] == [3, 12, 6]
+    assert sorted(p.name for p in (tmp_path / "history").iterdir()) == sorted(SNAPSHOTS)
+
+
+def test_runs_that_came_late_are_added_and_those_whose_objects_are_gone_stay(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(3))
+    keep(spark, Files(spark), found(spark, tmp_path))
+    for object_of_a_run in (tmp_path / "snapshots").rglob("*T1201*.parquet"):
+        object_of_a_run.unlink()
+    write_minutes(tmp_path, range(3, 4))
+
+    keep(spark, Files(spark), found(spark, tmp_path))
+
+    times = {row["taken_at"] for row in kept(tmp_path)}
+    assert times == {minute(number) for number in range(4)}
+    assert len(kept(tmp_path)) == 16
+
+
+def test_a_history_that_lacks_nothing_is_left_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(2))
+    keep(spark, Files(spark), found(spark, tmp_path))
+    before = sorted((tmp_path / "history").rglob("*"))
+
+    keep(spark, Files(spark), found(spark, tmp_path))
+
+    assert sorted((tmp_path / "history").rglob("*")) == before
+
+
+def test_what_differs_from_the_snapshots_is_no_history(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(1))
+    keep(spark, Files(spark), found(spark, tmp_path))
+    (place,) = (tmp_path / "history" / "groups").iterdir()
+
+    with pytest.raises(DataError, match="the compacted groups differ from the snapshots"):
+        verify(spark, "groups", str(place.parent), Checksum(2, 12345, 0))
+
+
+def test_a_failure_leaves_neither_half_a_history_nor_a_trace(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(2))
+    day = found(spark, tmp_path)
+    broken = next((tmp_path / "snapshots" / "groups").rglob("*.parquet"))
+    broken.write_bytes(b"no Parquet")
+
+    with pytest.raises(Exception, match=r"(?s)not a Parquet file"):
+        keep(spark, Files(spark), day)
+
+    assert list((tmp_path / "history").iterdir()) == []

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small pages to render: plain rows, nothing read."""
+
+from datetime import UTC, date, datetime
+from html.parser import HTMLParser
+from typing import Any
+
+from glue_jobs.page.model import (
+    Anomaly,
+    Bar,
+    Broker,
+    Consumer,
+    Coverage,
+    Curve,
+    GroupDay,
+    Listed,
+    Page,
+    Peak,
+    Stretch,
+    TopicRisk,
+    TopicSkew,
+)
+
+DAY = date(2026, 1, 31)
+NASTY = "<script>alert(1)</script>"
+
+
+def at(hour: int, minute: int = 0) -> datetime:
+    """A time of the page's day."""
+    return datetime(2026, 1, 31, hour, minute, tzinfo=UTC)
+
+
+def calm(name: str = "geo", **more: Any) -> GroupDay:
+    """A group that kept up all day."""
+    numbers = {"known_minutes": 1440.0, "ok_minutes": 1440.0, "time_lag_max": 4.0}
+    return GroupDay(name, **{**numbers, **more})
+
+
+def page(**more: Any) -> Page:
+    """A cluster's day with nothing in it but what is asked for."""
+    return Page(**{"cluster": "demo", "day": DAY, **more})
+
+
+def of(*groups: GroupDay) -> Listed[GroupDay]:
+    """All groups of a page."""
+    return Listed(groups, len(groups))
+
+
+def full(name: str = NASTY, groups: int = 3) -> Page:
+    """A page with a row in every section, each name in it being `name`."""
+    days = (
+        calm(name, owner=name, err_minutes=61.0, sla_seconds=60.0, gone=True),
+        *(calm(f"{name}{number}", owner=name) for number in range(groups - 1)),
+    )
+    skew: dict[str, Any] = {
+        "lag_skewed": True,
+        "production_skewed": False,
+        "mean": 9.0,
+        "top_partition": 1,
+    }
+    blamed: dict[str, Any] = {
+        "cause": "consumer",
+        "cause_client": name,
+        "cause_host": name,
+        "cause_member": name,
+    }
+    return page(
+        cluster=name,
+        groups=of(*days),
+        curves={day.group: curve(name) for day in days[:24]},
+        risks=Listed((TopicRisk(name, name, 1, 1, 5, 1, 60.0, at(14)),), 1),
+        skews=Listed((TopicSkew(name, name, **skew, **blamed, cause_partitions=(1,)),), 1),
+        bars={(name, name): Listed((Bar(0, 1, 3.0, 5), Bar(1, None, None)), 2)},
+        brokers=Listed((Broker(1, name, hot=True),), 1),
+        consumers=Listed((Consumer(name, name, name, name),), 1),
+        anomalies=Listed((Anomaly(name, 3, "produce_rate", 1.0, 9.0, -6.0, "low", 9),), 1),
+        coverage=(Coverage("groups", 1430, 1440, 1440, 2, f"{name},{name}"),),
+    )
+
+
+def curve(topic: str | None = None) -> Curve:
+    """An hour known, an hour not, then 22 hours in error."""
+    return Curve(
+        seconds=(*[30.0] * 12, *[None] * 12, *[900.0] * 264),
+        statuses=(Stretch(0, 60, "OK"), Stretch(60, 60, None), Stretch(120, 1320, "ERR")),
+        peak=Peak(125, 900.0, topic, 3, 2),
+    )
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and all text that is no script or style."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._inside: str | None = None
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember it."""
+        self.found.append((tag, dict(attrs)))
+        self._inside = tag if tag in ("script", "style") else None
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave scripts and styles."""
+        self._inside = None if tag == self._inside else self._inside
+
+    def handle_data(self, data: str) -> None:
+        """Gather what a person reads."""
+        if self._inside is None:
+            self.text += data
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        """The attributes of each such tag."""
+        return [attributes for found, attributes in self.found if found == tag]

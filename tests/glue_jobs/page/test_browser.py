@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real browser: quiet, searchable, and no wider than a phone."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from glue_jobs.page.render import render
+from tests.glue_jobs.page.pages import NASTY, full
+
+GROUPS = 400
+DESKTOP, PHONE = 1280, 390
+NAMES = {
+    "nasty": NASTY,
+    "long": "w" * 3_000,
+    "turned": "\u202eabc\u2066\n\u0000",
+    "right": "\u05d0\u05d1\u05d2" * 40,
+}
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass
+class Opened:
+    """A page that was opened, with all it asked for and complained of."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(name="browser", scope="module")
+def _browser() -> Iterator[Browser]:
+    """One headless Chromium for all; without one a skip, or a failure where CI is set."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if not chromium:
+        why = "needs Chromium: apt-get install chromium"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(name="files", scope="module")
+def _files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same full page with each kind of name."""
+    folder = tmp_path_factory.mktemp("pages")
+    for title, name in NAMES.items():
+        (folder / f"{title}.html").write_text(render(full(name, GROUPS)), "utf-8")
+    return {title: folder / f"{title}.html" for title in NAMES}
+
+
+def _open(browser: Browser, path: Path, width: int, *, script: bool = True) -> Opened:
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, java_script_enabled=script
+    )
+    opened = Opened(context.new_page())
+    opened.page.on("request", lambda request: opened.requests.append(request.url))
+    opened.page.on("console", lambda message: opened.complaints.append(message.text))
+    opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    opened.page.on("dialog", lambda dialog: opened.complaints.append(dialog.message))
+    opened.page.goto(path.as_uri())
+    return opened
+
+
+@pytest.fixture(name="page", scope="module")
+def _page(browser: Browser, files: dict[str, Path]) -> Page:
+    """One page, opened once, for all that only type into it."""
+    return _open(browser, files["nasty"], DESKTOP).page
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), [("nasty", DESKTOP), *((name, PHONE) for name in NAMES)]
+)
+def test_the_page_opens_quietly_and_fits(
+    browser: Browser, files: dict[str, Path], name: str, width: int
+) -> None:
+    opened = _open(browser, files[name], width)
+
+    assert opened.complaints == []
+    assert opened.requests == [files[name].as_uri()]
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_name_made_of_markup_stays_text(page: Page) -> None:
+    assert page.inner_text("h1") == NASTY
+    assert page.locator("script").count() == 2
+
+
+def test_search_finds_a_group_that_the_page_does_not_show(page: Page) -> None:
+    last = f"{NASTY}{GROUPS - 2}"
+    rows = page.locator("#groups-table tbody tr:visible")
+    before = rows.count()
+
+    page.fill("#find", last.upper())
+
+    assert [rows.count(), rows.locator("th .name").first.inner_text()] == [1, last]
+    assert page.inner_text("#found") == f"1 of {GROUPS} groups"
+    page.fill("#find", "")
+    assert rows.count() == before
+
+
+def test_search_shows_a_bounded_part_of_many_hits(page: Page) -> None:
+    page.fill("#find", "alert")
+
+    assert page.locator("#groups-table tbody tr:visible").count() == 200
+    assert page.inner_text("#found") == "400 of 400 groups, the 200 worst are shown"
+
+
+def test_search_is_reached_by_keyboard(page: Page) -> None:
+    page.reload()
+    page.keyboard.press("Tab")
+
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.focus("#find")
+    page.keyboard.type("nothing has this name")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#found") == "0 of 400 groups"
+
+
+def test_without_scripts_all_but_search_is_there(browser: Browser, files: dict[str, Path]) -> None:
+    page = _open(browser, files["nasty"], DESKTOP, script=False).page
+
+    assert page.locator("#search").is_hidden()
+    assert page.locator("#unsearched").is_visible()
+    assert page.locator("#groups-table tbody tr:visible").count() > 50
+
+
+def test_dark_and_print_change_the_paper(page: Page) -> None:
+    ink = "getComputedStyle(document.documentElement).color"
+    light = page.evaluate(ink)
+
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(ink)
+    page.emulate_media(color_scheme="dark", media="print")
+
+    assert dark != light
+    assert page.evaluate(ink) == light
+    assert page.locator("nav").is_hidden()

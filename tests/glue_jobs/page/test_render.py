@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page as text: complete, closed to the network, and deaf to what names try to say."""
+
+import base64
+import hashlib
+import re
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import jinja2
+import markupsafe
+import pytest
+
+import glue_jobs
+from glue_jobs.page.model import Coverage, Curve, Listed, TopicRisk
+from glue_jobs.page.render import render
+from tests.glue_jobs.page.pages import NASTY, Tags, at, calm, curve, full, of, page
+
+WIDEST = 3_000_000
+
+
+def test_a_name_is_text_wherever_it_appears() -> None:
+    tags = Tags(render(full(NASTY)))
+
+    assert [attributes.get("type") for attributes in tags.of("script")] == [
+        "application/json",
+        None,
+    ]
+    assert tags.text.count(NASTY) > 10
+
+
+@pytest.mark.parametrize(
+    "name", ['" onload="x', "'><img src=x>", "&amp;", "{{ 7 * 7 }}", "</style>"]
+)
+def test_a_name_stays_inside_its_attribute(name: str) -> None:
+    plain, nasty = Tags(render(full("plain"))), Tags(render(full(name)))
+
+    assert [(tag, sorted(found)) for tag, found in nasty.found] == [
+        (tag, sorted(found)) for tag, found in plain.found
+    ]
+    assert name in nasty.text
+
+
+def test_marks_that_turn_the_reading_direction_are_spelled_out() -> None:
+    assert "\u202e" not in render(full("a\u202eb"))
+
+
+def test_the_page_can_be_written_whatever_the_names() -> None:
+    assert render(full("\ud800")).encode()
+
+
+def test_only_this_page_s_own_style_and_script_may_run() -> None:
+    html = render(full())
+
+    policy = Tags(html).of("meta")[1]["content"] or ""
+    style, script = re.findall(r"<(?:style|script)>(.*?)</(?:style|script)>", html, re.DOTALL)
+    for text in (style, script):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+
+
+def test_nothing_is_loaded_from_anywhere() -> None:
+    tags = Tags(render(full()))
+
+    assert [found["href"] for found in tags.of("link")] == ["data:,"]
+    assert all((found["href"] or "").startswith("#") for found in tags.of("a"))
+    assert not [found for _, found in tags.found if {"src", "style", "onclick"} & set(found)]
+
+
+def test_every_table_has_a_caption_and_every_heading_a_scope() -> None:
+    tags = Tags(render(full()))
+
+    assert len(tags.of("caption")) == len(tags.of("table")) > 5
+    assert {found.get("scope") for found in tags.of("th")} == {"col", "row"}
+
+
+def test_every_drawing_says_what_it_is() -> None:
+    drawings = Tags(render(full())).of("svg")
+
+    assert all(
+        found.get("aria-label") or found.get("aria-hidden") for found in drawings if "role" in found
+    )
+
+
+def test_every_link_leads_somewhere() -> None:
+    tags = Tags(render(full()))
+
+    ids = [found["id"] for _, found in tags.found if "id" in found]
+    assert len(ids) == len(set(ids))
+    assert {(found["href"] or "")[1:] for found in tags.of("a")} <= set(ids)
+
+
+def test_unknown_is_a_dash_and_never_a_zero() -> None:
+    row = Tags(render(page(groups=of(calm(time_lag_p95=None)))))
+
+    assert "Catch-upgeocalm\u20134\u00a0s" in row.text.replace("\n", "")
+
+
+def test_a_gap_in_the_curve_is_a_gap_on_the_page() -> None:
+    html = render(page(groups=of(calm()), curves={"geo": curve()}))
+
+    line = re.search(r'class="line" d="([^"]*)"', html)
+    assert line
+    assert line[1].count("M") == 2
+    assert "unknown, 01:00 to 02:00" in html
+
+
+def test_a_day_in_progress_says_so_first() -> None:
+    seen = (Coverage("groups", 845, 845, last_run=at(14, 5), in_progress=True),)
+
+    text = Tags(render(page(coverage=seen))).text
+
+    assert text.index("Day in progress. Seen until 14:05 UTC") < text.index("daily report")
+    assert "Day in progress" not in Tags(render(page())).text
+
+
+def test_a_calm_day_is_one_quiet_sentence() -> None:
+    text = Tags(render(page(groups=of(calm("a"), calm("b"))))).text
+
+    assert "Nothing does. Of 2 groups none lost or risked records" in text
+
+
+def test_a_day_without_groups_is_not_called_calm() -> None:
+    assert "No consumer group was seen on this day" in Tags(render(page())).text
+
+
+def test_lists_that_go_on_say_how_far() -> None:
+    risks = tuple(TopicRisk(f"g{number}", "t", 1, 0) for number in range(70))
+
+    text = Tags(render(page(risks=Listed(risks, 700)))).text
+
+    assert "The 60 worst of 700 topics at risk" in text
+
+
+@pytest.mark.parametrize("groups", [5_000, 20_000])
+def test_thousands_of_groups_stay_under_three_megabytes(groups: int) -> None:
+    name = "a-team.some-service.orders-"
+    shown = full(name, groups)
+
+    html = render(shown)
+
+    assert len(html.encode()) < WIDEST
+    assert ("groups are left out" in html) == (groups == 20_000)
+
+
+def test_the_worst_names_and_days_stay_under_three_megabytes() -> None:
+    shown = full("\u0001" * 200, 3_000)
+    flapping = Curve(
+        seconds=tuple(float(number % 97) + 0.123 for number in range(288)),
+        statuses=tuple(
+            replace(curve().statuses[0], start=minute, minutes=1, status=("OK", "ERR")[minute % 2])
+            for minute in range(1440)
+        ),
+    )
+    full_lists = replace(
+        shown,
+        curves=dict.fromkeys(shown.curves, flapping),
+        risks=Listed(shown.risks.rows * 500, 500),
+        skews=Listed(
+            tuple(replace(shown.skews.rows[0], topic=f"{topic}") for topic in range(500)), 500
+        ),
+        bars={
+            (group, f"{topic}"): Listed(bars.rows * 24, 48)
+            for (group, _), bars in shown.bars.items()
+            for topic in range(6)
+        },
+        consumers=Listed(shown.consumers.rows * 60, 60),
+        anomalies=Listed(shown.anomalies.rows * 60, 60),
+        brokers=Listed(shown.brokers.rows * 60, 60),
+    )
+
+    assert len(render(full_lists).encode()) < WIDEST
+
+
+def test_the_page_renders_from_a_zip_without_compiled_code(tmp_path: Path) -> None:
+    archive = tmp_path / "job.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for package in (glue_jobs, jinja2, markupsafe):
+            root = Path(package.__path__[0])
+            for path in root.rglob("*"):
+                if path.is_file() and path.suffix not in (".so", ".pyc"):
+                    packed.write(path, path.relative_to(root.parent))
+    code = (
+        f"import sys; sys.path.insert(0, {str(archive)!r}); from datetime import date;"
+        "from glue_jobs.page.model import Page; from glue_jobs.page.render import render;"
+        "print(render(Page('zipped', date(2026, 1, 31)))); import jinja2, markupsafe;"
+        "assert all('job.zip' in one.__file__ for one in (jinja2, markupsafe))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert '<bdi class="name">zipped</bdi>' in done.stdout

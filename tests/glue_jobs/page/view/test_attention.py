@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person on call reads first."""
+
+from typing import Any
+
+import pytest
+
+from glue_jobs.page.model import (
+    Anomaly,
+    Broker,
+    Consumer,
+    Coverage,
+    Listed,
+    Page,
+    TopicRisk,
+    TopicSkew,
+)
+from glue_jobs.page.view.attention import MOST, attention
+from glue_jobs.page.view.sentences import Name
+from tests.glue_jobs.page.pages import at, calm, of, page
+
+
+def said(shown: Page) -> list[str]:
+    """Each finding as its tag and plain sentence."""
+    return [
+        f"{finding.tag}: "
+        + "".join(p.text if isinstance(p, Name) else p for p in finding.said).replace("\u00a0", " ")
+        for finding in attention(shown)
+    ]
+
+
+def skewed(cause: str | None = None, **more: Any) -> Page:
+    """A page on which orders is skewed in lag for billing."""
+    shares: dict[str, Any] = {"top_partition": 4, "top_share": 0.6, "even_share": 0.25}
+    row = TopicSkew("billing", "orders", True, False, cause=cause, **shares, **more)
+    return page(skews=Listed((row,), 1))
+
+
+def risks(*rows: TopicRisk) -> Page:
+    """A page with these topics at risk."""
+    return page(risks=Listed(rows, len(rows)))
+
+
+def test_a_calm_day_needs_no_attention() -> None:
+    assert said(page(groups=of(calm()), coverage=(Coverage("groups", 1440, 1440),))) == []
+
+
+def test_lost_records_come_with_the_retention_that_would_have_kept_them() -> None:
+    lost = TopicRisk("billing", "orders", 3, 0, 1204, retention=86400.0, retention_needed=111600.0)
+
+    assert said(risks(lost)) == [
+        "Lost: billing lost 1,204 records of orders on 3 partitions: retention deleted them unread."
+        " Retention was 1 d; 1 d 7 h would have been enough."
+    ]
+
+
+def test_what_is_at_risk_says_how_long_and_until_when() -> None:
+    risk = TopicRisk("etl", "users", 0, 12, 0, 7, 18720.0, at(20))
+
+    assert said(risks(risk)) == [
+        "At risk: etl may lose records of users (12 partitions, 7 first): 5 h 12 min were left at"
+        " 20:00, so deletion arrives at 01:12 on 1 February."
+    ]
+
+
+def test_a_risk_without_a_known_time_still_counts() -> None:
+    assert said(risks(TopicRisk("etl", "users", 0, 1, worst_partition=3))) == [
+        "At risk: etl may lose records of users (partition 3)."
+    ]
+
+
+def test_a_loss_that_no_listed_topic_tells_of_is_told_of_the_group() -> None:
+    assert said(page(groups=of(calm(records_lost=7)))) == ["Lost: geo lost 7 records."]
+
+
+def test_error_and_sla_are_one_sentence_a_group() -> None:
+    day = calm(
+        err_minutes=192.0,
+        sla_seconds=300.0,
+        sla_minutes=1440.0,
+        sla_met_minutes=1152.0,
+        sla_compliance=0.8,
+    )
+
+    assert said(page(groups=of(day))) == [
+        "Error: geo was in error for 3 h 12 min"
+        " and missed its SLA of 5 min for 4 h 48 min (met 80%)."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "why"),
+    [
+        (
+            skewed("broker", cause_leader=2, cause_partitions=(1, 4)),
+            "broker 2 leads partitions 1, 4.",
+        ),
+        (skewed("production", cause_partitions=(4,)), "more is produced to partition 4."),
+        (
+            skewed("consumer", cause_client="app", cause_host="10.0.0.1", cause_partitions=(4,)),
+            "consumer app on 10.0.0.1 owns partition 4.",
+        ),
+        (
+            skewed("unexplained", cause_partitions=(4,)),
+            "neither production, one broker nor one consumer explains partition 4.",
+        ),
+    ],
+    ids=["broker", "production", "consumer", "unexplained"],
+)
+def test_skew_names_its_cause(shown: Page, why: str) -> None:
+    assert said(shown) == [
+        "Skew: orders is skewed in lag for billing"
+        f" (partition 4 holds 60%, even would be 25%): {why}"
+    ]
+
+
+def test_uneven_production_is_told_once_a_topic() -> None:
+    shares: dict[str, Any] = {
+        "made_top_partition": 0,
+        "made_top_share": 0.667,
+        "made_even_share": 0.25,
+    }
+    rows = tuple(TopicSkew(name, "orders", False, True, **shares) for name in ("a", "b"))
+
+    assert said(page(skews=Listed(rows, 2))) == [
+        "Skew: orders is produced unevenly: partition 0 gets 66.7% (even: 25%)."
+    ]
+
+
+def test_hot_brokers_and_consumers_are_named_with_their_shares() -> None:
+    broker = Broker(2, None, partitions_share=0.33, lag_share=0.71, hot=True)
+    cool = Broker(1, None, partitions_share=0.33, lag_share=0.1, hot=False)
+    owner = Consumer("etl", "10.0.0.1", "app", "app-1", partitions_share=0.1, lag_share=0.5)
+
+    assert said(page(brokers=Listed((broker, cool), 2), consumers=Listed((owner,), 1))) == [
+        "Hot broker: Broker 2 leads 33% of the partitions but holds 71% of the lag.",
+        "Hot consumer: Consumer app owns 10% of the partitions of etl but holds 50% of its lag.",
+    ]
+
+
+def test_unusual_hours_of_a_group_are_one_sentence() -> None:
+    hours = (
+        Anomaly("etl", 14, "time_lag_seconds", 600.0, 10.0, 6.0, "high"),
+        Anomaly("etl", 15, "time_lag_seconds", 900.0, 10.0, 9.0, "high"),
+    )
+
+    assert said(page(anomalies=Listed(hours, 2))) == [
+        "Unusual: etl was unusual: time lag 15 min from 15:00 (usually 10 s), and in 1 other hour."
+    ]
+
+
+def test_the_dataset_with_the_most_gaps_speaks_for_the_day() -> None:
+    datasets = (
+        Coverage("group_partitions", 1300, 1440, objects_skipped=1, longest_gap=7200.0),
+        Coverage("groups", 1200, 1440, longest_gap=7200.0),
+    )
+
+    assert said(page(coverage=datasets)) == [
+        "Coverage: 1 object of group_partitions could not be read (named below).",
+        "Coverage: 1,200 of 1,440 runs were seen (groups); the longest gap lasted 2 h.",
+    ]
+
+
+def test_what_is_worse_comes_first() -> None:
+    shown = page(
+        groups=of(calm(err_minutes=1.0), calm("old", gone=True)),
+        risks=Listed((TopicRisk("etl", "users", 1, 1),), 1),
+    )
+
+    assert [line.split(":")[0] for line in said(shown)] == ["Lost", "At risk", "Error", "Gone"]
+
+
+def test_one_kind_cannot_push_the_others_out_of_sight() -> None:
+    days = [calm(f"g{number}", err_minutes=1.0) for number in range(100)]
+
+    told = said(page(groups=of(*days)))
+
+    assert len(told) == MOST + 1
+    assert told[-1] == "Error: 94 more groups were in error or missed their SLA."

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on one object, by its name and footer."""
+
+from dataclasses import replace
+
+import pytest
+
+from functions import contract
+from glue_jobs.errors import DataError
+from glue_jobs.schemas import SNAPSHOTS
+from glue_jobs.storage.snapshots import Run
+from glue_jobs.storage.snapshots.flaws import LACKING, VERSION, flaw
+from glue_jobs.storage.snapshots.footers import VERSION_KEY, Footer
+from tests.glue_jobs.days import NOON
+
+RUN = Run("s3://b/snapshots/x.parquet", "hour=12/x.parquet", 9, NOON)
+PARQUET = {
+    "string": "binary STRING",
+    "bigint": "int64",
+    "int": "int32",
+    "double": "double",
+    "timestamp": "int64 TIMESTAMP(MILLIS,true)",
+    "array<int>": "group LIST",
+}
+
+
+def footer(dataset: str = "groups", version: str | None = "2", **types: str | None) -> Footer:
+    """A whole one, but for columns of other types; null takes a column away."""
+    kinds = {field.name: PARQUET[field.dataType.simpleString()] for field in SNAPSHOTS[dataset]}
+    columns = {name: kind for name, kind in {**kinds, **types}.items() if kind}
+    return Footer(version, 1, columns)
+
+
+def test_the_version_and_its_key_are_the_collectors() -> None:
+    assert (VERSION_KEY, str(VERSION)) == (contract.SCHEMA_VERSION_KEY, contract.SCHEMA_VERSION)
+
+
+@pytest.mark.parametrize("dataset", list(SNAPSHOTS))
+def test_a_snapshot_has_no_flaw(dataset: str) -> None:
+    assert flaw(dataset, RUN, footer(dataset)) is None
+
+
+def test_a_column_of_the_future_is_no_flaw() -> None:
+    assert flaw("groups", RUN, footer(mood="double")) is None
+
+
+def test_the_version_before_lacks_what_came_since() -> None:
+    assert set(LACKING[1]["groups"]) == {"status_since"}
+    assert flaw("groups", RUN, footer(version="1", status_since=None)) is None
+    assert flaw("groups", RUN, footer(version="1")) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (None, "not a Parquet file, or a damaged one"),
+        (footer(version=None), "its metadata has no number as kafka_lag_schema_version"),
+        (footer(version="new"), "its metadata has no number as"),
+        (footer(version="0"), "its metadata has no number as"),
+        (footer(status_since=None), "column status_since is missing"),
+        (footer(version="1", lag=None), "no snapshot of groups: column lag is missing"),
+        (footer("group_partitions"), "no snapshot of groups: column owner is missing"),
+        (footer(lag="binary STRING"), "column lag is binary STRING and should be bigint"),
+        (footer(lag="int32"), "column lag is int32 and should be bigint"),
+        (footer(taken_at="int64 TIMESTAMP(MILLIS,false)"), "column taken_at is int64 TIME"),
+        (footer(version="1", status_since="double"), "column status_since is double"),
+    ],
+)
+def test_a_flaw_is_put_in_words(found: Footer | None, words: str) -> None:
+    assert words in (flaw("groups", RUN, found) or "")
+
+
+def test_a_name_of_no_run_is_a_flaw_whatever_is_inside() -> None:
+    assert "its name" in (flaw("groups", replace(RUN, taken_at=None), footer()) or "")
+
+
+def test_a_newer_version_asks_for_a_newer_job() -> None:
+    sentence = "x.parquet is of schema version 3 and this job reads up to 2; deploy"
+
+    with pytest.raises(DataError, match=sentence):
+        flaw("groups", RUN, footer(version="3"))

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is otherwise than the day before."""
