@@ -8,15 +8,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
-from glue_jobs.errors import ReportError
+from glue_jobs.errors import DataError, ReportError
 from glue_jobs.history.marking import mark_compacted
 from glue_jobs.job import Job, say
 from glue_jobs.one_day import report_day
 from glue_jobs.options import Options, parse
 from glue_jobs.storage.files import Files
 from glue_jobs.storage.session import open_session
-from glue_jobs.storage.snapshots import asked_days
+from glue_jobs.storage.snapshots import Day, asked_days
 from glue_jobs.telling import send, serve, tell
 from glue_jobs.timings import Timings
 
@@ -45,16 +46,44 @@ def run(options: Options) -> None:
     with timings.stage("session"):
         spark = open_session()
     job = Job(spark, Files(spark), options, timings)
-    for day in asked_days(job.files, options, say):
-        done = report_day(job, day)
-        with timings.stage("mark"):
-            mark_compacted(done)
-        with timings.stage("tell"):
-            serve(job, done)
-            tell(job, done)
-            # of a range only the newest day is news
-            if options.topic_arn and day.date == options.dates[-1]:
-                send(job, done, options.topic_arn)
+    failed = [day.date for day in asked_days(job.files, options, say) if not _reported(job, day)]
+    if failed:
+        raise DataError(f"not reported as asked: {', '.join(map(str, failed))}; see above")
+
+
+def _reported(job: Job, day: Day) -> bool:
+    """Whether all went well; of several days, one that fails is told and the others go on."""
+    try:
+        _report(job, day)
+    except DataError as error:
+        if len(job.options.dates) == 1:
+            raise
+        say(f"{day.date}: {error}")
+        return False
+    return True
+
+
+def _report(job: Job, day: Day) -> None:
+    """Write what the day has, then let the world know: each way is tried, whatever others say."""
+    done = report_day(job, day)
+    ways = {
+        "serve": partial(serve, job, done),
+        "tell": partial(tell, job, done),
+        "send": partial(send, job, done),
+        "mark": partial(mark_compacted, done),
+    }
+    refused = [error for name, way in ways.items() if (error := _tried(job, name, way))]
+    if refused:
+        raise DataError(". Also: ".join(map(str, refused)))
+
+
+def _tried(job: Job, name: str, way: Callable[[], None]) -> DataError | None:
+    with job.timings.stage(name):
+        try:
+            way()
+        except DataError as error:
+            return error
+    return None
 
 
 def _nothing(_: str) -> None:

@@ -2,6 +2,7 @@
 """What a run says in the end: the worst rows to its log, and what changed to a topic."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 
 from pyspark.sql import DataFrame
@@ -10,6 +11,7 @@ from glue_jobs.history.tagging import s3_client, s3_place
 from glue_jobs.job import Job
 from glue_jobs.page.serving import serve_as_html
 from glue_jobs.schemas import REPORTS
+from glue_jobs.storage.parquet import naming_broken_files
 from glue_jobs.storage.reports import page_address, stored
 from glue_jobs.storage.snapshots import Day
 from glue_jobs.summary.changes import changes
@@ -22,7 +24,8 @@ from glue_jobs.summary.publishing import publish, sns_client, topic_region
 
 def tell(job: Job, day: Day, write: Callable[[str], object] = print) -> None:
     """Print what was published of the day, and where it lies."""
-    print_reports(_published(job, day, day.date), day.date, job.options.show, write)
+    with naming_broken_files():
+        print_reports(_published(job, day, day.date), day.date, job.options.show, write)
     output = job.options.output
     write(f"\nWritten for {', '.join(day.clusters)}: {output}/reports")
     for cluster in day.clusters:
@@ -36,18 +39,26 @@ def serve(job: Job, day: Day) -> None:
         serve_as_html((page_address(output, day, c) for c in day.clusters), s3_client())
 
 
-def send(job: Job, day: Day, topic_arn: str) -> None:
-    """Publish what changed since the day before; DataError if the topic refuses."""
-    changed = summary(job, day, topic_region(topic_arn))
-    if changed:
+def send(job: Job, day: Day) -> None:
+    """Publish what changed since the day before; DataError if the topic refuses.
+
+    Without a topic nothing is sent, and of a range only the newest day is news.
+    """
+    topic_arn = job.options.topic_arn
+    if not topic_arn or day.date != job.options.dates[-1]:
+        return
+    if changed := summary(job, day, topic_region(topic_arn)):
         publish(changed, topic_arn, sns_client(topic_arn))
 
 
 def summary(job: Job, day: Day, region: str | None) -> Message | None:
     """What changed since the day before, in words; null: nothing to tell."""
-    eve = _published(job, day, day.date - timedelta(days=1))
-    before = None if eve["coverage"].isEmpty() else findings(eve)
-    today = findings(_published(job, day, day.date), before)
+    # with those that have nothing today, as a collector that died is news
+    asked = replace(day, clusters={**day.clusters, **day.absent})
+    with naming_broken_files():
+        eve = _published(job, asked, day.date - timedelta(days=1))
+        before = None if eve["coverage"].isEmpty() else findings(eve)
+        today = findings(_published(job, day, day.date), before)
     pages = {c: link(page_address(job.options.output, day, c), region) for c in day.clusters}
     return message(
         changes(today, before),

@@ -8,7 +8,7 @@ from pyspark.sql.types import StructType
 
 from glue_jobs.errors import DataError
 from glue_jobs.history.checksum import Checksum, checksums
-from glue_jobs.history.layout import KEYS, bounds, file_counts, laid_out, writer
+from glue_jobs.history.layout import bounds, file_counts, laid_out, writer
 from glue_jobs.schemas import CLUSTER, SNAPSHOTS
 
 
@@ -19,22 +19,22 @@ def stage(
 
     `sizes` are the clusters' bytes of snapshots, `sample` some of their rows.
     """
-    columns, keys = _columns(dataset), ("taken_at", *KEYS[dataset])
+    columns = _columns(dataset)
     observed = Observation()
-    counted = rows.select(*columns).observe(observed, *checksums(columns, keys))
+    counted = rows.select(*columns).observe(observed, *checksums(columns))
     starts = bounds(sample, dataset, file_counts(sizes))
-    writer(laid_out(counted, dataset, starts)).parquet(folder)
+    writer(laid_out(counted, dataset, starts), dataset).parquet(folder)
     return Checksum.of(observed.get)
 
 
 def verify(spark: SparkSession, dataset: str, folder: str, expected: Checksum) -> None:
     """Read back what was staged; DataError unless it is the same rows in every column."""
-    columns, keys = _columns(dataset), ("taken_at", *KEYS[dataset])
+    columns = _columns(dataset)
     schema = StructType([*SNAPSHOTS[dataset].fields, CLUSTER])
-    found = spark.read.schema(schema).parquet(folder).agg(*checksums(columns, keys)).first()
+    found = spark.read.schema(schema).parquet(folder).agg(*checksums(columns)).first()
     if found is None or Checksum.of(found.asDict()) != expected:
         raise DataError(
-            f"the compacted {dataset} differ from the snapshots ({found} instead of {expected}); "
+            f"the compacted {dataset} differ from the snapshots' {expected.rows:,} rows; "
             "nothing was replaced or marked: run the job again"
         )
 

@@ -5,6 +5,7 @@ A history outlives the snapshots that it was made of, so it is only ever added t
 runs whose objects are gone stays.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -20,15 +21,19 @@ from glue_jobs.storage.snapshots.day import FROM_SNAPSHOTS
 
 _RUN = ["cluster", "second"]
 
+# Rows by the run's second.
+Runs = dict[int, int]
+
 
 def lacking(spark: SparkSession, files: Files, day: Day, dataset: str) -> Day | None:
-    """The day with only those clusters that have runs which the history of `dataset` lacks.
+    """The day with only those clusters of whose runs the history of `dataset` lacks rows.
 
-    Null: nothing is lacking. What was found in the history alone is whole by definition.
+    Null: nothing is lacking. A run is lacking as well whose rows are there in part, as after a run
+    of the job that was killed. What was found in the history alone is whole by definition.
     """
     found = [c for c, source in day.sources.items() if source == FROM_SNAPSHOTS]
     held = _held(spark, _with_history(files, of_clusters(day, found), dataset), dataset)
-    due = [c for c in found if not _runs(day, dataset, c) <= held.get(c, set())]
+    due = [c for c in found if _runs(day, dataset, c).items() - held.get(c, {}).items()]
     return of_clusters(day, due) if due else None
 
 
@@ -54,19 +59,23 @@ def _with_history(files: Files, day: Day, dataset: str) -> Day:
     return of_clusters(day, there)
 
 
-def _held(spark: SparkSession, day: Day, dataset: str) -> Mapping[str, set[int]]:
-    """Seconds of the runs in the history; some thousand a cluster at most."""
-    held: dict[str, set[int]] = {}
+def _held(spark: SparkSession, day: Day, dataset: str) -> Mapping[str, Runs]:
+    """The runs in the history; some thousand a cluster at most."""
+    held: dict[str, Runs] = {}
     if day.clusters:
-        rows = read(spark, day.from_history(), dataset).select("cluster", _second())
-        for cluster, second in rows.distinct().collect():
-            held.setdefault(cluster, set()).add(second)
+        rows = read(spark, day.from_history(), dataset).groupBy("cluster", _second()).count()
+        for cluster, second, count in rows.collect():
+            held.setdefault(cluster, {})[second] = count
     return held
 
 
-def _runs(day: Day, dataset: str, cluster: str) -> set[int]:
-    times = (run.taken_at for run in day.usable(dataset, cluster))
-    return {int(time.timestamp()) for time in times if time}
+def _runs(day: Day, dataset: str, cluster: str) -> Runs:
+    """The runs with rows in the snapshots."""
+    rows = Counter[int]()
+    for run in day.usable(dataset, cluster):
+        if run.taken_at:
+            rows[int(run.taken_at.timestamp())] += day.rows[run.path]
+    return {second: count for second, count in rows.items() if count}
 
 
 def _second() -> Column:

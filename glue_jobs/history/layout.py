@@ -10,6 +10,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, DataFrameWriter, Window
 from pyspark.sql import functions as sf
 
+from glue_jobs.schemas import SNAPSHOTS
+from glue_jobs.schemas.types import DOUBLE, LONG, TIMESTAMP
+
 # What identifies a row but for its time, and by what rows are sorted.
 KEYS = {
     "topic_partitions": ("topic", "partition_id"),
@@ -25,6 +28,8 @@ _PLACES = 10
 
 _FORMAT = {
     "compression": "zstd",
+    # A fifth of the time at a tenth more bytes than the default, 3.
+    "parquet.compression.codec.zstd.level": "1",
     # Smaller and quicker to write, for offsets and times that rise slowly.
     "parquet.writer.version": "v2",
     # Small enough for a reader to skip most of a file.
@@ -75,9 +80,15 @@ def laid_out(rows: DataFrame, dataset: str, starts: Bounds) -> DataFrame:
     return placed.sortWithinPartitions("cluster", *keys, "taken_at")
 
 
-def writer(rows: DataFrame) -> DataFrameWriter:
+def writer(rows: DataFrame, dataset: str) -> DataFrameWriter:
     """A writer of history files, a folder for each cluster."""
-    return rows.write.partitionBy("cluster").options(**_FORMAT)
+    # numbers that hardly repeat: a dictionary is tried for each, in vain
+    plain = {
+        f"parquet.enable.dictionary#{column.name}": "false"
+        for column in SNAPSHOTS[dataset]
+        if column.dataType in (LONG, DOUBLE, TIMESTAMP)
+    }
+    return rows.write.partitionBy("cluster").options(**_FORMAT, **plain)
 
 
 def _file(keys: Sequence[str], begins: Sequence[Sequence[Any]]) -> Column:

@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The day's raw objects marked as compacted, once the history holds their rows for certain."""
 
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 from glue_jobs.history.tagging import s3_client, s3_place, tag_compacted
 from glue_jobs.schemas import SNAPSHOTS
 from glue_jobs.storage.snapshots import Day
+from glue_jobs.storage.snapshots.day import FROM_SNAPSHOTS
 
 
-def mark_compacted(day: Day) -> None:
+def mark_compacted(day: Day, client: Callable[[], Any] = s3_client) -> None:
     """Tag every object that was read into the history; DataError if S3 refuses one.
 
-    Objects that were left out stay without the tag, and so never expire. A folder on a disk has no
+    Objects that were left out stay without the tag, and so never expire; so do those of a cluster
+    that is read from its history alone, as nothing of them was looked at. A folder on a disk has no
     tags. A day that was not compacted by this run, as one in progress, has nothing to mark.
     """
     place = s3_place(day.root)
     if not day.compacted or place is None:
         return
-    places = product(SNAPSHOTS, day.clusters)
+    found = [c for c, source in day.sources.items() if source == FROM_SNAPSHOTS]
+    places = product(SNAPSHOTS, found)
     paths = [run.path for name, cluster in places for run in day.usable(name, cluster)]
-    keys = [found[1] for path in paths if (found := s3_place(path))]
+    keys = [at[1] for path in paths if (at := s3_place(path))]
     if keys:
-        tag_compacted(place[0], keys, s3_client())
+        tag_compacted(place[0], keys, client())

@@ -9,7 +9,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from glue_jobs.errors import DataError, UsageError
 from glue_jobs.summary.message import Message
 
-_BRACKETS = str.maketrans("<>", "\u2039\u203a")
+# What chat would take for a mention, a link or a style, by what looks like it.
+_PLAIN = str.maketrans("<>[]*`~", "\u2039\u203a()\u2217'\u223c")
 _CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS = 5, 10, 4
 
 
@@ -41,9 +42,9 @@ def sns_client(topic_arn: str) -> Any:
 def for_chat(message: Message) -> str:
     """The message in the only form that AWS's chat integration shows: its custom notification.
 
-    Chat takes angle brackets for mentions and links of its own, so names may not have any.
+    Names may hold what chat takes for mentions and links of its own, so that is made plain.
     """
-    plain = message.body.translate(_BRACKETS)
+    plain = message.body.translate(_PLAIN)
     content = {"textType": "client-markdown", "title": message.subject, "description": plain}
     return json.dumps({"version": "1.0", "source": "custom", "content": content})
 

@@ -21,7 +21,7 @@ from local.report_bench.memory import PeakMemory
 
 CORES, HEAP = 2, "4g"
 # What no query of the reports' numbers would do.
-NOT_REPORTS = ("session", "history", "pages", "mark", "tell")
+NOT_REPORTS = ("session", "history", "pages", "serve", "tell", "send", "mark")
 _ROOT = Path(__file__).parents[2]
 _SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 _STAGE = re.compile(r"stage (?P<name>[^:]+): (?P<seconds>\d+(?:\.\d+)?) s")

@@ -133,6 +133,7 @@ def _group_rows(random: Random, seconds: int) -> Iterator[Row]:
             "owners_changed": _maybe(random, random.choice([0, 0, 2])),
             "lag": _maybe(random, random.choice([0, 10, 10_000])),
             "time_lag_seconds": _maybe(random, random.choice([0.0, 30.0, 900.0])),
+            "time_lag_error_seconds": _maybe(random, 1.0, 0.3),
             "produce_rate": _maybe(random, random.choice([0.0, 2.0, 5.0])) if group else 0.0,
             "consume_rate": _maybe(random, random.choice([0.0, 3.0])),
             "records_lost": _maybe(random, random.choice([0, 7])) if group > 1 else None,

@@ -81,7 +81,7 @@ def test_a_report_is_what_sql_says(report: str, reported: Path, expected: Expect
 
 
 def test_the_coverage_of_a_day_in_progress_is_what_sql_says(
-    spark: SparkSession, reported: Path, expected: Expected
+    spark: SparkSession, reported: Path
 ) -> None:
     found = find_day(Files(spark), str(reported), str(reported), DAY, ["truth", "once"], DAY)
     rows = coverage(spark, found).toArrow()

@@ -34,8 +34,9 @@ class Day:
     """The clusters that have anything of the date; `clusters` holds their folders by name.
 
     `absent` are those looked for that have nothing. `sources` says where each was found. `flaws`
-    says by path what is wrong with each object that is left out. `compacted` means that rows are to
-    be read from the history, wherever they were found.
+    says by path what is wrong with each object that is left out, `rows` how many rows the others
+    have, as far as they were looked at. `compacted` means that rows are to be read from the
+    history, wherever they were found.
     """
 
     root: str
@@ -47,6 +48,7 @@ class Day:
     sources: Mapping[str, str]
     runs: Mapping[tuple[str, str], tuple[Run, ...]]
     flaws: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
     compacted: bool = False
 
     def folder(self, dataset: str, cluster: str) -> str:
@@ -72,6 +74,10 @@ class Day:
     def without(self, flaws: Mapping[str, str]) -> "Day":
         """The same day without these objects too: what is wrong with each, by path."""
         return replace(self, flaws={**self.flaws, **flaws})
+
+    def counted(self, rows: Mapping[str, int]) -> "Day":
+        """The same day with the objects' row counts by path."""
+        return replace(self, rows=rows)
 
     def from_history(self) -> "Day":
         """The same day once all its rows are in the history; it stays known where it was found."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -63,14 +64,20 @@ class Footers:
             try:
                 said = reader.getFooter().getFileMetaData()
                 version = said.getKeyValueMetaData().get(VERSION_KEY)
-                columns = _COLUMN.findall(said.getSchema().toString())
+                columns = _columns(said.getSchema().toString())
                 rows = int(reader.getRecordCount())
             finally:
                 reader.close()
         except JVM_FAILURES as error:
             _insist_on_reach(path, error)
             return None
-        return Footer(version, rows, {n: f"{t} {kind}".strip() for t, n, kind in columns})
+        return Footer(version, rows, columns)
+
+
+@lru_cache(maxsize=64)
+def _columns(schema: str) -> Mapping[str, str]:
+    """Types by column; the same object for all files of one schema, which a day is full of."""
+    return {name: f"{kind} {meaning}".strip() for kind, name, meaning in _COLUMN.findall(schema)}
 
 
 def history_rows(spark: SparkSession, day: Day) -> dict[tuple[str, str], int]:

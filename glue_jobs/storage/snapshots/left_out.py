@@ -62,6 +62,7 @@ def _checked(footers: Footers, day: Day) -> Day:
         for (dataset, run), footer in zip(runs, found, strict=True)
     }
     day = day.without({path: verdict for path, verdict in verdicts.items() if verdict})
+    day = day.counted({run.path: f.rows for (_, run), f in zip(runs, found, strict=True) if f})
     _insist_on_few(day)
     return day
 

@@ -109,14 +109,14 @@ judged AS (
             OR owners_changed > 0
         )) AS rebalancing_runs,
         max_by(sla_seconds, taken_at) FILTER (is_read) AS sla_seconds,
+        -- an age of which only a least is known cannot keep a promise
         coalesce(sum(weight) FILTER (
-            is_read AND sla_seconds IS NOT NULL AND time_lag_seconds IS NOT NULL
-            AND (time_lag_seconds > sla_seconds OR time_lag_error_seconds IS NOT NULL)
+            is_read AND (time_lag_seconds > sla_seconds
+                OR time_lag_seconds <= sla_seconds AND time_lag_error_seconds IS NOT NULL)
         ), 0) / 60 AS sla_minutes,
         coalesce(sum(weight) FILTER (
             is_read AND time_lag_seconds <= sla_seconds AND time_lag_error_seconds IS NOT NULL
-        ), 0) / 60
-            AS sla_met_minutes,
+        ), 0) / 60 AS sla_met_minutes,
         max(records_lost) FILTER (is_read) AS records_lost,
         coalesce(bool_or(status_reason = 'gone'), false) AS gone
     FROM group_runs

@@ -14,7 +14,7 @@ from glue_jobs.history.compaction import verify
 from glue_jobs.history.keeping import keep
 from glue_jobs.schemas import SNAPSHOTS
 from glue_jobs.storage.files import Files
-from glue_jobs.storage.snapshots import Day, find_day
+from glue_jobs.storage.snapshots import Day, find_day, leaving_out_bad
 from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
 
 pytestmark = pytest.mark.spark
@@ -35,6 +35,14 @@ def found(spark: SparkSession, root: Path, today: date = date(2026, 2, 1)) -> Da
     return find_day(Files(spark), str(root), str(root), DAY, (), today)
 
 
+def keep_all(spark: SparkSession, root: Path) -> Day:
+    """As the job does it, bad objects left out."""
+    day, _ = leaving_out_bad(
+        spark, found(spark, root), lambda usable: keep(spark, Files(spark), usable)
+    )
+    return day
+
+
 def kept(root: Path, dataset: str = "group_partitions") -> list[Row]:
     files = sorted((root / "history" / dataset).rglob("*.parquet"))
     return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
@@ -43,7 +51,7 @@ def kept(root: Path, dataset: str = "group_partitions") -> list[Row]:
 def test_rows_are_sorted_by_name_and_time(spark: SparkSession, tmp_path: Path) -> None:
     write_minutes(tmp_path, range(3))
 
-    keep(spark, Files(spark), found(spark, tmp_path))
+    keep_all(spark, tmp_path)
 
     order = [(r["consumer_group"], r["partition_id"], r["taken_at"]) for r in kept(tmp_path)]
     assert order == sorted(order)
@@ -56,12 +64,12 @@ def test_runs_that_came_late_are_added_and_those_whose_objects_are_gone_stay(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_minutes(tmp_path, range(3))
-    keep(spark, Files(spark), found(spark, tmp_path))
+    keep_all(spark, tmp_path)
     for object_of_a_run in (tmp_path / "snapshots").rglob("*T1201*.parquet"):
         object_of_a_run.unlink()
     write_minutes(tmp_path, range(3, 4))
 
-    keep(spark, Files(spark), found(spark, tmp_path))
+    keep_all(spark, tmp_path)
 
     times = {row["taken_at"] for row in kept(tmp_path)}
     assert times == {minute(number) for number in range(4)}
@@ -70,21 +78,37 @@ def test_runs_that_came_late_are_added_and_those_whose_objects_are_gone_stay(
 
 def test_a_history_that_lacks_nothing_is_left_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
     write_minutes(tmp_path, range(2))
-    keep(spark, Files(spark), found(spark, tmp_path))
+    keep_all(spark, tmp_path)
     before = sorted((tmp_path / "history").rglob("*"))
 
-    keep(spark, Files(spark), found(spark, tmp_path))
+    keep_all(spark, tmp_path)
 
     assert sorted((tmp_path / "history").rglob("*")) == before
 
 
+def test_a_history_of_which_a_part_is_missing_is_made_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(2))
+    keep_all(spark, tmp_path)
+    (file,) = (tmp_path / "history" / "group_partitions").rglob("*.parquet")
+    # as after a move that ended halfway: every run is there, and not all of its names
+    whole = pq.ParquetFile(file).read()
+    file.unlink()
+    pq.write_table(whole.slice(0, len(whole) // 2), file.with_name("half.parquet"))
+
+    keep_all(spark, tmp_path)
+
+    assert len(kept(tmp_path)) == len(whole)
+
+
 def test_what_differs_from_the_snapshots_is_no_history(spark: SparkSession, tmp_path: Path) -> None:
     write_minutes(tmp_path, range(1))
-    keep(spark, Files(spark), found(spark, tmp_path))
+    keep_all(spark, tmp_path)
     (place,) = (tmp_path / "history" / "groups").iterdir()
 
     with pytest.raises(DataError, match="the compacted groups differ from the snapshots"):
-        verify(spark, "groups", str(place.parent), Checksum(2, 12345, 0))
+        verify(spark, "groups", str(place.parent), Checksum(2, 12345, {}))
 
 
 def test_a_failure_leaves_neither_half_a_history_nor_a_trace(
@@ -92,7 +116,9 @@ def test_a_failure_leaves_neither_half_a_history_nor_a_trace(
 ) -> None:
     write_minutes(tmp_path, range(2))
     day = found(spark, tmp_path)
-    broken = next((tmp_path / "snapshots" / "groups").rglob("*.parquet"))
+    objects = list((tmp_path / "snapshots").rglob("*.parquet"))
+    day = day.counted({str(path): 1 for path in objects})
+    broken = next(path for path in objects if "groups" in path.parts)
     broken.write_bytes(b"no Parquet")
 
     with pytest.raises(Exception, match=r"(?s)not a Parquet file"):

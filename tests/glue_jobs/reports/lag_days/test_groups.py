@@ -20,8 +20,8 @@ from tests.glue_jobs.reports.frames import (
 
 pytestmark = pytest.mark.spark
 
-# seconds for which the runs of minutes 0 to 5 stand
-RUNS = [60.0, 60.0, 60.0, 180.0, 60.0, 60.0]
+# seconds for which the runs of minutes 0 to 7 stand
+RUNS = [60.0, 60.0, 60.0, 180.0, 60.0, 60.0, 60.0, 60.0]
 
 CASES: dict[str, tuple[dict[float, Row], Row]] = {
     "levels of lag": (
@@ -133,6 +133,13 @@ CASES: dict[str, tuple[dict[float, Row], Row]] = {
             "sla_compliance": 2 / 3,
             "owner": "team",
         },
+    ),
+    "SLA where time lag may be any older": (
+        {
+            0: {"sla_seconds": 60.0, "time_lag_seconds": 61.0},
+            3: {"sla_seconds": 60.0, "time_lag_seconds": 59.0},
+        },
+        {"sla_minutes": 1.0, "sla_met_minutes": 0.0, "sla_compliance": 0.0},
     ),
     "no SLA": (
         {0: {"time_lag_seconds": 5.0}},
