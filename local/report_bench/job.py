@@ -64,18 +64,13 @@ def run_job(
 
     Raises SystemExit with the job's last words if it fails.
     """
-    output = output_of(source)
-    shutil.rmtree(output, ignore_errors=True)
+    shutil.rmtree(output_of(source), ignore_errors=True)
     spark = {**_ONE_MACHINE, **(settings or {}), "spark.master": f"local[{cores}]"}
-    command = [str(_SUBMIT), "--driver-memory", HEAP]
-    command += [word for key, value in spark.items() for word in ("--conf", f"{key}={value}")]
-    command += [str(_ROOT / "glue_jobs" / "daily_report.py"), "--timings", "--show", "0"]
-    command += ["--input", str(source), "--output", str(output), "--date", str(day)]
     began = time.perf_counter()
     # Spark puts what its Python says on stderr on stdout anyway.
     with (
         subprocess.Popen(
-            command,
+            _command(source, day, spark),
             env=_environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -94,6 +89,21 @@ def run_job(
         ended=told.ended,
         peak_bytes=memory.peak,
     )
+
+
+def _command(source: Path, day: date, settings: Mapping[str, str]) -> list[str]:
+    command = [str(_SUBMIT), "--driver-memory", HEAP]
+    command += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    command += [str(_ROOT / "glue_jobs" / "daily_report.py"), "--timings", "--show", "0"]
+    return [
+        *command,
+        "--input",
+        str(source),
+        "--output",
+        str(output_of(source)),
+        "--date",
+        str(day),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

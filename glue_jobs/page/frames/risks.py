@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topics of which records were or may be lost, from `retention_risk`: a row a group and topic."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as sf
 
 from glue_jobs.page.frames.worst import moment, seconds, worst
@@ -40,20 +40,21 @@ def topic_risks(retention_risk: DataFrame, limit: int) -> Listed[TopicRisk]:
         *("consumer_group", "topic"),
     )
     rows, total = worst(topics, order, limit)
-    risks = (
-        TopicRisk(
-            group=row["consumer_group"],
-            topic=row["topic"],
-            partitions_lost=row["lost"],
-            partitions_at_risk=row["at_risk"],
-            records_lost=row["records_lost"],
-            worst_partition=row["soonest"]["partition_id"] if row["soonest"] else row["nearest"],
-            seconds_left=row["left"],
-            seconds_left_at=moment(row["soonest"]["at"]) if row["soonest"] else None,
-            least_margin=row["margin"],
-            retention=row["retention"],
-            retention_needed=row["needed"],
-        )
-        for row in rows
+    return Listed(tuple(_risk(row) for row in rows), total)
+
+
+def _risk(row: Row) -> TopicRisk:
+    soonest = row["soonest"]
+    return TopicRisk(
+        group=row["consumer_group"],
+        topic=row["topic"],
+        partitions_lost=row["lost"],
+        partitions_at_risk=row["at_risk"],
+        records_lost=row["records_lost"],
+        worst_partition=soonest["partition_id"] if soonest else row["nearest"],
+        seconds_left=row["left"],
+        seconds_left_at=moment(soonest["at"]) if soonest else None,
+        least_margin=row["margin"],
+        retention=row["retention"],
+        retention_needed=row["needed"],
     )
-    return Listed(tuple(risks), total)

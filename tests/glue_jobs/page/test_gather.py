@@ -58,61 +58,28 @@ def test_a_day_without_rows_is_an_empty_page(spark: SparkSession) -> None:
     assert gathered(spark) == Page("demo", DAY)
 
 
-@pytest.fixture(name="page", scope="module")
-def _page(spark: SparkSession) -> Page:
-    """A page with rows in every report, gathered once."""
-    topic = {"consumer_group": "billing", "topic": "orders"}
-    culprit = {"worst_topic": "orders", "worst_partition": 3, "worst_leader": 2}
-    return gathered(
-        spark,
-        lag_summary=[
+_TOPIC = {"consumer_group": "billing", "topic": "orders"}
+_CULPRIT = {"worst_topic": "orders", "worst_partition": 3, "worst_leader": 2}
+
+
+def _rows_of_groups() -> dict[str, Any]:
+    return {
+        "lag_summary": [
             {"consumer_group": "geo", "known_minutes": 9.0},
             {"consumer_group": "billing", "err_minutes": 3.0, "owner": "payments"},
-            {**topic, "err_minutes": 9.0},
+            {**_TOPIC, "err_minutes": 9.0},
             {"consumer_group": "strange", **OTHER},
         ],
-        retention_risk=[
-            {**topic, "partition_id": 0, "retention_risk": "SAFE", "records_lost": 0},
-            {
-                **topic,
-                "partition_id": 1,
-                "retention_risk": "AT_RISK",
-                "records_lost": 0,
-                "least_seconds_until_loss": 60.0,
-                "least_seconds_until_loss_at": at(14, 5),
-                "least_margin": 7,
-            },
-            {**topic, "partition_id": 2, "retention_risk": "LOST", "records_lost": 5},
-        ],
-        partition_skew=[
-            {
-                **topic,
-                "lag_skewed": True,
-                "cause": "broker",
-                "cause_partitions": [1],
-                "lag_mean": 2.0,
-            },
-            {**topic, "topic": "even", "lag_skewed": False, "production_skewed": None},
-        ],
-        partitions=[
-            {**topic, "partition_id": 1, "leader": 2, "mean_lag": 9.0, "produced": 4},
-            {**topic, "partition_id": 0, "leader": 1, "mean_lag": None},
-            {**topic, "topic": "even", "partition_id": 0, "mean_lag": 3.0},
-        ],
-        broker_hotspots=[
-            {"leader": 1, "lag_share": 0.2},
-            {"leader": 2, "lag_share": 0.8, "hot": True},
-        ],
-        consumer_hotspots=[
+        "consumer_hotspots": [
             {"consumer_group": "billing", "client_id": "app", "hot": True},
             {"consumer_group": "geo", "hot": None},
         ],
-        anomalies=[
+        "anomalies": [
             {"consumer_group": "geo", "hour": 3, "measure": "produce_rate", "direction": "low"}
         ],
-        groups=[
+        "groups": [
             seen(0, 5.0),
-            seen(1, 90.0, "ERR", **culprit),
+            seen(1, 90.0, "ERR", **_CULPRIT),
             seen(2, 70.0, "ERR"),
             seen(3, 99.0, "ERR", unread_reason="timeout"),
             seen(10, None, None),
@@ -120,7 +87,7 @@ def _page(spark: SparkSession) -> Page:
             seen(12, 500.0, **OTHER),
             seen(12, 500.0, consumer_group="not asked for"),
         ],
-        coverage=[
+        "coverage": [
             {
                 "dataset": "groups",
                 "runs": 9,
@@ -129,7 +96,50 @@ def _page(spark: SparkSession) -> Page:
                 "interval_seconds": 60.0,
             }
         ],
-    )
+    }
+
+
+def _rows_of_topics() -> dict[str, Any]:
+    return {
+        "retention_risk": [
+            {**_TOPIC, "partition_id": 0, "retention_risk": "SAFE", "records_lost": 0},
+            {
+                **_TOPIC,
+                "partition_id": 1,
+                "retention_risk": "AT_RISK",
+                "records_lost": 0,
+                "least_seconds_until_loss": 60.0,
+                "least_seconds_until_loss_at": at(14, 5),
+                "least_margin": 7,
+            },
+            {**_TOPIC, "partition_id": 2, "retention_risk": "LOST", "records_lost": 5},
+        ],
+        "partition_skew": [
+            {
+                **_TOPIC,
+                "lag_skewed": True,
+                "cause": "broker",
+                "cause_partitions": [1],
+                "lag_mean": 2.0,
+            },
+            {**_TOPIC, "topic": "even", "lag_skewed": False, "production_skewed": None},
+        ],
+        "partitions": [
+            {**_TOPIC, "partition_id": 1, "leader": 2, "mean_lag": 9.0, "produced": 4},
+            {**_TOPIC, "partition_id": 0, "leader": 1, "mean_lag": None},
+            {**_TOPIC, "topic": "even", "partition_id": 0, "mean_lag": 3.0},
+        ],
+        "broker_hotspots": [
+            {"leader": 1, "lag_share": 0.2},
+            {"leader": 2, "lag_share": 0.8, "hot": True},
+        ],
+    }
+
+
+@pytest.fixture(name="page", scope="module")
+def _page(spark: SparkSession) -> Page:
+    """A page with rows in every report, gathered once."""
+    return gathered(spark, **_rows_of_groups(), **_rows_of_topics())
 
 
 @pytest.mark.spark
@@ -166,30 +176,28 @@ def test_a_day_s_curve_has_gaps_where_nothing_was_read(page: Page) -> None:
 
 
 @pytest.mark.spark
-def test_what_grows_with_the_cluster_is_cut_and_counted(spark: SparkSession) -> None:
+def _five_of_each() -> dict[str, Any]:
     topics = [{"consumer_group": f"g{number}", "topic": "t"} for number in range(5)]
-    page = gathered(
-        spark,
-        Limits(groups=3, drawn=1, topics=2, bars=1, partitions=2, rows=2),
-        lag_summary=[
+    return {
+        "lag_summary": [
             {"consumer_group": f"g{number}", "err_minutes": float(number)} for number in range(5)
         ],
-        retention_risk=[
+        "retention_risk": [
             {**topic, "partition_id": 0, "retention_risk": "LOST", "records_lost": number}
             for number, topic in enumerate(topics)
         ],
-        partition_skew=[
+        "partition_skew": [
             {**topic, "lag_skewed": True, "lag_max": float(number), "lag_mean": 0.0}
             for number, topic in enumerate(topics)
         ],
-        partitions=[
+        "partitions": [
             {**topic, "partition_id": partition, "mean_lag": lag}
             for topic in topics
             for partition, lag in enumerate((4.0, 1.0, 9.0, None))
         ],
-        groups=[seen(0, 1.0, consumer_group=f"g{number}") for number in range(5)],
-        broker_hotspots=[{"leader": number} for number in range(5)],
-        coverage=[
+        "groups": [seen(0, 1.0, consumer_group=f"g{number}") for number in range(5)],
+        "broker_hotspots": [{"leader": number} for number in range(5)],
+        "coverage": [
             {
                 "dataset": "groups",
                 "interval_seconds": 60.0,
@@ -197,6 +205,12 @@ def test_what_grows_with_the_cluster_is_cut_and_counted(spark: SparkSession) -> 
                 "last_run": at(0, 1),
             }
         ],
+    }
+
+
+def test_what_grows_with_the_cluster_is_cut_and_counted(spark: SparkSession) -> None:
+    page = gathered(
+        spark, Limits(groups=3, drawn=1, topics=2, bars=1, partitions=2, rows=2), **_five_of_each()
     )
 
     assert ([day.group for day in page.groups.rows], page.groups.total) == (["g4", "g3", "g2"], 5)
