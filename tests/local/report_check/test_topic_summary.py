@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.glue_jobs.days import Row, group_row
