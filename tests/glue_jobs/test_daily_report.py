@@ -138,7 +138,7 @@ def test_the_worst_rows_are_printed_first(
 ) -> None:
     write_day(tmp_path)
 
-    assert report(tmp_path, "--show", "1") == 0
+    assert report(tmp_path, "--no-history", "--show", "1") == 0
 
     said = capsys.readouterr()
     assert "Partition skew on 2026-01-31: 1 of 1 group topics skewed" in said.out
@@ -151,12 +151,13 @@ def test_the_worst_rows_are_printed_first(
 def test_a_second_run_replaces_its_own_output_only(tmp_path: Path) -> None:
     write_day(tmp_path)
     write_day(tmp_path, folder="other")
-    write_day(tmp_path, start=NOON + timedelta(days=1))
-    assert report(tmp_path, date="2026-02-01") == 0
-    assert report(tmp_path) == 0
+    tomorrow = tmp_path / "reports/retention_risk/cluster=demo/dt=2026-02-01/part.parquet"
+    assert report(tmp_path, "--no-history") == 0
+    tomorrow.parent.mkdir()
+    tomorrow.write_text("of another day")
     before, rows = written(tmp_path), report_rows(tmp_path, "retention_risk")
 
-    assert report(tmp_path, "--cluster", "demo") == 0
+    assert report(tmp_path, "--no-history", "--cluster", "demo") == 0
 
     after = written(tmp_path)
     same = {name for name in before if before[name] == after.get(name)}
@@ -185,7 +186,7 @@ def test_folders_of_odd_clusters_keep_their_names(
     write_day(tmp_path, folder=folder)
     write_day(tmp_path, folder="007")
 
-    assert report(tmp_path, "--cluster", ODD, "007") == 0
+    assert report(tmp_path, "--no-history", "--cluster", ODD, "007") == 0
 
     assert len(report_rows(tmp_path, "retention_risk", cluster=folder)) == 3
     assert len(report_rows(tmp_path, "retention_risk", cluster="007")) == 3

@@ -13,7 +13,7 @@ from local.report_bench.job import JobRun
 from local.report_bench.show import WIDTH, Measured, as_json, show
 
 SIZE = Size(partitions=1_000, minutes=1_440)
-RUN = JobRun(seconds=144.0, stages={"scan": 30.0, "page": 9.0}, peak_bytes=2**31)
+RUN = JobRun(seconds=144.0, stages={"scan": 30.0, "pages": 9.0}, peak_bytes=2**31)
 WHOLE = Measured(name="whole", size=SIZE, run=RUN, check=Checked(6.0, (), ("a differs",)))
 SLOW = Measured(
     name="delay",
@@ -48,7 +48,7 @@ def test_tables_have_runs_stages_openings_and_the_estimate() -> None:
 def test_json_holds_the_same() -> None:
     told = json.loads(json.dumps(as_json([WHOLE, SLOW], SPEED)))
 
-    assert told["runs"][0]["stages"] == {"scan": 30.0, "page": 9.0}
+    assert told["runs"][0]["stages"] == {"scan": 30.0, "pages": 9.0}
     assert told["runs"][0]["differences"] == ["a differs"]
     assert told["runs"][1]["opens"] == [
         {"stage": "scan", "dataset": "snapshots/groups", "opens": 1_440}

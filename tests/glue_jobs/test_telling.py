@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run tells of the day before, out of the reports that lie there."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from glue_jobs.errors import DataError
+from glue_jobs.job import Job
+from glue_jobs.options import parse
+from glue_jobs.schemas import REPORTS
+from glue_jobs.storage.files import Files
+from glue_jobs.storage.snapshots import Day
+from glue_jobs.telling import summary
+from glue_jobs.timings import Timings
+from tests.glue_jobs.days import ARROW
+
+pytestmark = pytest.mark.spark
+
+EVE, DAY = date(2026, 1, 30), date(2026, 1, 31)
+
+
+def write_coverage(root: Path, cluster: str, day: date) -> Path:
+    fields = [(f.name, ARROW[f.dataType.simpleString()]) for f in REPORTS["coverage"].fields]
+    row: dict[str, Any] = {"dataset": "groups", "runs": 1440, "expected_runs": 1440}
+    row |= {"interval_seconds": 60.0, "longest_gap_seconds": 60.0, "in_progress": False}
+    place = root / "reports" / "coverage" / f"cluster={cluster}" / f"dt={day}"
+    place.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist([row], schema=pa.schema(fields)), place / "part.parquet")
+    return place / "part.parquet"
+
+
+@pytest.fixture(name="told")
+def _told(spark: SparkSession, tmp_path: Path) -> tuple[Job, Day]:
+    """Two clusters the day before, of which one has nothing today."""
+    for cluster, written in (("demo", EVE), ("demo", DAY), ("silent", EVE)):
+        write_coverage(tmp_path, cluster, written)
+    place = str(tmp_path)
+    options = parse(
+        ["--input", place, "--output", place, "--date", str(DAY)],
+        lambda: datetime(2026, 2, 1, 1, tzinfo=UTC),
+    )
+    job = Job(spark, Files(spark), options, Timings(lambda: 0.0, lambda _: None))
+    day = Day(
+        root=f"{place}/snapshots",
+        history=f"{place}/history",
+        date=DAY,
+        in_progress=False,
+        clusters={"demo": "cluster=demo"},
+        absent={"silent": "cluster=silent"},
+        sources={"demo": "snapshots"},
+        runs={},
+    )
+    return job, day
+
+
+def test_a_cluster_that_fell_silent_is_news(told: tuple[Job, Day]) -> None:
+    message = summary(*told, region=None)
+
+    assert message is not None
+    assert "silent" in message.body
+
+
+def test_nothing_is_said_where_nothing_changed(told: tuple[Job, Day]) -> None:
+    job, day = told
+
+    assert summary(job, replace(day, absent={}), region=None) is None
+
+
+def test_a_broken_report_of_the_day_before_is_named(told: tuple[Job, Day], tmp_path: Path) -> None:
+    broken = next((tmp_path / "reports/coverage/cluster=demo/dt=2026-01-30").iterdir())
+    broken.write_bytes(b"no Parquet")
+
+    with pytest.raises(DataError, match=r"cannot read .*dt=2026-01-30/part.parquet"):
+        summary(*told, region=None)
