@@ -16,6 +16,7 @@ from glue_jobs.job import Job, say
 from glue_jobs.one_day import report_day
 from glue_jobs.options import Options, parse
 from glue_jobs.storage.files import Files
+from glue_jobs.storage.objects import Anywhere, Objects
 from glue_jobs.storage.session import open_session
 from glue_jobs.storage.snapshots import Day, asked_days
 from glue_jobs.telling import send, serve, tell
@@ -27,25 +28,29 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def main(argv: Sequence[str] | None = None, now: Callable[[], datetime] = utc_now) -> int:
+def main(
+    argv: Sequence[str] | None = None,
+    now: Callable[[], datetime] = utc_now,
+    objects: Callable[[], Objects] = Anywhere,
+) -> int:
     """Write and print each day's reports; the exit code, after one sentence if it is not 0."""
     try:
         options = parse(argv, now)
         if options.ignored:
             say(f"ignored, not options of this job: {', '.join(options.ignored)}")
-        run(options)
+        run(options, objects())
     except ReportError as error:
         say(str(error))
         return error.exit_code
     return 0
 
 
-def run(options: Options) -> None:
+def run(options: Options, objects: Objects) -> None:
     """Report each day in order; ReportError for all that a user can cause."""
     timings = Timings(time.monotonic, print if options.timings else _nothing)
     with timings.stage("session"):
         spark = open_session()
-    job = Job(spark, Files(spark), options, timings)
+    job = Job(spark, Files(spark), objects, options, timings)
     failed = [day.date for day in asked_days(job.files, options, say) if not _reported(job, day)]
     if failed:
         raise DataError(f"not reported as asked: {', '.join(map(str, failed))}; see above")

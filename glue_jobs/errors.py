@@ -5,7 +5,9 @@ ReportError
 ├── UsageError             the command line; exit code 2
 ├── NothingYetError        the first scheduled run, a day too early; exit code 0
 └── DataError              the snapshots or the output; exit code 1
-    └── NoSnapshotsError   a date that has none
+    ├── NoSnapshotsError   a date that has none
+    ├── StoreError         the store's fault, and not that of a file's bytes
+    └── UndecodedError     a file's own fault, known only once its rows are read
 """
 
 
@@ -33,3 +35,19 @@ class DataError(ReportError):
 
 class NoSnapshotsError(DataError):
     """No wanted cluster has anything of the date; of a range, other dates may still be done."""
+
+
+class StoreError(DataError):
+    """S3 or the disk refused; the objects that it refused may be as good as any."""
+
+
+class UndecodedError(DataError):
+    """One file whose rows cannot be decoded, though it has a footer; a day may do without it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return f"cannot read {self.path}: its rows cannot be decoded; restore or remove this file"

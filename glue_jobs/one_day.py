@@ -45,7 +45,8 @@ def report_day(job: Job, day: Day) -> Day:
     """
     if job.options.history and not day.in_progress:
         with job.timings.stage("history"):
-            day, _ = leaving_out_bad(job.spark, day, partial(keep, job.spark, job.files))
+            work = partial(keep, job.spark, job.files, job.objects)
+            day, _ = leaving_out_bad(job.spark, day, work)
         day = day.from_history()
     with keeping() as keeper:
         with job.timings.stage("reduce"):

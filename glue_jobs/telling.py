@@ -7,10 +7,10 @@ from datetime import date, timedelta
 
 from pyspark.sql import DataFrame
 
-from glue_jobs.history.tagging import s3_client, s3_place
 from glue_jobs.job import Job
 from glue_jobs.page.serving import serve_as_html
 from glue_jobs.schemas import REPORTS
+from glue_jobs.storage.objects import s3_client, s3_place
 from glue_jobs.storage.parquet import naming_broken_files
 from glue_jobs.storage.reports import page_address, stored
 from glue_jobs.storage.snapshots import Day

@@ -2,7 +2,7 @@
 """How long the daily job takes for a large cluster's day, beside DuckDB on the same files.
 
 Days are generated in the real layout; the job runs in a process of its own, on two cores with a
-heap of 4 GB. `whole` compares every number with DuckDB's; `growth` repeats the job on 1, 4 and 10
+heap of 2 GB. `whole` compares every number with DuckDB's; `growth` repeats the job on 1, 4 and 10
 million rows; `delay` with each opening of an object slowed down as S3 would. Ends with an
 estimate for Glue, and with 1 when a number differs.
 """
@@ -22,16 +22,14 @@ from rich.console import Console
 
 from local.report_bench.check import checked
 from local.report_bench.days import CLUSTER, DATE, Size, a_day
-from local.report_bench.estimate import DATASETS, Speed, speed
-from local.report_bench.job import CORES, output_of, run_job
+from local.report_bench.estimate import DATASETS, OPEN_SECONDS, Speed, speed
+from local.report_bench.job import CORES, SLOW_SCRIPT, output_of, run_job
 from local.report_bench.opens import compiled, opens
 from local.report_bench.show import WIDTH, Measured, as_json, show
 
 WHOLE, GROWTH, DELAY = "whole", "growth", "delay"
 _GROWTH_ROWS = (1_000_000, 4_000_000, 10_000_000)
 _SHOWN = 20
-# So often is an object opened where that was not counted.
-_USUAL_OPENS = 1.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -83,24 +81,29 @@ def _delayed(root: Path, size: Size, delay: float, console: Console) -> Measured
     source = a_day(root, size, console)
     shim = compiled(source)
     console.print(f"{DELAY}: the job with {delay} s an opening", style="dim")
-    run = run_job(source, DATE, settings=shim.settings(delay))
+    run = run_job(
+        source,
+        DATE,
+        script=SLOW_SCRIPT,
+        settings=shim.settings(delay),
+        environment=shim.environment(delay),
+    )
     with shim.log.open() as lines:
         counted = opens(lines, run.ended)
     return Measured(name=DELAY, size=size, run=run, delay_seconds=delay, opens=counted)
 
 
 def _speed(measured: Sequence[Measured]) -> Speed:
-    """From the runs without delay, if any; how often objects are opened from the one with it."""
-    often, at_once, slowed = _USUAL_OPENS, [], []
-    for one in measured:
-        if one.opens is None:
-            at_once.append((one.size.rows, one.run.seconds))
-        else:
-            total = sum(one.opens.values())
-            often = total / (one.size.minutes * DATASETS)
-            waited = total * one.delay_seconds / CORES
-            slowed.append((one.size.rows, max(one.run.seconds - waited, 0.0)))
-    return speed(at_once or slowed, cores=CORES, opens_per_object=often)
+    """From the runs without delay, if any; what an object makes wait from the one with it."""
+    at_once = [(one.size.rows, one.run.seconds) for one in measured if not one.delay_seconds]
+    slowed = [one for one in measured if one.delay_seconds]
+    found = speed(at_once or [(one.size.rows, one.run.seconds) for one in slowed], cores=CORES)
+    if not at_once or not slowed:
+        return found
+    (one,) = slowed
+    later = one.run.seconds - found.fixed - found.per_row * one.size.rows
+    waited = max(later, 0.0) / (one.size.minutes * DATASETS)
+    return replace(found, wait_per_object=waited * OPEN_SECONDS / one.delay_seconds)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that several rings share."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from glue_jobs.storage.session import open_session
@@ -11,10 +13,25 @@ from tests.local.cluster_fixture import shared_cluster
 
 __all__ = ["shared_cluster"]
 
+# A slow or busy machine is no failure.
+settings.register_profile(
+    "unhurried", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
+
+# To compile well what runs once costs more than it saves.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def pytest_configure() -> None:
+    """For the shared session and for every program that a test starts."""
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+
 
 @pytest.fixture(name="spark", scope="session")
 def _spark() -> Iterator[SparkSession]:
-    """One Spark session for all, opened the way the job opens its own."""
+    """One Spark session for all, opened the way the job opens its own, but for what is quick."""
     session = open_session({})
+    session.conf.set("spark.sql.shuffle.partitions", "2")
     yield session
     session.stop()

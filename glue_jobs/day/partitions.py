@@ -18,23 +18,24 @@ def group_partition_days(segments: DataFrame) -> DataFrame:
     The mean is over the runs that knew the lag; null: none did. Leader and member are those whose
     segments hold most of the day's lag, of equals those seen most often.
     """
-    days = segments.groupBy(*PARTITION).agg(
-        sf.try_divide(sf.sum("lag_sum").cast("double"), sf.sum("lags")).alias("mean_lag")
+    # all steps are within a group's topic: one shuffle for all, also for what reports do next
+    rows = segments.repartition(*GROUP_TOPIC).withColumns(
+        {"by_leader": _held(("leader",)), "by_member": _held(MEMBER)}
     )
-    for who in (("leader",), MEMBER):
-        days = days.join(_most(segments, who), [*PARTITION], "left")
-    return days
-
-
-def _most(segments: DataFrame, who: Sequence[str]) -> DataFrame:
-    """For each partition the one of `who` under which most lag stood."""
-    held = segments.groupBy(*PARTITION, *who).agg(
-        sf.sum("lag_sum").alias("lag_sum"), sf.sum("reads").alias("reads")
+    days = rows.groupBy(*PARTITION).agg(
+        sf.try_divide(sf.sum("lag_sum").cast("double"), sf.sum("lags")).alias("mean_lag"),
+        sf.min("by_leader").alias("by_leader"),
+        sf.min("by_member").alias("by_member"),
     )
-    return held.withColumn("place", _place(who)).where("place = 1").select(*PARTITION, *who)
+    return days.select(
+        *PARTITION, "mean_lag", "by_leader.leader", *(f"by_member.{name}" for name in MEMBER)
+    )
 
 
-def _place(who: Sequence[str]) -> Column:
-    by = [sf.coalesce("lag_sum", sf.lit(0)).desc(), sf.col("reads").desc()]
-    names = [sf.col(name).asc_nulls_last() for name in who]
-    return sf.row_number().over(Window.partitionBy(*PARTITION).orderBy(*by, *names))
+def _held(who: Sequence[str]) -> Column:
+    """A struct with one of `who`; the least of a partition is the one with most lag under it."""
+    same = Window.partitionBy(*PARTITION, *who)
+    lag = sf.coalesce(sf.sum("lag_sum").over(same), sf.lit(0))
+    # a struct puts null first, but of equals those with a name are named
+    names = [column for name in who for column in (sf.isnull(name), sf.col(name))]
+    return sf.struct(-lag, -sf.sum("reads").over(same), *names)

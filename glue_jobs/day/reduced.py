@@ -2,6 +2,7 @@
 """All that the reports need of a day's rows, computed by one scan of each dataset and kept."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -9,6 +10,10 @@ from pyspark.sql import DataFrame
 
 from glue_jobs.day import group_partitions, topic_partitions
 from glue_jobs.day.runs import intervals, run_weights
+
+# Rows that lie in one partition: to group, rank or join them there Spark needs no exchange, and its
+# planning costs more than a second task would save.
+SMALL = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +30,21 @@ class Reduced:
 
 
 class Keeper:
-    """Computes frames now, and keeps them until it is told to let go."""
+    """Computes frames now, and keeps them until it is told to let go; from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, small: int = SMALL) -> None:
+        self._small = small
         self._kept: list[DataFrame] = []
 
     def keep(self, frame: DataFrame) -> DataFrame:
-        """The same rows, computed; as few partitions as there are tasks at once."""
+        """The same rows, computed; in one partition if they are `small`.
+
+        Else as few partitions as there are tasks at once.
+        """
         # Spark does not merge the small partitions of a kept frame by itself: 200 tasks a step
         few = frame.coalesce(frame.sparkSession.sparkContext.defaultParallelism).persist()
         self._kept.append(few)
-        few.count()
-        return few
+        return few.coalesce(1) if few.count() <= self._small else few
 
     def release(self) -> None:
         """Give back the memory of all that was kept."""
@@ -48,18 +56,28 @@ def reduced(
     groups: DataFrame, group_rows: DataFrame, topic_rows: DataFrame, keeper: Keeper
 ) -> Reduced:
     """Reduce the rows of `groups`, `group_partitions` and `topic_partitions`."""
+    with ThreadPoolExecutor() as pool:
+        # three scans at once: one plans and exchanges while the others compute
+        of_groups = pool.submit(_of_groups, groups, keeper)
+        of_partitions = pool.submit(_of_partitions, group_rows, keeper)
+        of_topics = pool.submit(_of_topics, topic_rows, keeper)
+    return Reduced(*of_groups.result(), *of_partitions.result(), *of_topics.result())
+
+
+def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
     runs = keeper.keep(groups)
-    group_levels = keeper.keep(group_partitions.reduced(group_rows))
-    topic_levels = keeper.keep(topic_partitions.reduced(topic_rows))
-    return Reduced(
-        groups=runs,
-        weights=keeper.keep(run_weights(runs)),
-        intervals=keeper.keep(intervals(runs)),
-        segments=keeper.keep(group_partitions.segments(group_levels)),
-        minutes=group_partitions.minutes(group_levels),
-        topic_segments=keeper.keep(topic_partitions.topic_segments(topic_levels)),
-        topic_minutes=topic_partitions.topic_minutes(topic_levels),
-    )
+    return runs, keeper.keep(run_weights(runs)), keeper.keep(intervals(runs))
+
+
+def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
+    levels = keeper.keep(group_partitions.reduced(rows))
+    return keeper.keep(group_partitions.segments(levels)), group_partitions.minutes(levels)
+
+
+def _of_topics(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
+    levels = keeper.keep(topic_partitions.reduced(rows))
+    segments = keeper.keep(topic_partitions.topic_segments(levels))
+    return segments, topic_partitions.topic_minutes(levels)
 
 
 @contextmanager

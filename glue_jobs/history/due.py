@@ -9,17 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import LongType, StructField, StructType
 
-from glue_jobs.schemas import CLUSTER
+from glue_jobs.history.compaction import Part, Source
+from glue_jobs.history.layout import shares
 from glue_jobs.storage.files import Files
 from glue_jobs.storage.parquet import ENDING
 from glue_jobs.storage.snapshots import Day, read
 from glue_jobs.storage.snapshots.day import FROM_SNAPSHOTS
 
-_RUN = ["cluster", "second"]
+# Half a gigabyte of memory while a file is made, and a worker of Glue makes four at once.
+PART_ROWS = 600_000
 
 # Rows by the run's second.
 Runs = dict[int, int]
@@ -37,16 +38,32 @@ def lacking(spark: SparkSession, files: Files, day: Day, dataset: str) -> Day | 
     return of_clusters(day, due) if due else None
 
 
-def whole(spark: SparkSession, files: Files, due: Day, dataset: str) -> DataFrame:
-    """The rows of the snapshots, and those of the history whose snapshots are gone."""
-    rows = read(spark, due, dataset)
-    earlier = _with_history(files, due, dataset)
-    if not earlier.clusters:
-        return rows
-    runs = [(c, second) for c in due.clusters for second in _runs(due, dataset, c)]
-    there = spark.createDataFrame(runs, StructType([CLUSTER, StructField("second", LongType())]))
-    held = read(spark, earlier.from_history(), dataset).withColumn("second", _second())
-    return rows.union(held.join(sf.broadcast(there), _RUN, "left_anti").select(*rows.columns))
+def parts(files: Files, due: Day, dataset: str, folder: str, most: int = PART_ROWS) -> list[Part]:
+    """What is to become the clusters' files below `folder`: the snapshots' rows, by time.
+
+    About `most` rows to a file. Beside them those of the history whose snapshots are gone.
+    """
+    found = []
+    for cluster, name in due.clusters.items():
+        runs = due.usable(dataset, cluster)
+        rows = [due.rows[run.path] for run in runs]
+        of_runs = [
+            ([Source(run.path) for run in runs[share]], sum(rows[share]))
+            for share in shares(rows, most)
+        ]
+        # each file by itself: they may hold ten times the rows a byte
+        of_history = [([source], None) for source in _history(files, due, dataset, cluster)]
+        found += [
+            Part(dataset, tuple(sources), f"{folder}/{name}/part-{number:05}{ENDING}", count)
+            for number, (sources, count) in enumerate([*of_runs, *of_history])
+        ]
+    return found
+
+
+def _history(files: Files, due: Day, dataset: str, cluster: str) -> list[Source]:
+    there = frozenset(_runs(due, dataset, cluster))
+    held = due.history_folder(dataset, cluster)
+    return [Source(f"{held}/{file.name}", there) for file in files.objects(held, ENDING)]
 
 
 def of_clusters(day: Day, clusters: Iterable[str]) -> Day:

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """A day's rows into its history: all datasets staged and verified before any is swapped in."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from uuid import uuid4
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError
-from glue_jobs.history.compaction import stage, verify
-from glue_jobs.history.due import lacking, whole
+from glue_jobs.errors import DataError, StoreError
+from glue_jobs.history.compaction import Part, compact
+from glue_jobs.history.due import lacking, parts
 from glue_jobs.schemas import SNAPSHOTS
-from glue_jobs.storage.files import Files, naming
-from glue_jobs.storage.parquet import written_folders
-from glue_jobs.storage.snapshots import Day, history_rows, read_sample
+from glue_jobs.storage.files import Files
+from glue_jobs.storage.objects import Objects
+from glue_jobs.storage.snapshots import Day, history_rows
 
 
-def keep(spark: SparkSession, files: Files, day: Day) -> None:
-    """Bring the history of the day up to its snapshots, by one scan of those.
+def keep(spark: SparkSession, files: Files, objects: Objects, day: Day) -> None:
+    """Bring the history of the day up to its snapshots, each of which is read once.
 
     Leaves nothing behind when it fails; DataError if what was written is not what was read, or the
     output refuses. A history that lacks nothing is left as it is.
@@ -26,31 +29,58 @@ def keep(spark: SparkSession, files: Files, day: Day) -> None:
     if not due:
         return
     with _staging(files, day.history) as staging:
-        rows = {
-            dataset: _stage(spark, files, part, dataset, f"{staging}/{dataset}")
-            for dataset, part in due.items()
-        }
-        for dataset, part in due.items():
-            _swap(files, part, dataset, staging)
+        work = [
+            each
+            for dataset, lack in due.items()
+            for each in parts(files, lack, dataset, f"{staging}/{dataset}")
+        ]
+        rows = _compacted(spark, work, objects)
+        for dataset, lack in due.items():
+            _swap(files, lack, dataset, staging)
     _insist_on_all(history_rows(spark, day), due, rows)
 
 
-def _stage(spark: SparkSession, files: Files, day: Day, dataset: str, folder: str) -> int:
-    """Write and read back; the rows that there are."""
-    rows, sample = whole(spark, files, day, dataset), read_sample(spark, day, dataset)
-    with naming(f"cannot write to {folder}"):
-        sums = stage(rows, dataset, folder, sizes=day.sizes(dataset), sample=sample)
-    verify(spark, dataset, folder, sums)
-    return sums.rows
+def _compacted(spark: SparkSession, work: Sequence[Part], objects: Objects) -> Counter[str]:
+    """Rows by dataset, once every part is written."""
+    done = spark.sparkContext.parallelize(work, len(work)).map(partial(_tried, objects)).collect()
+    rows, failures = Counter[str](), []
+    for part, result in zip(work, done, strict=True):
+        if isinstance(result, DataError):
+            failures.append(result)
+        else:
+            rows[part.dataset] += result
+    _insist_on_none(failures)
+    return rows
+
+
+def _tried(objects: Objects, part: Part) -> int | DataError:
+    """Its rows, or the failure as a value: to try it again is for whoever knows the day."""
+    try:
+        return compact(part, objects)
+    except DataError as error:
+        return error
+    finally:
+        # the worker stays for as long as the job, which needs the memory for its own
+        pa.default_memory_pool().release_unused()
+
+
+def _insist_on_none(failures: Sequence[DataError]) -> None:
+    """Raise what failed: what the store refused first, as that blames no file."""
+    for error in failures:
+        if isinstance(error, StoreError):
+            raise error
+    if failures:
+        raise DataError(". Also: ".join(map(str, failures)))
 
 
 def _swap(files: Files, day: Day, dataset: str, staging: str) -> None:
-    # a dataset without rows leaves no folder: nothing is kept of it, and nothing is lost
-    for cluster, folder in written_folders(files, f"{staging}/{dataset}").items():
-        target = day.history_folder(dataset, cluster)
-        files.swap(
-            folder, target, f"{staging}/_aside/{dataset}/{day.clusters[cluster]}/dt={day.date}"
-        )
+    # a cluster without rows leaves no folder: nothing is kept of it, and nothing is lost
+    staged = set(files.folders(f"{staging}/{dataset}"))
+    for cluster, folder in day.clusters.items():
+        if folder in staged:
+            aside = f"{staging}/_aside/{dataset}/{folder}/dt={day.date}"
+            target = day.history_folder(dataset, cluster)
+            files.swap(f"{staging}/{dataset}/{folder}", target, aside)
 
 
 def _insist_on_all(

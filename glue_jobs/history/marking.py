@@ -5,8 +5,9 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from glue_jobs.history.tagging import s3_client, s3_place, tag_compacted
+from glue_jobs.history.tagging import tag_compacted
 from glue_jobs.schemas import SNAPSHOTS
+from glue_jobs.storage.objects import s3_client, s3_place
 from glue_jobs.storage.snapshots import Day
 from glue_jobs.storage.snapshots.day import FROM_SNAPSHOTS
 

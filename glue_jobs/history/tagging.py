@@ -13,40 +13,15 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from glue_jobs.errors import DataError
+from glue_jobs.storage.objects import AT_ONCE
 
 # The words that the bucket's lifecycle rules look for.
 TAG, VALUE = "kafka-lag-compacted", "true"
-AT_ONCE = 32
 _TAGGING = {"TagSet": [{"Key": TAG, "Value": VALUE}]}
-_SCHEMES = ("s3://", "s3a://")
 _ABSENT = "NoSuchKey"
-_CONNECT_SECONDS, _ATTEMPTS = 5, 8
 _RERUN = (
     "check the job's right s3:PutObjectTagging, and run the day again; nothing unmarked expires"
 )
-
-
-def s3_place(address: str) -> tuple[str, str] | None:
-    """Bucket and key (or prefix, without a slash at its end); null for any other file system."""
-    for scheme in _SCHEMES:
-        if address.startswith(scheme):
-            bucket, _, key = address.removeprefix(scheme).partition("/")
-            return bucket, key.strip("/")
-    return None
-
-
-def s3_client(at_once: int = AT_ONCE) -> Any:
-    """A client with a connection for each of so many threads, which waits when S3 asks for it."""
-    # Only here, as a run on a local folder needs no AWS.
-    import boto3  # noqa: PLC0415
-    from botocore.config import Config  # noqa: PLC0415
-
-    config = Config(
-        max_pool_connections=at_once,
-        connect_timeout=_CONNECT_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-    )
-    return boto3.client("s3", config=config)
 
 
 def tag_compacted(

@@ -7,7 +7,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from glue_jobs.errors import DataError
-from glue_jobs.history.tagging import s3_place
+from glue_jobs.storage.objects import s3_place
 
 HTML = "text/html; charset=utf-8"
 

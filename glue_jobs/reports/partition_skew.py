@@ -13,8 +13,8 @@ from glue_jobs.day.group_partitions import GROUP_TOPIC
 from glue_jobs.day.partitions import group_partition_days
 from glue_jobs.day.runs import weighed
 from glue_jobs.day.topic_partitions import TOPIC, produced
-from glue_jobs.reports.skew_cause import skew_causes
-from glue_jobs.reports.spread import spread
+from glue_jobs.reports.skew_cause import CAUSE, causes, with_causes
+from glue_jobs.reports.spread import measures, placed, spread, sums_of_placed
 
 
 def partition_skew(
@@ -30,11 +30,13 @@ def partition_skew(
     Lag counts at its mean over the day, production in records of the day. production_* is the
     topic's own and repeats for each of its groups; null when the topic itself was never read.
     """
-    days, made = group_partition_days(segments), produced(topic_segments)
-    lag = spread(days, GROUP_TOPIC, "mean_lag", "lag")
+    made = produced(topic_segments)
     production = spread(made, TOPIC, "produced", "production")
-    skew = (
-        lag.join(_skewed_minutes(minutes, GROUP_TOPIC, "lag", weights, intervals), [*GROUP_TOPIC])
+    accused = with_causes(placed(group_partition_days(segments), GROUP_TOPIC, "mean_lag"), made)
+    lag = accused.groupBy(*GROUP_TOPIC).agg(*sums_of_placed(), *causes())
+    return (
+        lag.select(*GROUP_TOPIC, *measures("lag"), *CAUSE)
+        .join(_skewed_minutes(minutes, GROUP_TOPIC, "lag", weights, intervals), [*GROUP_TOPIC])
         .join(production, [*TOPIC], "left")
         .join(
             _skewed_minutes(topic_minutes, TOPIC, "production", weights, intervals),
@@ -42,8 +44,6 @@ def partition_skew(
             "left",
         )
     )
-    causes = skew_causes(skew, days, made)
-    return skew.join(causes, [*GROUP_TOPIC], "left")
 
 
 def _skewed_minutes(

@@ -10,6 +10,8 @@ from glue_jobs.day.group_partitions import AT_RISK, LOST, SAFE
 from glue_jobs.day.net_rise import net_rise
 from glue_jobs.day.partitions import PARTITION
 
+_SIGHTS = ("first_at", "last_at")
+
 
 def retention_risk(segments: DataFrame, topic_segments: DataFrame, day: date) -> DataFrame:
     """One row per cluster, group, topic and partition, each value its worst of the day or null.
@@ -21,36 +23,53 @@ def retention_risk(segments: DataFrame, topic_segments: DataFrame, day: date) ->
     retention = topic_segments.groupBy("cluster", "topic", "partition_id").agg(
         sf.max_by("retention_seconds", "retention_known_at").alias("retention_seconds")
     )
-    days = _days(segments).join(_rates(segments), [*PARTITION], "left")
-    return days.join(retention, ["cluster", "topic", "partition_id"], "left").select(
-        *PARTITION,
-        sf.when(sf.col("records_lost") > 0, LOST).otherwise(sf.col("risk")).alias("retention_risk"),
-        "records_lost",
-        "least_margin",
-        _moment("margin_at", day).alias("least_margin_at"),
-        sf.col("lag_at_margin").alias("lag_at_least_margin"),
-        sf.col("loss_seconds").alias("least_seconds_until_loss"),
-        _moment("loss_at", day).alias("least_seconds_until_loss_at"),
-        "retention_seconds",
-        _needed().alias("retention_needed_seconds"),
+    return (
+        _days(segments)
+        .join(retention, ["cluster", "topic", "partition_id"], "left")
+        .select(
+            *PARTITION,
+            sf.when(sf.col("records_lost") > 0, LOST)
+            .otherwise(sf.col("risk"))
+            .alias("retention_risk"),
+            "records_lost",
+            "least_margin",
+            _moment("margin_at", day).alias("least_margin_at"),
+            sf.col("lag_at_margin").alias("lag_at_least_margin"),
+            sf.col("loss_seconds").alias("least_seconds_until_loss"),
+            _moment("loss_at", day).alias("least_seconds_until_loss_at"),
+            "retention_seconds",
+            _needed().alias("retention_needed_seconds"),
+        )
     )
 
 
 def _days(segments: DataFrame) -> DataFrame:
-    """The worst of a partition's segments; a moment is the first at which the least was seen."""
+    """The worst of a partition's segments; a moment is the first at which the least was seen.
+
+    `rate` is records a second by which its end rose, from its first to its last sight.
+    """
+    # one shuffle for both steps
+    rows = segments.repartition(*PARTITION)
     least = sf.struct("margin", "margin_at", "lag_at_margin")
     soonest = sf.struct("loss_seconds", "loss_at")
-    worst = segments.groupBy(*PARTITION).agg(
-        sf.max("records_lost").alias("records_lost"),
-        sf.max("time_lag_max").alias("time_lag_max"),
+    by_id = rows.groupBy(*PARTITION, "topic_id").agg(
+        *(measure.alias(name) for name, measure in _worst().items()),
         sf.min(sf.when(sf.col("margin").isNotNull(), least)).alias("least"),
         sf.min(sf.when(sf.col("loss_seconds").isNotNull(), soonest)).alias("soonest"),
-        *(sf.bool_or(name).alias(name) for name in ("lost", "at_risk", "safe")),
+        net_rise("end", "ends").alias("rise"),
+    )
+    seconds = sf.max("last_at") - sf.min("first_at")
+    worst = by_id.groupBy(*PARTITION).agg(
+        *(measure.alias(name) for name, measure in _worst().items() if name not in _SIGHTS),
+        sf.min("least").alias("least"),
+        sf.min("soonest").alias("soonest"),
+        sf.try_divide(sf.sum("rise"), seconds).alias("rate"),
     )
     return worst.select(
         *PARTITION,
         "records_lost",
         "time_lag_max",
+        "rate",
         sf.col("least.margin").alias("least_margin"),
         sf.col("least.margin_at").alias("margin_at"),
         sf.col("least.lag_at_margin").alias("lag_at_margin"),
@@ -60,19 +79,17 @@ def _days(segments: DataFrame) -> DataFrame:
     )
 
 
+def _worst() -> dict[str, Column]:
+    """Aggregates that are the same in one step or in two."""
+    return {
+        **{name: sf.max(name) for name in ("records_lost", "time_lag_max", "last_at")},
+        **{name: sf.bool_or(name) for name in ("lost", "at_risk", "safe")},
+        "first_at": sf.min("first_at"),
+    }
+
+
 def _word() -> Column:
     return sf.when(sf.col("lost"), LOST).when(sf.col("at_risk"), AT_RISK).when(sf.col("safe"), SAFE)
-
-
-def _rates(segments: DataFrame) -> DataFrame:
-    """Records a second by which the partition's end rose, from its first to its last sight."""
-    by_id = segments.groupBy(*PARTITION, "topic_id").agg(
-        net_rise("end", "ends").alias("rise"),
-        sf.min("first_at").alias("first_at"),
-        sf.max("last_at").alias("last_at"),
-    )
-    seconds = sf.max("last_at") - sf.min("first_at")
-    return by_id.groupBy(*PARTITION).agg(sf.try_divide(sf.sum("rise"), seconds).alias("rate"))
 
 
 def _needed() -> Column:

@@ -15,19 +15,44 @@ def spread(days: DataFrame, keys: Sequence[str], value: str, prefix: str) -> Dat
     Partitions with a null value are left out of everything, N (`_partitions`) included; all null
     without any. Equal values, also a single one or all zero, give max_to_mean 1, gini 0, share 1/N.
     """
+    sums = placed(days, keys, value).groupBy(*keys).agg(*sums_of_placed())
+    return sums.select(*keys, *measures(prefix))
+
+
+def placed(days: DataFrame, keys: Sequence[str], value: str) -> DataFrame:
+    """`days` with `x`, the value as double, its `rank` among `keys`, and their `n`, `total`, `top`.
+
+    The last three leave out what is null; a null ranks last.
+    """
     x = sf.col(value).cast("double")
-    ascending = Window.partitionBy(*keys).orderBy(x.asc_nulls_last())
-    ranked = days.select(
-        *keys, "partition_id", x.alias("x"), sf.row_number().over(ascending).alias("rank")
+    ascending = Window.partitionBy(*keys).orderBy(sf.col("x").asc_nulls_last())
+    of_all = Window.partitionBy(*keys)
+    return days.withColumn("x", x).select(
+        "*",
+        sf.row_number().over(ascending).alias("rank"),
+        sf.count("x").over(of_all).alias("n"),
+        sf.sum("x").over(of_all).alias("total"),
+        sf.max("x").over(of_all).alias("top"),
     )
-    sums = ranked.groupBy(*keys).agg(
-        sf.count("x").alias("n"),
-        sf.sum("x").alias("total"),
-        sf.max("x").alias("top"),
+
+
+def sums_of_placed() -> list[Column]:
+    """Aggregates over the rows of `placed` alike in its keys, for `measures`."""
+    return [
+        *(sf.max(name).alias(name) for name in ("n", "total", "top")),
         sf.sum(sf.col("rank") * sf.col("x")).alias("ranked_total"),
         _top_partition().alias("top_partition"),
-    )
-    return sums.select(*keys, *(c.alias(f"{prefix}_{name}") for name, c in _measures().items()))
+    ]
+
+
+def measures(prefix: str) -> list[Column]:
+    """The columns that `spread` adds, of `sums_of_placed`."""
+    return [column.alias(f"{prefix}_{name}") for name, column in _measures().items()]
+
+
+def is_skewed() -> Column:
+    """Whether the values of `placed` are skewed, by their top one."""
+    return skewed(sf.col("top"), sf.col("total"), sf.col("n"), LAG_EXCESS)
 
 
 def _measures() -> dict[str, Column]:
@@ -44,7 +69,7 @@ def _measures() -> dict[str, Column]:
         "top_share": _known(sf.coalesce(sf.try_divide(top, total), even)),
         "even_share": even,
         "gini": _gini(n, total),
-        "skewed": skewed(top, total, n, LAG_EXCESS),
+        "skewed": is_skewed(),
     }
 
 

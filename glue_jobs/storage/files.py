@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders on whatever Hadoop reaches (local disk, s3a, EMRFS), with failures as DataError.
 
-Through the JVM, because Spark has no public Python way to list, rename or delete, and a second
-client would need its own credentials and endpoint. All of it may be called from several threads.
+Through the JVM, because Spark has no public Python way to list, rename or delete. All of it may be
+called from several threads.
 """
 
 import re

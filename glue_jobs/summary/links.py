@@ -3,7 +3,7 @@
 
 from urllib.parse import quote
 
-from glue_jobs.history.tagging import s3_place
+from glue_jobs.storage.objects import s3_place
 
 _ELSEWHERE = {"cn-": "amazonaws.cn", "us-gov-": "amazonaws-us-gov.com"}
 _COMMON = "aws.amazon.com"

@@ -16,15 +16,16 @@ OPEN_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
-    """`seconds` of a run = `fixed` + `per_row` x rows, on `cores`; openings cost nothing there.
+    """`seconds` of a run = `fixed` + `per_row` x rows, on `cores`, where nothing is far away.
 
-    `opens_per_object`: how often each object is opened.
+    `wait_per_object`: seconds more that an object takes where opening one takes `OPEN_SECONDS`; 0
+    where that was not measured.
     """
 
     fixed: float
     per_row: float
     cores: int
-    opens_per_object: float
+    wait_per_object: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class Estimate:
     dollars: float
 
 
-def speed(measured: Sequence[tuple[int, float]], *, cores: int, opens_per_object: float) -> Speed:
+def speed(measured: Sequence[tuple[int, float]], *, cores: int) -> Speed:
     """The line of least squares through (rows, seconds), neither part below 0.
 
     Of a single run all of it grows with the rows.
@@ -53,12 +54,7 @@ def speed(measured: Sequence[tuple[int, float]], *, cores: int, opens_per_object
         pairs = zip(rows, seconds, strict=True)
         slope = sum((c - mean_rows) * (s - mean_seconds) for c, s in pairs) / spread
     slope = min(max(slope, 0.0), mean_seconds / mean_rows)
-    return Speed(
-        fixed=mean_seconds - slope * mean_rows,
-        per_row=slope,
-        cores=cores,
-        opens_per_object=opens_per_object,
-    )
+    return Speed(fixed=mean_seconds - slope * mean_rows, per_row=slope, cores=cores)
 
 
 def estimated(
@@ -72,13 +68,13 @@ def estimated(
 ) -> Estimate:
     """So many clusters of so many group partitions in so many equal runs, one after another.
 
-    Work on rows and openings are shared by the executor's cores, what is fixed is not.
+    Work on rows is shared by the executor's cores; what is fixed, and waiting, are not.
     `start_up`: seconds that a run takes to begin, billed like the others.
     """
     rows = partitions * RUNS_A_DAY * clusters
     objects = RUNS_A_DAY * DATASETS * clusters
     work = rows * speed.per_row * speed.cores / EXECUTOR_CORES
-    waiting = objects * speed.opens_per_object * OPEN_SECONDS / EXECUTOR_CORES
+    waiting = objects * speed.wait_per_object
     each = start_up + speed.fixed + (work + waiting) / runs
     billed = max(each, LEAST_BILLED_SECONDS)
     return Estimate(
@@ -106,8 +102,8 @@ def assumptions(speed: Speed) -> list[str]:
     return [
         f"fixed {speed.fixed:.1f} s a run and {speed.per_row * 1e6:.2f} s a million rows on "
         f"{speed.cores} cores here; an executor's {EXECUTOR_CORES} vCPU as fast, core by core",
-        f"one run a minute: {RUNS_A_DAY * DATASETS:,} objects a cluster, each opened "
-        f"{speed.opens_per_object:.1f} times at {OPEN_SECONDS} s, {EXECUTOR_CORES} at once",
+        f"one run a minute: {RUNS_A_DAY * DATASETS:,} objects a cluster, each waited for "
+        f"{speed.wait_per_object * 1e3:.1f} ms where opening one takes {OPEN_SECONDS} s",
         f"2 G.1X workers, {DPUS} DPU at ${DPU_HOUR_DOLLARS} an hour, {START_UP_SECONDS:.0f} s to "
         f"start, billed for {LEAST_BILLED_SECONDS:.0f} s at least; requests to S3 not counted",
         "as much memory a row as here: what does not fit is spilled, and takes longer",

@@ -19,10 +19,12 @@ import pyspark
 from glue_jobs.storage.session import OWN_JVM
 from local.report_bench.memory import PeakMemory
 
-CORES, HEAP = 2, "4g"
+CORES, HEAP = 2, "2g"
 # What no query of the reports' numbers would do.
 NOT_REPORTS = ("session", "history", "pages", "serve", "tell", "send", "mark")
 _ROOT = Path(__file__).parents[2]
+SCRIPT = _ROOT / "glue_jobs" / "daily_report.py"
+SLOW_SCRIPT = Path(__file__).with_name("slow_job.py")
 _SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 _STAGE = re.compile(r"stage (?P<name>[^:]+): (?P<seconds>\d+(?:\.\d+)?) s")
 # One machine needs no 200 tasks a shuffle.
@@ -58,11 +60,14 @@ def run_job(
     day: date,
     *,
     cores: int = CORES,
+    script: Path = SCRIPT,
     settings: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> JobRun:
-    """Run the job over `source` into an empty `output_of` it; `settings` are Spark's, more of them.
+    """Run the job over `source` into an empty `output_of` it.
 
-    Raises SystemExit with the job's last words if it fails.
+    `settings` are Spark's, more of them; `environment` is what `script` needs of it. Raises
+    SystemExit with the job's last words if it fails.
     """
     shutil.rmtree(output_of(source), ignore_errors=True)
     spark = {**_ONE_MACHINE, **(settings or {}), "spark.master": f"local[{cores}]"}
@@ -70,8 +75,8 @@ def run_job(
     # Spark puts what its Python says on stderr on stdout anyway.
     with (
         subprocess.Popen(
-            _command(source, day, spark),
-            env=_environment(),
+            _command(script, source, day, spark),
+            env={**_environment(), **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -91,10 +96,10 @@ def run_job(
     )
 
 
-def _command(source: Path, day: date, settings: Mapping[str, str]) -> list[str]:
+def _command(script: Path, source: Path, day: date, settings: Mapping[str, str]) -> list[str]:
     command = [str(_SUBMIT), "--driver-memory", HEAP]
     command += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    command += [str(_ROOT / "glue_jobs" / "daily_report.py"), "--timings", "--show", "0"]
+    command += [str(script), "--timings", "--show", "0"]
     return [
         *command,
         "--input",

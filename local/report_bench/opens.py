@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pyspark
 
+from local.report_bench import slow_job
+
 SOURCE = Path(__file__).with_name("SlowLocalFileSystem.java")
 _JARS = Path(pyspark.__file__).with_name("jars")
 _DATASET = re.compile(r"/((?:snapshots|history|reports)/[^/]+)/")
@@ -32,6 +34,10 @@ class Shim:
             "spark.hadoop.bench.open.delay.ms": str(round(delay_seconds * 1_000)),
             "spark.hadoop.bench.open.log": str(self.log),
         }
+
+    def environment(self, delay_seconds: float) -> dict[str, str]:
+        """What `slow_job` must be told for the same."""
+        return {slow_job.DELAY: str(delay_seconds), slow_job.LOG: str(self.log)}
 
 
 def compiled(folder: Path) -> Shim:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from glue_jobs.daily_report import main
-from tests.glue_jobs.days import group_row, minute, report_rows, topic_row, write_run
+from tests.glue_jobs.days import group_row, minute, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -126,22 +126,6 @@ def test_a_day_folder_without_files_is_no_day(
 
     assert "no snapshots of demo" in said(capsys)
     assert reports(state) == {"part-0.parquet": "earlier"}
-
-
-def test_one_bad_object_is_skipped_counted_and_shown(state: Path) -> None:
-    bad = write_run(state, "group_partitions", [group_row(0, 9, 0, 10)], at=minute(1))
-    write_run(state, "group_partitions", [group_row(0, 0, 0, 50)], at=minute(2))
-    foreign(bad)
-
-    assert run(state, state, "--no-history") == 0
-
-    shown = {row["dataset"]: row for row in report_rows(state, "coverage")}
-    row = shown["group_partitions"]
-    assert (row["runs"], row["objects"], row["objects_skipped"]) == (2, 3, 1)
-    assert row["skipped"] == bad.name
-    assert shown["topic_partitions"]["objects_skipped"] == 0
-    (skew,) = report_rows(state, "partition_skew")
-    assert skew["lag_max"] == (1 + 50) / 2
 
 
 @pytest.mark.parametrize(

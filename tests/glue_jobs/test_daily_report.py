@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs of the job over a day of snapshots in the real layout."""
 
+import io
+import shutil
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import mean
@@ -10,16 +14,19 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from glue_jobs.daily_report import main
 from glue_jobs.schemas import REPORTS, SNAPSHOTS
-from tests.glue_jobs.days import NOON, group_row, minute, report_rows, topic_row, write_run
+from tests.glue_jobs.days import NOON, Row, group_row, minute, report_rows, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 KEYS = (667, 166, 167)  # records per run and partition of the demo's skewed topic
 RUNS = range(4)
 ODD = "blå & 1/2"
+# The folders of four clusters that have the same day; one of them has a bad object as well.
+DEMO, OTHER, SPOILT, ENCODED = "demo", "other", "007", quote(ODD, safe="")
 
 
 def write_day(root: Path, *, folder: str = "demo", start: datetime = NOON) -> None:
@@ -58,13 +65,53 @@ def gini(values: Sequence[float]) -> float:
     return pairs / (2 * len(values) * sum(values))
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A second run over a first one's folder: what there was before it, and what it said."""
+
+    root: Path
+    before: dict[str, bytes]
+    rows: dict[str, list[Row]]
+    out: str
+    err: str
+
+    def left_alone(self, part: str) -> bool:
+        """Whether the files with this in their path are those there were, unchanged."""
+        before, now = (
+            {name: held for name, held in files.items() if part in name}
+            for files in (self.before, written(self.root))
+        )
+        return bool(before) and before == now
+
+
 @pytest.fixture(name="reported", scope="module")
-def _reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the day above and the reports of one run over it."""
+def _reported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with four clusters' days and the reports of one run over all of them."""
+    assert spark
     root = tmp_path_factory.mktemp("reported")
-    write_day(root)
+    for folder in (DEMO, OTHER, SPOILT, ENCODED):
+        write_day(root, folder=folder)
+    bad = write_run(root, "group_partitions", [], at=minute(len(RUNS)), folder=SPOILT)
+    pq.write_table(pa.table({"temperature": [21.5]}), bad)
     assert report(root) == 0
     return root
+
+
+@pytest.fixture(name="again", scope="module")
+def _again(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> Again:
+    """Another run for all but one of its clusters; `demo` has lost its group partitions."""
+    root = tmp_path_factory.mktemp("again") / "copy"
+    shutil.copytree(reported, root)
+    tomorrow = root / "reports/retention_risk" / f"cluster={ENCODED}" / "dt=2026-02-01"
+    tomorrow.mkdir()
+    (tomorrow / "part.parquet").write_text("of another day")
+    for run in RUNS:
+        write_run(root, "group_partitions", [], at=minute(run))
+    before = written(root)
+    rows = {name: report_rows(root, name, ENCODED) for name in REPORTS}
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        assert report(root, "--no-history", "--show", "1", "--cluster", DEMO, SPOILT, ODD) == 0
+    return Again(root, before, rows, out.getvalue(), err.getvalue())
 
 
 def test_the_demos_topic_is_skewed_in_production(reported: Path) -> None:
@@ -123,74 +170,67 @@ def test_nothing_but_reports_pages_and_history_is_left_behind(reported: Path) ->
 
 def test_the_history_is_the_days_rows_in_one_file_each(reported: Path) -> None:
     for dataset in SNAPSHOTS:
-        objects = sorted((reported / "snapshots" / dataset).rglob("*.parquet"))
-        (file,) = (reported / "history" / dataset).rglob("*.parquet")
+        objects = sorted((reported / "snapshots" / dataset / "cluster=demo").rglob("*.parquet"))
+        (file,) = (reported / "history" / dataset / "cluster=demo").rglob("*.parquet")
         assert rows_of([file]) == rows_of(objects)
 
 
 def test_each_cluster_has_a_page_that_names_its_groups(reported: Path) -> None:
-    page = reported / "reports/page/cluster=demo/dt=2026-01-31/report.html"
-    assert "billing" in page.read_text()
+    for folder in (DEMO, OTHER, SPOILT, ENCODED):
+        page = reported / f"reports/page/cluster={folder}/dt=2026-01-31/report.html"
+        assert "billing" in page.read_text()
 
 
-def test_the_worst_rows_are_printed_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_day(tmp_path)
-
-    assert report(tmp_path, "--no-history", "--show", "1") == 0
-
-    said = capsys.readouterr()
-    assert "Partition skew on 2026-01-31: 1 of 1 group topics skewed" in said.out
-    assert " both " in said.out
-    assert "Retention risk on 2026-01-31: 1 of 3 group partitions lost records" in said.out
-    assert f"{tmp_path}/reports" in said.out
-    assert said.err == ""
+def test_the_worst_rows_are_printed_first(again: Again) -> None:
+    assert "Partition skew on 2026-01-31: 2 of 2 group topics skewed" in again.out
+    assert " both " in again.out
+    assert "Retention risk on 2026-01-31: 2 of 6 group partitions lost records" in again.out
+    assert f"{again.root}/reports" in again.out
+    assert again.err == ""
 
 
-def test_a_second_run_replaces_its_own_output_only(tmp_path: Path) -> None:
-    write_day(tmp_path)
-    write_day(tmp_path, folder="other")
-    tomorrow = tmp_path / "reports/retention_risk/cluster=demo/dt=2026-02-01/part.parquet"
-    assert report(tmp_path, "--no-history") == 0
-    tomorrow.parent.mkdir()
-    tomorrow.write_text("of another day")
-    before, rows = written(tmp_path), report_rows(tmp_path, "retention_risk")
+@pytest.mark.parametrize("part", [f"cluster={OTHER}/", "dt=2026-02-01/"])
+def test_a_second_run_leaves_other_clusters_and_days_alone(again: Again, part: str) -> None:
+    assert again.left_alone(part)
 
-    assert report(tmp_path, "--no-history", "--cluster", "demo") == 0
 
-    after = written(tmp_path)
-    same = {name for name in before if before[name] == after.get(name)}
-    assert same >= {name for name in before if "cluster=other" in name or "2026-02-01" in name}
-    assert report_rows(tmp_path, "retention_risk") == rows
+def test_a_second_run_replaces_its_own_output(again: Again) -> None:
+    own = f"cluster={ENCODED}/dt=2026-01-31/"
+    before, after = (
+        {n for n in files if own in n} for files in (again.before, written(again.root))
+    )
+
+    assert {name: report_rows(again.root, name, ENCODED) for name in REPORTS} == again.rows
     assert len(after) == len(before)
+    assert not after & {name for name in before if name.endswith(".parquet")}
 
 
-def test_output_is_removed_where_the_rows_are_gone(tmp_path: Path) -> None:
-    write_day(tmp_path)
-    write_day(tmp_path, folder="other")
-    assert report(tmp_path, "--no-history") == 0
-    for run in RUNS:
-        write_run(tmp_path, "group_partitions", [], at=minute(run))
-
-    assert report(tmp_path, "--no-history") == 0
-
-    assert report_rows(tmp_path, "retention_risk") == []
-    assert report_rows(tmp_path, "retention_risk", cluster="other") != []
+def test_output_is_removed_where_the_rows_are_gone(again: Again) -> None:
+    assert report_rows(again.root, "retention_risk") == []
+    assert report_rows(again.root, "retention_risk", cluster=ENCODED) != []
 
 
-def test_folders_of_odd_clusters_keep_their_names(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_folders_of_odd_clusters_keep_their_names(reported: Path, again: Again) -> None:
+    for root in (reported, again.root):
+        for folder in (SPOILT, ENCODED):
+            assert len(report_rows(root, "retention_risk", cluster=folder)) == 3
+    assert ODD in again.out
+
+
+@pytest.mark.parametrize("history", [True, False], ids=["history", "no-history"])
+def test_one_bad_object_is_skipped_counted_and_shown(
+    reported: Path, again: Again, history: bool
 ) -> None:
-    folder = quote(ODD, safe="")
-    write_day(tmp_path, folder=folder)
-    write_day(tmp_path, folder="007")
+    root = reported if history else again.root
+    shown = {row["dataset"]: row for row in report_rows(root, "coverage", cluster=SPOILT)}
 
-    assert report(tmp_path, "--no-history", "--cluster", ODD, "007") == 0
-
-    assert len(report_rows(tmp_path, "retention_risk", cluster=folder)) == 3
-    assert len(report_rows(tmp_path, "retention_risk", cluster="007")) == 3
-    assert ODD in capsys.readouterr().out
+    row = shown["group_partitions"]
+    assert (row["runs"], row["objects"], row["objects_skipped"]) == (4, 5, 1)
+    assert row["skipped"] == f"{minute(4):%Y%m%dT%H%M%S}Z-0of1.parquet"
+    assert shown["topic_partitions"]["objects_skipped"] == 0
+    (skew,) = report_rows(root, "partition_skew", cluster=SPOILT)
+    (whole,) = report_rows(reported, "partition_skew")
+    assert skew["lag_max"] == whole["lag_max"]
 
 
 def test_the_default_date_is_yesterday(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from glue_jobs.job import Job
 from glue_jobs.options import parse
 from glue_jobs.schemas import REPORTS
 from glue_jobs.storage.files import Files
+from glue_jobs.storage.objects import Disk
 from glue_jobs.storage.snapshots import Day
 from glue_jobs.telling import summary
 from glue_jobs.timings import Timings
@@ -46,7 +47,7 @@ def _told(spark: SparkSession, tmp_path: Path) -> tuple[Job, Day]:
         ["--input", place, "--output", place, "--date", str(DAY)],
         lambda: datetime(2026, 2, 1, 1, tzinfo=UTC),
     )
-    job = Job(spark, Files(spark), options, Timings(lambda: 0.0, lambda _: None))
+    job = Job(spark, Files(spark), Disk(), options, Timings(lambda: 0.0, lambda _: None))
     day = Day(
         root=f"{place}/snapshots",
         history=f"{place}/history",

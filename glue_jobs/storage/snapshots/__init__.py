@@ -6,7 +6,7 @@ from glue_jobs.storage.snapshots.day import Day, Run
 from glue_jobs.storage.snapshots.find import find_day
 from glue_jobs.storage.snapshots.footers import history_rows
 from glue_jobs.storage.snapshots.left_out import leaving_out_bad
-from glue_jobs.storage.snapshots.read import read, read_sample
+from glue_jobs.storage.snapshots.read import read
 
 __all__ = [
     "Day",
@@ -16,5 +16,4 @@ __all__ = [
     "history_rows",
     "leaving_out_bad",
     "read",
-    "read_sample",
 ]

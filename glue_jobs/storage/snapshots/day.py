@@ -67,10 +67,6 @@ class Day:
         """The objects that are not read, by name."""
         return tuple(r for r in self.runs[dataset, cluster] if r.path in self.flaws)
 
-    def sizes(self, dataset: str) -> dict[str, int]:
-        """Bytes of usable objects by cluster."""
-        return {c: sum(run.size for run in self.usable(dataset, c)) for c in self.clusters}
-
     def without(self, flaws: Mapping[str, str]) -> "Day":
         """The same day without these objects too: what is wrong with each, by path."""
         return replace(self, flaws={**self.flaws, **flaws})

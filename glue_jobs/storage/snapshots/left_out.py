@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError
+from glue_jobs.errors import DataError, StoreError
 from glue_jobs.storage.files import JVM_FAILURES, unreachable
 from glue_jobs.storage.parquet import naming_broken_files, whole_text
 from glue_jobs.storage.snapshots.day import Day, Run
@@ -42,8 +42,7 @@ def leaving_out_bad(spark: SparkSession, day: Day, work: Callable[[Day], T]) -> 
             with naming_broken_files():
                 return day, work(day)
         except (DataError, *JVM_FAILURES) as error:
-            said = whole_text(error)
-            named = {} if unreachable(said) else _named(day, said)
+            named = {} if isinstance(error, StoreError) else _named(day, whole_text(error))
             if not named:
                 raise
             day = day.without(named)
@@ -82,7 +81,9 @@ def _insist_on_few(day: Day) -> None:
 
 
 def _named(day: Day, text: str) -> dict[str, str]:
-    """The day's objects that a failure names, and what to say of them."""
+    """The day's objects whose bytes a failure blames, and what to say of them."""
+    if unreachable(text):
+        return {}
     # in a path as Spark writes it % is escaped once more
     names = {part for found in _NAMED.findall(text) for part in (found, _unquoted(found))}
     return {

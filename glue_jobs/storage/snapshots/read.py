@@ -33,13 +33,6 @@ def read(spark: SparkSession, day: Day, dataset: str) -> DataFrame:
     return compact.union(_below(spark, day, dataset, day.root, snapshots, "hour"))
 
 
-def read_sample(spark: SparkSession, day: Day, dataset: str) -> DataFrame:
-    """The rows of one run of each cluster, the middle one of its usable objects."""
-    runs = [runs for c in day.clusters if (runs := day.usable(dataset, c))]
-    paths = [found[len(found) // 2].path for found in runs]
-    return _below(spark, day, dataset, day.root, paths, "hour")
-
-
 def _paths(day: Day, dataset: str, cluster: str) -> list[str]:
     """The folders of whole hours; object by object the hours that others must be kept out of.
 

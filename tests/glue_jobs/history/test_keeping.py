@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError
-from glue_jobs.history.checksum import Checksum
-from glue_jobs.history.compaction import verify
+from glue_jobs.errors import DataError, StoreError
+from glue_jobs.history.due import parts
 from glue_jobs.history.keeping import keep
 from glue_jobs.schemas import SNAPSHOTS
 from glue_jobs.storage.files import Files
+from glue_jobs.storage.objects import Disk
 from glue_jobs.storage.snapshots import Day, find_day, leaving_out_bad
 from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
 
@@ -21,6 +21,18 @@ pytestmark = pytest.mark.spark
 
 DAY = NOON.date()
 GROUPS = ("zebra", "ant")
+
+
+class Refusing(Disk):
+    """A disk that is busy with one file."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def read(self, address: str) -> bytes:
+        if address == self.address:
+            raise StoreError(f"cannot read {address}: throttled")
+        return super().read(address)
 
 
 def write_minutes(root: Path, numbers: range) -> None:
@@ -38,7 +50,7 @@ def found(spark: SparkSession, root: Path, today: date = date(2026, 2, 1)) -> Da
 def keep_all(spark: SparkSession, root: Path) -> Day:
     """As the job does it, bad objects left out."""
     day, _ = leaving_out_bad(
-        spark, found(spark, root), lambda usable: keep(spark, Files(spark), usable)
+        spark, found(spark, root), lambda usable: keep(spark, Files(spark), Disk(), usable)
     )
     return day
 
@@ -102,26 +114,64 @@ def test_a_history_of_which_a_part_is_missing_is_made_again(
     assert len(kept(tmp_path)) == len(whole)
 
 
-def test_what_differs_from_the_snapshots_is_no_history(spark: SparkSession, tmp_path: Path) -> None:
-    write_minutes(tmp_path, range(1))
-    keep_all(spark, tmp_path)
-    (place,) = (tmp_path / "history" / "groups").iterdir()
-
-    with pytest.raises(DataError, match="the compacted groups differ from the snapshots"):
-        verify(spark, "groups", str(place.parent), Checksum(2, 12345, {}))
-
-
 def test_a_failure_leaves_neither_half_a_history_nor_a_trace(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_minutes(tmp_path, range(2))
     day = found(spark, tmp_path)
     objects = list((tmp_path / "snapshots").rglob("*.parquet"))
-    day = day.counted({str(path): 1 for path in objects})
-    broken = next(path for path in objects if "groups" in path.parts)
-    broken.write_bytes(b"no Parquet")
+    day = day.counted({str(path): pq.read_metadata(path).num_rows for path in objects})
+    bad = [next(p for p in objects if name in p.parts) for name in ("groups", "topic_partitions")]
+    for path in bad:
+        path.write_bytes(b"no Parquet")
 
-    with pytest.raises(Exception, match=r"(?s)not a Parquet file"):
-        keep(spark, Files(spark), day)
+    with pytest.raises(DataError) as failure:
+        keep(spark, Files(spark), Disk(), day)
 
+    # each file's, as to go on without one costs the whole work again
+    assert all(f"cannot read {path}: its rows" in str(failure.value) for path in bad)
     assert list((tmp_path / "history").iterdir()) == []
+
+
+def test_what_the_store_refuses_blames_no_object(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(2))
+    refused = next((tmp_path / "snapshots").rglob("*T120100Z*.parquet"))
+
+    with pytest.raises(StoreError, match="throttled"):
+        leaving_out_bad(
+            spark,
+            found(spark, tmp_path),
+            lambda usable: keep(spark, Files(spark), Refusing(str(refused)), usable),
+        )
+
+
+def test_a_history_that_is_damaged_is_named_and_stays(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(2))
+    keep_all(spark, tmp_path)
+    (file,) = (tmp_path / "history" / "topic_partitions").rglob("*.parquet")
+    data = bytearray(file.read_bytes())
+    footer = int.from_bytes(data[-8:-4], "little")
+    data[4:100] = bytes(96)
+    file.write_bytes(data)
+    assert footer < len(data) - 100
+    write_minutes(tmp_path, range(2, 3))
+
+    with pytest.raises(DataError, match=f"cannot read .*{file.name}"):
+        keep_all(spark, tmp_path)
+
+    assert file.read_bytes() == data
+
+
+def test_a_large_day_has_several_files_of_a_stretch_each(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(6))
+    day, _ = leaving_out_bad(spark, found(spark, tmp_path), lambda usable: usable)
+
+    made = parts(Files(spark), day, "group_partitions", "/made", most=8)
+
+    assert [(part.target, part.rows) for part in made] == [
+        (f"/made/cluster=demo/part-0000{number}.parquet", 8) for number in range(3)
+    ]
+    minutes = [source.address[-18:-14] for part in made for source in part.sources]
+    assert minutes == sorted(minutes)

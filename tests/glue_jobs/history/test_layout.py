@@ -1,43 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a compacted day: as many as its size asks for, each a range of names."""
+"""Files of a compacted day: rows by name and time, and as many files as its size asks for."""
 
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
+from hypothesis import given
+from hypothesis import strategies as st
 
-from glue_jobs.history.layout import FILE_BYTES, bounds, file_counts, laid_out
-from tests.glue_jobs.days import frame, minute
-
-pytestmark = pytest.mark.spark
-
-
-def test_a_file_holds_so_many_bytes_of_snapshots() -> None:
-    sizes = {"small": 10, "large": 3 * FILE_BYTES, "empty": 0}
-
-    assert file_counts(sizes) == {"small": 1, "large": 3, "empty": 1}
+from glue_jobs.history.layout import KEYS, ROW_GROUP_ROWS, TIME, encoded, shares, sorted_rows
+from glue_jobs.schemas import SNAPSHOTS
+from glue_jobs.schemas.arrow import arrow_schema
+from tests.glue_jobs.days import Row, minute
 
 
-def test_each_file_is_a_range_of_names_of_one_cluster(spark: SparkSession) -> None:
+def table(dataset: str, rows: Sequence[Row]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=arrow_schema(dataset))
+
+
+def names(rows: pa.Table, dataset: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[key] for key in (*KEYS[dataset], TIME)) for row in rows.to_pylist()]
+
+
+# Above the basic plane UTF-16 sorts otherwise than UTF-8.
+_NAME = st.sampled_from(["", "a", "B", "b", "\uff5e", "\U0001f600", "é"])
+
+
+@given(
+    st.lists(st.tuples(_NAME, _NAME, st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12)
+)
+def test_rows_are_sorted_by_name_byte_by_byte_and_then_by_time(
+    found: list[tuple[str, str, int, int]],
+) -> None:
     rows = [
-        {"cluster": cluster, "consumer_group": f"g{number:02}", "taken_at": minute(run)}
-        for cluster in ("a", "b")
-        for number in range(12)
-        for run in range(3)
+        {"consumer_group": g, "topic": t, "partition_id": p, "taken_at": minute(m), "lag": i}
+        for i, (g, t, p, m) in enumerate(found)
     ]
-    every = frame(spark, "groups", rows)
-    starts = bounds(every.where(sf.minute("taken_at") == 0), "groups", {"a": 3, "b": 1})
 
-    files = (
-        laid_out(every, "groups", starts)
-        .groupBy(sf.spark_partition_id().alias("task"), "cluster")
-        .agg(sf.min("consumer_group"), sf.max("consumer_group"), sf.count("*"))
-        .collect()
-    )
+    done = sorted_rows(table("group_partitions", rows), "group_partitions")
 
-    assert len(starts["a"]) == 2
-    assert sorted(tuple(row)[1:] for row in files) == [
-        ("a", "g00", "g03", 12),
-        ("a", "g04", "g07", 12),
-        ("a", "g08", "g11", 12),
-        ("b", "g00", "g11", 36),
+    def place(row: dict[str, Any]) -> tuple[Any, ...]:
+        group, topic = row["consumer_group"].encode(), row["topic"].encode()
+        return group, topic, row["partition_id"], row["taken_at"]
+
+    # a stable sort: whatever lies in one row stays in one row
+    assert [row["lag"] for row in done.to_pylist()] == [
+        row["lag"] for row in sorted(rows, key=place)
     ]
+
+
+@pytest.mark.parametrize("dataset", sorted(SNAPSHOTS))
+def test_a_file_gives_back_what_was_put_in(dataset: str) -> None:
+    rows: list[Row] = [{"topic": "orders", "taken_at": minute(0)}, {"taken_at": minute(1)}]
+
+    found = pq.ParquetFile(BytesIO(encoded(table(dataset, rows)))).read()
+
+    assert found.to_pylist() == table(dataset, rows).to_pylist()
+    assert not any(pa.types.is_dictionary(field.type) for field in found.schema)
+
+
+def test_a_reader_finds_a_name_without_the_rest() -> None:
+    count = ROW_GROUP_ROWS + 1
+    groups = pa.array([f"g{number // 1000:04}" for number in range(count)]).dictionary_encode()
+    columns = [
+        groups if f.name == "consumer_group" else pa.nulls(count, f.type)
+        for f in arrow_schema("groups")
+    ]
+
+    file = pq.ParquetFile(BytesIO(encoded(pa.table(columns, arrow_schema("groups")))))
+
+    place = file.schema_arrow.get_field_index("consumer_group")
+    ranges = [file.metadata.row_group(n).column(place) for n in range(file.num_row_groups)]
+    assert [(r.statistics.min, r.statistics.max) for r in ranges] == [
+        ("g0000", "g0065"),
+        ("g0065", "g0065"),
+    ]
+    assert all(r.has_column_index and r.has_offset_index for r in ranges)
+
+
+@given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 100))
+def test_shares_are_all_items_in_order_and_of_about_a_size(sizes: list[int], most: int) -> None:
+    found = shares(sizes, most)
+
+    assert [size for share in found for size in sizes[share]] == sizes
+    assert all(sizes[share] for share in found)
+    # half an item too many, at either end
+    assert all(sum(sizes[share]) <= 1.5 * most + max(sizes) for share in found)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([], []),
+        ([5], [1]),
+        ([500], [1]),
+        ([1] * 100, [100]),
+        ([50] * 6, [2, 2, 2]),
+        ([10] * 29, [9, 10, 10]),
+    ],
+    ids=str,
+)
+def test_a_share_is_a_file_of_so_many_bytes(sizes: list[int], expected: list[int]) -> None:
+    assert [len(sizes[share]) for share in shares(sizes, 100)] == expected

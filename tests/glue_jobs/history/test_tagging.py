@@ -14,7 +14,8 @@ from moto import mock_aws
 
 from functions import contract
 from glue_jobs.errors import DataError
-from glue_jobs.history.tagging import TAG, VALUE, s3_client, s3_place, tag_compacted
+from glue_jobs.history.tagging import TAG, VALUE, tag_compacted
+from glue_jobs.storage.objects import s3_client
 
 _BUCKET = "kept"
 _KEYS = [f"snapshots/groups/cluster=a%20b/{number}.parquet" for number in range(40)]
@@ -119,19 +120,3 @@ def test_progress_is_heard_object_by_object() -> None:
 
 def test_no_objects_need_no_call() -> None:
     assert tag_compacted(_BUCKET, [], _Refusing({})) == 0
-
-
-@pytest.mark.parametrize(
-    ("address", "place"),
-    [
-        ("s3://kept/a/b", ("kept", "a/b")),
-        ("s3a://kept/a/b/", ("kept", "a/b")),
-        ("s3://kept", ("kept", "")),
-        ("s3://kept/x#y?z=1", ("kept", "x#y?z=1")),
-        ("/srv/s3://kept", None),
-        ("file:///srv", None),
-        ("state", None),
-    ],
-)
-def test_only_addresses_of_s3_have_a_bucket(address: str, place: tuple[str, str] | None) -> None:
-    assert s3_place(address) == place

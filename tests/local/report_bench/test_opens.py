@@ -2,12 +2,14 @@
 """Openings of objects are slowed down, written down and counted."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pyspark
 import pytest
 
 from local.report_bench.opens import Shim, compiled, opens
+from local.report_bench.slow_job import SlowDisk, slow_disk
 
 JARS = Path(pyspark.__file__).with_name("jars")
 LINES = [
@@ -72,3 +74,22 @@ def test_spark_is_told_where_class_delay_and_log_are(shim: Shim) -> None:
         "spark.hadoop.bench.open.log": str(shim.log),
     }
     assert (shim.classes / "SlowLocalFileSystem.class").exists()
+
+
+def test_what_workers_read_waits_and_is_noted_as_well(tmp_path: Path) -> None:
+    file, log = tmp_path / "some.parquet", tmp_path / "opens.log"
+    file.write_bytes(b"rows")
+
+    began = time.monotonic()
+    data = SlowDisk(0.15, str(log)).read(str(file))
+
+    assert data == b"rows"
+    assert time.monotonic() - began >= 0.15
+    assert [line.split()[1] for line in log.read_text().splitlines()] == [str(file)]
+
+
+def test_the_job_is_told_of_delay_and_log(shim: Shim, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in shim.environment(0.25).items():
+        monkeypatch.setenv(name, value)
+
+    assert slow_disk() == SlowDisk(0.25, str(shim.log))

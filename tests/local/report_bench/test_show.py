@@ -22,7 +22,7 @@ SLOW = Measured(
     delay_seconds=0.1,
     opens={("scan", "snapshots/groups"): 1_440},
 )
-SPEED = Speed(fixed=1.0, per_row=1e-6, cores=2, opens_per_object=1.0)
+SPEED = Speed(fixed=1.0, per_row=1e-6, cores=2, wait_per_object=0.003)
 
 
 def shown() -> str:

@@ -30,13 +30,6 @@ def test_each_object_has_its_time_and_size(spark: SparkSession, tmp_path: Path) 
     assert [Path(run.path) for run in runs] == [early, late]
 
 
-def test_bytes_are_counted_by_cluster(spark: SparkSession, tmp_path: Path) -> None:
-    sizes = [write_run(tmp_path, "groups", [], at=minute(m)).stat().st_size for m in (0, 1)]
-    write_run(tmp_path, "topic_partitions", [], folder="other")
-
-    assert found(spark, tmp_path).sizes("groups") == {"demo": sum(sizes), "other": 0}
-
-
 @pytest.mark.parametrize(
     "name",
     [

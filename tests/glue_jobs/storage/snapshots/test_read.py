@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from glue_jobs.schemas import CLUSTER, SNAPSHOTS
-from glue_jobs.storage.snapshots import history_rows, read, read_sample
+from glue_jobs.storage.snapshots import history_rows, read
 from tests.glue_jobs.days import NOON, group_row, minute, topic_row, write_run
 from tests.glue_jobs.storage.snapshots.places import (
     DATE,
@@ -153,13 +153,3 @@ def test_rows_of_the_history_are_counted(spark: SparkSession, tmp_path: Path) ->
         ("group_partitions", "demo"): 1,
         ("groups", "demo"): 0,
     }
-
-
-def test_a_sample_is_one_run_of_each_cluster(spark: SparkSession, tmp_path: Path) -> None:
-    write_runs(tmp_path, 4)
-    write_run(tmp_path, "group_partitions", [ROW], folder="other")
-    day = found(spark, tmp_path)
-
-    rows = read_sample(spark, day, "group_partitions").collect()
-
-    assert sorted((row["cluster"], row["lag"]) for row in rows) == [("demo", 2), ("other", 1)]
