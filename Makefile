@@ -22,7 +22,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo report test check format lint types bench bench-time-lag clean prerequisites \
-        bench-report \
+        bench-report test-glue-5 \
         bench-import cost package cdk diff deploy synth destroy
 
 help: ## list the targets
@@ -46,6 +46,11 @@ report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (.
 
 test: setup ## all tests, real Kafka and Spark included
 	$(BIN)/pytest -n 2 --dist loadfile
+
+# Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.
+test-glue-5: setup ## the daily job's tests on Spark 3.5.6 and Python 3.11
+	$(UV) run --isolated --frozen --python 3.11 --with pyspark==3.5.6 --with pyarrow==17.0.0 \
+	  --with numpy==1.26.4 pytest -n 2 --dist loadfile tests/glue_jobs
 
 check: setup ## format, lint, types, tests
 	$(BIN)/ruff format $(SOURCES)

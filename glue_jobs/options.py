@@ -2,6 +2,7 @@
 """The command line, as a person types it and as Glue passes it."""
 
 import argparse
+import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -136,7 +137,9 @@ def _dates(first: date | None, last: date | None, today: date) -> tuple[date, ..
 def _place(text: str) -> str:
     if not text.strip("/ "):
         raise argparse.ArgumentTypeError(f"{text!r} is no place to keep data")
-    return text
+    scheme, there, path = text.partition("://")
+    # as Hadoop takes it; S3 itself would take a//b and a/../b for other objects than a/b and b
+    return f"{scheme}://{posixpath.normpath(path)}" if there and path.strip("/") else text
 
 
 def _day(text: str) -> date:

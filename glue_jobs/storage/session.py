@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-PACKAGE = Path(__file__).parents[2]
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
 # Only before the JVM starts can these be set.
@@ -42,10 +41,6 @@ def open_session(environ: Mapping[str, str] = os.environ) -> SparkSession:
     if ours:
         # Else Spark's workers are whatever python3 comes first on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # What spark-submit does by --py-files: the workers find this package wherever it was
-        # started.
-        paths = [str(PACKAGE), os.environ.get("PYTHONPATH", "")]
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     builder = SparkSession.builder.appName("daily_report")
     for key, value in OWN_JVM.items() if ours else ():
         builder = builder.config(key, value)

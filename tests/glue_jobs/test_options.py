@@ -109,10 +109,20 @@ def test_options_that_glue_adds_are_named_and_ignored() -> None:
     assert options.input == "in"
 
 
-def test_a_slash_at_the_end_of_an_address_changes_nothing() -> None:
-    options = parse(["--input", "s3://b/x/", "--output", "out/"], just_after_midnight)
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("s3://b/x/", "s3://b/x"),
+        ("s3://b//x/./y/../z", "s3://b/x/z"),
+        ("s3://b/", "s3://b"),
+        ("file:///a//b", "file:///a/b"),
+        ("out/", "out"),
+    ],
+)
+def test_an_address_may_be_written_loosely(written: str, meant: str) -> None:
+    options = parse(["--input", written, "--output", written], just_after_midnight)
 
-    assert (options.input, options.output) == ("s3://b/x", "out")
+    assert (options.input, options.output) == (meant, meant)
 
 
 @pytest.mark.parametrize(

@@ -20,5 +20,5 @@ def test_help_says_what_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
 
     text = capsys.readouterr().out
-    for said in ("whole", "growth", "delay", "DuckDB", "4 GB"):
+    for said in ("whole", "growth", "delay", "DuckDB", "2 GB"):
         assert said in text
