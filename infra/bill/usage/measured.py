@@ -49,13 +49,13 @@ COLD_LISTS, COLD_READS = 6, 35
 ROW_TRAFFIC = 60
 ZONE_SHARE = 2 / 3
 
-# Assumed of the daily job, which has not been measured on Glue: minutes to start and to write, and
-# seconds to open one of a day's objects. Measured by local.bench_report: rows that a core compacts
-# and reduces a second. They make 4 minutes for one cluster of the default size. A G.1X worker is
-# one DPU of 4 cores, and one of the workers drives.
-JOB_START_MINUTES = 2.1
-OPEN_SECONDS = 0.1
-ROWS_PER_CORE_SECOND = 30_000
+# Assumed of the daily job, which has not been measured on Glue: minutes to start and for what does
+# not grow with the rows, and seconds that one of a day's objects makes it wait, 32 of them being
+# opened at once. Measured by local.bench_report: rows that a core compacts and reduces a second,
+# rounded down. A G.1X worker is one DPU of 4 cores, and one of the workers drives.
+JOB_START_MINUTES = 1.9
+OPEN_SECONDS = 0.003
+ROWS_PER_CORE_SECOND = 100_000
 CORES = 4
 
 # Reads of each of a day's objects, for the reports and for the history.

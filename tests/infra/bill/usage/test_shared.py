@@ -26,15 +26,15 @@ def login(secret: str, key: str | None = None) -> dict[str, Any]:
 
 
 def test_a_daily_report_opens_each_object_and_reads_each_row() -> None:
-    opening, reading = 1440 * 3 * 0.1, 1440 * (600 + 600 + 20) / 30_000
-    minutes = 2.1 + (opening + reading) / 4 / 60
-    assert round(minutes) == 4
+    opening, reading = 1440 * 3 * 0.003, 1440 * (600 + 600 + 20) / 100_000
+    minutes = 1.9 + (opening + reading) / 4 / 60
+    assert round(minutes) == 2
     assert quantities()["Glue", "daily report"] == pytest.approx(2 * minutes / 60 * DAYS)
 
 
 def test_more_workers_finish_sooner() -> None:
-    seconds = 1440 * 3 * 0.1 + 1440 * 1_220 / 30_000
-    minutes = 2.1 + seconds / 8 / 60
+    seconds = 1440 * 3 * 0.003 + 1440 * 1_220 / 100_000
+    minutes = 1.9 + seconds / 8 / 60
     found = quantities(report={"workers": 3})
     assert found["Glue", "daily report"] == pytest.approx(3 * minutes / 60 * DAYS)
 
@@ -47,7 +47,7 @@ def test_a_daily_report_is_not_paid_beyond_its_limit() -> None:
 
 def test_a_paused_cluster_gives_the_daily_report_nothing_to_do() -> None:
     found = quantities(cluster_json(paused=True))
-    assert found["Glue", "daily report"] == pytest.approx(2 * 2.1 / 60 * DAYS)
+    assert found["Glue", "daily report"] == pytest.approx(2 * 1.9 / 60 * DAYS)
 
 
 def test_no_daily_report_costs_nothing() -> None:
