@@ -29,6 +29,9 @@ _NAMED = 20
 # on a time lag is better than none: the rest is for the arithmetic, the sinks and the snapshot.
 _ASKING_SHARE = 0.6
 
+# A sink is tried for so many seconds also where reading took all the time of the run.
+_LEAST_SECONDS = 1.0
+
 
 class Journal(Protocol):
     """Where a run tells people what they should know; powertools' Logger is one."""
@@ -85,14 +88,14 @@ class Collector:
         self._tell(report, chosen.omitted)
         cluster = self._settings.cluster
         sets = lag_sets(report, chosen, self._settings.levels, cluster)
-        failures += self._publish(sets, taken_at)
+        failures += self._publish(sets, taken_at, began + limit)
         # A set made without knowing the one before would become the newest, and forget it all.
         written, unkept = (0, []) if blind else self._keep(snapshot, memory)
         failures += unkept
         health = [health_set(report, chosen, cluster, self._clock() - began)]
         if not failures:
             health.append(success_set(cluster))
-        failures += self._publish(health, taken_at)
+        failures += self._publish(health, taken_at, began + limit)
         if failures:
             raise _joined(failures)
         return Outcome(report, written)
@@ -132,11 +135,17 @@ class Collector:
             known_topics=frozenset(before.topic_partitions.words("topic").words),
         )
 
-    def _publish(self, sets: list[MetricSet], taken_at: int) -> list[ReporterError]:
+    def _publish(
+        self, sets: list[MetricSet], taken_at: int, deadline: float
+    ) -> list[ReporterError]:
+        """To every sink: one that hangs takes no more than its share of the time that is left
+        to those after it and the snapshot.
+        """
         failures: list[ReporterError] = []
-        for sink in self._sinks:
+        for behind, sink in zip(range(len(self._sinks), 0, -1), self._sinks, strict=True):
+            share = (deadline - self._clock()) / (behind + 1)
             try:
-                sink.publish(sets, taken_at)
+                sink.publish(sets, taken_at, max(share, _LEAST_SECONDS))
             except ReporterError as error:
                 failures.append(error)
         return failures

@@ -14,7 +14,9 @@ from functions.broker.wire.access import IAM, Access
 from functions.errors import ConfigError
 from functions.lag.rules import Rules
 from functions.schema.document import DocumentSchema, faults_of
+from functions.schema.sinks import is_signed
 from functions.sinks.budget import Levels
+from functions.sinks.chosen import EMF, Choice
 
 # Somebody may have put the document itself where its path belongs.
 _SHOWN = 60
@@ -42,6 +44,7 @@ class Settings:
     bucket: str = ""
     interval_ms: int = 60_000
     deadline: float = 45.0
+    sinks: tuple[Choice, ...] = (EMF,)
 
 
 def from_environment(environ: Mapping[str, str]) -> Settings:
@@ -62,9 +65,10 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         document, unreadable = _document(path)
         document = _placed(document, path.parent, environ)
         faults += unreadable or [_told(fault, path, environ) for fault in _faults(document)]
-    if _mechanism(document) == IAM and not environ.get(contract.ENV_REGION):
+    signed = _signed(document)
+    if signed and not environ.get(contract.ENV_REGION):
         faults.append(
-            f"{contract.ENV_REGION} is not set in the environment: tokens are signed for it"
+            f"{contract.ENV_REGION} is not set in the environment: {signed} are signed for it"
         )
     _insist(faults)
     return _made(document, environ[contract.ENV_BUCKET], environ.get(contract.ENV_REGION))
@@ -95,8 +99,13 @@ def _told(fault: str, path: Path, environ: Mapping[str, str]) -> str:
     return f"{path}: {fault}"
 
 
-def _mechanism(document: Any) -> Any:
-    return document.get("sasl_mechanism") if isinstance(document, Mapping) else None
+def _signed(document: Any) -> str | None:
+    """What has a signature of this function's region, in a document that may be faulty."""
+    told = document if isinstance(document, Mapping) else {}
+    if told.get("sasl_mechanism") == IAM:
+        return "tokens"
+    sinks = told.get("sinks")
+    return "metrics" if isinstance(sinks, list) and any(map(is_signed, sinks)) else None
 
 
 def _faults(document: Any) -> list[str]:
@@ -126,6 +135,7 @@ def _made(document: Mapping[str, Any], bucket: str, region: str | None = None) -
         bucket=bucket,
         interval_ms=interval_ms,
         deadline=values["deadline_seconds"],
+        sinks=tuple(values["sinks"]),
     )
 
 

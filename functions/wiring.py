@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from functools import partial
 
@@ -17,7 +16,7 @@ from functions.broker.wire.credentials import CredentialSource, FixedCredentials
 from functions.broker.wire.iam import role_login
 from functions.collector import Collector, Journal
 from functions.settings import Settings, from_environment
-from functions.sinks.emf import EmfSink
+from functions.sink_wiring import sinks_of
 from functions.snapshots.store import S3Store
 
 _AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
@@ -31,7 +30,7 @@ def wired(environ: Mapping[str, str], journal: Journal) -> tuple[Settings, Colle
         settings,
         KafkaSource(settings.access, _credentials(settings)),
         S3Store(boto3.client("s3", config=_AWS), settings.bucket),
-        [EmfSink(sys.stdout, settings.namespace)],
+        sinks_of(settings, journal.warning),
         journal,
     )
     return settings, collector

@@ -22,7 +22,9 @@ from functions.broker.wire.access import IAM
 from functions.lag.rules import APART, EARLIEST, NameFilter, Tolerance
 from functions.schema.fields import Choices, count, number, switch
 from functions.schema.levels import FilterSchema, LevelsSchema, TopicFilterSchema
+from functions.schema.sinks import SinkField, several
 from functions.sinks.budget import Levels
+from functions.sinks.chosen import EMF
 from functions.snapshots.keys import CLUSTER_NAME
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -90,6 +92,7 @@ class DocumentSchema(Schema):
     owner = Choices(fields.String(validate=[validate.Length(1, 256), _readable]))
     sla_seconds = Choices(number(0, 0, _LONGEST_SLA, above=True))
     levels = fields.Nested(LevelsSchema, load_default=Levels)
+    sinks = fields.List(SinkField(), load_default=lambda: [EMF], validate=several)
     namespace = fields.String(
         load_default=contract.NAMESPACE,
         validate=validate.Regexp(

@@ -35,8 +35,10 @@ class MetricSet:
 class Sink(Protocol):
     """Somewhere metrics go."""
 
-    def publish(self, sets: list[MetricSet], taken_at: int) -> None:
-        """Publishes all sets at the scheduled time, ms UTC. Raises SinkError."""
+    def publish(self, sets: list[MetricSet], taken_at: int, seconds: float, /) -> None:
+        """Publishes all sets at the scheduled time, ms UTC, within the seconds, after which it
+        gives up on what is left. Raises SinkError.
+        """
 
 
 def lag_sets(report: LagReport, plan: Plan, levels: Levels, cluster: str) -> list[MetricSet]:

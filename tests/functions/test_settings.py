@@ -17,6 +17,7 @@ from functions.lag.rules import ByName, NameFilter, Rules, Tolerance
 from functions.schema.document import DocumentSchema
 from functions.settings import Settings, from_environment, settings_of
 from functions.sinks.budget import Levels
+from functions.sinks.chosen import Otlp
 from tests.functions.test_schema import GOOD
 
 FULL: dict[str, Any] = {
@@ -35,6 +36,7 @@ FULL: dict[str, Any] = {
     "lookup_budget": 7,
     "risk_horizon_hours": 1.5,
     "ignore_inactive": True,
+    "sinks": ["cloudwatch", {"otlp": {"endpoint": "https://c:4318/v1/metrics"}}],
     "namespace": "Own",
     "interval_seconds": 30,
     "window": 4,
@@ -82,6 +84,7 @@ WHOLE = Settings(
         members=True,
         rebalancing=True,
     ),
+    sinks=("cloudwatch", Otlp("https://c:4318/v1/metrics")),
     namespace="Own",
     secret_id="AmazonMSK_reporter",
     bucket="kept",
@@ -115,6 +118,7 @@ def test_the_least_document_has_these_defaults(tmp_path: Path) -> None:
         bucket="kept",
         interval_ms=60_000,
         deadline=45.0,
+        sinks=("emf",),
     )
 
 

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where metrics go: what a document may choose, and every fault of the choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from functions.schema.document import DocumentSchema, faults_of
+from functions.sinks.chosen import Otlp
+from tests.functions.test_schema import GOOD
+
+URL = "https://collector:4318/v1/metrics"
+
+
+def faults(*sinks: Any) -> list[str]:
+    return faults_of({**GOOD, "sinks": list(sinks)})
+
+
+def otlp(**told: Any) -> list[str]:
+    return faults({"otlp": told})
+
+
+@pytest.mark.parametrize(
+    ("sinks", "chosen"),
+    [
+        (["emf"], ["emf"]),
+        ([], []),
+        (["cloudwatch", {"otlp": {"sigv4": True}}], ["cloudwatch", Otlp(sigv4=True)]),
+        (
+            [{"otlp": {"endpoint": URL, "headers_secret": "s"}}],
+            [Otlp(URL, headers_secret="s")],
+        ),
+        ([{"otlp": {"endpoint": "http://[::1]:4318/x"}}], [Otlp("http://[::1]:4318/x")]),
+        (
+            ["emf", {"otlp": {"endpoint": URL}}, {"otlp": {"sigv4": True}}],
+            ["emf", Otlp(URL), Otlp(sigv4=True)],
+        ),
+    ],
+)
+def test_a_choice_arrives_in_its_order(sinks: list[Any], chosen: list[Any]) -> None:
+    assert DocumentSchema().load({**GOOD, "sinks": sinks})["sinks"] == chosen
+
+
+@pytest.mark.parametrize(
+    "sink", ["stdout", "", 5, True, ["emf"], {}, {"emf": {}}, {"otlp": {}, "emf": {}}]
+)
+def test_what_is_no_sink_is_told_what_there_is(sink: Any) -> None:
+    assert faults(sink) == ['sinks.0: must be "emf", "cloudwatch" or {"otlp": {...}}']
+
+
+@pytest.mark.parametrize(
+    ("sinks", "fault"),
+    [
+        (["emf", "emf"], "sinks: must name each sink once"),
+        ([{"otlp": {"endpoint": URL}}] * 2, "sinks: must name each sink once"),
+        (
+            ["cloudwatch", "emf"],
+            "sinks: must be emf or cloudwatch: both publish the same metrics to CloudWatch",
+        ),
+    ],
+)
+def test_the_same_metrics_go_to_a_place_once(sinks: list[Any], fault: str) -> None:
+    assert faults(*sinks) == [fault]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "collector:4318",
+        "ftp://collector/v1/metrics",
+        "https://collector",
+        "https://collector/",
+        "https:///v1/metrics",
+        "https://collector:port/v1/metrics",
+        "https://collector:99999/v1/metrics",
+        "https://[collector/v1/metrics",
+        "https://collector/v1/metrics\n",
+        "https://collector/v1 metrics",
+        "https://col\u00fcector/v1/metrics",
+    ],
+)
+def test_an_endpoint_is_a_whole_url(url: str) -> None:
+    told = "must be a whole URL, as in https://collector:4318/v1/metrics"
+    assert f"sinks.0.otlp.endpoint: {told}" in otlp(endpoint=url)
+
+
+@pytest.mark.parametrize(
+    "url", [f"{URL}?api-key=x", "https://u:p@c/v1", "https://u@c/v1", f"{URL}#x"]
+)
+def test_an_endpoint_holds_no_secret(url: str) -> None:
+    told = "must have no password, query or fragment: use headers_secret"
+    assert otlp(endpoint=url) == [f"sinks.0.otlp.endpoint: {told}"]
+
+
+@pytest.mark.parametrize("secret", [{"headers_secret": "s"}, {"sigv4": True}])
+def test_a_secret_is_not_sent_in_the_open(secret: dict[str, Any]) -> None:
+    told = "must begin with https:// to be told a secret"
+    assert otlp(endpoint="http://c/v1/metrics", **secret) == [f"sinks.0.otlp.endpoint: {told}"]
+
+
+@pytest.mark.parametrize(
+    ("told", "fault"),
+    [
+        ({}, "endpoint: is required; with sigv4 it is CloudWatch's own unless it is told"),
+        ({"endpoint": 5}, "endpoint: not a valid string"),
+        ({"endpoint": URL, "sigv4": "yes"}, "sigv4: must be true or false"),
+        ({"endpoint": URL, "header_secret": "s"}, "header_secret: unknown field"),
+        (
+            {"endpoint": URL, "headers_secret": "s", "sigv4": True},
+            "headers_secret: must be left out with sigv4",
+        ),
+    ],
+)
+def test_a_fault_of_an_endpoint_is_told_at_its_place(told: dict[str, Any], fault: str) -> None:
+    assert otlp(**told) == [f"sinks.0.otlp.{fault}"]
