@@ -25,11 +25,13 @@ from rich.live import Live
 from functions.errors import ReporterError
 from functions.snapshots.history import newest_before
 from functions.snapshots.store import FolderStore, S3Store
+from functions.views.snapshots import Snapshots
 from local.aws import AwsStandIn
 from local.demo_function import BUCKET, CLUSTER, LocalFunction
 from local.kafka import KafkaCluster, KafkaClusterError
 from local.tables import groups_table, shown
 from local.traffic import BEHAVIOURS, Traffic
+from local.views.server import LocalServer
 
 INTERVAL = 5
 # The last demo's pages, which outlive its other files.
@@ -88,6 +90,8 @@ def _collect(minutes: float, folder: Path, console: Console) -> None:
         traffic = stack.enter_context(Traffic(cluster))
         console.print(f"{len(BEHAVIOURS)} groups at work: {', '.join(BEHAVIOURS)}.")
         store = S3Store(aws.client("s3"), BUCKET)
+        server = LocalServer(Snapshots(store, time.time), time.time)
+        console.print(f"A status page, meanwhile: {stack.enter_context(server).url}")
         _watch(function, store, time.monotonic() + minutes * 60, console)
         for name, error in traffic.errors.items():
             console.print(f"[yellow]traffic {name} ended early: {shown(str(error))}[/]")

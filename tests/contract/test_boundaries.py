@@ -76,8 +76,8 @@ def test_the_arithmetic_has_no_clock_and_no_files() -> None:
     assert forbidden(files_of("functions/lag/"), "time", "datetime", "os", "io", "pathlib") == []
 
 
-def test_the_contract_imports_nothing() -> None:
-    assert imports(ROOT / "functions/contract.py") == set()
+def test_the_contract_imports_nothing_but_itself() -> None:
+    assert offenders(files_of("functions/contract/"), "functions.contract") == []
 
 
 def test_the_errors_import_nothing() -> None:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a deployed `serve_lag` is made of: its snapshots, and whom it answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import boto3
+from botocore.config import Config
+
+from functions import contract
+from functions.errors import ConfigError
+from functions.snapshots.store import S3Store
+from functions.views.bearer import Bearer, secret_token
+from functions.views.function_url import headers_of, is_signed
+from functions.views.snapshots import Snapshots
+
+_AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
+
+# Whether an event may be answered. Raises ConfigError where that cannot be known.
+Guard: TypeAlias = Callable[[Mapping[str, Any]], bool]
+
+
+def wired(environ: Mapping[str, str]) -> tuple[Snapshots, Guard]:
+    """The snapshots and the guard of this function. Raises ConfigError; connects to nothing yet."""
+    names = [contract.ENV_BUCKET, contract.ENV_AUTH]
+    if environ.get(contract.ENV_AUTH) == contract.AUTH_BEARER:
+        names.append(contract.ENV_TOKEN_SECRET)
+    if missing := [name for name in names if not environ.get(name)]:
+        raise ConfigError(f"{' and '.join(missing)} must be set in the environment.")
+    store = S3Store(boto3.client("s3", config=_AWS), environ[contract.ENV_BUCKET])
+    return Snapshots(store, time.time), _guard(environ)
+
+
+def _guard(environ: Mapping[str, str]) -> Guard:
+    auth = environ[contract.ENV_AUTH]
+    if auth == contract.AUTH_IAM:
+        return is_signed
+    if auth != contract.AUTH_BEARER:
+        raise ConfigError(
+            f"{contract.ENV_AUTH} must be {contract.AUTH_IAM} or {contract.AUTH_BEARER}: "
+            "the views are never open."
+        )
+    client = boto3.client("secretsmanager", config=_AWS)
+    read = partial(secret_token, client, environ[contract.ENV_TOKEN_SECRET])
+    bearer = Bearer(read, time.monotonic)
+    return lambda event: bearer.allows(headers_of(event).get("authorization", ""))

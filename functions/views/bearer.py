@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether whoever asks has the token; only its hash is kept, and no comparison tells how near."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from functions.errors import ConfigError
+
+_SCHEME = "bearer"
+_KEPT_SECONDS = 300.0
+
+
+class Bearer:
+    """Compares with the token that `read` gives, asked anew after 5 minutes of `clock` (seconds).
+
+    So long a rotated token may be taken, and the new one refused.
+    """
+
+    def __init__(self, read: Callable[[], str], clock: Callable[[], float]) -> None:
+        self._read = read
+        self._clock = clock
+        self._digest = b""
+        self._until = float("-inf")
+
+    def allows(self, authorization: str) -> bool:
+        """Whether an Authorization header holds the token. Raises ConfigError where `read` does.
+
+        Any header takes the same time: hashes of one length are compared, whatever was sent.
+        """
+        scheme, _, token = authorization.strip().partition(" ")
+        same = hmac.compare_digest(_hashed(token.strip()), self._expected())
+        return same and scheme.lower() == _SCHEME
+
+    def _expected(self) -> bytes:
+        now = self._clock()
+        if now >= self._until:
+            self._digest, self._until = _hashed(self._read().strip()), now + _KEPT_SECONDS
+        return self._digest
+
+
+def secret_token(client: Any, secret_id: str) -> str:
+    """The token that is the whole of a secret. Raises ConfigError, without a word of what is in it.
+
+    An empty one would let everybody in.
+    """
+    try:
+        found = client.get_secret_value(SecretId=secret_id).get("SecretString")
+    except (ClientError, BotoCoreError) as error:
+        code = type(error).__name__
+        if isinstance(error, ClientError):
+            code = error.response["Error"]["Code"]
+        raise ConfigError(
+            f"Cannot read the token's secret {secret_id} ({code}). Check that it exists and the "
+            "role's rights."
+        ) from error
+    if not isinstance(found, str) or not found.strip():
+        raise ConfigError(f"The secret {secret_id} must be a text, the token itself; it is empty.")
+    return found
+
+
+def _hashed(token: str) -> bytes:
+    return sha256(token.encode(errors="surrogateescape")).digest()

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an address to a page: the overview, one group, one topic, or a page that says why not."""
+
+from __future__ import annotations
+
+import logging
+
+from functions.errors import StoreError
+from functions.views.http import Answer, Request
+from functions.views.page import links
+from functions.views.page.asked import readable
+from functions.views.page.details import group, topic
+from functions.views.page.latest import Nothing, latest
+from functions.views.page.overview import overview
+from functions.views.page.render import rendered
+from functions.views.snapshots import Snapshots
+
+_METHODS = ("GET", "HEAD")
+
+
+def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+    """A page for every path, 404 for what there is not; it never raises for the store's sake."""
+    if request.method not in _METHODS:
+        return sorry(405, "This page can only be looked at.")
+    try:
+        return _found(request, snapshots, now_ms)
+    except StoreError as error:
+        logging.getLogger(__name__).warning("%s", error)
+        return sorry(503, "The snapshots cannot be read now. What this page would say is unknown.")
+
+
+def sorry(status: int, why: str) -> Answer:
+    """A page that says in one sentence why there is no other."""
+    return rendered("sorry.html.j2", status, why=why)
+
+
+def _found(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+    path = readable(request.path)
+    if path in ("", "/"):
+        return overview(request.query, snapshots, now_ms)
+    wanted = links.found(path, readable(request.query.get("name", "")))
+    if wanted is None:
+        return sorry(404, "There is no such page.")
+    cluster, kind, name = wanted
+    seen = latest(snapshots, cluster, now_ms)
+    if seen is None:
+        return sorry(404, "There are no snapshots of a cluster of that name.")
+    if isinstance(seen, Nothing):
+        return sorry(503, "The newest snapshots of this cluster cannot be read.")
+    made = group if kind == links.GROUP else topic
+    return made(name, request.query, snapshots, seen, now_ms)

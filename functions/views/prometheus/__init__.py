@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/metrics: the newest snapshots in Prometheus' text format; unknown is absent."""
+
+from functions.views.prometheus.scrape import answer as answer

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One scrape: a question, the families that answer it, or a sentence that says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from prometheus_client.core import Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
+
+from functions.views.http import Answer, Request
+from functions.views.prometheus.groups import group_families, snapshot_families
+from functions.views.prometheus.partitions import partition_families, topic_families
+from functions.views.prometheus.question import GROUP, PARTITION, Question, QuestionError
+from functions.views.prometheus.taken import Taken, taken
+from functions.views.snapshots import Snapshots
+
+# A function URL answers with 6 MB at most, and not every scraper takes an answer compressed.
+MOST_BYTES = 5_500_000
+
+_TOO_LARGE = (
+    "The answer would be larger than {:.1f} MB. Ask for one group (?group=NAME), one cluster "
+    "(?cluster=NAME), a coarser level (?level=group, ?level=topic), or scrape shares of the "
+    "groups as targets of their own (?shard=0of4 to ?shard=3of4)."
+)
+
+
+def answer(request: Request, snapshots: Snapshots, now_ms: int, most: int = MOST_BYTES) -> Answer:
+    """The newest snapshots as metrics; 400 or 404 with a sentence. Raises StoreError."""
+    try:
+        question = Question.of(request.query)
+    except QuestionError as error:
+        return _refused(400, str(error))
+    parts = taken(question, snapshots)
+    if question.cluster is not None and not parts:
+        return _refused(404, "There is no snapshot of that cluster.")
+    body = bytearray()
+    for family in _families(question, parts, now_ms):
+        body += generate_latest(_One(family))
+        if len(body) > most:
+            return _refused(400, _TOO_LARGE.format(most / 1e6))
+    return Answer(200, CONTENT_TYPE_PLAIN_0_0_4, bytes(body))
+
+
+@dataclass(frozen=True, slots=True)
+class _One(Collector):
+    """A registry of one family, so that an answer that grows too large is given up early."""
+
+    family: Metric
+
+    def collect(self) -> Iterator[Metric]:
+        yield self.family
+
+
+def _families(question: Question, parts: Sequence[Taken], now_ms: int) -> Iterator[Metric]:
+    finer = question.level != GROUP
+    yield from snapshot_families(parts, now_ms)
+    yield from group_families(parts, as_elsewhere=finer)
+    if finer:
+        yield from topic_families(parts)
+    if question.level == PARTITION:
+        yield from partition_families(parts)
+
+
+def _refused(status: int, sentence: str) -> Answer:
+    return Answer(status, "text/plain; charset=utf-8", f"{sentence}\n".encode())

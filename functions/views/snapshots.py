@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The snapshots that views are made of: listed by the hour, read when asked for, kept a while."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from functions import contract
+from functions.lag.frame import Frame
+from functions.snapshots.format import from_parquet
+from functions.snapshots.keys import CLUSTER_NAME, hour_prefix, object_key, taken_at_of
+from functions.snapshots.store import BrowsableStore
+
+_HOUR_MS = 3_600_000
+_CLUSTER = "cluster="
+# Rows kept, of 0.3 KB each: ten large runs of 60,000, or hours of small `groups` for curves.
+_KEPT_ROWS = 750_000
+# An hour that ended so long ago gets no more runs but of a collector that came back.
+_SETTLED_MS = 10 * 60_000
+_SETTLED_FRESH_SECONDS = 600.0
+
+
+class Snapshots:
+    """Of all clusters in one store; `clock` in seconds since the epoch.
+
+    What was listed is believed for `fresh_seconds`, what was read never changes. All methods raise
+    StoreError when the store does not answer.
+    """
+
+    def __init__(
+        self, store: BrowsableStore, clock: Callable[[], float], fresh_seconds: float = 10.0
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._fresh = fresh_seconds
+        self._listed: dict[str, tuple[float, list[str]]] = {}
+        self._frames: OrderedDict[str, Frame] = OrderedDict()
+
+    def clusters(self) -> list[str]:
+        """The names of clusters that have snapshots, in order."""
+        prefix = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/"
+        found = self._folders(prefix)
+        names = (name.removeprefix(_CLUSTER) for name in found if name.startswith(_CLUSTER))
+        return sorted(name for name in names if CLUSTER_NAME.fullmatch(name))
+
+    def newest(self, cluster: str) -> int | None:
+        """The scheduled time, ms UTC, of the newest complete run; None: there is none."""
+        if not CLUSTER_NAME.fullmatch(cluster):
+            return None
+        prefix = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/{_CLUSTER}{cluster}/"
+        for day in reversed(self._folders(prefix)):
+            for hour in reversed(self._folders(f"{prefix}{day}/")):
+                if times := self._hour(f"{prefix}{day}/{hour}/"):
+                    return times[0]
+        return None
+
+    def runs(self, cluster: str, since: int) -> list[int]:
+        """The scheduled times, ms UTC, of complete runs from `since` on, the newest first."""
+        if not CLUSTER_NAME.fullmatch(cluster):
+            return []
+        # a run may carry the time of the hour to come, where clocks differ
+        newest = int(self._clock() * 1000) // _HOUR_MS + 1
+        times: list[int] = []
+        for hour in range(newest, since // _HOUR_MS - 1, -1):
+            prefix = hour_prefix(contract.GROUPS, cluster, hour * _HOUR_MS)
+            times += self._hour(prefix, (hour + 1) * _HOUR_MS)
+        return [time for time in times if time >= since]
+
+    def frame(self, cluster: str, dataset: str, taken_at: int) -> Frame:
+        """All columns of one dataset of a run. Raises UnusableError where it cannot be read."""
+        key = object_key(dataset, cluster, taken_at)
+        if key not in self._frames:
+            self._frames[key] = from_parquet(self._store.read(key), dataset)
+            while len(self._frames) > 1 and sum(map(len, self._frames.values())) > _KEPT_ROWS:
+                self._frames.popitem(last=False)
+        self._frames.move_to_end(key)
+        return self._frames[key]
+
+    def _folders(self, prefix: str) -> list[str]:
+        return self._recent(prefix, lambda: self._store.folders(prefix), self._fresh)
+
+    def _hour(self, prefix: str, end: int | None = None) -> list[int]:
+        """`groups` is written last, so its keys are those of complete sets; the newest first.
+
+        `end` is the hour's, ms, where it may be long over.
+        """
+        settled = end is not None and end + _SETTLED_MS < self._clock() * 1000
+        fresh = max(self._fresh, _SETTLED_FRESH_SECONDS) if settled else self._fresh
+        keys = self._recent(f"{prefix}*", lambda: self._store.keys(prefix), fresh)
+        return sorted(
+            (time for key in keys if (time := taken_at_of(key)) is not None), reverse=True
+        )
+
+    def _recent(self, what: str, ask: Callable[[], list[str]], fresh: float) -> list[str]:
+        now = self._clock()
+        at, found = self._listed.get(what, (float("-inf"), []))
+        if not 0 <= now - at < fresh:
+            found = ask()
+            self._listed[what] = (now, found)
+        return found

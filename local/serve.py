@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The views of a folder or a bucket in this machine's browser, until Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
+from rich.console import Console
+
+from functions.errors import ConfigError, ReporterError
+from functions.snapshots.store import FolderStore, S3Store
+from functions.views.bearer import Bearer
+from functions.views.snapshots import Snapshots
+from local.tables.names import shown
+from local.views import LocalServer
+from local.views.options import ServeOptions, parse
+
+_AWS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serves until it is interrupted (0); 1 with a sentence when it cannot, 2 for usage."""
+    complaints = Console(stderr=True)
+    options = parse(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _serve(options, Console(), complaints)
+    except KeyboardInterrupt:
+        return 0
+    except ReporterError as error:
+        complaints.print(f"[red]{shown(str(error))}[/]", soft_wrap=True)
+        return 1
+
+
+def _serve(options: ServeOptions, screen: Console, complaints: Console) -> int:
+    snapshots = Snapshots(_store(options), time.time)
+    bearer = _bearer(options.token_file) if options.token_file else None
+    if not snapshots.clusters():
+        complaints.print("[yellow]There are no snapshots yet; they are shown once they come.[/]")
+    with _server(snapshots, options.port, bearer) as server:
+        screen.print(f"{server.url}/  (Ctrl-C ends it)", highlight=False, soft_wrap=True)
+        sys.stdout.flush()
+        server.wait()
+    return 0
+
+
+def _server(snapshots: Snapshots, port: int, bearer: Bearer | None) -> LocalServer:
+    try:
+        return LocalServer(snapshots, time.time, port, bearer)
+    except OSError as error:
+        raise ConfigError(
+            f"Port {port} cannot be used ({error.strerror}): name another by --port."
+        ) from error
+
+
+def _store(options: ServeOptions) -> FolderStore | S3Store:
+    if options.state is not None:
+        return FolderStore(options.state)
+    try:
+        client = boto3.Session(region_name=options.region).client("s3", config=_AWS)
+    except BotoCoreError as error:
+        raise ConfigError(f"AWS cannot be used as it is configured here: {error}") from error
+    return S3Store(client, str(options.bucket))
+
+
+def _bearer(token_file: Path) -> Bearer:
+    bearer = Bearer(lambda: _token(token_file), time.monotonic)
+    # A file that will not do is told now, and not by the first scrape.
+    bearer.allows("")
+    return bearer
+
+
+def _token(token_file: Path) -> str:
+    try:
+        token = token_file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"Cannot read the token in {token_file}.") from error
+    if not token:
+        raise ConfigError(f"The file {token_file} is empty: it must hold the token.")
+    return token
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

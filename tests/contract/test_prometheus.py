@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Prometheus scrapes the views with a token."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import pytest
+
+from functions.views.bearer import Bearer
+from local.views import LocalServer
+from tests.contract.prometheus_programs import NASTY, clock, program, snapshots
+
+TOKEN = "a-token-of-the-tests"
+# What a program on this machine may take, however busy it is.
+PATIENCE = 60.0
+
+
+def job(name: str, target: str, credentials: Path, **params: str) -> dict[str, Any]:
+    return {
+        "job_name": name,
+        "scrape_interval": "1s",
+        "params": {key: [value] for key, value in params.items()},
+        "authorization": {"type": "Bearer", "credentials_file": str(credentials)},
+        "static_configs": [{"targets": [target]}],
+    }
+
+
+class Prometheus:
+    """Asks one that runs on this machine."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def asked(self, path: str) -> Any:
+        with urlopen(f"{self._url}/api/v1/{path}", timeout=10) as response:  # noqa: S310
+            return json.load(response)["data"]
+
+    def value(self, query: str) -> float | None:
+        found = self.asked(f"query?query={quote(query)}")["result"]
+        return float(found[0]["value"][1]) if found else None
+
+    def targets(self) -> dict[str, dict[str, Any]]:
+        """By job, as soon as each was scraped."""
+        ends = time.monotonic() + PATIENCE
+        while time.monotonic() < ends:
+            try:
+                found = self.asked("targets")["activeTargets"]
+            except (URLError, ConnectionError):
+                found = []
+            if found and all(each["health"] != "unknown" for each in found):
+                return {each["labels"]["job"]: each for each in found}
+            time.sleep(0.1)
+        raise TimeoutError("nothing was scraped")
+
+
+@contextmanager
+def running(config: dict[str, Any], folder: Path) -> Iterator[Prometheus]:
+    # JSON is YAML, too.
+    (folder / "prometheus.yml").write_text(json.dumps(config))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        here = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [
+        program("prometheus"),
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address={here}",
+    ]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        yield Prometheus(f"http://{here}")
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+@pytest.fixture(name="prometheus", scope="module")
+def _prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """One that has scraped with the right token, with a wrong one, and a level that is none."""
+    folder = tmp_path_factory.mktemp("prometheus")
+    right, wrong = folder / "right", folder / "wrong"
+    right.write_text(f"{TOKEN}\n")
+    wrong.write_text("another")
+    with LocalServer(snapshots(), clock, bearer=Bearer(lambda: TOKEN, clock)) as server:
+        target = server.url.removeprefix("http://")
+        config = {
+            "scrape_configs": [
+                job("right", target, right, level="partition"),
+                job("wrong", target, wrong),
+                job("odd", target, right, level="odd"),
+            ],
+        }
+        with running(config, folder) as prometheus:
+            yield prometheus
+
+
+def test_a_scrape_with_the_token_is_taken(prometheus: Prometheus) -> None:
+    told = prometheus.targets()["right"]
+    assert (told["health"], told["lastError"]) == ("up", "")
+
+
+@pytest.mark.parametrize(("name", "status"), [("wrong", "401"), ("odd", "400")])
+def test_a_scrape_that_is_refused_is_down(prometheus: Prometheus, name: str, status: str) -> None:
+    told = prometheus.targets()[name]
+    assert told["health"] == "down"
+    assert f"HTTP status {status}" in told["lastError"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('kafka_lag_group_lag{cluster="shop",consumergroup="billing"}', 6),
+        ('kafka_consumergroup_lag_sum{consumergroup="billing",topic="orders"}', 6),
+        ('kafka_consumergroup_lag{consumergroup="billing",topic="orders",partition="0"}', 5),
+        # As the panel of kafka_exporter's own dashboard asks.
+        ('sum(kafka_consumergroup_lag{topic=~"orders"}) by (consumergroup, topic) > 0', 6),
+        ("kafka_lag_snapshot_age_seconds", 60),
+        ("kafka_lag_group_sla_seconds", None),
+    ],
+)
+def test_prometheus_knows_what_was_told(
+    prometheus: Prometheus, query: str, expected: float | None
+) -> None:
+    assert prometheus.targets()["right"]["health"] == "up"
+    assert prometheus.value(query) == expected
+
+
+def test_a_strangers_name_arrives_as_it_is(prometheus: Prometheus) -> None:
+    prometheus.targets()
+    query = quote("kafka_lag_group_info")
+    groups = {
+        one["metric"]["consumergroup"] for one in prometheus.asked(f"query?query={query}")["result"]
+    }
+    assert groups == {"billing", NASTY}

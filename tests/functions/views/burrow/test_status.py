@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A group's status and lag say in Burrow's words what the newest snapshot knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import MINUTE, NOON
+from tests.functions.views.burrow.asking import Shop, a_group, a_partition
+
+OWNED = {"client_host": "/10.0.0.7", "client_id": "app-1"}
+
+
+def test_a_partition_is_told_with_burrows_fields_and_types() -> None:
+    told = Shop([a_partition(3, 5, 12, status="STALL", **OWNED)], [a_group(status="ERR")]).status()
+
+    offset = {"offset": 5, "timestamp": NOON - MINUTE, "observedAt": NOON + 150, "lag": 7}
+    partition = {
+        "topic": "orders",
+        "partition": 3,
+        "owner": "/10.0.0.7",
+        "client_id": "app-1",
+        "status": "STALL",
+        "start": offset,
+        "end": offset,
+        "current_lag": 7,
+        "complete": 1,
+    }
+    assert told == {
+        "cluster": "shop",
+        "group": "billing",
+        "status": "ERR",
+        "complete": 1,
+        "partitions": [partition],
+        "partition_count": 1,
+        "maxlag": partition,
+        "totallag": 7,
+    }
+
+
+@pytest.mark.parametrize("word", ["WARN", "STOP", "STALL", "REWIND", "ERR"])
+def test_status_lists_what_is_not_well(word: str) -> None:
+    shop = Shop([a_partition(0), a_partition(1, status=word)], [a_group(status="ERR")])
+
+    told = shop.status("status")
+
+    assert [(each["partition"], each["status"]) for each in told["partitions"]] == [(1, word)]
+    assert told["partition_count"] == 2
+
+
+def test_lag_lists_every_partition_by_topic_and_number() -> None:
+    rows = [
+        a_partition(10),
+        a_partition(2),
+        a_partition(0, topic="clicks"),
+        a_partition(0, consumer_group="other"),
+    ]
+
+    told = Shop(rows, [a_group()]).status()
+
+    places = [(each["topic"], each["partition"]) for each in told["partitions"]]
+    assert places == [("clicks", 0), ("orders", 2), ("orders", 10)]
+
+
+def test_the_most_lag_is_told_beside_the_sum() -> None:
+    rows = [a_partition(0, 5, 10), a_partition(1, 0, 90), a_partition(2, 7, 10)]
+
+    told = Shop(rows, [a_group()]).status("status")
+
+    assert (told["maxlag"]["partition"], told["totallag"]) == (1, 98)
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("/v3/kafka/shop/consumer/nobody/lag", {"cluster": "shop", "group": "nobody"}),
+        ("/v3/kafka/shop/consumer/nobody/status", {"cluster": "shop", "group": "nobody"}),
+        ("/v3/kafka/none/consumer/billing/lag", {"cluster": "none", "group": "billing"}),
+        ("/v3/kafka/shop/consumer/deleted/lag", {"cluster": "shop", "group": "deleted"}),
+    ],
+)
+def test_a_group_that_is_not_there_is_notfound_without_an_error(
+    path: str, known: dict[str, Any]
+) -> None:
+    gone = a_group("deleted", status=None, status_reason="gone")
+
+    body = Shop([a_partition()], [a_group(), gone]).body(path, code=404)
+
+    assert (body["error"], body["message"]) == (False, "consumer status returned")
+    assert body["status"] == {
+        **known,
+        "status": "NOTFOUND",
+        "complete": 1,
+        "partitions": [],
+        "partition_count": 0,
+        "maxlag": None,
+        "totallag": 0,
+    }
+
+
+def test_a_group_nobody_can_judge_is_notfound_with_its_partitions() -> None:
+    rows = [a_partition(status=None, last_status=None)]
+
+    told = Shop(rows, [a_group(status=None, complete=None)]).status(code=404)
+
+    assert (told["status"], told["complete"], told["partition_count"]) == ("NOTFOUND", 0, 1)
+    assert told["partitions"][0]["status"] == "NOTFOUND"
+
+
+def test_a_partition_that_was_not_read_is_told_as_it_was_last_known() -> None:
+    silent = {"unread_reason": "no_leader", "lag": None, "status": None, "last_status": "STOP"}
+    rows = [a_partition(0, 4, 10, **silent), a_partition(1)]
+
+    told = Shop(rows, [a_group(status="ERR", complete=0.5)]).status("status")
+
+    (partition,) = told["partitions"]
+    assert (partition["status"], partition["current_lag"], partition["complete"]) == ("STOP", 6, 0)
+    assert partition["end"]["lag"] is None
+    assert (told["totallag"], told["complete"]) == (11, 0.5)
+
+
+def test_records_that_were_deleted_are_no_longer_lag() -> None:
+    silent = {"unread_reason": "timeout", "lag": None, "status": None}
+
+    told = Shop([a_partition(0, 4, 10, start_offset=7, **silent)], [a_group()]).status()
+
+    assert told["totallag"] == 3
+
+
+def test_a_partition_without_a_commit_has_no_offsets_and_no_lag() -> None:
+    rows = [a_partition(0, None, 10, status=None)]
+
+    (partition,) = Shop(rows, [a_group()]).status()["partitions"]
+
+    assert (partition["start"], partition["end"]) == (None, None)
+    assert (partition["current_lag"], partition["complete"]) == (0, 0)
+
+
+def test_start_is_the_oldest_reading_of_the_window_and_end_the_newest() -> None:
+    shop = Shop()
+    for run in range(12):
+        shop.run(NOON - run * MINUTE, [a_partition(0, 100 - run, 200)], [a_group()])
+
+    (partition,) = shop.status()["partitions"]
+
+    assert (partition["start"]["offset"], partition["end"]["offset"]) == (91, 100)
+
+
+def test_offsets_of_a_topic_that_was_recreated_are_another_log() -> None:
+    shop = Shop([a_partition(0, 3)], [a_group()])
+    shop.run(NOON - MINUTE, [a_partition(0, 900, 900, topic_id="id-0")], [a_group()])
+
+    (partition,) = shop.status()["partitions"]
+
+    assert partition["start"]["offset"] == 3
+
+
+def test_a_long_list_comes_in_pages_with_the_whole_groups_sums() -> None:
+    rows = [a_partition(number) for number in range(5)]
+    path = "/v3/kafka/shop/consumer/billing/lag"
+
+    told = Shop(rows, [a_group()]).body(path, "offset=3&limit=1")["status"]
+
+    assert [each["partition"] for each in told["partitions"]] == [3]
+    assert (told["partition_count"], told["totallag"]) == (5, 25)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A group's offsets are those of the ten newest runs, and only this answer reads them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from functions.snapshots.keys import object_key
+from tests.builders import MINUTE, NOON
+from tests.functions.views.burrow.asking import Row, Shop, a_group, a_partition
+
+PATH = "/v3/kafka/shop/consumer/billing"
+DAY = 86_400_000
+
+
+def topics(shop: Shop, query: str = "") -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = shop.body(PATH, query)["topics"]
+    return found
+
+
+def offsets(partition: dict[str, Any]) -> list[int | None]:
+    return [each and each["offset"] for each in partition["offsets"]]
+
+
+def shop_of(runs: int, minutes: int = 1, **more: Any) -> Shop:
+    shop = Shop()
+    for run in range(runs):
+        rows = [a_partition(0, 100 - run, 200, **more)]
+        shop.run(NOON - run * minutes * MINUTE, rows, [a_group()])
+    return shop
+
+
+def test_the_ten_newest_readings_are_told_the_oldest_first() -> None:
+    (partition,) = topics(shop_of(12, client_id="app", client_host="/h"))["orders"]
+
+    assert offsets(partition) == list(range(91, 101))
+    newest = {"offset": 100, "timestamp": NOON - MINUTE, "observedAt": NOON + 150, "lag": 100}
+    assert partition["offsets"][-1] == newest
+    assert {name: partition[name] for name in ("owner", "client_id", "current-lag")} == {
+        "owner": "/h",
+        "client_id": "app",
+        "current-lag": 100,
+    }
+
+
+def test_a_window_that_is_not_full_begins_with_nulls() -> None:
+    (partition,) = topics(shop_of(3))["orders"]
+
+    assert offsets(partition) == [None] * 7 + [98, 99, 100]
+
+
+def test_runs_far_apart_fill_the_window_as_well() -> None:
+    (partition,) = topics(shop_of(11, minutes=60))["orders"]
+
+    assert offsets(partition) == list(range(91, 101))
+
+
+def test_readings_that_failed_leave_no_gap_between_offsets() -> None:
+    shop = shop_of(3)
+    silent = a_partition(0, 99, 200, unread_reason="timeout", lag=None)
+    shop.run(NOON - MINUTE, [silent], [a_group()])
+
+    (partition,) = topics(shop)["orders"]
+
+    assert offsets(partition) == [None] * 8 + [98, 100]
+
+
+def test_the_place_in_the_list_is_the_number_of_the_partition() -> None:
+    rows: list[Row] = [a_partition(2, 7), a_partition(0, None)]
+
+    told = topics(Shop(rows, [a_group()]))["orders"]
+
+    assert [offsets(each)[-1:] for each in told] == [[], [], [7]]
+    assert told[1] == {"offsets": [], "owner": "", "client_id": "", "current-lag": 0}
+
+
+def test_of_an_old_snapshot_only_itself_is_told() -> None:
+    shop = shop_of(3)
+    shop.now_ms = NOON + DAY + MINUTE
+
+    (partition,) = topics(shop)["orders"]
+
+    assert offsets(partition) == [None] * 9 + [100]
+    assert shop.store.calls.count("keys") <= 2
+
+
+def test_an_earlier_run_that_is_unreadable_is_left_out() -> None:
+    shop = shop_of(3)
+    for run in (1, 2):
+        shop.store.objects[object_key("group_partitions", "shop", NOON - run * MINUTE)] = b"torn"
+
+    (partition,) = topics(shop)["orders"]
+
+    assert offsets(partition) == [None] * 9 + [100]
+    assert shop.status()["partitions"][0]["start"]["offset"] == 100
+
+
+def test_a_snapshot_from_a_clock_hours_ahead_is_answered() -> None:
+    shop = shop_of(3)
+    shop.now_ms = NOON - 5 * 60 * MINUTE
+
+    (partition,) = topics(shop)["orders"]
+
+    assert offsets(partition)[-1] == 100
+
+
+def test_topics_come_in_pages() -> None:
+    rows = [a_partition(0, topic=name) for name in ("c", "a", "b")]
+
+    assert list(topics(Shop(rows, [a_group()]), "offset=1&limit=1")) == ["b"]
+
+
+def test_a_group_that_is_not_there_is_an_error() -> None:
+    gone = a_group("deleted", status=None, status_reason="gone")
+    shop = Shop([a_partition()], [a_group(), gone])
+
+    for path in ("shop/consumer/nobody", "shop/consumer/deleted", "none/consumer/billing"):
+        body = shop.body(f"/v3/kafka/{path}", code=404)
+        assert (body["error"], body["message"]) == (True, "cluster or consumer not found")
+
+
+def test_the_status_of_a_group_reads_the_ends_of_the_window_only() -> None:
+    shop = shop_of(12)
+
+    shop.status()
+
+    assert shop.store.calls.count("read") == 1 + 2

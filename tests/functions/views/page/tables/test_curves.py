@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A curve is drawn where something is known, at the same runs from one page to the next."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from functions import contract
+from functions.snapshots.format import to_parquet
+from functions.snapshots.keys import object_key
+from functions.views.page.latest import Latest, latest
+from functions.views.page.tables.curves import Curve, past
+from functions.views.snapshots import Snapshots
+from tests.fakes import MemoryStore
+from tests.functions.views.page.rows import HOUR, MINUTE, NOON, a_group, frame_of
+
+
+def history(ages: dict[int, float | None]) -> MemoryStore:
+    """Runs at these times with one group of such an age."""
+    store = MemoryStore()
+    for at, age in ages.items():
+        _put(store, at, age)
+    return store
+
+
+def _put(store: MemoryStore, at: int, age: float | None) -> None:
+    rows = frame_of(contract.GROUPS, [a_group("g", time_lag_seconds=age)])
+    data = to_parquet(rows, contract.GROUPS)
+    store.objects[object_key(contract.GROUPS, "shop", at)] = data
+
+
+def seen(store: MemoryStore, now: int = NOON) -> tuple[Snapshots, Latest]:
+    snapshots = Snapshots(store, lambda: now / 1000)
+    found = latest(snapshots, "shop", now)
+    assert isinstance(found, Latest)
+    return snapshots, found
+
+
+def drawn(store: MemoryStore, group: str = "g", now: int = NOON) -> Curve:
+    snapshots, found = seen(store, now)
+    return past(snapshots, found, now).curve(group, "time_lag_seconds", 10.0)
+
+
+def every(minutes: int, *ages: float | None) -> dict[int, float | None]:
+    """Runs at this interval, the last at noon."""
+    return {NOON - minutes * MINUTE * back: age for back, age in enumerate(reversed(ages))}
+
+
+def test_time_runs_to_the_right_and_lag_upwards() -> None:
+    curve = drawn(history(every(180, 0.0, 50.0, 100.0)))
+
+    assert curve.path == "M0 40L120 21.5L240 2.96"
+    assert curve.area == "M0 40L0 40L120 21.5L240 2.96L240 40Z"
+    assert curve.most == 100
+
+
+def test_a_small_lag_is_no_mountain() -> None:
+    assert drawn(history(every(180, 0.0, 1.0))).path == "M120 40L240 36.3"
+
+
+@pytest.mark.parametrize(
+    ("ages", "lines"),
+    [
+        ((1.0, 2.0, None, 4.0, 5.0), 2),
+        ((1.0, None, 3.0, None, 5.0), 3),
+        ((None, None), 0),
+    ],
+)
+def test_a_line_is_broken_where_nothing_is_known(
+    ages: tuple[float | None, ...], lines: int
+) -> None:
+    assert drawn(history(every(20, *ages))).path.count("M") == lines
+
+
+def test_a_line_is_broken_where_runs_are_missing() -> None:
+    ages = every(10, *[5.0] * 30)
+    for back in range(8, 14):
+        del ages[NOON - back * 10 * MINUTE]
+
+    assert drawn(history(ages)).path.count("M") == 2
+
+
+def test_a_lone_point_is_a_dot() -> None:
+    assert drawn(history({NOON: 10.8})).path == "M240 2.96L240 2.96"
+
+
+def test_a_group_that_was_not_there_has_no_curve() -> None:
+    assert drawn(history(every(10, 1.0, 2.0)), "other") == Curve("", "", None)
+
+
+def test_a_run_that_cannot_be_read_is_left_out() -> None:
+    store = history(every(60, 1.0, 2.0, 3.0))
+    store.objects[object_key(contract.GROUPS, "shop", NOON - HOUR)] = b"torn"
+
+    assert len(re.findall(r"[ML]", drawn(store).path)) == 2
+
+
+def test_a_minute_later_one_more_run_is_read() -> None:
+    store = history(every(4, *[1.0] * 91))
+    snapshots, found = seen(store)
+    first = {at for at, _ in past(snapshots, found, NOON).runs}
+    _put(store, NOON + MINUTE, 1.0)
+
+    snapshots, found = seen(store, NOON + MINUTE)
+    second = {at for at, _ in past(snapshots, found, NOON + MINUTE).runs}
+
+    assert second - first == {NOON + MINUTE}
+    assert len(second) == 24
+    assert min(second) <= NOON - 5 * HOUR - 40 * MINUTE
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 24])
+@pytest.mark.parametrize("minutes", [0, 7])
+def test_no_more_runs_are_read_than_may_be(most: int, minutes: int) -> None:
+    now = NOON + minutes * MINUTE
+    times = (now - back * 5 * MINUTE for back in range(72))
+    snapshots, found = seen(history(dict.fromkeys(times, 1.0)), now)
+
+    assert max(1, most - 1) <= len(past(snapshots, found, now, most).runs) <= most

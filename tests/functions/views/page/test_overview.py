@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of all groups: the worst first, nothing unknown told as a number, old data loudly."""
+
+from __future__ import annotations
+
+import pytest
+
+from functions import contract
+from functions.snapshots.keys import object_key
+from tests.fakes import MemoryStore
+from tests.functions.views.page.reading import UNKNOWN, read
+from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON, a_group
+from tests.functions.views.page.shop import NASTY, many, opened, put, six_hours
+
+STATUS, AGE, CURVE, LAG, LOSS, MEMBERS, HELD = range(1, 8)
+
+
+@pytest.fixture(name="store", scope="module")
+def _store() -> MemoryStore:
+    return six_hours(MemoryStore())
+
+
+def test_the_worst_group_comes_first(store: MemoryStore) -> None:
+    first, second, *_ = read(opened(store)).column()
+
+    assert first.startswith("search-indexer")
+    assert second.startswith("billing")
+
+
+def test_a_group_that_stalls_is_told_whole(store: MemoryStore) -> None:
+    assert read(opened(store)).cells("billing") == [
+        "billing" + "ledger team" + "worst: orders, partition 2",
+        "ERR",
+        "1 h 30 min ± 6 s",
+        "most 3 h",
+        "48,200",
+        "13 h 53 min",
+        "3Stable",
+        "ERR for 1 h 20 minsince 10:40 UTC",
+    ]
+
+
+def test_what_is_unknown_is_a_dash_with_its_word(store: MemoryStore) -> None:
+    cells = read(opened(store)).cells("reports")
+
+    assert cells[STATUS] == "unknown, was OKnot read: no coordinator"
+    assert [cells[place] for place in (LAG, AGE, CURVE, MEMBERS)] == [UNKNOWN] * 4
+
+
+@pytest.mark.parametrize(
+    ("group", "place", "text"),
+    [
+        ("search-indexer", AGE, "at least 6 d 23 h"),
+        ("search-indexer", LOSS, "1,234 lostnext in 1 h 23 min"),
+        ("search-indexer", STATUS, "ERRrecords lost"),
+        ("mailer", LOSS, "19 h 27 min"),
+        ("mailer", HELD, "OK for 3 dsince 28 Jan 12:00 UTC"),
+        ("old-import", STATUS, "gonegroup deleted"),
+        ("old-import", LOSS, UNKNOWN),
+    ],
+)
+def test_each_state_has_its_words(store: MemoryStore, group: str, place: int, text: str) -> None:
+    assert read(opened(store)).cells(group)[place] == text
+
+
+def test_a_group_of_a_kind_without_lag_is_no_riddle() -> None:
+    row = a_group("s", group_type="share", status=None, last_status=None)
+
+    page = read(opened(put(MemoryStore(), groups=[row])))
+
+    assert page.cells("s")[STATUS] == "unknownshare group, has no lag"
+
+
+@pytest.mark.parametrize(
+    ("query", "groups"),
+    [
+        ("status=ERR", ["search-indexer", "billing", "old-import"]),
+        ("status=unknown", ["reports"]),
+        ("owner=ledger+team", ["billing", "mailer"]),
+        ("q=BILL", ["billing"]),
+        ("q=clicks", ["search-indexer"]),
+        ("owner=ledger+team&sort=-severity", ["mailer", "billing"]),
+    ],
+)
+def test_the_address_narrows_and_orders(store: MemoryStore, query: str, groups: list[str]) -> None:
+    names = read(opened(store, "/", query)).column()
+
+    assert len(names) == len(groups)
+    assert all(map(str.startswith, names, groups))
+
+
+def test_a_filter_that_nobody_has_is_still_seen_in_the_form(store: MemoryStore) -> None:
+    page = read(opened(store, "/", "owner=nobody&sort=-lag"))
+
+    assert page.chosen == ["", "nobody", "-lag"]
+    assert "No group is like that." in page.texts["p"]
+
+
+def test_unknown_comes_last_whichever_way_round(store: MemoryStore) -> None:
+    for sort in ("lag", "-lag", "time_lag", "-time_lag", "members"):
+        last = read(opened(store, "/", f"sort={sort}")).column()[-2:]
+        assert {name[:7] for name in last} == {"reports", "old-imp"}, sort
+
+
+def test_pages_are_cut_on_the_server() -> None:
+    store = put(MemoryStore(), groups=many(250))
+
+    pages = [read(opened(store, "/", f"sort=group&page={page}")).column() for page in (1, 3, 99)]
+
+    assert [len(page) for page in pages] == [100, 50, 50]
+    assert pages[0][0] == "group-00000"
+    assert pages[2] == pages[1]
+
+
+def test_the_tally_counts_what_the_filter_hides(store: MemoryStore) -> None:
+    page = read(opened(store, "/", "status=OK&q=i"))
+
+    assert page.texts["li"] == "3 ERR1 WARN0 unknown1 OK"
+
+
+@pytest.mark.parametrize(("minutes", "old"), [(30, False), (31, True)])
+def test_a_snapshot_three_intervals_old_is_said_aloud(
+    store: MemoryStore, minutes: int, old: bool
+) -> None:
+    page = read(opened(store, now=NOON + minutes * MINUTE))
+
+    assert ("Old: these numbers are 31 min old." in page.texts.get("alarm", "")) is old
+    assert page.texts["title"].startswith("Old: ") is old
+
+
+def test_a_lone_snapshot_is_taken_for_one_of_each_minute() -> None:
+    assert "alarm" in read(opened(put(MemoryStore()), now=NOON + 4 * MINUTE)).texts
+
+
+def test_a_snapshot_of_last_month_is_shown_and_called_old() -> None:
+    page = read(opened(put(MemoryStore()), now=NOON + 40 * DAY))
+
+    assert "40 d old" in page.texts["alarm"]
+    assert page.cells("billing")[CURVE] == "most 1 h 30 min"
+
+
+def test_no_snapshot_yet_is_said_aloud() -> None:
+    page = read(opened(MemoryStore()))
+
+    assert "There is no snapshot yet" in page.texts["alarm"]
+    assert page.tables == []
+
+
+def test_a_snapshot_that_cannot_be_read_gives_way_to_the_one_before() -> None:
+    store = put(put(MemoryStore(), NOON - MINUTE), NOON)
+    store.objects[object_key(contract.GROUPS, "shop", NOON)] = b"PAR1 of a kind"
+
+    page = read(opened(store))
+
+    assert "the newest 1 snapshot of shop cannot be read" in page.texts["alarm"]
+    assert page.cells("billing")[LAG] == "48,200"
+
+
+def test_a_cluster_with_nothing_readable_hides_no_other() -> None:
+    store = put(MemoryStore())
+    store.objects[object_key(contract.GROUPS, "broken", NOON)] = b""
+
+    page = read(opened(store))
+
+    assert "Nothing can be shown of broken" in page.texts["alarm"]
+    assert page.cells("billing")
+
+
+def test_several_clusters_are_one_table_or_one_by_choice() -> None:
+    store = put(put(MemoryStore(), cluster="a", groups=[a_group("same")]), cluster="b")
+
+    both, one = read(opened(store)), read(opened(store, "/", "cluster=a"))
+
+    assert both.cells("same")[0] == "samea"
+    assert "/cluster/b/group/billing" in both.links
+    assert [both.texts["h1"], one.texts["h1"]] == ["All clusters", "a"]
+    assert one.column() == ["same"]
+
+
+def test_a_cluster_that_nobody_reads_any_more_is_named_and_left_out() -> None:
+    store = put(put(MemoryStore()), NOON - 8 * DAY, cluster="left", groups=[a_group("ghost")])
+
+    both, alone = read(opened(store)), read(opened(store, "/", "cluster=left"))
+
+    assert "Not shown, as not read for long: left, 8 d ago." in both.texts["p"]
+    assert "alarm" not in both.texts
+    assert "ghost" not in both.column()
+    assert alone.column() == ["ghost"]
+    assert "Old: these numbers are 8 d old." in alone.texts["alarm"]
+
+
+def test_a_cluster_that_there_is_not_is_not_found(store: MemoryStore) -> None:
+    given = opened(store, "/", "cluster=nope")
+
+    assert given.status == 404
+    assert "There are no snapshots of nope" in read(given).texts["alarm"]
+
+
+def test_a_cluster_without_groups_says_so() -> None:
+    assert (
+        "The cluster has no consumer groups."
+        in read(opened(put(MemoryStore(), groups=[]))).texts["p"]
+    )
+
+
+def test_a_hostile_name_stays_text(store: MemoryStore) -> None:
+    page = read(opened(store))
+
+    assert page.tags.count("script") == 1
+    assert NASTY in page.column()
+    assert "/cluster/shop/group/%3Cscript%3Ealert%281%29%3C%2Fscript%3E" in page.links
+
+
+def test_curves_read_a_bounded_number_of_runs() -> None:
+    store = MemoryStore()
+    for at in range(NOON - 6 * HOUR, NOON + 1, 5 * MINUTE):
+        put(store, at, groups=[a_group("g")], partitions=[], logs=[])
+
+    opened(store)
+
+    assert store.calls.count("read") <= 24

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every path is answered with a page that may do nothing but be read."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+from functions import contract
+from functions.snapshots.keys import object_key
+from functions.views.http import Request
+from functions.views.page import answer
+from functions.views.snapshots import Snapshots
+from tests.fakes import MemoryStore
+from tests.functions.views.page.reading import read
+from tests.functions.views.page.rows import NOON
+from tests.functions.views.page.shop import opened, put, text_of
+
+PATHS = ["/", "/cluster/shop/group/billing", "/cluster/shop/topic/orders", "/nothing/here"]
+
+
+@pytest.fixture(name="store", scope="module")
+def _store() -> MemoryStore:
+    return put(MemoryStore())
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_allows_its_own_style_and_script_alone(store: MemoryStore, path: str) -> None:
+    given = opened(store, path)
+    policy = given.headers["Content-Security-Policy"]
+
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for kind in ("style", "script"):
+        for inner in re.findall(rf"<{kind}>(.*?)</{kind}>", text_of(given), re.DOTALL):
+            digest = base64.b64encode(hashlib.sha256(inner.encode()).digest()).decode()
+            assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert " style=" not in text_of(given)
+
+
+def test_a_page_is_kept_and_told_nowhere(store: MemoryStore) -> None:
+    headers = opened(store).headers
+
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_has_one_heading_and_its_landmarks(store: MemoryStore, path: str) -> None:
+    tags = read(opened(store, path)).tags
+
+    assert [tags.count(tag) for tag in ("h1", "main", "header")] == [1, 1, 1]
+    assert tags.count("caption") == tags.count("table")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/nothing", "/cluster/shop", "/cluster/nope/group/billing", "//"),
+        *("/cluster/..%2F..%2Fsecrets/group/x", "/../../etc/passwd", "/%00", "/%ED%A0%80"),
+    ],
+)
+def test_what_there_is_not_is_not_found(store: MemoryStore, path: str) -> None:
+    assert opened(store, path).status == 404
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("page=-5", "sort=xyz", "status=%00", "owner=%F0%9F%92%A9", "=&&&=", "q=%ED%A0%80"),
+        "q=" + "a%25" * 2_500,
+        "page=" + "9" * 7_000,
+        "x=" + "y" * 1_000_000,
+    ],
+)
+@pytest.mark.parametrize("path", PATHS[:3])
+def test_an_absurd_question_has_a_sober_answer(store: MemoryStore, path: str, query: str) -> None:
+    given = opened(store, path, query)
+
+    assert given.status == 200
+    assert len(given.body) < 60_000
+
+
+def test_a_store_that_is_down_is_said_without_its_words() -> None:
+    given = opened(MemoryStore(down=["folders"]))
+
+    assert given.status == 503
+    assert "The snapshots cannot be read now." in read(given).texts["main"]
+    assert "the store cannot" not in text_of(given)
+
+
+def test_partitions_that_cannot_be_read_are_no_empty_table() -> None:
+    store = put(MemoryStore())
+    store.objects[object_key(contract.GROUP_PARTITIONS, "shop", NOON)] = b"torn"
+
+    assert opened(store, PATHS[1]).status == 503
+
+
+def test_a_cluster_of_which_nothing_can_be_read_is_out_of_service() -> None:
+    store = put(MemoryStore())
+    store.objects[object_key(contract.GROUPS, "shop", NOON)] = b"torn"
+
+    assert opened(store, PATHS[1]).status == 503
+
+
+def test_nothing_can_be_changed_here(store: MemoryStore) -> None:
+    request = Request.of("POST", "/", "", {})
+
+    assert answer(request, Snapshots(store, lambda: NOON / 1000), NOON).status == 405
+
+
+def test_refreshing_can_be_stopped_and_stays_so(store: MemoryStore) -> None:
+    on, off = text_of(opened(store)), text_of(opened(store, "/", "refresh=off"))
+
+    assert '<noscript><meta http-equiv="refresh" content="60"></noscript>' in on
+    assert "http-equiv" not in off
+    assert "data-refresh" not in off
+    assert "?sort=lag&amp;refresh=off" in off

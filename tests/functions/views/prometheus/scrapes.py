@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots in memory, and what a scrape of them says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from functions.lag.frame import Frame
+from functions.lag.model import Snapshot
+from functions.snapshots.history import write
+from functions.views.http import Answer, Request
+from functions.views.prometheus import answer
+from functions.views.snapshots import Snapshots
+from tests.builders import MINUTE, NOON
+from tests.fakes import MemoryStore
+
+NOW = NOON + MINUTE // 2
+
+Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def stored(
+    snapshot: Snapshot, cluster: str = "shop", store: MemoryStore | None = None
+) -> MemoryStore:
+    store = store or MemoryStore()
+    write(store, cluster, snapshot)
+    return store
+
+
+def with_groups(snapshot: Snapshot, groups: Frame) -> Snapshot:
+    return Snapshot(snapshot.taken_at, snapshot.topic_partitions, snapshot.group_partitions, groups)
+
+
+def ask(store: MemoryStore, query: Mapping[str, str] | None = None, **more: int) -> Answer:
+    request = Request(path="/metrics", query=query or {}, host="lag.example")
+    return answer(request, Snapshots(store, lambda: NOW / 1000), NOW, **more)
+
+
+def scrape(store: MemoryStore, **query: str) -> Series:
+    """Every sample by name and labels; each name and labels must be told once."""
+    told = ask(store, query)
+    assert told.status == 200, told.body
+    samples = [
+        ((sample.name, frozenset(sample.labels.items())), sample.value)
+        for family in text_string_to_metric_families(told.body.decode())
+        for sample in family.samples
+    ]
+    assert len(dict(samples)) == len(samples), "a series is told twice"
+    return dict(samples)
+
+
+def value(series: Series, name: str, **labels: str) -> float | None:
+    """The sample with exactly these labels (cluster shop unless told), None where it is absent."""
+    return series.get((name, frozenset({"cluster": "shop", **labels}.items())))
+
+
+def names(series: Series) -> set[str]:
+    return {name for name, _ in series}

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finer levels carry the names and labels that dashboards of kafka_exporter read."""
+
+from __future__ import annotations
+
+import pytest
+
+from functions import contract
+from functions.lag.columns import Words
+from functions.lag.model import Snapshot
+from tests.builders import NOON, a_snapshot
+from tests.functions.views.prometheus.scrapes import names, scrape, stored, value
+
+TOPICS = {"orders": [(2, 10), (0, 10)], "audit": [(0, 3)]}
+SHOP = a_snapshot({"billing": {"orders": [5, 9], "audit": [3]}}, TOPICS)
+BILLING = {"consumergroup": "billing"}
+
+
+def test_a_topic_has_the_sums_of_its_partitions() -> None:
+    series = scrape(stored(SHOP), level="topic")
+    of = {**BILLING, "topic": "orders"}
+    assert value(series, "kafka_consumergroup_lag_sum", **of) == 6
+    assert value(series, "kafka_consumergroup_current_offset_sum", **of) == 14
+    assert value(series, "kafka_topic_partitions", topic="orders") == 2
+
+
+def test_each_topic_is_summed_apart() -> None:
+    series = scrape(stored(SHOP), level="topic")
+    assert value(series, "kafka_consumergroup_lag_sum", **BILLING, topic="audit") == 0
+
+
+def test_a_partition_has_its_own_numbers() -> None:
+    series = scrape(stored(SHOP), level="partition")
+    of = {"topic": "orders", "partition": "0"}
+    assert value(series, "kafka_consumergroup_lag", **BILLING, **of) == 5
+    assert value(series, "kafka_consumergroup_current_offset", **BILLING, **of) == 5
+    assert value(series, "kafka_topic_partition_current_offset", **of) == 10
+    assert value(series, "kafka_topic_partition_oldest_offset", **of) == 2
+    assert value(series, "kafka_topic_partition_leader", **of) == 0
+
+
+@pytest.mark.parametrize(("in_sync", "under"), [((1, 2, 3), 0), ((1, 3), 1), (None, None)])
+def test_a_replica_out_of_sync_is_told(in_sync: tuple[int, ...] | None, under: int | None) -> None:
+    topics = SHOP.topic_partitions.with_columns(
+        replicas=Words.of([(1, 2, 3)] * 3), in_sync_replicas=Words.of([in_sync] * 3)
+    )
+    series = scrape(
+        stored(Snapshot(NOON, topics, SHOP.group_partitions, SHOP.groups)), level="partition"
+    )
+    of, name = {"topic": "audit", "partition": "0"}, "kafka_topic_partition_"
+    assert value(series, f"{name}under_replicated_partition", **of) == under
+    assert value(series, f"{name}in_sync_replica", **of) == (in_sync and len(in_sync))
+    assert value(series, f"{name}replicas", **of) == 3
+
+
+def test_levels_hold_what_is_above_them() -> None:
+    group, topic, partition = (
+        names(scrape(stored(SHOP), level=level)) for level in ("group", "topic", "partition")
+    )
+    assert group < topic < partition
+    assert "kafka_consumergroup_lag" not in topic
+    assert "kafka_consumergroup_lag_sum" not in group
+
+
+def test_members_have_the_other_exporters_name_too() -> None:
+    groups = {"billing": {"orders": [5, 9]}}
+    series = scrape(stored(a_snapshot(groups, TOPICS)), level="topic")
+    ours = value(series, "kafka_lag_group_members", **BILLING)
+    assert ours is not None
+    assert value(series, "kafka_consumergroup_members", **BILLING) == ours
+
+
+def test_a_sum_that_lacks_a_part_is_absent() -> None:
+    snapshot = a_snapshot({"billing": {"orders": [5, contract.TIMEOUT], "audit": [1]}}, TOPICS)
+    series = scrape(stored(snapshot), level="topic")
+    assert value(series, "kafka_consumergroup_lag_sum", **BILLING, topic="orders") is None
+    assert (
+        value(series, "kafka_consumergroup_current_offset_sum", **BILLING, topic="orders") is None
+    )
+    assert value(series, "kafka_consumergroup_lag_sum", **BILLING, topic="audit") == 2
+
+
+def test_a_partition_without_a_commit_counts_in_no_sum() -> None:
+    snapshot = a_snapshot({"billing": {"orders": [5, None]}}, TOPICS)
+    series = scrape(stored(snapshot), level="partition")
+    assert value(series, "kafka_consumergroup_lag_sum", **BILLING, topic="orders") == 5
+    other = {"topic": "orders", "partition": "1"}
+    assert value(series, "kafka_consumergroup_lag", **BILLING, **other) is None
+    assert value(series, "kafka_consumergroup_current_offset", **BILLING, **other) is None
+
+
+@pytest.mark.parametrize(
+    ("commits", "age"),
+    [([10, 10], 0), ([10, contract.TIMEOUT], None), ([10, None], 0)],
+)
+def test_an_age_of_nothing_is_told_only_where_all_is_read(
+    commits: list[int | str | None], age: int | None
+) -> None:
+    snapshot = a_snapshot({"billing": {"orders": commits}}, TOPICS)
+    series = scrape(stored(snapshot), level="topic")
+    assert value(series, "kafka_lag_topic_time_lag_seconds", **BILLING, topic="orders") == age

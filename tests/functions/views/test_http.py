@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request is what was sent, decoded once, and bounded."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.views.http import MOST_QUERY_BYTES, Request
+
+
+def request(path: str = "/", query: str = "", **headers: str) -> Request:
+    told = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Request.of("get", path, query, told)
+
+
+@pytest.mark.parametrize(
+    ("sent", "path"),
+    [
+        ("/v3/kafka", "/v3/kafka"),
+        ("/group/a%2Fb", "/group/a/b"),
+        ("/group/%252F", "/group/%2F"),
+        ("/group/l%C3%A4g", "/group/läg"),
+        ("/group/%ff", "/group/\ufffd"),
+        ("/group/%zz", "/group/%zz"),
+        ("", ""),
+    ],
+)
+def test_a_path_is_decoded_once(sent: str, path: str) -> None:
+    assert request(sent).path == path
+
+
+@pytest.mark.parametrize("path", ["/..", "/a/../b", "/%2e%2E/b", "/.%2e", "/a/./b", "../x"])
+def test_a_path_with_steps_climbs(path: str) -> None:
+    assert request(path).climbs
+
+
+@pytest.mark.parametrize("path", ["/a..b", "/...", "/a%2F..%2Fb", "/.a", "/%252e%252e"])
+def test_dots_within_a_name_are_no_steps(path: str) -> None:
+    assert not request(path).climbs
+
+
+def test_the_last_value_of_a_parameter_counts_also_if_it_is_empty() -> None:
+    assert request(query="a=1&a=2&b=&c=x+y%26").query == {"a": "2", "b": "", "c": "x y&"}
+
+
+@pytest.mark.parametrize(("more", "read"), [(0, True), (1, False)])
+def test_a_query_over_the_limit_is_not_parsed(more: int, read: bool) -> None:
+    sent = "a=" + "x" * (MOST_QUERY_BYTES - 2 + more)
+
+    found = request(query=sent)
+
+    assert (found.query_bytes, bool(found.query)) == (len(sent), read)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "gzip"),
+    [
+        ("", False),
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("*", True),
+        ("identity, deflate", False),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000", False),
+        ("xgzip", False),
+    ],
+)
+def test_packing_is_for_those_who_ask(accepted: str, gzip: bool) -> None:
+    assert request(accept_encoding=accepted).accepts_gzip is gzip
+
+
+def test_host_and_method_are_kept() -> None:
+    found = request(host="lag.example:8000")
+
+    assert (found.host, found.method) == ("lag.example:8000", "GET")
+
+
+@given(st.text(), st.text())
+def test_nothing_that_is_sent_breaks_it(path: str, query: str) -> None:
+    request(path, query)

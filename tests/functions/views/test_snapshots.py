@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views find the newest complete run, and ask the store as seldom as they can."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from functions import contract
+from functions.lag.columns import Column
+from functions.lag.frame import Frame
+from functions.snapshots.format import to_parquet
+from functions.snapshots.keys import object_key
+from functions.views.snapshots import Snapshots
+from tests.fakes import MemoryStore
+
+NOON = 1_767_268_800_000  # 2026-01-01T12:00Z
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = NOON / 1000
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def put(store: MemoryStore, *times: int, cluster: str = "demo") -> MemoryStore:
+    for time in times:
+        for dataset in contract.DATASETS:
+            data = to_parquet(Frame.empty(dataset), dataset)
+            store.objects[object_key(dataset, cluster, time)] = data
+    return store
+
+
+def test_the_newest_complete_run_is_found_however_old() -> None:
+    store = put(MemoryStore(), NOON - 40 * DAY, NOON - 40 * DAY - MINUTE)
+    lone = object_key(contract.TOPIC_PARTITIONS, "demo", NOON)
+    store.objects[lone] = b"of a set that is not complete"
+
+    assert Snapshots(store, Clock()).newest("demo") == NOON - 40 * DAY
+
+
+def test_runs_are_told_from_a_time_on_the_newest_first() -> None:
+    times = [NOON - 2 * HOUR, NOON - HOUR - MINUTE, NOON - HOUR, NOON]
+
+    found = Snapshots(put(MemoryStore(), *times), Clock()).runs("demo", NOON - HOUR - MINUTE)
+
+    assert found == [NOON, NOON - HOUR, NOON - HOUR - MINUTE]
+
+
+def test_clusters_are_those_with_a_lawful_name() -> None:
+    store = put(put(MemoryStore(), NOON, cluster="b"), NOON, cluster="a")
+    store.objects["snapshots/groups/cluster=../x.parquet"] = b""
+    store.objects["snapshots/groups/other/x.parquet"] = b""
+
+    assert Snapshots(store, Clock()).clusters() == ["a", "b"]
+
+
+def test_a_name_that_no_cluster_has_is_never_looked_for() -> None:
+    store = MemoryStore()
+    snapshots = Snapshots(store, Clock())
+
+    assert snapshots.newest("../../secrets") is None
+    assert snapshots.runs("a/b", 0) == []
+    assert store.calls == []
+
+
+def test_the_store_is_asked_again_only_after_a_while() -> None:
+    store, clock = put(MemoryStore(), NOON - MINUTE), Clock()
+    snapshots = Snapshots(store, clock, fresh_seconds=10)
+    first = snapshots.newest("demo")
+    put(store, NOON)
+
+    clock.now += 9
+    again, calls = snapshots.newest("demo"), len(store.calls)
+    clock.now += 1
+    later = snapshots.newest("demo")
+
+    assert (first, again, later) == (NOON - MINUTE, NOON - MINUTE, NOON)
+    assert calls == 3
+
+
+def test_an_object_is_read_once() -> None:
+    store = put(MemoryStore(), NOON)
+    snapshots = Snapshots(store, Clock())
+
+    frames = [snapshots.frame("demo", contract.GROUPS, NOON) for _ in range(2)]
+
+    assert frames[0] is frames[1]
+    assert store.calls.count("read") == 1
+
+
+def test_an_hour_that_is_long_over_is_listed_again_only_after_ten_minutes() -> None:
+    store, clock = put(MemoryStore(), NOON - 3 * HOUR, NOON), Clock()
+    snapshots = Snapshots(store, clock, fresh_seconds=10)
+    snapshots.runs("demo", NOON - 3 * HOUR)
+    first = len(store.calls)
+
+    clock.now += 60
+    snapshots.runs("demo", NOON - 3 * HOUR)
+    again = len(store.calls) - first
+    clock.now += 600
+    put(store, NOON - 3 * HOUR + MINUTE)
+
+    # the hour to come, this one, and the last, which ended a minute ago
+    assert again == 3
+    assert NOON - 3 * HOUR + MINUTE in snapshots.runs("demo", NOON - 3 * HOUR)
+
+
+def test_what_was_read_is_let_go_when_it_is_much() -> None:
+    store, times = MemoryStore(), [NOON - n * MINUTE for n in range(3)]
+    rows = 400_000
+    many = Frame({"lag": Column(np.zeros(rows, np.int64), np.ones(rows, bool))}, rows)
+    data = to_parquet(many, contract.GROUPS)
+    for time in times:
+        store.objects[object_key(contract.GROUPS, "demo", time)] = data
+    snapshots = Snapshots(store, Clock())
+    for time in times:
+        snapshots.frame("demo", contract.GROUPS, time)
+
+    snapshots.frame("demo", contract.GROUPS, times[-1])
+    kept = store.calls.count("read")
+    snapshots.frame("demo", contract.GROUPS, times[0])
+
+    assert (kept, store.calls.count("read")) == (3, 4)
