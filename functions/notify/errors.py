@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can go wrong while telling."""
+
+from functions.errors import ReporterError
+
+
+class TellingError(ReporterError):
+    """Messages are not out, or not known to be; they stay claimed and are tried again."""

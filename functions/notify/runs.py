@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The complete runs between two times, however many of their events were lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from functions import contract
+from functions.lag.frame import Frame
+from functions.snapshots.format import from_parquet
+from functions.snapshots.history import SOUGHT_BACK_DAYS
+from functions.snapshots.keys import hour_prefix, object_key, taken_at_of
+from functions.snapshots.store import SnapshotStore
+
+_HOUR_MS = 3_600_000
+# The collector itself remembers no longer.
+_SOUGHT_BACK_MS = SOUGHT_BACK_DAYS * 24 * _HOUR_MS
+
+
+class Runs(Protocol):
+    """Times are scheduled ones, ms UTC. All methods raise StoreError."""
+
+    def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
+        """Complete runs after the one time, until the other and with it, the oldest first."""
+
+    def groups(self, cluster: str, taken_at: int) -> Frame:
+        """The `groups` dataset of a run. Raises UnusableError where it cannot be read."""
+
+
+class StoredRuns:
+    """In a store of snapshots; nothing is listed or read before it is asked for."""
+
+    def __init__(self, store: SnapshotStore) -> None:
+        self._store = store
+
+    def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
+        """Complete runs, sought back at most as far as the collector does."""
+        first = max(after + 1, until - _SOUGHT_BACK_MS)
+        for hour in range(first // _HOUR_MS, until // _HOUR_MS + 1):
+            keys = self._store.keys(hour_prefix(contract.GROUPS, cluster, hour * _HOUR_MS))
+            times = (taken_at_of(key) for key in keys)
+            yield from (time for time in times if time and first <= time <= until)
+
+    def groups(self, cluster: str, taken_at: int) -> Frame:
+        """All columns of the run's groups."""
+        key = object_key(contract.GROUPS, cluster, taken_at)
+        return from_parquet(self._store.read(key), contract.GROUPS)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a deployed notifier is made of: clients and channels from its environment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from functions import contract
+from functions.errors import ConfigError
+from functions.notify.channels.channel import Channel
+from functions.notify.channels.event_bus import EventBus
+from functions.notify.channels.sns import Sns
+from functions.notify.delivery import Delivery
+from functions.notify.memory.cursor import Cursors
+from functions.notify.memory.objects import S3Claims
+from functions.notify.notifier import Journal, Notifier
+from functions.notify.runs import StoredRuns
+from functions.snapshots.store import S3Store
+
+_AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
+# Both channels may hang, and the function must still have the time to say so.
+_CHANNEL = Config(
+    connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2}
+)
+_YES, _NO = "true", "false"
+_PARTS_OF_ARN = 6
+
+
+def wired(
+    environ: Mapping[str, str], journal: Journal, clock: Callable[[], float] = time.time
+) -> tuple[str, Notifier]:
+    """The bucket and a notifier for it. Raises ConfigError with all faults; connects to nothing."""
+    _insist(environ)
+    bucket = environ[contract.ENV_BUCKET]
+    client = boto3.client("s3", config=_AWS)
+    claims = S3Claims(client, bucket)
+    notifier = Notifier(
+        StoredRuns(S3Store(client, bucket)),
+        Cursors(claims),
+        Delivery(_channels(environ), claims, clock),
+        journal,
+        clock,
+    )
+    return bucket, notifier
+
+
+def _insist(environ: Mapping[str, str]) -> None:
+    topic, chat = environ.get(contract.ENV_STATUS_TOPIC), environ.get(contract.ENV_CHAT)
+    bus = environ.get(contract.ENV_EVENT_BUS)
+    faults = []
+    if not environ.get(contract.ENV_BUCKET):
+        faults.append(f"{contract.ENV_BUCKET} is not set")
+    if not topic and not bus:
+        faults.append(
+            f"neither {contract.ENV_STATUS_TOPIC} nor {contract.ENV_EVENT_BUS} is set: nobody "
+            "would be told"
+        )
+    if topic and _region(topic, "sns") is None:
+        faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is not the ARN of an SNS topic")
+    if bus and ":" in bus and _region(bus, "events") is None:
+        faults.append(f"{contract.ENV_EVENT_BUS} {bus!r} is no name or ARN of an event bus")
+    if chat and chat not in (_YES, _NO):
+        faults.append(f"{contract.ENV_CHAT} must be {_YES} or {_NO}, not {chat!r}")
+    if faults:
+        raise ConfigError("The environment has faults: " + "; ".join(faults) + ".")
+
+
+def _channels(environ: Mapping[str, str]) -> list[Channel]:
+    channels: list[Channel] = []
+    if topic := environ.get(contract.ENV_STATUS_TOPIC):
+        chat = environ.get(contract.ENV_CHAT) == _YES
+        channels.append(Sns(_client("sns", topic), topic, chat=chat))
+    if bus := environ.get(contract.ENV_EVENT_BUS):
+        channels.append(EventBus(_client("events", bus), bus, time.sleep))
+    return channels
+
+
+def _client(service: str, target: str) -> Any:
+    """In the target's own region, which may be another's than the function's."""
+    # the types of boto3 know services by literals only
+    make: Any = boto3.client
+    return make(service, region_name=_region(target, service), config=_CHANNEL)
+
+
+def _region(arn: str, service: str) -> str | None:
+    """The region in an ARN of this service; None for any other text."""
+    parts = arn.split(":")
+    if len(parts) != _PARTS_OF_ARN or not all(parts) or (parts[0], parts[2]) != ("arn", service):
+        return None
+    return parts[3]

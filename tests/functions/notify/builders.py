@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets of groups and changes, in a line or two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from functions import contract
+from functions.lag.columns import Column, Words
+from functions.lag.frame import DTYPES, AnyColumn, Frame
+from functions.notify.changes import Change, Row
+from tests.builders import MINUTE, NOON
+
+
+def a_row(group: str, held: str | None = contract.OK, **more: Any) -> Row:
+    """A group read now, whose held status began at noon, its incident too where it is not well."""
+    bad = held not in (None, contract.OK)
+    return {
+        "consumer_group": group,
+        "status": held,
+        "held_status": held,
+        "held_since": NOON if held else None,
+        "incident_since": NOON if bad else None,
+        **more,
+    }
+
+
+def a_farewell(group: str, **more: Any) -> Row:
+    """The last row of a group that was deleted."""
+    return {"consumer_group": group, "status_reason": contract.GONE, **more}
+
+
+def a_set(*rows: Row) -> Frame:
+    """The `groups` dataset of these rows; what a row does not say is unknown."""
+    columns = {name: _column(kind, [row.get(name) for row in rows]) for name, kind in _KINDS}
+    return Frame(columns, len(rows))
+
+
+def minutes(*held: str | None) -> dict[int, Frame | None]:
+    """A run a minute from noon, of group g with this held status, which began in that minute."""
+    return {
+        NOON + minute * MINUTE: a_set(a_row("g", status, held_since=NOON + minute * MINUTE))
+        for minute, status in enumerate(held)
+    }
+
+
+def a_change(group: str = "payments", **more: Any) -> Change:
+    """A group that went from OK to ERR at noon, seen two minutes later."""
+    told: dict[str, Any] = {
+        "kind": contract.OPENED,
+        "status": contract.ERR,
+        "before": contract.OK,
+        "since": NOON,
+        "incident_since": NOON,
+        "row": {},
+        **more,
+    }
+    return Change(cluster="shop", group=group, taken_at=NOON + 2 * MINUTE, **told)
+
+
+_KINDS = tuple(contract.COLUMNS[contract.GROUPS].items())
+
+
+def _column(kind: str, values: list[Any]) -> AnyColumn:
+    if kind == contract.STRING:
+        return Words.of(values)
+    return Column.optional(values, DTYPES[kind])

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events by the ten, and once more those that were not taken."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from functions import contract
+from functions.notify.channels.event_bus import EventBus
+from functions.notify.messages.telling import Event, Notice, Telling
+from tests.builders import NOON
+
+NOTICE = Notice("s", "t", {}, "thread")
+
+
+def tellings(*counts: int, size: int = 2) -> list[Telling]:
+    """Tellings m0, m1, ... with so many events each, each `size` bytes long."""
+    details = [
+        [json.dumps({"n": f"{at}-{n}"}).ljust(size) for n in range(c)]
+        for at, c in enumerate(counts)
+    ]
+    return [
+        Telling(f"m{at}", NOTICE, tuple(Event(detail, NOON) for detail in some))
+        for at, some in enumerate(details)
+    ]
+
+
+class Bus:
+    """A client that keeps requests; `refuses` says of each event, by number, how often it fails."""
+
+    def __init__(self, refuses: dict[str, int] | None = None) -> None:
+        self.requests: list[list[dict[str, Any]]] = []
+        self.taken: list[str] = []
+        self._refuses = dict(refuses or {})
+
+    def put_events(self, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        self.requests.append(Entries)
+        return {"Entries": [self._answer(json.loads(entry["Detail"])["n"]) for entry in Entries]}
+
+    def _answer(self, number: str) -> dict[str, str]:
+        if self._refuses.get(number, 0) > 0:
+            self._refuses[number] -= 1
+            return {"ErrorCode": "InternalFailure", "ErrorMessage": ""}
+        self.taken.append(number)
+        return {"EventId": number}
+
+
+class Pauses:
+    """Does not wait."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def test_an_event_names_source_type_bus_and_time() -> None:
+    client = Bus()
+    EventBus(client, "alerts", Pauses()).send(tellings(1))
+
+    assert client.requests[0] == [
+        {
+            "Source": contract.EVENT_SOURCE,
+            "DetailType": contract.EVENT_DETAIL_TYPE,
+            "Detail": '{"n": "0-0"}',
+            "EventBusName": "alerts",
+            "Time": datetime.fromtimestamp(NOON / 1000, UTC),
+        }
+    ]
+
+
+def test_ten_go_in_a_request() -> None:
+    client = Bus()
+    EventBus(client, "alerts", Pauses()).send(tellings(1, 22, 1))
+
+    assert [len(request) for request in client.requests] == [10, 10, 4]
+
+
+def test_large_events_go_in_more_requests() -> None:
+    client = Bus()
+    EventBus(client, "alerts", Pauses()).send(tellings(5, size=100_000))
+
+    assert [len(request) for request in client.requests] == [2, 2, 1]
+
+
+def test_only_what_was_not_taken_is_sent_again() -> None:
+    client, pauses = Bus({"0-1": 2, "1-0": 1}), Pauses()
+
+    assert EventBus(client, "alerts", pauses).send(tellings(2, 1)) == {}
+    assert sorted(client.taken) == ["0-0", "0-1", "1-0"]
+    assert [len(request) for request in client.requests] == [3, 2, 1]
+    assert pauses.seconds == [0.2, 1.0]
+
+
+def test_a_message_of_which_an_event_is_never_taken_has_failed() -> None:
+    failed = EventBus(Bus({"1-3": 9}), "alerts", Pauses()).send(tellings(1, 5, 1))
+
+    assert failed == {
+        "m1": "EventBridge did not take it for alerts (InternalFailure): check that the bus "
+        "exists, and that the function may put events on it"
+    }
+
+
+class Denied:
+    """A client that nothing gets past."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def put_events(self, **_: Any) -> None:
+        self.calls += 1
+        raise ClientError({"Error": {"Code": "AccessDenied", "Message": "x"}}, "PutEvents")
+
+
+def test_a_bus_that_refuses_all_is_told() -> None:
+    failed = EventBus(Denied(), "alerts", Pauses()).send(tellings(1, 1))
+
+    assert list(failed) == ["m0", "m1"]
+    assert "(AccessDenied)" in failed["m0"]
+
+
+def test_after_a_request_that_is_refused_whole_the_rest_is_not_tried() -> None:
+    client = Denied()
+    failed = EventBus(client, "alerts", Pauses()).send(tellings(10, 1, 500))
+
+    assert list(failed) == ["m0", "m1", "m2"]
+    assert client.calls == 1
+
+
+def test_after_a_request_that_is_taken_in_part_the_rest_is_tried() -> None:
+    failed = EventBus(Bus({"0-1": 9}), "alerts", Pauses()).send(tellings(10, 1))
+
+    assert list(failed) == ["m0"]
+
+
+def test_nothing_to_send_asks_nobody() -> None:
+    assert EventBus(Denied(), "alerts", Pauses()).send([]) == {}
+
+
+@pytest.mark.parametrize("bus", ["alerts", "default"])
+def test_aws_takes_what_is_sent(bus: str) -> None:
+    with mock_aws():
+        client: Any = boto3.client("events", region_name="eu-west-1")
+        if bus != "default":
+            client.create_event_bus(Name=bus)
+
+        assert EventBus(client, bus, Pauses()).send(tellings(12)) == {}

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notices through a topic, as its subscribers get them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from moto import mock_aws
+
+from functions.notify.channels.sns import Sns
+from functions.notify.messages.telling import Telling
+from functions.notify.messages.tellings import tellings
+from tests.functions.notify.builders import a_change
+
+REGION = "eu-west-1"
+
+
+class Subscribed:
+    """A topic with queues on it."""
+
+    def __init__(self) -> None:
+        self.sns: Any = boto3.client("sns", region_name=REGION)
+        self._sqs: Any = boto3.client("sqs", region_name=REGION)
+        self.arn: str = self.sns.create_topic(Name="status")["TopicArn"]
+        self._queues = 0
+
+    def queue(self, policy: dict[str, Any] | None = None, raw: str = "false") -> str:
+        self._queues += 1
+        url: str = self._sqs.create_queue(QueueName=f"q{self._queues}")["QueueUrl"]
+        arn = self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+        attributes = {"RawMessageDelivery": raw, "FilterPolicy": json.dumps(policy or {})}
+        self.sns.subscribe(
+            TopicArn=self.arn,
+            Protocol="sqs",
+            Endpoint=arn["Attributes"]["QueueArn"],
+            Attributes=attributes,
+        )
+        return url
+
+    def got(self, url: str) -> list[dict[str, Any]]:
+        answer = self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
+        return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
+
+
+@pytest.fixture(name="topic")
+def _topic() -> Iterator[Subscribed]:
+    with mock_aws():
+        yield Subscribed()
+
+
+def some(count: int, **more: Any) -> list[Telling]:
+    return tellings([a_change(f"g{number}", **more) for number in range(count)], 1_000)
+
+
+def test_each_notice_is_a_message_with_subject_and_text(topic: Subscribed) -> None:
+    queue = topic.queue()
+
+    assert Sns(topic.sns, topic.arn).send(some(2)) == {}
+
+    got = topic.got(queue)
+    assert [each["Subject"] for each in got] == [t.notice.subject for t in some(2)]
+    assert [each["Message"] for each in got] == [t.notice.text for t in some(2)]
+
+
+def test_with_chat_a_queue_still_gets_the_text(topic: Subscribed) -> None:
+    queue = topic.queue()
+
+    assert Sns(topic.sns, topic.arn, chat=True).send(some(1)) == {}
+
+    assert topic.got(queue)[0]["Message"] == some(1)[0].notice.text
+
+
+@pytest.mark.parametrize(
+    ("policy", "heard"),
+    [
+        ({"group": ["g0"]}, 1),
+        ({"owner": ["team-a"], "kind": ["opened"]}, 2),
+        ({"owner": ["team-b"]}, 0),
+        ({"cluster": ["shop"], "status": ["ERR", "GONE"]}, 2),
+    ],
+)
+def test_subscribers_filter_by_attributes(
+    topic: Subscribed, policy: dict[str, Any], heard: int
+) -> None:
+    queue = topic.queue(policy)
+
+    Sns(topic.sns, topic.arn).send(some(2, row={"owner": "team-a"}))
+
+    assert len(topic.got(queue)) == heard
+
+
+def test_a_filter_for_one_group_or_owner_hears_of_its_storm(topic: Subscribed) -> None:
+    queues = [topic.queue({"group": ["g11"]}), topic.queue({"owner": ["a"], "group": ["g3"]})]
+    storm = tellings([a_change(f"g{at}", row={"owner": "ab"[at % 2]}) for at in range(12)], 12)
+
+    assert Sns(topic.sns, topic.arn).send(storm) == {}
+
+    assert [len(topic.got(queue)) for queue in queues] == [1, 1]
+
+
+class Recorder:
+    """A client that keeps what is published, and fails from the call numbered `fails` on."""
+
+    def __init__(self, fails: int, error: Exception) -> None:
+        self.published: list[dict[str, Any]] = []
+        self.calls = 0
+        self._fails, self._error = fails, error
+
+    def publish(self, **request: Any) -> None:
+        self.calls += 1
+        if self.calls > self._fails:
+            raise self._error
+        self.published.append(request)
+
+
+DENIED = ClientError({"Error": {"Code": "AuthorizationError", "Message": "secret"}}, "Publish")
+DOWN = EndpointConnectionError(endpoint_url="https://sns.example")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(DENIED, "AuthorizationError"), (DOWN, "EndpointConnectionError")]
+)
+def test_after_a_refusal_the_rest_is_not_tried(error: Exception, code: str) -> None:
+    client = Recorder(1, error)
+    failed = Sns(client, "arn:aws:sns:eu-west-1:1:t").send(some(4))
+
+    assert client.calls == 2
+    assert list(failed) == [telling.name for telling in some(4)[1:]]
+    assert set(failed.values()) == {
+        f"SNS did not take it for arn:aws:sns:eu-west-1:1:t ({code}): check that the topic "
+        "exists, and that the function may publish to it and use its key"
+    }
+
+
+def test_chat_gets_its_own_form_by_default_and_people_the_text() -> None:
+    client = Recorder(1, DENIED)
+    Sns(client, "arn", chat=True).send(some(1))
+
+    (request,) = client.published
+    ways = json.loads(request["Message"])
+    assert request["MessageStructure"] == "json"
+    assert json.loads(ways["default"])["source"] == "custom"
+    assert ways["sms"] == request["Subject"]
+    assert {ways[way] for way in ("email", "email-json", "sqs", "lambda")} == {
+        some(1)[0].notice.text
+    }
+
+
+def test_one_value_is_a_string_and_many_are_an_array() -> None:
+    client = Recorder(1, DENIED)
+    storm = tellings([a_change(f"g{at}") for at in range(10)], 10)
+    Sns(client, "arn").send(storm)
+
+    attributes = client.published[0]["MessageAttributes"]
+    assert attributes["kind"] == {"DataType": "String", "StringValue": "opened"}
+    assert attributes["group"]["DataType"] == "String.Array"
+    assert json.loads(attributes["group"]["StringValue"]) == [f"g{at}" for at in range(10)]

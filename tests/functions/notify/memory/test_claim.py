@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A claim is one process's, until it is done or silent for five minutes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from functions.notify.memory.claim import Claim, ClaimBook, Taken
+from functions.notify.memory.objects import Stored
+from tests.functions.notify.fakes import MemoryClaims
+
+KEY = "notified/claims/shop/m"
+CHANNELS = ("sns", "event_bus")
+
+
+class At:
+    """A clock that is set, in seconds."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(name="claims")
+def _claims() -> MemoryClaims:
+    return MemoryClaims()
+
+
+@pytest.fixture(name="clock")
+def _clock() -> At:
+    return At()
+
+
+@pytest.fixture(name="book")
+def _book(claims: MemoryClaims, clock: At) -> ClaimBook:
+    return ClaimBook(claims, CHANNELS, clock)
+
+
+def ours(claim: Claim | Taken) -> Claim:
+    assert isinstance(claim, Claim)
+    return claim
+
+
+def tell_all(book: ClaimBook, claim: Claim) -> None:
+    for channel in CHANNELS:
+        claim = book.told(claim, channel)
+
+
+def test_the_second_to_ask_must_wait(book: ClaimBook) -> None:
+    assert ours(book.claim("shop", "m")).key == KEY
+    assert book.claim("shop", "m") is Taken.SENDING
+
+
+def test_clusters_do_not_share_claims(book: ClaimBook) -> None:
+    ours(book.claim("shop", "m"))
+
+    assert ours(book.claim("bank", "m")).key == "notified/claims/bank/m"
+
+
+def test_what_is_sent_stays_sent(book: ClaimBook, clock: At) -> None:
+    tell_all(book, ours(book.claim("shop", "m")))
+    clock.now += 10_000
+
+    assert book.claim("shop", "m") is Taken.SENT
+
+
+@pytest.mark.parametrize(("silent", "taken_over"), [(299.9, False), (300, True), (9_999, True)])
+def test_a_silent_claim_is_taken_over_after_five_minutes(
+    book: ClaimBook, clock: At, silent: float, taken_over: bool
+) -> None:
+    ours(book.claim("shop", "m"))
+    clock.now += silent
+
+    assert isinstance(book.claim("shop", "m"), Claim) is taken_over
+
+
+def test_only_one_takes_over(book: ClaimBook, clock: At) -> None:
+    ours(book.claim("shop", "m"))
+    clock.now += 300
+
+    ours(book.claim("shop", "m"))
+    assert book.claim("shop", "m") is Taken.SENDING
+
+
+class Late(MemoryClaims):
+    """Another process writes between our look and our write."""
+
+    def read(self, key: str) -> Stored | None:
+        held = super().read(key)
+        if held:
+            self._put(key, held.data)
+        return held
+
+
+def test_of_two_who_take_over_at_once_one_loses(clock: At) -> None:
+    book = ClaimBook(Late(), CHANNELS, clock)
+    ours(book.claim("shop", "m"))
+    clock.now += 300
+
+    assert book.claim("shop", "m") is Taken.SENDING
+
+
+def test_who_takes_over_knows_which_channels_have_it(book: ClaimBook, clock: At) -> None:
+    book.told(ours(book.claim("shop", "m")), "sns")
+    clock.now += 300
+
+    assert ours(book.claim("shop", "m")).out == {"sns"}
+
+
+def test_a_channel_that_is_not_wanted_any_more_is_not_waited_for(
+    book: ClaimBook, clock: At, claims: MemoryClaims
+) -> None:
+    book.told(ours(book.claim("shop", "m")), "sns")
+    clock.now += 300
+
+    assert ClaimBook(claims, ["sns"], clock).claim("shop", "m") is Taken.SENT
+
+
+def test_its_form_is_sending_then_sent(book: ClaimBook, claims: MemoryClaims) -> None:
+    claim = ours(book.claim("shop", "m"))
+    forms = [json.loads(claims.objects[KEY].data)]
+    for channel in CHANNELS:
+        claim = book.told(claim, channel)
+        forms.append(json.loads(claims.objects[KEY].data))
+
+    assert [(form["state"], form["out"]) for form in forms] == [
+        ("sending", []),
+        ("sending", ["sns"]),
+        ("sent", ["event_bus", "sns"]),
+    ]
+    assert {form["at"] for form in forms} == {1_000_000}
+
+
+def test_a_failure_does_not_make_the_claim_younger(book: ClaimBook, clock: At) -> None:
+    claim = ours(book.claim("shop", "m"))
+    clock.now += 200
+    book.told(claim, "sns")
+    clock.now += 100
+
+    ours(book.claim("shop", "m"))
+
+
+def test_whoever_was_overtaken_does_not_undo_the_others_claim(
+    book: ClaimBook, clock: At, claims: MemoryClaims
+) -> None:
+    slow = ours(book.claim("shop", "m"))
+    clock.now += 300
+    ours(book.claim("shop", "m"))
+    tell_all(book, slow)
+
+    assert b"sending" in claims.objects[KEY].data
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"state": "sending", "at": "x", "out": []}'])
+def test_a_claim_that_nobody_can_read_is_taken_over(
+    book: ClaimBook, claims: MemoryClaims, data: bytes
+) -> None:
+    claims.put_if_none_match(KEY, data)
+
+    ours(book.claim("shop", "m"))
+
+
+class Deleted(MemoryClaims):
+    """What is there when we write is deleted when we look."""
+
+    def put_if_none_match(self, key: str, data: bytes) -> str | None:
+        return None
+
+
+def test_a_claim_that_vanishes_is_left_to_the_next_run(clock: At) -> None:
+    assert ClaimBook(Deleted(), CHANNELS, clock).claim("shop", "m") is Taken.SENDING

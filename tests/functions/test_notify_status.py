@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The handler, from S3's event to a subscriber's queue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from functions import contract, notify_status
+from functions.errors import ReporterError
+from functions.notify.errors import TellingError
+from functions.snapshots.format import to_parquet
+from functions.snapshots.keys import object_key
+from tests.builders import MINUTE
+from tests.functions.notify.builders import a_row, a_set
+
+REGION = "us-east-1"
+NOW = int(datetime.now(UTC).timestamp()) // 60 * MINUTE
+
+
+class Context:
+    """Lambda's, with a minute left."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+class Deployed:
+    """A bucket, a topic and a queue on it."""
+
+    def __init__(self) -> None:
+        self.s3: Any = boto3.client("s3", region_name=REGION)
+        self.s3.create_bucket(Bucket="kept")
+        self.sns: Any = boto3.client("sns", region_name=REGION)
+        self.topic: str = self.sns.create_topic(Name="status")["TopicArn"]
+        self._sqs: Any = boto3.client("sqs", region_name=REGION)
+        self._queue: str = self._sqs.create_queue(QueueName="told")["QueueUrl"]
+        arn = f"arn:aws:sqs:{REGION}:123456789012:told"
+        self.sns.subscribe(TopicArn=self.topic, Protocol="sqs", Endpoint=arn)
+
+    def completed(self, minute: int, held: str) -> dict[str, Any]:
+        """Writes a set and gives the event that S3 sends of it."""
+        key = object_key(contract.GROUPS, "shop", NOW + minute * MINUTE)
+        groups = a_set(a_row("payments", held, held_since=NOW, incident_since=NOW, lag=5))
+        self.s3.put_object(Bucket="kept", Key=key, Body=to_parquet(groups, contract.GROUPS))
+        detail = {"bucket": {"name": "kept"}, "object": {"key": key}}
+        return {"detail-type": "Object Created", "source": "aws.s3", "detail": detail}
+
+    def subjects(self) -> list[str]:
+        answer = self._sqs.receive_message(QueueUrl=self._queue, MaxNumberOfMessages=10)
+        return [json.loads(each["Body"])["Subject"] for each in answer.get("Messages", [])]
+
+
+@pytest.fixture(name="aws")
+def _aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    with mock_aws():
+        aws = Deployed()
+        monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+        monkeypatch.setenv(contract.ENV_BUCKET, "kept")
+        monkeypatch.setenv(contract.ENV_STATUS_TOPIC, aws.topic)
+        monkeypatch.setenv(contract.ENV_EVENT_BUS, "default")
+        notify_status._wired.cache_clear()
+        yield aws
+    notify_status._wired.cache_clear()
+
+
+def test_a_change_between_two_snapshots_is_told_once(aws: Deployed) -> None:
+    events = [aws.completed(-2, contract.OK), aws.completed(-1, contract.ERR)]
+
+    outcomes = [notify_status.handler(event, Context()) for event in (*events, *events)]
+
+    assert [outcome["told"] for outcome in outcomes] == [0, 1, 0, 0]
+    assert aws.subjects() == ["Kafka lag ERR: payments on shop (opened)"]
+
+
+def test_a_topic_that_is_gone_is_one_clear_error(
+    aws: Deployed, caplog: pytest.LogCaptureFixture
+) -> None:
+    notify_status.handler(aws.completed(-2, contract.OK), None)
+    aws.sns.delete_topic(TopicArn=aws.topic)
+
+    with pytest.raises(TellingError, match=r"^shop: Not all messages are out: SNS .*NotFound"):
+        notify_status.handler(aws.completed(-1, contract.ERR), Context())
+
+    (logged,) = caplog.records
+    assert logged.getMessage().startswith("shop: Not all messages are out: SNS did not take it")
+    assert logged.exc_info is None
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_strange_event_is_one_clear_error() -> None:
+    with pytest.raises(ReporterError, match=r"^The event is none of S3's"):
+        notify_status.handler({"hello": 1}, Context())
