@@ -53,6 +53,11 @@ class MemoryStore:
         self._called("keys")
         return sorted(key for key in self.objects if key.startswith(prefix))
 
+    def folders(self, prefix: str) -> list[str]:
+        self._called("folders")
+        below = (key.removeprefix(prefix) for key in self.objects if key.startswith(prefix))
+        return sorted({name.split("/")[0] for name in below if "/" in name})
+
     def read(self, key: str) -> bytes:
         self._called("read")
         if key not in self.objects:
@@ -78,11 +83,13 @@ class RecordingSink:
     def __init__(self, fail_at: Iterable[int] = ()) -> None:
         self.published: list[list[MetricSet]] = []
         self.times: list[int] = []
+        self.seconds: list[float] = []
         self._fail_at = set(fail_at)
         self._calls = 0
 
-    def publish(self, sets: list[MetricSet], taken_at: int) -> None:
+    def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
         number, self._calls = self._calls, self._calls + 1
+        self.seconds.append(seconds)
         if number in self._fail_at:
             raise SinkError("the sink is full")
         self.published.append(sets)

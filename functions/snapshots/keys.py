@@ -28,6 +28,11 @@ def day_prefix(dataset: str, cluster: str, at: int) -> str:
     return f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster}/dt={day}/"
 
 
+def hour_prefix(dataset: str, cluster: str, at: int) -> str:
+    """What all keys of a dataset's UTC hour start with."""
+    return f"{day_prefix(dataset, cluster, at)}hour={datetime.fromtimestamp(at / 1000, UTC):%H}/"
+
+
 def taken_at_of(key: str) -> int | None:
     """The scheduled time, ms UTC, in a key; None for a key that is no snapshot's."""
     match = _NAME.search(key)

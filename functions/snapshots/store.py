@@ -32,6 +32,14 @@ class SnapshotStore(Protocol):
         """Writes the object unless it exists; whether it was written."""
 
 
+class BrowsableStore(SnapshotStore, Protocol):
+    """A store for those who do not know what is in it."""
+
+    def folders(self, prefix: str) -> list[str]:
+        """The names right below a prefix that ends with a slash, in order, without what is in
+        them."""
+
+
 class S3Store:
     """A bucket, with conditional puts so that a repeated run changes nothing."""
 
@@ -48,6 +56,17 @@ class S3Store:
             return [item["Key"] for page in pages for item in page.get("Contents", [])]
         except (ClientError, BotoCoreError) as error:
             raise self._failed("list", prefix, error) from error
+
+    def folders(self, prefix: str) -> list[str]:
+        """The names right below the prefix, in order, whatever the number of pages."""
+        try:
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket, Prefix=prefix, Delimiter="/"
+            )
+            found = [each["Prefix"] for page in pages for each in page.get("CommonPrefixes", [])]
+        except (ClientError, BotoCoreError) as error:
+            raise self._failed("list", prefix, error) from error
+        return [name.removeprefix(prefix).rstrip("/") for name in found]
 
     def read(self, key: str) -> bytes:
         """The object's bytes."""
@@ -98,6 +117,13 @@ class FolderStore:
         root = self._folder / prefix.rpartition("/")[0]
         files = (path.relative_to(self._folder).as_posix() for path in root.rglob("*.parquet"))
         return sorted(key for key in files if key.startswith(prefix))
+
+    def folders(self, prefix: str) -> list[str]:
+        """The names right below the prefix, in order; a missing folder has none."""
+        root = self._folder / prefix
+        return (
+            sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+        )
 
     def read(self, key: str) -> bytes:
         """The file's bytes."""

@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every name that crosses a seam: metrics, dimensions, columns, words, keys, variables.
 
-Imports nothing, so that infrastructure, jobs and tests can read it without the collector.
-All of it is public interface: see CHANGELOG.md before changing a letter.
+Imports nothing but its own columns, so that infrastructure, jobs and tests can read it without the
+collector. All of it is public interface: see CHANGELOG.md before changing a letter.
 """
+
+from functions.contract.columns import BOOLEAN as BOOLEAN
+from functions.contract.columns import COLUMNS as COLUMNS
+from functions.contract.columns import DATASETS as DATASETS
+from functions.contract.columns import DOUBLE as DOUBLE
+from functions.contract.columns import GROUP_PARTITIONS as GROUP_PARTITIONS
+from functions.contract.columns import GROUPS as GROUPS
+from functions.contract.columns import INT as INT
+from functions.contract.columns import INT_LIST as INT_LIST
+from functions.contract.columns import LONG as LONG
+from functions.contract.columns import STRING as STRING
+from functions.contract.columns import TIMESTAMP as TIMESTAMP
+from functions.contract.columns import TOPIC_PARTITIONS as TOPIC_PARTITIONS
 
 # Environment of the collector.
 ENV_CONFIG = "KAFKA_LAG_CONFIG"
@@ -12,6 +25,37 @@ ENV_BUCKET = "KAFKA_LAG_BUCKET"
 ENV_BOOTSTRAP_SERVERS = "KAFKA_LAG_BOOTSTRAP_SERVERS"
 # Set by Lambda itself.
 ENV_REGION = "AWS_REGION"
+
+# Environment of serve_lag, beside the bucket: who may ask, and the secret of those with a token.
+ENV_AUTH = "KAFKA_LAG_AUTH"
+ENV_TOKEN_SECRET = "KAFKA_LAG_TOKEN_SECRET"  # noqa: S105  # the name of a variable
+AUTH_IAM, AUTH_BEARER = "iam", "bearer"
+
+# Environment of notify_status, beside the bucket.
+ENV_STATUS_TOPIC = "KAFKA_LAG_STATUS_TOPIC"
+ENV_EVENT_BUS = "KAFKA_LAG_EVENT_BUS"
+ENV_CHAT = "KAFKA_LAG_CHAT"
+
+# What notify_status remembers lies here: a cursor a cluster, and a claim a message.
+NOTIFIED_PREFIX = "notified"
+# Claims expire and cursors do not, so a lifecycle rule must tell them apart by prefix.
+CLAIMS_PREFIX = f"{NOTIFIED_PREFIX}/claims"
+CURSORS_PREFIX = f"{NOTIFIED_PREFIX}/cursors"
+
+# EventBridge.
+EVENT_SOURCE = "kafka-lag"
+EVENT_DETAIL_TYPE = "Kafka Lag Group Status"
+EVENT_SCHEMA_VERSION = "1"
+
+# What a message tells, and the status of a group that was deleted, which is no held status.
+OPENED, WORSE, BETTER, RESOLVED = "opened", "worse", "better", "resolved"
+STATUS_GONE = "GONE"
+# What subscribers filter messages by; the kind is one of the above, or `gone`.
+ATTRIBUTE_CLUSTER = "cluster"
+ATTRIBUTE_GROUP = "group"
+ATTRIBUTE_STATUS = "status"
+ATTRIBUTE_OWNER = "owner"
+ATTRIBUTE_KIND = "kind"
 
 # The event a schedule sends.
 EVENT_CLUSTER = "cluster"
@@ -78,12 +122,6 @@ LAG_METRICS = (OFFSET_LAG, ESTIMATED_TIME_LAG)
 GROUP_METRICS = (*LAG_METRICS, GROUP_STATUS, TIME_TO_DATA_LOSS)
 SCALING_METRICS = (SCALING_LAG, SCALING_LAG_PER_MEMBER)
 
-# Snapshots: the three datasets, in the order they are written; the last completes a set.
-TOPIC_PARTITIONS = "topic_partitions"
-GROUP_PARTITIONS = "group_partitions"
-GROUPS = "groups"
-DATASETS = (TOPIC_PARTITIONS, GROUP_PARTITIONS, GROUPS)
-
 SNAPSHOT_PREFIX = "snapshots"
 HISTORY_PREFIX = "history"
 REPORT_PREFIX = "reports"
@@ -94,118 +132,6 @@ COMPACTED_VALUE = "true"
 
 SCHEMA_VERSION = "2"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
-
-# Column types, as words that Arrow, Spark and Glue each translate.
-STRING = "string"
-LONG = "long"
-INT = "int"
-DOUBLE = "double"
-BOOLEAN = "boolean"
-TIMESTAMP = "timestamp"  # milliseconds, UTC
-INT_LIST = "list<int>"
-
-COLUMNS = {
-    TOPIC_PARTITIONS: {
-        "taken_at": TIMESTAMP,
-        "asked_at": TIMESTAMP,
-        "read_at": TIMESTAMP,
-        "unread_reason": STRING,
-        "topic": STRING,
-        "topic_id": STRING,
-        "partition_id": INT,
-        "leader": INT,
-        "leader_rack": STRING,
-        "replicas": INT_LIST,
-        "in_sync_replicas": INT_LIST,
-        "start_offset": LONG,
-        "end_offset": LONG,
-        "retention_ms": LONG,
-        "retention_bytes": LONG,
-        "cleanup_policy": STRING,
-        "timestamp_type": STRING,
-        "produce_rate": DOUBLE,
-    },
-    GROUP_PARTITIONS: {
-        "taken_at": TIMESTAMP,
-        "read_at": TIMESTAMP,
-        "unread_reason": STRING,
-        "consumer_group": STRING,
-        "topic": STRING,
-        "topic_id": STRING,
-        "partition_id": INT,
-        "leader": INT,
-        "client_id": STRING,
-        "client_host": STRING,
-        "member_id": STRING,
-        "owned_at": TIMESTAMP,
-        "committed_offset": LONG,
-        "start_offset": LONG,
-        "end_offset": LONG,
-        "lag": LONG,
-        "records_lost": LONG,
-        "next_record_after": TIMESTAMP,
-        "next_record_before": TIMESTAMP,
-        "next_record_time": TIMESTAMP,
-        "time_lag_seconds": DOUBLE,
-        "time_lag_error_seconds": DOUBLE,
-        "time_lag_method": STRING,
-        "age_growth": DOUBLE,
-        "commit_changed_at": TIMESTAMP,
-        "consume_rate": DOUBLE,
-        "drain_seconds": DOUBLE,
-        "observations": INT,
-        "rewound_from": LONG,
-        "rewound_at": TIMESTAMP,
-        "pause_seconds": DOUBLE,
-        "pauses_seen": DOUBLE,
-        "retention_margin": LONG,
-        "seconds_until_loss": DOUBLE,
-        "retention_risk": STRING,
-        "status": STRING,
-        "last_status": STRING,
-        "status_reason": STRING,
-        "published": STRING,
-    },
-    GROUPS: {
-        "taken_at": TIMESTAMP,
-        "read_at": TIMESTAMP,
-        "unread_reason": STRING,
-        "consumer_group": STRING,
-        "owner": STRING,
-        "sla_seconds": DOUBLE,
-        "group_state": STRING,
-        "group_type": STRING,
-        "protocol": STRING,
-        "members": INT,
-        "owners_changed": INT,
-        "topics": INT,
-        "partitions": INT,
-        "partitions_unknown": INT,
-        "partitions_uncommitted": INT,
-        "lag": LONG,
-        "max_lag": LONG,
-        "worst_topic": STRING,
-        "worst_partition": INT,
-        "worst_member": STRING,
-        "worst_leader": INT,
-        "time_lag_seconds": DOUBLE,
-        "time_lag_error_seconds": DOUBLE,
-        "time_lag_method": STRING,
-        "produce_rate": DOUBLE,
-        "consume_rate": DOUBLE,
-        "drain_seconds": DOUBLE,
-        "seconds_until_loss": DOUBLE,
-        "records_lost": LONG,
-        "status": STRING,
-        "last_status": STRING,
-        "status_reason": STRING,
-        "status_since": TIMESTAMP,
-        "complete": DOUBLE,
-        "held_status": STRING,
-        "held_since": TIMESTAMP,
-        "incident_since": TIMESTAMP,
-    },
-}
 
 # Why a row was not read this time (null: it was).
 DENIED = "denied"

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of the snapshots; docs/snapshots.md says what each means."""
+
+# Snapshots: the three datasets, in the order they are written; the last completes a set.
+TOPIC_PARTITIONS = "topic_partitions"
+GROUP_PARTITIONS = "group_partitions"
+GROUPS = "groups"
+DATASETS = (TOPIC_PARTITIONS, GROUP_PARTITIONS, GROUPS)
+
+# Column types, as words that Arrow, Spark and Glue each translate.
+STRING = "string"
+LONG = "long"
+INT = "int"
+DOUBLE = "double"
+BOOLEAN = "boolean"
+TIMESTAMP = "timestamp"  # milliseconds, UTC
+INT_LIST = "list<int>"
+
+COLUMNS = {
+    TOPIC_PARTITIONS: {
+        "taken_at": TIMESTAMP,
+        "asked_at": TIMESTAMP,
+        "read_at": TIMESTAMP,
+        "unread_reason": STRING,
+        "topic": STRING,
+        "topic_id": STRING,
+        "partition_id": INT,
+        "leader": INT,
+        "leader_rack": STRING,
+        "replicas": INT_LIST,
+        "in_sync_replicas": INT_LIST,
+        "start_offset": LONG,
+        "end_offset": LONG,
+        "retention_ms": LONG,
+        "retention_bytes": LONG,
+        "cleanup_policy": STRING,
+        "timestamp_type": STRING,
+        "produce_rate": DOUBLE,
+    },
+    GROUP_PARTITIONS: {
+        "taken_at": TIMESTAMP,
+        "read_at": TIMESTAMP,
+        "unread_reason": STRING,
+        "consumer_group": STRING,
+        "topic": STRING,
+        "topic_id": STRING,
+        "partition_id": INT,
+        "leader": INT,
+        "client_id": STRING,
+        "client_host": STRING,
+        "member_id": STRING,
+        "owned_at": TIMESTAMP,
+        "committed_offset": LONG,
+        "start_offset": LONG,
+        "end_offset": LONG,
+        "lag": LONG,
+        "records_lost": LONG,
+        "next_record_after": TIMESTAMP,
+        "next_record_before": TIMESTAMP,
+        "next_record_time": TIMESTAMP,
+        "time_lag_seconds": DOUBLE,
+        "time_lag_error_seconds": DOUBLE,
+        "time_lag_method": STRING,
+        "age_growth": DOUBLE,
+        "commit_changed_at": TIMESTAMP,
+        "consume_rate": DOUBLE,
+        "drain_seconds": DOUBLE,
+        "observations": INT,
+        "rewound_from": LONG,
+        "rewound_at": TIMESTAMP,
+        "pause_seconds": DOUBLE,
+        "pauses_seen": DOUBLE,
+        "retention_margin": LONG,
+        "seconds_until_loss": DOUBLE,
+        "retention_risk": STRING,
+        "status": STRING,
+        "last_status": STRING,
+        "status_reason": STRING,
+        "published": STRING,
+    },
+    GROUPS: {
+        "taken_at": TIMESTAMP,
+        "read_at": TIMESTAMP,
+        "unread_reason": STRING,
+        "consumer_group": STRING,
+        "owner": STRING,
+        "sla_seconds": DOUBLE,
+        "group_state": STRING,
+        "group_type": STRING,
+        "protocol": STRING,
+        "members": INT,
+        "owners_changed": INT,
+        "topics": INT,
+        "partitions": INT,
+        "partitions_unknown": INT,
+        "partitions_uncommitted": INT,
+        "lag": LONG,
+        "max_lag": LONG,
+        "worst_topic": STRING,
+        "worst_partition": INT,
+        "worst_member": STRING,
+        "worst_leader": INT,
+        "time_lag_seconds": DOUBLE,
+        "time_lag_error_seconds": DOUBLE,
+        "time_lag_method": STRING,
+        "produce_rate": DOUBLE,
+        "consume_rate": DOUBLE,
+        "drain_seconds": DOUBLE,
+        "seconds_until_loss": DOUBLE,
+        "records_lost": LONG,
+        "status": STRING,
+        "last_status": STRING,
+        "status_reason": STRING,
+        "status_since": TIMESTAMP,
+        "complete": DOUBLE,
+        "held_status": STRING,
+        "held_since": TIMESTAMP,
+        "incident_since": TIMESTAMP,
+    },
+}

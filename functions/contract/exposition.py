@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names at /metrics: families and labels, and the snapshot column that each one tells.
+
+Families called kafka_consumergroup_* and kafka_topic_* are those of danielqsj/kafka_exporter, with
+its labels, so that its dashboards go on working; every family has a `cluster` label besides.
+"""
+
+LABEL_CLUSTER = "cluster"
+LABEL_GROUP = "consumergroup"
+LABEL_TOPIC = "topic"
+LABEL_PARTITION = "partition"
+# Of the info family.
+LABEL_OWNER = "owner"
+LABEL_STATE = "state"
+LABEL_TYPE = "type"
+LABEL_PROTOCOL = "protocol"
+
+# Of each cluster.
+SNAPSHOT_AGE = "kafka_lag_snapshot_age_seconds"
+SNAPSHOT_READABLE = "kafka_lag_snapshot_readable"
+
+# Of each group, at every level.
+GROUP_INFO = "kafka_lag_group_info"
+GROUP_STATUS_GAUGE = "kafka_lag_group_status"
+GROUP_HELD_STATUS = "kafka_lag_group_held_status"
+GROUP_LAG = "kafka_lag_group_lag"
+GROUP_TIME_LAG = "kafka_lag_group_time_lag_seconds"
+GROUP_TIME_TO_DATA_LOSS = "kafka_lag_group_time_to_data_loss_seconds"
+GROUP_STATUSES = {
+    GROUP_STATUS_GAUGE: ("status", "Status of the group: 0 OK, 1 WARN, 2 ERR."),
+    GROUP_HELD_STATUS: ("held_status", "The last status that lasted: 0 OK, 1 WARN, 2 ERR."),
+}
+GROUP_GAUGES = {
+    GROUP_LAG: ("lag", "Records behind, all partitions of the group."),
+    "kafka_lag_group_max_lag": ("max_lag", "Records behind in the worst partition."),
+    GROUP_TIME_LAG: ("time_lag_seconds", "Age of the oldest next unread record."),
+    "kafka_lag_group_time_lag_error_seconds": (
+        "time_lag_error_seconds",
+        "How far the true time lag may be from the one told; absent: it may be any older.",
+    ),
+    GROUP_TIME_TO_DATA_LOSS: (
+        "seconds_until_loss",
+        "Time until retention deletes an unread record, at most 30 days.",
+    ),
+    "kafka_lag_group_drain_seconds": (
+        "drain_seconds",
+        "Time to work off the lag at the present rates; absent: it is not being worked off.",
+    ),
+    "kafka_lag_group_produced_records_per_second": (
+        "produce_rate",
+        "Records a second written to the partitions of the group.",
+    ),
+    "kafka_lag_group_consumed_records_per_second": (
+        "consume_rate",
+        "Records a second by which the commits moved.",
+    ),
+    "kafka_lag_group_records_lost": (
+        "records_lost",
+        "Records between the commits and the log starts: deleted before they were read.",
+    ),
+    "kafka_lag_group_members": ("members", "Live members of the group."),
+    "kafka_lag_group_partitions": (
+        "partitions",
+        "Partitions in which the group has a commit or an assignment.",
+    ),
+    "kafka_lag_group_partitions_unknown": (
+        "partitions_unknown",
+        "Partitions that were not read for this snapshot.",
+    ),
+    "kafka_lag_group_partitions_uncommitted": (
+        "partitions_uncommitted",
+        "Partitions without a commit, which count in no lag.",
+    ),
+    "kafka_lag_group_complete_ratio": (
+        "complete",
+        "Share of the committed partitions that were read.",
+    ),
+    "kafka_lag_group_sla_seconds": ("sla_seconds", "The time lag that is promised."),
+}
+
+# Of each group and topic, from ?level=topic on.
+TOPIC_LAG = "kafka_consumergroup_lag_sum"
+TOPIC_OFFSET = "kafka_consumergroup_current_offset_sum"
+TOPIC_TIME_LAG = "kafka_lag_topic_time_lag_seconds"
+TOPIC_PARTITIONS_GAUGE = "kafka_topic_partitions"
+GROUP_MEMBERS_AS_ELSEWHERE = "kafka_consumergroup_members"
+
+# Of each group's partition, at ?level=partition.
+PARTITION_GAUGES = {
+    "kafka_consumergroup_lag": ("lag", "Records behind in this partition."),
+    "kafka_consumergroup_current_offset": ("committed_offset", "The offset committed."),
+    "kafka_lag_partition_time_lag_seconds": ("time_lag_seconds", "Age of the next unread record."),
+}
+# Of each partition of a topic, at ?level=partition.
+LOG_GAUGES = {
+    "kafka_topic_partition_current_offset": ("end_offset", "The next offset to be written."),
+    "kafka_topic_partition_oldest_offset": ("start_offset", "The first offset not deleted."),
+    "kafka_topic_partition_leader": ("leader", "Broker that leads the partition."),
+}
+LOG_REPLICAS = "kafka_topic_partition_replicas"
+LOG_IN_SYNC = "kafka_topic_partition_in_sync_replica"
+LOG_UNDER_REPLICATED = "kafka_topic_partition_under_replicated_partition"
