@@ -3,6 +3,9 @@
 
 PYTHON ?= python3
 MINUTES ?= 2
+# Processes that test: half of the time is waiting for brokers, so one more than the cores of a
+# small machine. Files in their order, the dearest of which come first.
+WORKERS ?= 3
 # What `make report` reads and writes: a folder that holds snapshots/.
 STATE ?= ./lag
 VENV := .venv
@@ -22,7 +25,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo report test check format lint types bench bench-time-lag clean prerequisites \
-        bench-report test-glue-5 \
+        bench-report bench-serve test-glue-5 \
         bench-import cost package cdk diff deploy synth destroy
 
 help: ## list the targets
@@ -45,7 +48,7 @@ report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (.
 	$(BIN)/python -m glue_jobs.daily_report --input $(STATE) --output $(STATE) $(if $(DATE),--date $(DATE))
 
 test: setup ## all tests, real Kafka and Spark included
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.
 test-glue-5: setup ## the daily job's tests on Spark 3.5.6 and Python 3.11
@@ -71,6 +74,9 @@ bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 
 bench-time-lag: setup ## how right time lags are, case by case, beside other methods
 	$(BIN)/python -m local.bench_time_lag
+
+bench-serve: setup ## how long answers take for a snapshot of 60,000 group-partitions
+	$(BIN)/python -m local.bench_serve
 
 bench-report: setup ## how long the daily report takes for 14.4 million rows, beside DuckDB
 	$(BIN)/python -m local.bench_report

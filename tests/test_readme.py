@@ -51,7 +51,7 @@ def _help(module: str) -> str:
 
 @pytest.mark.parametrize("option", sorted(set(re.findall(r"(--[a-z][a-z-]+)", README))))
 def test_every_option_of_the_readme_is_in_some_help(option: str) -> None:
-    modules = ("local.watch", "local.demo", "glue_jobs.daily_report")
+    modules = ("local.watch", "local.demo", "local.serve", "glue_jobs.daily_report")
     known = "".join(_help(module) for module in modules) + "--help --frozen"
     assert option in known
 
