@@ -25,7 +25,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo report test check format lint types bench bench-time-lag clean prerequisites \
-        bench-report bench-serve test-glue-5 \
+        bench-report bench-serve dashboards test-glue-5 \
         bench-import cost package cdk diff deploy synth destroy
 
 help: ## list the targets
@@ -111,6 +111,9 @@ synth-%: cdk
 
 bench-import: setup ## how long a new Lambda process takes to import the package
 	$(BIN)/python -m infra.packaging import-time
+
+dashboards: setup ## write Grafana's dashboards: docs/grafana
+	$(BIN)/python -m infra.grafana --output docs/grafana
 
 clean: ## remove what was installed and built here
 	rm -rf $(VENV) .local .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -16,6 +16,7 @@ from infra.alarms.reporter import ReporterAlarms
 from infra.collector.code import collector_code
 from infra.collector.function import CollectorFunction
 from infra.collector.schedule import CollectorSchedule
+from infra.config.document import sink_names
 from infra.config.parts.cluster import Cluster
 from infra.dashboard.cluster_dashboard import ClusterDashboard
 from infra.lag_reports import LagReports
@@ -76,7 +77,8 @@ class LagCollector(Construct):
     def _of_groups(self, topic: sns.ITopic) -> Iterator[cloudwatch.IAlarm]:
         cluster, name = self._cluster, self._name
         # Nothing is published of a cluster that is paused, and what looks is charged.
-        if cluster.alarms.any_group and not cluster.paused:
+        published = sink_names(cluster) and not cluster.paused
+        if cluster.alarms.any_group and published:
             yield AnyGroupAlarm(self, "AnyGroup", cluster=cluster, topic=topic, name=name).alarm
         for kind, word in ((GroupAlarms, "Groups"), (AnomalyAlarms, "Anomalies")):
             yield from kind(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from aws_cdk import Stack
 from aws_cdk import aws_s3 as s3
@@ -11,11 +12,15 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from infra.alarms.job_failure import job_failure_rule
+from infra.collector.code import collector_code
+from infra.config.parts.cluster import Function
 from infra.config.parts.shared import Notify, Report, Shared
 from infra.names import DEPLOYMENT, SharedNames, topic_name
 from infra.notify.chat import ChatChannels, has_chats
 from infra.notify.topic import AlarmTopic
 from infra.packaging.build import BUILT, glue_package
+from infra.serve.lag_views import LagViews
+from infra.status_messages.status_messages import StatusNotifier
 from infra.storage.bucket import DataBucket
 from infra.storage.catalog import Catalog
 from infra.storage.daily_report import DailyReport
@@ -34,6 +39,10 @@ class LagReports(Construct):
     LagReports of the same `name` in this account, whose alarms they show: this region's unless
     told otherwise, and with none no channel is made. `workgroup` and `job_name` are what Athena
     and Glue call theirs.
+
+    `views` and `status_messages` are None where `settings` have them off; their code is `package`,
+    built from this project's lock file unless given. `watched` is whether any cluster runs, so
+    that snapshots are to be expected.
     """
 
     def __init__(
@@ -46,15 +55,25 @@ class LagReports(Construct):
         settings: Shared | None = None,
         existing_bucket: str | None = None,
         chat: Sequence[str] | None = None,
+        package: Path | None = None,
+        watched: bool = True,
     ) -> None:
         super().__init__(scope, construct_id)
         settings = settings or Shared()
-        bucket = DataBucket(self, "Data", keep=settings.keep, existing=existing_bucket).bucket
+        bucket = DataBucket(
+            self,
+            "Data",
+            keep=settings.keep,
+            existing=existing_bucket,
+            tells=settings.status_messages is not None,
+        ).bucket
         told = self._told(name, settings.notify, chat)
         self.workgroup = self._queries(name, settings, bucket, clusters)
         self.job_name = self._reported(settings.report, bucket, told)
         arn = told.topic.topic_arn
         self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=arn, name=name)
+        self.views = self._viewed(settings, bucket, package)
+        self.status_messages = self._notified(settings, bucket, told, package, watched)
 
     def _told(self, name: str, notify: Notify, chat: Sequence[str] | None) -> AlarmTopic:
         told = AlarmTopic(self, "Alarms", name=name, notify=notify)
@@ -101,3 +120,34 @@ class LagReports(Construct):
         )
         job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=told.topic)
         return job.job_name
+
+    def _viewed(
+        self, settings: Shared, bucket: s3.IBucket, package: Path | None
+    ) -> LagViews | None:
+        if settings.views is None:
+            return None
+        code = collector_code(Function(), package)
+        return LagViews(self, "Views", views=settings.views, bucket=bucket, code=code)
+
+    def _notified(
+        self,
+        settings: Shared,
+        bucket: s3.IBucket,
+        told: AlarmTopic,
+        package: Path | None,
+        watched: bool,
+    ) -> StatusNotifier | None:
+        if settings.status_messages is None:
+            return None
+        return StatusNotifier(
+            self,
+            "StatusMessages",
+            settings=settings.status_messages,
+            bucket=bucket,
+            told=told,
+            code=collector_code(Function(), package),
+            chats=has_chats(settings.notify),
+            recovered=settings.notify.recovered,
+            silence=watched,
+            name=self.names.name,
+        )

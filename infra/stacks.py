@@ -39,6 +39,7 @@ class SharedStack(Stack):
         clusters: tuple[Cluster, ...],
         env: Environment,
         chat: Sequence[str],
+        package: Path | None = None,
     ) -> None:
         super().__init__(
             scope,
@@ -55,12 +56,19 @@ class SharedStack(Stack):
             clusters=[cluster.name for cluster in clusters],
             existing_bucket=deployment.shared.existing_buckets.get(env.region or ""),
             chat=chat,
+            package=package,
+            watched=any(not cluster.paused for cluster in clusters),
         )
         reports.names.publish(self)
         CfnOutput(self, "Bucket", value=reports.names.bucket)
         CfnOutput(self, "AlarmTopic", value=reports.names.topic_arn)
         CfnOutput(self, "Workgroup", value=reports.workgroup)
         CfnOutput(self, "DailyReportJob", value=reports.job_name)
+        if reports.views:
+            CfnOutput(self, "ViewsUrl", value=reports.views.url)
+            CfnOutput(self, "ViewsFunction", value=reports.views.function.function_arn)
+        if reports.views and reports.views.token:
+            CfnOutput(self, "ViewsToken", value=reports.views.token.arn)
 
 
 class ClusterStack(Stack):
@@ -99,7 +107,7 @@ class ClusterStack(Stack):
 
 def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> list[Stack]:
     """Adds every stack; a region's shared one comes before those of its clusters."""
-    shared = _shared(app, deployment)
+    shared = _shared(app, deployment, package)
     made: list[Stack] = [*shared.values()]
     for place, clusters in deployment.places().items():
         for cluster in clusters:
@@ -118,7 +126,7 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
     return made
 
 
-def _shared(app: App, deployment: Deployment) -> dict[_Place, SharedStack]:
+def _shared(app: App, deployment: Deployment, package: Path | None) -> dict[_Place, SharedStack]:
     """One by place; chat channels are made once an account, in the region that is listed first."""
     made: dict[_Place, SharedStack] = {}
     places = deployment.places()
@@ -131,6 +139,7 @@ def _shared(app: App, deployment: Deployment) -> dict[_Place, SharedStack]:
             clusters=clusters,
             env=_environment((account, region)),
             chat=regions if region == regions[0] else (),
+            package=package,
         )
     if has_chats(deployment.shared.notify):
         _topics_first(made)

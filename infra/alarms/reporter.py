@@ -10,14 +10,15 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from infra.alarms.alarm import Subject, Told, rule_alarm
-from infra.alarms.rules import HEARTBEAT, LAMBDA, OF_REPORTER, Rule
+from infra.alarms.rules import LAMBDA, Rule, reporter_rules
+from infra.config.document import sink_names
 from infra.config.parts.cluster import Cluster
 from infra.metrics import MAXIMUM, LagMetrics
 from infra.names import DEPLOYMENT
 
 
 class ReporterAlarms(Construct):
-    """One alarm for each rule of the reporter, in `alarms`; a paused cluster has no heartbeat.
+    """One alarm for each rule of the reporter that can have data, in `alarms`.
 
     The heartbeat takes silence for bad, and so would fire in a first deploy, before anything ran:
     it warms up. It fires once CloudWatch has no successful run in its evaluation range, which is
@@ -40,9 +41,8 @@ class ReporterAlarms(Construct):
         self._metrics = LagMetrics(cluster)
         self._function, self._log_group = function, log_group
         self._subject, self._told = Subject(cluster, deployment=name), Told(topic, recovered)
-        self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(
-            self._of(rule) for rule in OF_REPORTER if not (cluster.paused and rule is HEARTBEAT)
-        )
+        rules = reporter_rules(paused=cluster.paused, published=bool(sink_names(cluster)))
+        self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(map(self._of, rules))
 
     def _of(self, rule: Rule) -> cloudwatch.IAlarm:
         alarm = rule_alarm(

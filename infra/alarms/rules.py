@@ -208,3 +208,14 @@ ANOMALY = Rule(
 OF_REPORTER = (HEARTBEAT, ERRORS, DROPPED, PARSING, VALIDATION, READING, OMITTED)
 OF_GROUP = (STATUS, SLA, LOSS)
 RULES = (*OF_REPORTER, *OF_GROUP, ANY_GROUP, ANOMALY)
+
+
+def reporter_rules(*, paused: bool, published: bool) -> tuple[Rule, ...]:
+    """Those on the reporter that can have data: none of its own where no sink publishes them.
+
+    A paused cluster has no heartbeat to miss.
+    """
+    own = [rule for rule in OF_REPORTER if rule.namespace is None and not published]
+    return tuple(
+        rule for rule in OF_REPORTER if rule not in own and not (paused and rule is HEARTBEAT)
+    )

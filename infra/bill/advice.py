@@ -28,7 +28,8 @@ ASSUMPTIONS = (
     "requests) are not taken off. Tiers are those of an account and region: its clusters share "
     "them by quantity, and other metrics in it make these cheaper.",
     "Sizes and times of runs are measured; what Glue takes, traffic between zones, ten queries a "
-    "day and 50 messages a cluster are assumed (infra/bill/usage/measured.py).",
+    "day, 50 messages a cluster and, with views, a scrape a minute are assumed "
+    "(infra/bill/usage/measured.py).",
 )
 
 

@@ -7,6 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from infra.collector.endpoints import VpcEndpoints
+from infra.collector.sinks import sink_ports
 from infra.config.parts.cluster import Cluster
 
 _HTTPS = 443
@@ -43,6 +44,8 @@ class CollectorNetwork(Construct):
         for port in cluster.ports:
             self._open_brokers(port)
         self._open_endpoints()
+        for port in sink_ports(cluster):
+            self.group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(port), "to OTLP endpoints")
         if any(wanted for _, wanted in cluster.vpc.endpoints):
             VpcEndpoints(self, "Endpoints", settings=cluster.vpc, vpc=self.vpc)
 

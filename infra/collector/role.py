@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a collector may do, statement by statement; metrics leave with its log and need nothing."""
+"""What a collector may do, statement by statement; metrics in its log need nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from functions import contract
+from infra.collector.sinks import sink_rights
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.network import Iam, Scram, Tls
 from infra.findings import open_ended
@@ -61,6 +62,7 @@ def _statements(
             yield _allow(("kms:Decrypt",), cluster.auth.kms_key_arn), ""
     if isinstance(cluster.auth, Iam):
         yield from _on_cluster(cluster.arn or "")
+    yield from sink_rights(scope, cluster)
 
 
 def _on_bucket(

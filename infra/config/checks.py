@@ -9,7 +9,7 @@ from typing import Any
 from functions import contract
 from functions.lag.rules import NameFilter
 from functions.sinks.names import dimension_value
-from infra.config.document import interval_minutes, loaded
+from infra.config.document import interval_minutes, loaded, sink_names
 from infra.config.faults import Fault, Place
 from infra.config.parts.cluster import Cluster
 
@@ -28,6 +28,7 @@ def faults(cluster: Cluster) -> Iterator[Fault]:
     yield from _unscaled(cluster, document["levels"])
     yield from _no_room(document["levels"])
     yield from _too_seldom(cluster)
+    yield from _unpublished(cluster)
 
 
 def _too_long(cluster: Cluster) -> Iterator[Fault]:
@@ -94,6 +95,16 @@ def _too_seldom(cluster: Cluster) -> Iterator[Fault]:
                 f"needs {contract.SCALING_LAG_PER_MEMBER} every minute, and interval_seconds "
                 f"makes it every {minutes}; give steps",
             )
+
+
+def _unpublished(cluster: Cluster) -> Iterator[Fault]:
+    if sink_names(cluster):
+        return
+    for place, group in _named(cluster):
+        yield _fault(
+            place,
+            f"{group} has no metrics in CloudWatch, as sinks names neither emf nor cloudwatch",
+        )
 
 
 def _fault(place: Place, sentence: str) -> Fault:

@@ -23,6 +23,9 @@ _DERIVED = frozenset(
 )
 KEYS = frozenset(DocumentSchema().fields) - _DERIVED
 
+# The sinks that are called by a word, both of which publish into a namespace of CloudWatch.
+EMF, CLOUDWATCH = "emf", "cloudwatch"
+
 # Beside the document in its layer.
 CA_FILE = "ca.pem"
 
@@ -83,6 +86,12 @@ def sla_seconds(cluster: Cluster, group: str) -> float | None:
 def namespace_of(cluster: Cluster) -> str:
     """The namespace of its metrics."""
     return str(cluster.collector.get("namespace", contract.NAMESPACE))
+
+
+def sink_names(cluster: Cluster) -> frozenset[str]:
+    """Its sinks that make metrics in CloudWatch's namespaces; those of OTLP have no such names."""
+    sinks = cluster.collector.get("sinks", (EMF,))
+    return frozenset(each for each in sinks if isinstance(each, str))
 
 
 def interval_minutes(cluster: Cluster) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_s3 as s3
@@ -12,6 +13,10 @@ from constructs import Construct
 from functions import contract
 from infra.config.parts.shared import Keep
 from infra.findings import explained
+
+# Of messages that were told; an incident that lasts longer is not told again for it, as the cursor
+# says what was told last.
+_CLAIM_DAYS = 90
 
 _NO_ACCESS_LOG = (
     "Its readers are the collectors, the daily job and Athena, each with a role of its own; a log "
@@ -24,18 +29,28 @@ class DataBucket(Construct):
 
     It has no name of its own, so that a stack deployed again makes another beside the kept one.
     `existing` is taken as it is instead: its encryption, its policy and what expires in it are
-    its owner's, as a lifecycle configuration is one document that would replace theirs.
+    its owner's, as a lifecycle configuration is one document that would replace theirs. With
+    `tells` what happens in it goes to EventBridge, and claims of messages expire; in an existing
+    bucket that is its owner's to switch on, too.
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, keep: Keep, existing: str | None = None
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        keep: Keep,
+        existing: str | None = None,
+        tells: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.bucket: s3.IBucket = (
-            s3.Bucket.from_bucket_name(self, "Bucket", existing)
-            if existing
-            else self._made(list(_rules(keep)))
-        )
+        if existing:
+            self.bucket: s3.IBucket = s3.Bucket.from_bucket_name(self, "Bucket", existing)
+            return
+        rules = (*_rules(keep), *((_claims(),) if tells else ()))
+        self.bucket = made = self._made(list(rules))
+        if tells:
+            _to_event_bridge(made)
 
     def _made(self, rules: list[s3.LifecycleRule]) -> s3.Bucket:
         bucket = s3.Bucket(
@@ -53,6 +68,23 @@ class DataBucket(Construct):
             bucket.policy.apply_removal_policy(RemovalPolicy.RETAIN)
         explained(bucket, "S1", _NO_ACCESS_LOG)
         return bucket
+
+
+def _to_event_bridge(bucket: s3.Bucket) -> None:
+    """By the bucket's own property; CDK's would make a function that may write it anywhere."""
+    resource = cast(s3.CfnBucket, bucket.node.default_child)
+    resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
+        event_bridge_configuration=s3.CfnBucket.EventBridgeConfigurationProperty(
+            event_bridge_enabled=True
+        )
+    )
+
+
+def _claims() -> s3.LifecycleRule:
+    """Cursors lie elsewhere and stay, however long a cluster is silent."""
+    return s3.LifecycleRule(
+        id="claims", prefix=f"{contract.CLAIMS_PREFIX}/", expiration=Duration.days(_CLAIM_DAYS)
+    )
 
 
 def _rules(keep: Keep) -> Iterator[s3.LifecycleRule]:

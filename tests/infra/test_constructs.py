@@ -103,15 +103,23 @@ def test_a_region_that_hears_of_none_makes_no_chat() -> None:
     assert [kind for kind in kinds if "Chatbot" in kind or "ManagedPolicy" in kind] == []
 
 
-def collect(app: App, name: str, vpc: dict[str, Any]) -> None:
+def collect(app: App, name: str, vpc: dict[str, Any], **changes: Any) -> Stack:
     stack = Stack(app, name, env=Environment(account=ACCOUNT, region=REGION))
     LagCollector(
         stack,
         "Lag",
-        cluster=one_cluster(cluster_json(name=name.lower(), vpc=vpc)),
+        cluster=one_cluster(cluster_json(name=name.lower(), vpc=vpc, **changes)),
         reports=SharedNames(bucket="b", topic_arn=f"arn:aws:sns:{REGION}:{ACCOUNT}:t"),
         package=SMALL_PACKAGE,
     )
+    return stack
+
+
+def test_no_alarm_waits_for_metrics_that_go_elsewhere() -> None:
+    stack = collect(App(), "Elsewhere", cluster_json()["vpc"], sinks=[])
+    alarms = properties(dict(Template.from_stack(stack).to_json()), ALARM)
+    assert {each["Namespace"] for each in alarms} == {"AWS/Lambda", "AWS/Logs"}
+    assert len(alarms) == 4
 
 
 ENDPOINT = {"endpoints": {"secrets_manager": True}, "cidr": "10.0.0.0/16"}

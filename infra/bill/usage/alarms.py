@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from functions import contract
 from infra.alarms.any_group_query import left_out
-from infra.alarms.rules import LOSS, OF_REPORTER, STATUS
+from infra.alarms.rules import LOSS, STATUS, reporter_rules
 from infra.bill.usage.metrics import Published
-from infra.config.document import namespace_of, sla_seconds
+from infra.config.document import namespace_of, sink_names, sla_seconds
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.scaling import Scaling
 
@@ -47,8 +47,7 @@ def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
     told = cluster.alarms
     promised = sum(sla_seconds(cluster, group) is not None for group in told.groups)
     return AlarmMetrics(
-        # A paused cluster has no heartbeat to miss.
-        reporter=len(OF_REPORTER) - cluster.paused,
+        reporter=len(reporter_rules(paused=cluster.paused, published=bool(sink_names(cluster)))),
         groups=len(_OF_GROUP) * len(told.groups) + promised,
         scaling=sum(_of_scaling(scaling) for scaling in cluster.scaling),
         anomalies=_OF_ANOMALY * len(told.anomalies),
@@ -58,7 +57,7 @@ def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
 
 def _analysed(cluster: Cluster, published: Published) -> int:
     told = cluster.alarms
-    if cluster.paused or not told.any_group:
+    if cluster.paused or not sink_names(cluster) or not told.any_group:
         return 0
     without = left_out(namespace_of(cluster), cluster.name, told.groups)
     # Where every group is taken to be scaled, not all that are named may fit into the budget.

@@ -12,7 +12,7 @@ from infra.bill.usage.item import Item, size
 from infra.bill.usage.metrics import Published, published, wanted
 from infra.bill.usage.runs import log_bytes, run_seconds, runs_per_day
 from infra.bill.usage.storage import storage
-from infra.config.document import interval_minutes
+from infra.config.document import CLOUDWATCH, EMF, interval_minutes, sink_names
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.shared import Shared
 
@@ -21,7 +21,7 @@ def cluster_usage(cluster: Cluster, shared: Shared) -> list[Item]:
     """Every quantity of a cluster that is charged for, once what expires is as old as it gets."""
     found = published(wanted(cluster))
     of_runs = (
-        *_metrics(found),
+        *_metrics(cluster, found),
         *_log(cluster, found),
         *_function(cluster),
         *storage(cluster, shared),
@@ -30,7 +30,20 @@ def cluster_usage(cluster: Cluster, shared: Shared) -> list[Item]:
     return [*_alarms(cluster, found), *_endpoint(cluster), *(() if cluster.paused else of_runs)]
 
 
-def _metrics(found: Published) -> Iterator[Item]:
+def _metrics(cluster: Cluster, found: Published) -> Iterator[Item]:
+    """Those in CloudWatch's namespaces; what an OTLP endpoint takes is its owner's to charge."""
+    if not sink_names(cluster):
+        return
+    if CLOUDWATCH in sink_names(cluster):
+        a_run = -(-found.total // measured.METRICS_PER_REQUEST)
+        yield Item(
+            item.METRICS,
+            "requests",
+            "metric_request",
+            quantity=runs_per_day(cluster) * measured.DAYS * a_run,
+            basis=f"{a_run:,} a run",
+            lever="sinks",
+        )
     asked, name = found.wanted, "custom_metric"
     levels = (
         ("the reporter's own", len(contract.HEALTH_UNITS), "a cluster", ""),
@@ -79,7 +92,8 @@ def _alarms(cluster: Cluster, found: Published) -> Iterator[Item]:
 
 
 def _log(cluster: Cluster, found: Published) -> Iterator[Item]:
-    written, days = log_bytes(found), cluster.function.log_days
+    lines = EMF in sink_names(cluster)
+    written, days = log_bytes(found) if lines else measured.RUN_LOG, cluster.function.log_days
     a_day = written * runs_per_day(cluster) / measured.GB
     yield Item(
         item.LOGS,

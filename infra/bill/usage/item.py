@@ -18,11 +18,12 @@ SECRETS = "Secrets"
 GLUE = "Glue"
 ATHENA = "Athena"
 MESSAGES = "SNS"
+EVENTS = "EventBridge"
 
 # The order in which they are told.
 SERVICES = (
     *(METRICS, ALARMS, DASHBOARD, LOGS, LAMBDA, S3),
-    *(NETWORK, SECRETS, GLUE, ATHENA, MESSAGES),
+    *(NETWORK, SECRETS, GLUE, ATHENA, MESSAGES, EVENTS),
 )
 
 _SIZES = (("GB", GB), ("MB", MB), ("KB", KB))

@@ -19,6 +19,9 @@ TOPIC_LINE = 265
 PARTITION_LINE = 290
 LINE_PER_METRIC = 60
 
+# What one request of PutMetricData holds [botocore cloudwatch PutMetricData].
+METRICS_PER_REQUEST = 1000
+
 # What Lambda writes of a run (start, end, report) and room for a warning or two.
 RUN_LOG = 800
 
@@ -74,3 +77,14 @@ REPORT_ROW, REPORT_GROUP, REPORT_PAGE = 120, 2_000, 500_000
 QUERIES_PER_DAY = 10
 LEAST_SCAN = 10 * MB
 MESSAGES_PER_CLUSTER = 50
+
+# Assumed of views: one that scrapes each minute, seconds of a warm answer a cluster at 512 MB, and
+# requests that find the newest snapshots: the clusters, then day, hour and run of each.
+SCRAPES_PER_DAY = 1440
+SCRAPE_SECONDS = 0.3
+LISTS_PER_SCRAPE, LISTS_PER_CLUSTER = 1, 3
+
+# Assumed of messages: seconds of a run at 512 MB, in which little but S3 is waited for; it lists
+# the hour, reads a small snapshot and the cursor, and writes the cursor.
+NOTIFY_SECONDS = 0.3
+NOTIFY_LISTS, NOTIFY_READS, NOTIFY_WRITES = 1, 2, 1

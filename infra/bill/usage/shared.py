@@ -6,20 +6,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from infra.bill.usage import item, measured
+from infra.bill.usage.answering import answering
 from infra.bill.usage.item import Item, size
 from infra.bill.usage.runs import job_minutes, runs_per_day, snapshot_bytes
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.network import Scram, Tls
-from infra.config.parts.shared import Notify, Report, Shared
+from infra.config.parts.shared import Report, Shared
 
 
 def shared_usage(shared: Shared, clusters: tuple[Cluster, ...]) -> list[Item]:
-    """The daily job, queries, and who is told."""
+    """The daily job, queries, who is told, and what answers."""
     return [
         *_job(shared.report, clusters),
         *_queries(clusters),
-        *_messages(shared.notify, len(clusters)),
+        *_messages(shared, len(clusters)),
         *_secrets(clusters),
+        *answering(shared, clusters),
     ]
 
 
@@ -59,8 +61,11 @@ def _queries(clusters: tuple[Cluster, ...]) -> Iterator[Item]:
     )
 
 
-def _messages(notify: Notify, clusters: int) -> Iterator[Item]:
-    messages = measured.MESSAGES_PER_CLUSTER * clusters
+def _messages(shared: Shared, clusters: int) -> Iterator[Item]:
+    """Of alarms, and as many of changed statuses where the topic has these too."""
+    notify, both = shared.notify, shared.status_messages and shared.status_messages.topic
+    of_cluster = measured.MESSAGES_PER_CLUSTER * (2 if both else 1)
+    messages = of_cluster * clusters
     for what, price, receivers in (
         ("e-mail", "email", len(notify.email)),
         ("https", "https_message", len(notify.https)),
@@ -71,7 +76,7 @@ def _messages(notify: Notify, clusters: int) -> Iterator[Item]:
                 what,
                 price,
                 quantity=messages * receivers,
-                basis=f"{measured.MESSAGES_PER_CLUSTER} a cluster and receiver",
+                basis=f"{of_cluster} a cluster and receiver",
                 lever="shared.notify",
             )
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from infra.config.parts.answering import OrOff, StatusMessages, Views
 from infra.config.parts.kinds import (
     Bucket,
     ChatName,
@@ -97,10 +98,15 @@ class Athena(Strict):
 
 
 class Shared(Strict):
-    """One region's shared part; `existing_buckets`, by region, are taken instead of a new one."""
+    """One region's shared part; `existing_buckets`, by region, are taken instead of a new one.
+
+    Of `views` and `status_messages` there is nothing unless somebody asked for them.
+    """
 
     existing_buckets: dict[Region, Bucket] = Field(default_factory=dict)
     keep: Keep = Keep()
     report: Report = Report()
     athena: Athena = Athena()
     notify: Notify = Notify()
+    views: Annotated[Views | None, OrOff] = None
+    status_messages: Annotated[StatusMessages | None, OrOff] = None

@@ -96,9 +96,9 @@ def everything() -> set[str]:
     one = cluster_json(
         auth=login, vpc=vpc, alarms={"groups": ["billing"], "anomalies": ["billing"]}
     )
-    other = cluster_json(name="intel", function={"architecture": "x86_64"})
+    other = cluster_json(name="intel", function={"architecture": "x86_64"}, sinks=["cloudwatch"])
     notify = {"email": ["a@example.com"], "https": ["https://example.com"]}
-    found = deployment(one, other, shared={"notify": notify})
+    found = deployment(one, other, shared={"notify": notify, "status_messages": {}})
     items = [
         *shared_usage(found.shared, found.clusters),
         *(item for each in found.clusters for item in cluster_usage(each, found.shared)),

@@ -27,13 +27,18 @@ REHEARSED = {
     "AWS::KMS::Key",
     "AWS::Lambda::EventInvokeConfig",
     "AWS::Lambda::Function",
+    "AWS::Lambda::Permission",
+    "AWS::Lambda::Url",
     "AWS::Logs::LogGroup",
     "AWS::S3::Bucket",
     "AWS::S3::BucketPolicy",
     "AWS::SNS::Subscription",
     "AWS::SNS::Topic",
     "AWS::SNS::TopicPolicy",
+    "AWS::SQS::Queue",
+    "AWS::SQS::QueuePolicy",
     "AWS::Scheduler::Schedule",
+    "AWS::SecretsManager::Secret",
 }
 
 NOT_REHEARSED = {

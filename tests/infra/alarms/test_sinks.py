@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where no sink publishes into CloudWatch, no alarm waits for what never comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.alarms.rules import HEARTBEAT, OF_REPORTER, reporter_rules
+from tests.infra.config.refused import refused_cluster
+
+
+def test_all_rules_have_data_where_something_is_published() -> None:
+    assert reporter_rules(paused=False, published=True) == OF_REPORTER
+
+
+def test_a_paused_cluster_has_no_heartbeat_to_miss() -> None:
+    assert set(OF_REPORTER) - set(reporter_rules(paused=True, published=True)) == {HEARTBEAT}
+
+
+def test_what_lambda_and_the_log_count_is_watched_all_the_same() -> None:
+    left = reporter_rules(paused=False, published=False)
+    assert [rule.namespace for rule in left] == [
+        "AWS/Lambda",
+        "AWS/Lambda",
+        "AWS/Logs",
+        "AWS/Logs",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sinks", [[], [{"otlp": {"endpoint": "https://vendor.example/v1/metrics"}}]]
+)
+def test_a_group_with_an_alarm_of_its_own_needs_metrics_in_cloudwatch(sinks: list[Any]) -> None:
+    (told,) = refused_cluster(sinks=sinks, alarms={"groups": ["billing"]})
+    assert told == (
+        "alarms.groups[0]: billing has no metrics in CloudWatch, as sinks names neither emf nor "
+        "cloudwatch"
+    )

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views and messages are off unless asked for, and never open or told to nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from functions import contract
+from infra.config.parts.answering import StatusMessages, Views
+from tests.infra.config.refused import refused
+from tests.infra.configured import cluster_json, deployment
+
+SWITCHES = ("views", "status_messages")
+
+
+@pytest.mark.parametrize("key", SWITCHES)
+@pytest.mark.parametrize("given", [{}, "off", None])
+def test_what_nobody_asked_for_is_off(key: str, given: Any) -> None:
+    shared = {} if given == {} else {key: given}
+    assert getattr(deployment(shared=shared).shared, key) is None
+
+
+@pytest.mark.parametrize("key", SWITCHES)
+def test_an_empty_object_is_on(key: str) -> None:
+    assert getattr(deployment(shared={key: {}}).shared, key) in (Views(), StatusMessages())
+
+
+@pytest.mark.parametrize("key", SWITCHES)
+@pytest.mark.parametrize("given", ["on", "OFF", ""])
+def test_other_words_are_refused(key: str, given: str) -> None:
+    told = refused(cluster_json(), shared={key: given})
+    assert told == (f'shared.{key}: must be an object, or "off"',)
+
+
+def test_views_are_signed_for_unless_told_otherwise() -> None:
+    assert Views().auth == contract.AUTH_IAM
+
+
+@pytest.mark.parametrize("auth", ["none", "open", "", None])
+def test_views_are_never_open(auth: Any) -> None:
+    (told,) = refused(cluster_json(), shared={"views": {"auth": auth}})
+    assert told == "shared.views.auth: must be 'iam' or 'bearer'"
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "told"),
+    [
+        ("views", {"concurrency": 0}, "views.concurrency: must be at least 1"),
+        ("views", {"auht": "iam"}, "views.auht: unknown key, did you mean auth?"),
+        ("views", {"memory_mb": 64}, "views.memory_mb: must be at least 256"),
+        (
+            "status_messages",
+            {"event_bus": "arn:aws:events:eu-west-1:111122223333:event-bus/ours"},
+            "status_messages.event_bus: must be the name of an event bus of this account and "
+            "region",
+        ),
+        (
+            "status_messages",
+            {"topic": False, "event_bus": None},
+            'status_messages: tells nobody: set topic or event_bus, or say "off" instead',
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_told_with_its_place(
+    key: str, given: dict[str, Any], told: str
+) -> None:
+    assert refused(cluster_json(), shared={key: given}) == (f"shared.{told}",)
