@@ -3,9 +3,9 @@
 
 PYTHON ?= python3
 MINUTES ?= 2
-# Processes that test: half of the time is waiting for brokers, so one more than the cores of a
-# small machine. Files in their order, the dearest of which come first.
-WORKERS ?= 3
+# Processes that test, each with brokers and a Spark of its own. Files in their order, the dearest of
+# which come first.
+WORKERS ?= 2
 # What `make report` reads and writes: a folder that holds snapshots/.
 STATE ?= ./lag
 VENV := .venv
