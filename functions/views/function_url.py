@@ -16,7 +16,7 @@ from functions.views.http import Answer, Request
 from functions.views.routing import refused
 
 # Lambda takes 6 MB, base64 and headers included.
-_MOST_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
+MOST_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
 _HOW_TO_PAGE = (
     "The answer is larger than the 6 MB that a function URL passes on. Ask for it packed "
     "(Accept-Encoding: gzip), or for less of it: ?offset=0&limit=1000 of Burrow's lists, "
@@ -50,7 +50,7 @@ def is_signed(event: Mapping[str, Any]) -> bool:
 
 def reply_of(request: Request, answer: Answer) -> dict[str, Any]:
     """The answer as Lambda takes it; one that is too large becomes a sentence how to page."""
-    if len(answer.body) > _MOST_BYTES:
+    if len(answer.body) > MOST_BYTES:
         answer = refused(request, 413, _HOW_TO_PAGE)
     return {
         "statusCode": answer.status,

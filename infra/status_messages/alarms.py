@@ -28,8 +28,8 @@ DROPPED = Rule(
     metric="AsyncEventsDropped",
     operator=Operator.AT_LEAST,
     threshold=1,
-    datapoints=3,
-    periods=5,
+    datapoints=1,
+    periods=1,
     missing=Missing.NOT_BREACHING,
     meaning="Snapshots were read three times over, and what changed could not be told.",
     to_do="Read the function's log: the bucket, the topic or the bus did not answer. Nothing is "
@@ -51,7 +51,8 @@ SILENT = Rule(
     warm_up=True,
 )
 
-_PERIODS = {DROPPED: Duration.minutes(1), SILENT: Duration.hours(1)}
+# Whatever the interval of the clusters: an event is dropped only after it failed three times.
+_PERIODS = {DROPPED: Duration.minutes(15), SILENT: Duration.hours(1)}
 # What a first deploy may take until the first run, and one period of an hour beside it.
 _WARM_UP_MINUTES = 90
 

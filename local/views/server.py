@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from functions.errors import ReporterError
 from functions.views.bearer import Bearer
@@ -21,7 +22,7 @@ _HERE = "127.0.0.1"
 # How soon it notices that it is to end.
 _POLL_SECONDS = 0.05
 # A page elsewhere may have its own name resolve to this machine; then the Host header tells.
-_NAMES_OF_HERE = (_HERE, "localhost", "[::1]", "")
+_NAMES_OF_HERE = (_HERE, "localhost", "::1")
 _ELSEWHERE = "Only requests to this machine by its own name are answered: open http://localhost."
 _BROKEN = "Something is wrong here; the terminal of local.serve says what."
 
@@ -75,7 +76,7 @@ class LocalServer:
     def answer(self, request: Request, authorization: str) -> Answer:
         """What is answered, whatever happens."""
         try:
-            if self._bearer is None and request.host.rpartition(":")[0] not in _NAMES_OF_HERE:
+            if self._bearer is None and not _of_here(request.host):
                 return refused(request, 421, _ELSEWHERE)
             if self._bearer is not None and not self._bearer.allows(authorization):
                 asks = {"WWW-Authenticate": "Bearer"}
@@ -87,6 +88,14 @@ class LocalServer:
         except Exception:  # noqa: BLE001  # the last line before strangers: no trace goes out
             traceback.print_exc(file=sys.stderr)
             return refused(request, 500, _BROKEN)
+
+
+def _of_here(host: str) -> bool:
+    """Whether a Host header, with or without a port, is this machine's own name."""
+    try:
+        return not host or urlsplit(f"//{host}").hostname in _NAMES_OF_HERE
+    except ValueError:
+        return False
 
 
 def _handler(answered: Callable[[Request, str], Answer]) -> type[BaseHTTPRequestHandler]:

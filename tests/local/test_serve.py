@@ -90,7 +90,11 @@ def test_what_would_change_something_is_refused_and_its_body_left(server: LocalS
 
 @pytest.mark.parametrize(
     ("host", "status"),
-    [("localhost:1", 200), ("127.0.0.1:1", 200), ("[::1]:1", 200), ("evil.example:1", 421)],
+    [("localhost:1", 200), ("127.0.0.1:1", 200), ("[::1]:1", 200), ("localhost", 200)]
+    + [
+        (host, 421)
+        for host in ("evil.example:1", "evil.example", "localhost.evil.example", "[", "a b")
+    ],
 )
 def test_a_name_that_was_led_here_is_not_answered(
     server: LocalServer, host: str, status: int

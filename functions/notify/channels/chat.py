@@ -10,6 +10,8 @@ from functions.notify.messages.telling import Telling
 # What chat would take for a mention, a link or a style, by what looks like it.
 _PLAIN = str.maketrans("<>[]*`~", "\u2039\u203a()\u2217'\u223c")
 _EVENT_TYPE = "Kafka lag"
+# What is longer than some 8,000 characters may not be shown at all.
+_LONGEST = 7_500
 
 
 def for_chat(telling: Telling) -> str:
@@ -25,7 +27,7 @@ def for_chat(telling: Telling) -> str:
         "content": {
             "textType": "client-markdown",
             "title": notice.subject.translate(_PLAIN),
-            "description": notice.text.translate(_PLAIN),
+            "description": _cut(notice.text.translate(_PLAIN)),
         },
         "metadata": {
             "threadId": notice.thread,
@@ -34,3 +36,10 @@ def for_chat(telling: Telling) -> str:
         },
     }
     return json.dumps(told, ensure_ascii=False)
+
+
+def _cut(text: str) -> str:
+    """Whole lines, as many as there is room for."""
+    if len(text) <= _LONGEST:
+        return text
+    return text[:_LONGEST].rpartition("\n")[0] + "\n…"

@@ -72,14 +72,13 @@ def _subject(changes: Sequence[Change], groups: int) -> str:
 
 
 def _attributes(changes: Sequence[Change]) -> dict[str, str | tuple[str, ...]]:
-    """Of the worst change, but all groups and owners, so that a filter by one of them finds it."""
-    first = changes[0]
+    """All statuses, kinds, groups and owners, so that a filter by one of them finds it."""
     groups = [dimension_value(change.group) for change in changes]
     owners = [change.row.get("owner") for change in changes]
     return {
-        contract.ATTRIBUTE_CLUSTER: first.cluster,
-        contract.ATTRIBUTE_STATUS: first.status,
-        contract.ATTRIBUTE_KIND: first.kind,
+        contract.ATTRIBUTE_CLUSTER: changes[0].cluster,
+        **_listed(contract.ATTRIBUTE_STATUS, [change.status for change in changes]),
+        **_listed(contract.ATTRIBUTE_KIND, [change.kind for change in changes]),
         **_listed(contract.ATTRIBUTE_GROUP, groups),
         **_listed(contract.ATTRIBUTE_OWNER, owners),
     }
@@ -107,6 +106,7 @@ def _one(change: Change) -> str:
         behind(change.row),
         None if change.kind == contract.RESOLVED else worst(change.row),
         owner and f"owner {shown(owner, _NAME)}",
+        f"incident {change.id}",
     ]
     return "; ".join(part for part in told if part)
 

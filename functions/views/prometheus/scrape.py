@@ -17,8 +17,9 @@ from functions.views.prometheus.question import GROUP, PARTITION, Question, Ques
 from functions.views.prometheus.taken import Taken, taken
 from functions.views.snapshots import Snapshots
 
-# A function URL answers with 6 MB at most, and not every scraper takes an answer compressed.
-MOST_BYTES = 5_500_000
+# A function URL answers with 6 MB at most, base64 included, and not every scraper takes an answer
+# compressed.
+MOST_BYTES = 4_600_000
 
 _TOO_LARGE = (
     "The answer would be larger than {:.1f} MB. Ask for one group (?group=NAME), one cluster "

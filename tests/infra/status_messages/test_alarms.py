@@ -54,3 +54,10 @@ def test_recoveries_are_told_only_if_they_are_wanted() -> None:
 def test_each_alarm_names_a_section_that_is_there(name: str) -> None:
     assert alarms("plain")[name]["AlarmDescription"].endswith(f"See docs/views.md#{name}.")
     assert f"\n#### {name}\n" in MANUAL
+
+
+def test_a_lasting_failure_is_told_whatever_the_interval() -> None:
+    dropped = alarms("plain")["messages-dropped"]
+    # one event a snapshot is dropped, which may be the only one of an hour
+    assert (dropped["DatapointsToAlarm"], dropped["EvaluationPeriods"]) == (1, 1)
+    assert dropped["Threshold"] == 1

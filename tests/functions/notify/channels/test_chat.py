@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from functions.notify.channels.chat import for_chat
 from functions.notify.messages.tellings import tellings
@@ -27,3 +28,17 @@ def test_a_name_cannot_mention_link_or_shout() -> None:
     content = json.loads(for_chat(telling))["content"]
 
     assert not set("<>[]*`~") & set(content["title"] + content["description"])
+
+
+def test_what_is_too_long_for_chat_is_cut_at_a_line() -> None:
+    news = [a_change(f"group-{number:05}-{'x' * 180}") for number in range(40)]
+    row = {"worst_topic": "t" * 200, "worst_partition": 1, "worst_member": "m" * 200}
+    news = [replace(change, row={**change.row, **row}) for change in news]
+    (telling,) = tellings(news, len(news))
+
+    description = json.loads(for_chat(telling))["content"]["description"]
+
+    assert len(telling.notice.text) > 8_000
+    assert len(description) <= 7_502
+    assert description.splitlines()[-1] == "…"
+    assert description.splitlines()[-2] in telling.notice.text.splitlines()

@@ -157,6 +157,6 @@ def test_one_value_is_a_string_and_many_are_an_array() -> None:
     Sns(client, "arn").send(storm)
 
     attributes = client.published[0]["MessageAttributes"]
-    assert attributes["kind"] == {"DataType": "String", "StringValue": "opened"}
+    assert attributes["cluster"] == {"DataType": "String", "StringValue": "shop"}
     assert attributes["group"]["DataType"] == "String.Array"
     assert json.loads(attributes["group"]["StringValue"]) == [f"g{at}" for at in range(10)]

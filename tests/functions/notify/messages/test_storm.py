@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ def test_a_storm_says_how_many_and_names_the_worst_first() -> None:
     assert lines[1] == "Broker 4 leads the worst partition of 11 of them."
     assert lines[2] == (
         "- group-00000 opened, ERR after OK; 9 records behind; t partition 1, led by broker 4, "
-        "no member known; owner team-a"
+        f"no member known; owner team-a; incident {changes(1, row=row)[0].id}"
     )
     assert lines[-1].startswith("- z opened, WARN after OK; 1,000,000 records")
 
@@ -85,7 +86,25 @@ def test_whoever_filters_by_group_or_owner_hears_of_a_storm() -> None:
 
     assert attributes["owner"] == ("a", "b")
     assert len(attributes["group"]) == 12
-    assert (attributes["kind"], attributes["status"]) == ("opened", "ERR")
+    assert (attributes["kind"], attributes["status"]) == (("opened",), ("ERR",))
+
+
+def test_whoever_filters_by_status_or_kind_hears_of_a_storm() -> None:
+    warned = [replace(change, status=contract.WARN) for change in changes(6)]
+    news = warned + [replace(change, kind=contract.WORSE) for change in changes(6)]
+
+    attributes = the_storm(news).notice.attributes
+
+    assert set(attributes["status"]) == {contract.WARN, contract.ERR}
+    assert set(attributes["kind"]) == {contract.OPENED, contract.WORSE}
+
+
+def test_each_line_of_a_storm_has_its_incident() -> None:
+    news = changes(12)
+
+    text = the_storm(news).notice.text
+
+    assert [change.id for change in news if f"incident {change.id}" not in text] == []
 
 
 def test_a_storm_of_groups_that_nobody_owns_has_no_owner() -> None:
