@@ -14,6 +14,8 @@ from functions.errors import ConfigError
 
 _SCHEME = "bearer"
 _KEPT_SECONDS = 300.0
+# Strangers may ask as often as they like; each failure costs a call.
+_FAILURE_KEPT_SECONDS = 5.0
 
 
 class Bearer:
@@ -27,6 +29,8 @@ class Bearer:
         self._clock = clock
         self._digest = b""
         self._until = float("-inf")
+        self._failure: ConfigError | None = None
+        self._failed_until = float("-inf")
 
     def allows(self, authorization: str) -> bool:
         """Whether an Authorization header holds the token. Raises ConfigError where `read` does.
@@ -39,8 +43,15 @@ class Bearer:
 
     def _expected(self) -> bytes:
         now = self._clock()
-        if now >= self._until:
+        if now < self._until:
+            return self._digest
+        if self._failure is not None and now < self._failed_until:
+            raise self._failure
+        try:
             self._digest, self._until = _hashed(self._read().strip()), now + _KEPT_SECONDS
+        except ConfigError as error:
+            self._failure, self._failed_until = error, now + _FAILURE_KEPT_SECONDS
+            raise
         return self._digest
 
 

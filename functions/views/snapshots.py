@@ -16,6 +16,7 @@ _HOUR_MS = 3_600_000
 _CLUSTER = "cluster="
 # Rows kept, of 0.3 KB each: ten large runs of 60,000, or hours of small `groups` for curves.
 _KEPT_ROWS = 750_000
+_LISTED = 2_000
 # An hour that ended so long ago gets no more runs but of a collector that came back.
 _SETTLED_MS = 10 * 60_000
 _SETTLED_FRESH_SECONDS = 600.0
@@ -97,5 +98,8 @@ class Snapshots:
         at, found = self._listed.get(what, (float("-inf"), []))
         if not 0 <= now - at < fresh:
             found = ask()
+            # of clusters that nobody has, one may be asked for again and again
+            if len(self._listed) >= _LISTED:
+                self._listed.clear()
             self._listed[what] = (now, found)
         return found

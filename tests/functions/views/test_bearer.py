@@ -85,6 +85,21 @@ def test_the_token_is_asked_for_every_five_minutes() -> None:
     assert vault.asked == 2
 
 
+def test_a_token_that_cannot_be_read_is_not_asked_for_at_every_request() -> None:
+    asked, now = [], [0.0]
+
+    def read() -> str:
+        asked.append(now[0])
+        raise ConfigError("denied")
+
+    bearer = Bearer(read, lambda: now[0])
+    for now[0] in (0.0, 1.0, 4.9, 5.0):
+        with pytest.raises(ConfigError, match="denied"):
+            bearer.allows("Bearer x")
+
+    assert asked == [0.0, 5.0]
+
+
 def test_the_token_is_kept_nowhere() -> None:
     vault = Vault()
     door = bearer(vault)

@@ -126,3 +126,17 @@ def test_what_was_read_is_let_go_when_it_is_much() -> None:
     snapshots.frame("demo", contract.GROUPS, times[0])
 
     assert (kept, store.calls.count("read")) == (3, 4)
+
+
+def test_what_is_remembered_of_clusters_that_nobody_has_is_bounded() -> None:
+    store = MemoryStore()
+    snapshots = Snapshots(store, Clock())
+    for number in range(2_001):
+        snapshots.newest(f"none-{number}")
+    calls = len(store.calls)
+
+    snapshots.newest("none-0")
+    snapshots.newest("none-2000")
+
+    # the first was forgotten, the last was not
+    assert len(store.calls) == calls + 1
