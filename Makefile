@@ -3,8 +3,7 @@
 
 PYTHON ?= python3
 MINUTES ?= 2
-# Processes that test, each with brokers and a Spark of its own. Files in their order, the dearest of
-# which come first.
+# Processes that test, each with brokers and a Spark of its own.
 WORKERS ?= 2
 # What `make report` reads and writes: a folder that holds snapshots/.
 STATE ?= ./lag
@@ -48,7 +47,7 @@ report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (.
 	$(BIN)/python -m glue_jobs.daily_report --input $(STATE) --output $(STATE) $(if $(DATE),--date $(DATE))
 
 test: setup ## all tests, real Kafka and Spark included
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 # Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.
 test-glue-5: setup ## the daily job's tests on Spark 3.5.6 and Python 3.11
