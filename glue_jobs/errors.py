@@ -10,6 +10,9 @@ ReportError
     └── UndecodedError     a file's own fault, known only once its rows are read
 """
 
+# Of a file that has a footer, and so looks whole.
+UNDECODED = "its rows cannot be decoded"
+
 
 class ReportError(Exception):
     """A failure whose text is all that the user needs; never shown with a traceback."""
@@ -50,4 +53,4 @@ class UndecodedError(DataError):
 
     def __str__(self) -> str:
         """The sentence."""
-        return f"cannot read {self.path}: its rows cannot be decoded; restore or remove this file"
+        return f"cannot read {self.path}: {UNDECODED}; restore or remove this file"

@@ -11,12 +11,10 @@ from typing import Any, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.errors import StoreError
+from functions.refusal import code_of, put_on_condition
 from functions.snapshots.errors import UnusableError
 
-_EXISTS = "PreconditionFailed"
 _ABSENT = "NoSuchKey"
-_CONFLICT = "ConditionalRequestConflict"
-_ATTEMPTS = 3
 
 
 class SnapshotStore(Protocol):
@@ -78,26 +76,16 @@ class S3Store:
 
     def write_once(self, key: str, data: bytes) -> bool:
         """Writes the object unless it exists; whether it was written."""
-        for attempt in range(_ATTEMPTS):
-            try:
-                self._client.put_object(Bucket=self._bucket, Key=key, Body=data, IfNoneMatch="*")
-            except ClientError as error:
-                code = error.response["Error"]["Code"]
-                if code == _EXISTS:
-                    return False
-                # Two writers at once: S3 asks the loser to try again.
-                if code != _CONFLICT or attempt + 1 == _ATTEMPTS:
-                    raise self._failed("write", key, error) from error
-            except BotoCoreError as error:
-                raise self._failed("write", key, error) from error
-            else:
-                return True
-        return False
+        try:
+            tag = put_on_condition(
+                self._client, Bucket=self._bucket, Key=key, Body=data, IfNoneMatch="*"
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise self._failed("write", key, error) from error
+        return tag is not None
 
     def _failed(self, verb: str, what: str, error: Exception) -> StoreError:
-        code = type(error).__name__
-        if isinstance(error, ClientError):
-            code = error.response["Error"]["Code"]
+        code = code_of(error)
         if code == _ABSENT:
             return UnusableError(f"There is no {what} in bucket {self._bucket}.")
         return StoreError(

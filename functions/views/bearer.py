@@ -11,6 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.errors import ConfigError
+from functions.refusal import code_of
 
 _SCHEME = "bearer"
 _KEPT_SECONDS = 300.0
@@ -63,12 +64,9 @@ def secret_token(client: Any, secret_id: str) -> str:
     try:
         found = client.get_secret_value(SecretId=secret_id).get("SecretString")
     except (ClientError, BotoCoreError) as error:
-        code = type(error).__name__
-        if isinstance(error, ClientError):
-            code = error.response["Error"]["Code"]
         raise ConfigError(
-            f"Cannot read the token's secret {secret_id} ({code}). Check that it exists and the "
-            "role's rights."
+            f"Cannot read the token's secret {secret_id} ({code_of(error)}). "
+            "Check that it exists and the role's rights."
         ) from error
     if not isinstance(found, str) or not found.strip():
         raise ConfigError(f"The secret {secret_id} must be a text, the token itself; it is empty.")

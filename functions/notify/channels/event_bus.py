@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions import contract
-from functions.notify.channels.channel import code_of
 from functions.notify.messages.telling import Event, Telling
+from functions.refusal import code_of
 
 _MOST = 10
 # Some regions still count 256 KB over all entries of a request.

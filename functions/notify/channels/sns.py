@@ -9,9 +9,9 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from functions.notify.channels.channel import code_of
 from functions.notify.channels.chat import for_chat
 from functions.notify.messages.telling import Notice, Telling
+from functions.refusal import code_of
 
 # Where people or programs read the text; all others, chat among them, get the default.
 _READERS = ("email", "email-json", "sqs", "lambda")

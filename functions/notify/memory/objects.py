@@ -9,11 +9,10 @@ from typing import Any, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.errors import StoreError
+from functions.refusal import code_of, put_on_condition
 
 _ABSENT = "NoSuchKey"
 _OTHER = ("PreconditionFailed", _ABSENT)
-_CONFLICT = "ConditionalRequestConflict"
-_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +48,9 @@ class S3Claims:
         try:
             found = self._client.get_object(Bucket=self._bucket, Key=key)
             return Stored(found["Body"].read(), found["ETag"])
-        except ClientError as error:
-            if _code(error) == _ABSENT:
+        except (ClientError, BotoCoreError) as error:
+            if code_of(error) == _ABSENT:
                 return None
-            raise self._failed("read", key, error) from error
-        except BotoCoreError as error:
             raise self._failed("read", key, error) from error
 
     def put_if_none_match(self, key: str, data: bytes) -> str | None:
@@ -65,30 +62,15 @@ class S3Claims:
         return self._put(key, data, IfMatch=etag)
 
     def _put(self, key: str, data: bytes, **condition: str) -> str | None:
-        for attempt in range(_ATTEMPTS):
-            try:
-                written = self._client.put_object(
-                    Bucket=self._bucket, Key=key, Body=data, **condition
-                )
-            except ClientError as error:
-                if _code(error) in _OTHER:
-                    return None
-                # two writers at once: S3 asks the loser to try again
-                if _code(error) != _CONFLICT or attempt + 1 == _ATTEMPTS:
-                    raise self._failed("write", key, error) from error
-            except BotoCoreError as error:
-                raise self._failed("write", key, error) from error
-            else:
-                return str(written["ETag"])
-        return None
+        try:
+            return put_on_condition(
+                self._client, _OTHER, Bucket=self._bucket, Key=key, Body=data, **condition
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise self._failed("write", key, error) from error
 
     def _failed(self, verb: str, key: str, error: Exception) -> StoreError:
-        code = _code(error) if isinstance(error, ClientError) else type(error).__name__
         return StoreError(
-            f"Cannot {verb} {key} in bucket {self._bucket} ({code}). Check that the bucket exists "
-            "and the role's rights."
+            f"Cannot {verb} {key} in bucket {self._bucket} ({code_of(error)}). "
+            "Check that the bucket exists and the role's rights."
         )
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response["Error"]["Code"])

@@ -13,6 +13,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.errors import SinkError
+from functions.refusal import code_of
 
 # CloudWatch's name in a signature, also of its OTLP endpoint.
 _SERVICE = "monitoring"
@@ -93,11 +94,9 @@ class SecretHeaders:
             text = self._client.get_secret_value(SecretId=self._secret_id)["SecretString"]
             return _checked(json.loads(text))
         except (ClientError, BotoCoreError) as error:
-            code = type(error).__name__
-            if isinstance(error, ClientError):
-                code = error.response["Error"]["Code"]
             raise SinkError(
-                f"The secret {self._secret_id} with the headers for OTLP cannot be read ({code})."
+                f"The secret {self._secret_id} with the headers for OTLP cannot be read "
+                f"({code_of(error)})."
             ) from error
         except (KeyError, ValueError):
             # Without its cause, which might quote the secret.

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError, StoreError
+from glue_jobs.errors import UNDECODED, DataError, StoreError
 from glue_jobs.storage.files import JVM_FAILURES, unreachable
 from glue_jobs.storage.parquet import naming_broken_files, whole_text
 from glue_jobs.storage.snapshots.day import Day, Run
@@ -25,7 +25,6 @@ T = TypeVar("T")
 MOST_REPEATS = 3
 # A day that lacks more than every hundredth run is no longer that day.
 MOST_LEFT_OUT = 100
-UNDECODED = "its rows cannot be decoded"
 _NAMED = re.compile(r"(\w+)/(cluster=[^/\n]+)/dt=[\d-]+/(hour=\d\d/[^/\s]+\.parquet)")
 
 

@@ -81,10 +81,11 @@ class Answering:
         self.codes = list(codes)
         self.puts: list[dict[str, Any]] = []
 
-    def put_object(self, **put: Any) -> None:
+    def put_object(self, **put: Any) -> dict[str, str]:
         self.puts.append(put)
         if self.codes:
             raise ClientError({"Error": {"Code": self.codes.pop(0)}}, "PutObject")
+        return {"ETag": "tag"}
 
 
 CONFLICT = "ConditionalRequestConflict"
