@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from functions.notify.channels.channel import Channel
+from functions.notify.channels.channel import Channel, Refusal
 from functions.notify.errors import TellingError
 from functions.notify.memory.claim import Claim, ClaimBook, Taken
 from functions.notify.memory.objects import Claims
@@ -48,14 +49,35 @@ class Delivery:
     def _send(self, tellings: Sequence[Telling], claims: Mapping[str, Claim]) -> int:
         held, causes = dict(claims), list[str]()
         for channel in self._channels:
-            late = [each for each in tellings if channel.name not in held[each.name].out]
-            failed = channel.send(late) if late else {}
-            causes += failed.values()
-            for name in (each.name for each in late if each.name not in failed):
-                held[name] = self._book.told(held[name], channel.name)
+            name = channel.name
+            late = [each for each in tellings if name not in held[each.name].out]
+            if not late:
+                continue
+            failed = channel.send([_rest(each, name, held[each.name]) for each in late])
+            causes += [refusal.why for refusal in failed.values()]
+            for each in late:
+                if out := _out(name, failed.get(each.name)):
+                    held[each.name] = self._book.told(held[each.name], out)
         if causes:
             raise TellingError(
                 f"Not all messages are out: {'; '.join(dict.fromkeys(causes))}. Nothing is lost: "
                 "they are tried again, five minutes after the first attempt at the earliest."
             )
         return len(claims)
+
+
+def _out(channel: str, refusal: Refusal | None) -> set[str]:
+    """What a claim remembers: the channel, or each event that it took."""
+    if refusal is None:
+        return {channel}
+    return {_part(channel, event) for event in refusal.out}
+
+
+def _rest(telling: Telling, channel: str, claim: Claim) -> Telling:
+    """Without those events that an earlier attempt brought out."""
+    events = (event for event in telling.events if _part(channel, event.name) not in claim.out)
+    return replace(telling, events=tuple(events))
+
+
+def _part(channel: str, event: str) -> str:
+    return f"{channel}/{event}"

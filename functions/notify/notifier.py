@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from functions.errors import ReporterError
 from functions.lag.frame import Frame
-from functions.notify.changes import has_farewells, news
 from functions.notify.delivery import Delivery
 from functions.notify.errors import TellingError
 from functions.notify.memory.cursor import Cursor, Cursors
 from functions.notify.messages.tellings import tellings
+from functions.notify.news.changes import news
 from functions.notify.runs import Runs
 from functions.snapshots.errors import UnusableError
 
@@ -102,10 +103,7 @@ class Notifier:
 
     def _tell(self, cursor: Cursor, at: int, groups: Frame) -> tuple[Cursor, int]:
         """The cursor after this run's news, and how many messages that took."""
-        before = None
-        if cursor.taken_at is not None and has_farewells(groups):
-            before = self._groups(cursor.cluster, cursor.taken_at)
-        found = news(cursor.cluster, at, groups, cursor.standing, before)
+        found = news(cursor, at, groups, partial(self._groups, cursor.cluster))
         sent = self._delivery.deliver(cursor.cluster, tellings(found.changes, len(groups)))
         return self._cursors.move(cursor, at, found.standing), sent
 

@@ -4,9 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from functions.notify.messages.telling import Telling
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a message is not out or not known to be; `out` names those of its events that are."""
+
+    why: str
+    out: frozenset[str] = frozenset()
 
 
 class Channel(Protocol):
@@ -16,5 +25,5 @@ class Channel(Protocol):
     def name(self) -> str:
         """What claims remember it by."""
 
-    def send(self, tellings: Sequence[Telling]) -> Mapping[str, str]:
-        """By name, why a message is not out or not known to be; those that are out are absent."""
+    def send(self, tellings: Sequence[Telling]) -> Mapping[str, Refusal]:
+        """By name, what became of messages that are not out; those that are out are absent."""

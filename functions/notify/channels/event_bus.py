@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions import contract
+from functions.notify.channels.channel import Refusal
 from functions.notify.messages.telling import Event, Telling
 from functions.refusal import code_of
 
@@ -32,20 +33,27 @@ class EventBus:
         self._bus = bus
         self._pause = pause
 
-    def send(self, tellings: Sequence[Telling]) -> dict[str, str]:
-        """All events of all tellings; one that is not taken fails its telling.
+    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
+        """All events of all tellings; one that is not taken fails its telling, not its others.
 
         After a request of which nothing was taken the rest is not tried, as it would fare alike.
         """
-        failed: dict[str, str] = {}
+        late: list[_Entry] = []
+        codes: dict[str, str] = {}
         batches = list(_batches(tellings))
         for at, batch in enumerate(batches):
             refused, code = self._put(batch)
-            late = batches[at:] if len(refused) == len(batch) else [refused]
-            failed |= dict.fromkeys((name for some in late for name, _ in some), self._why(code))
-            if len(refused) == len(batch):
+            untaken = len(refused) == len(batch)
+            some = [entry for rest in batches[at:] for entry in rest] if untaken else refused
+            late += some
+            codes |= dict.fromkeys((name for name, _ in some), code)
+            if untaken:
                 break
-        return failed
+        return {
+            telling.name: Refusal(self._why(codes[telling.name]), _taken(telling, late))
+            for telling in tellings
+            if telling.name in codes
+        }
 
     def _put(self, batch: list[_Entry]) -> tuple[list[_Entry], str]:
         """Those that were not taken however often they were sent, and why."""
@@ -85,6 +93,11 @@ class EventBus:
             "EventBusName": self._bus,
             "Time": datetime.fromtimestamp(event.taken_at / 1000, UTC),
         }
+
+
+def _taken(telling: Telling, late: Sequence[_Entry]) -> frozenset[str]:
+    missing = {event.name for name, event in late if name == telling.name}
+    return frozenset(event.name for event in telling.events) - missing
 
 
 def _batches(tellings: Sequence[Telling]) -> Iterator[list[_Entry]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from functions.notify.channels.channel import Refusal
 from functions.notify.channels.chat import for_chat
 from functions.notify.messages.telling import Notice, Telling
 from functions.refusal import code_of
@@ -27,7 +28,7 @@ class Sns:
         self._topic_arn = topic_arn
         self._chat = chat
 
-    def send(self, tellings: Sequence[Telling]) -> dict[str, str]:
+    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
         """One message a telling; after a refusal the rest is not tried, as it would fare alike."""
         for at, telling in enumerate(tellings):
             try:
@@ -42,7 +43,7 @@ class Sns:
                     f"SNS did not take it for {self._topic_arn} ({code_of(error)}): check that "
                     "the topic exists, and that the function may publish to it and use its key"
                 )
-                return dict.fromkeys((late.name for late in tellings[at:]), why)
+                return dict.fromkeys((late.name for late in tellings[at:]), Refusal(why))
         return {}
 
     def _message(self, telling: Telling) -> dict[str, str]:

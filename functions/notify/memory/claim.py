@@ -25,7 +25,10 @@ class Taken(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Ours: `out` are the channels that have the message already."""
+    """Ours: `out` are the channels that have the message already.
+
+    A storm's events fill many requests, of which some may be taken: then they stand there too.
+    """
 
     key: str
     etag: str
@@ -62,9 +65,9 @@ class ClaimBook:
         etag = self._claims.put_if_match(key, _written(SENDING, late), held.etag)
         return replace(late, etag=etag) if etag else Taken.SENDING
 
-    def told(self, claim: Claim, channel: str) -> Claim:
-        """The claim once this channel has the message, so that it does not get it again."""
-        known = replace(claim, out=claim.out | {channel})
+    def told(self, claim: Claim, out: Iterable[str]) -> Claim:
+        """The claim once these are out, so that they do not go again."""
+        known = replace(claim, out=claim.out.union(out))
         state = SENT if known.out >= self._channels else SENDING
         etag = self._claims.put_if_match(claim.key, _written(state, known), claim.etag)
         return replace(known, etag=etag) if etag else known

@@ -9,8 +9,8 @@ from typing import Any
 
 from functions import contract
 from functions.errors import StoreError
-from functions.notify.incident import Incident, Standing
 from functions.notify.memory.objects import Claims
+from functions.notify.news.incident import Incident, Standing
 
 _VERSION = "1"
 
@@ -70,10 +70,15 @@ def _key(cluster: str) -> str:
 
 
 def _told(incident: Incident) -> dict[str, Any]:
-    return {"status": incident.status, "incident_since": incident.since}
+    told = {"status": incident.status, "incident_since": incident.since}
+    if incident.missing_since is not None:
+        told |= {"last_seen": incident.last_seen, "missing_since": incident.missing_since}
+    return told
 
 
 def _incident(told: Any) -> Incident:
     if told["status"] not in contract.GROUP_STATUS_VALUES:
         raise ValueError(f"status {told['status']}")
-    return Incident(told["status"], int(told["incident_since"]))
+    times = (told.get(name) for name in ("last_seen", "missing_since"))
+    missing = [None if time is None else int(time) for time in times]
+    return Incident(told["status"], int(told["incident_since"]), *missing)

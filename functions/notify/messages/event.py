@@ -8,9 +8,9 @@ import math
 from typing import Any
 
 from functions import contract
-from functions.notify.changes import Change
 from functions.notify.messages.telling import Event
 from functions.notify.messages.wording import iso
+from functions.notify.news.change import Change
 
 # So that names which Kafka takes at 32,000 bytes each do not fill the 256 KB of an event.
 _LONGEST_NAME = 2_048
@@ -51,7 +51,8 @@ def event(change: Change, storm: str | None = None) -> Event:
         "time_lag_method": change.row.get("time_lag_method"),
         "worst": {name.removeprefix("worst_"): _limited(change.row.get(name)) for name in _WORST},
     }
-    return Event(json.dumps(detail, ensure_ascii=False, allow_nan=False), change.taken_at)
+    text = json.dumps(detail, ensure_ascii=False, allow_nan=False)
+    return Event(change.name, text, change.taken_at)
 
 
 def _finite(value: Any) -> Any:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from functions import contract
-from functions.notify.changes import Change, Row
 from functions.notify.messages.telling import Notice
 from functions.notify.messages.wording import (
     LONGEST_SUBJECT,
@@ -16,6 +15,7 @@ from functions.notify.messages.wording import (
     shown,
     span,
 )
+from functions.notify.news.change import Change, Row
 from functions.sinks.names import dimension_value
 
 _CLUSTER_IN_SUBJECT = 30
@@ -84,11 +84,17 @@ def _what(change: Change) -> str:
     who = f"{shown(change.group)} on {change.cluster}"
     if change.kind == contract.GONE:
         before = "" if change.before == contract.OK else f" It was {change.before}."
-        return (
-            f"{who} is gone: somebody deleted it, or its offsets expired. This is no recovery."
-            f"{before}"
-        )
+        return f"{who} is gone: {_why_gone(change)}. This is no recovery.{before}"
     return f"{who} is {change.status} since {moment(change.since)}, after {change.before}."
+
+
+def _why_gone(change: Change) -> str:
+    if change.row.get("status_reason") == contract.GONE:
+        return "somebody deleted it, or its offsets expired"
+    return (
+        f"no run since {moment(change.since)} has it; somebody deleted it, its offsets expired, or "
+        "the configuration leaves it out"
+    )
 
 
 def _causes(row: Row) -> Iterator[str]:

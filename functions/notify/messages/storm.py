@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from functions import contract
-from functions.notify.changes import Change
-from functions.notify.incident import incident_id
 from functions.notify.messages.event import event
 from functions.notify.messages.notice import behind, worst
 from functions.notify.messages.telling import Notice, Telling
 from functions.notify.messages.wording import LONGEST_SUBJECT, counted, in_subject, moment, shown
+from functions.notify.news.change import Change
+from functions.notify.news.incident import incident_id
 from functions.sinks.names import dimension_value
 
 # As many, and at least half of all groups, are a storm.

@@ -23,8 +23,9 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """For machines: `detail` is JSON, `taken_at` ms UTC."""
+    """For machines: `name` is its message_id, `detail` is JSON, `taken_at` ms UTC."""
 
+    name: str
     detail: str
     taken_at: int
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from functions.notify.changes import Change
 from functions.notify.messages.event import event
 from functions.notify.messages.notice import notice
 from functions.notify.messages.storm import is_storm, storm, worst_first
 from functions.notify.messages.telling import Telling
+from functions.notify.news.change import Change
 
 
 def tellings(changes: Sequence[Change], groups: int) -> list[Telling]:

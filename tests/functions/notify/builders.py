@@ -8,7 +8,7 @@ from typing import Any
 from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.frame import DTYPES, AnyColumn, Frame
-from functions.notify.changes import Change, Row
+from functions.notify.news.change import Change, Row
 from tests.builders import MINUTE, NOON
 
 

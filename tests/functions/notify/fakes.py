@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from functions.errors import StoreError
 from functions.lag.frame import Frame
+from functions.notify.channels.channel import Refusal
 from functions.notify.delivery import Delivery
 from functions.notify.memory.cursor import Cursors
 from functions.notify.memory.objects import Stored
@@ -86,10 +87,11 @@ class RecordingChannel:
         self.before: Callable[[], None] = lambda: None
         self.after: Callable[[], None] = lambda: None
 
-    def send(self, tellings: Sequence[Telling]) -> dict[str, str]:
+    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
         self.before()
         if self.refuses:
-            return dict.fromkeys((telling.name for telling in tellings), self.refuses)
+            names = (telling.name for telling in tellings)
+            return dict.fromkeys(names, Refusal(self.refuses))
         self.sent += tellings
         self.after()
         return {}

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from functions.notify.channels.channel import Refusal
 from functions.notify.delivery import Delivery
 from functions.notify.errors import TellingError
 from functions.notify.memory.claim import ClaimBook
-from functions.notify.messages.telling import Notice, Telling
+from functions.notify.messages.telling import Event, Notice, Telling
 from tests.functions.notify.fakes import MemoryClaims, RecordingChannel
 
 NOTICE = Notice("s", "t", {}, "thread")
@@ -28,11 +29,11 @@ class Counting(RecordingChannel):
         self.batches: list[int] = []
         self.refused = refused
 
-    def send(self, tellings: Sequence[Telling]) -> dict[str, str]:
+    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
         self.batches.append(len(tellings))
         super().send([telling for telling in tellings if telling.name not in self.refused])
         names = [telling.name for telling in tellings]
-        return {name: f"no {name}" for name in names if name in self.refused}
+        return {name: Refusal(f"no {name}") for name in names if name in self.refused}
 
 
 def a_delivery(claims: MemoryClaims, *channels: RecordingChannel) -> Delivery:
@@ -79,3 +80,44 @@ def test_a_message_in_other_hands_does_not_hold_the_others() -> None:
         a_delivery(claims, channel).deliver("shop", some(12))
 
     assert len(channel.sent) == 11
+
+
+class InPart(RecordingChannel):
+    """Takes all events but those it `misses`."""
+
+    def __init__(self, *misses: str) -> None:
+        super().__init__("event_bus")
+        self.misses = misses
+
+    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
+        super().send(tellings)
+        names = {telling.name: {event.name for event in telling.events} for telling in tellings}
+        return {
+            name: Refusal("busy", frozenset(events.difference(self.misses)))
+            for name, events in names.items()
+            if events & set(self.misses)
+        }
+
+
+def test_of_a_message_taken_in_part_only_the_rest_goes_out_again() -> None:
+    events = tuple(Event(name, "{}", 0) for name in "abcd")
+    claims, bus, storm = MemoryClaims(), InPart("b", "d"), Telling("storm", NOTICE, events)
+    with pytest.raises(TellingError, match="are out: busy"):
+        a_delivery(claims, bus).deliver("shop", [storm])
+    bus.misses = ()
+
+    assert Delivery([bus], claims, lambda: 300.0).deliver("shop", [storm]) == 1
+    assert [[event.name for event in sent.events] for sent in bus.sent] == [[*"abcd"], [*"bd"]]
+    assert Delivery([bus], claims, lambda: 900.0).deliver("shop", [storm]) == 0
+
+
+def test_a_part_that_one_channel_took_is_still_the_others_to_take() -> None:
+    storm = Telling("storm", NOTICE, (Event("a", "{}", 0), Event("b", "{}", 0)))
+    claims, sns, bus = MemoryClaims(), RecordingChannel("sns"), InPart("b")
+    sns.refuses = "down"
+    with pytest.raises(TellingError, match="down; busy"):
+        a_delivery(claims, sns, bus).deliver("shop", [storm])
+    sns.refuses, bus.misses = None, ()
+    Delivery([sns, bus], claims, lambda: 300.0).deliver("shop", [storm])
+
+    assert [sent.events for sent in sns.sent] == [storm.events]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from functions import contract
 from functions.errors import ReporterError
-from functions.notify.changes import Row
+from functions.notify.news.change import Row
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_row, a_set
 from tests.functions.notify.fakes import Bench

@@ -27,7 +27,11 @@ def tellings(*counts: int, size: int = 2) -> list[Telling]:
         for at, c in enumerate(counts)
     ]
     return [
-        Telling(f"m{at}", NOTICE, tuple(Event(detail, NOON) for detail in some))
+        Telling(
+            f"m{at}",
+            NOTICE,
+            tuple(Event(f"{at}-{n}", detail, NOON) for n, detail in enumerate(some)),
+        )
         for at, some in enumerate(details)
     ]
 
@@ -103,10 +107,24 @@ def test_only_what_was_not_taken_is_sent_again() -> None:
 def test_a_message_of_which_an_event_is_never_taken_has_failed() -> None:
     failed = EventBus(Bus({"1-3": 9}), "alerts", Pauses()).send(tellings(1, 5, 1))
 
-    assert failed == {
-        "m1": "EventBridge did not take it for alerts (InternalFailure): check that the bus "
-        "exists, and that the function may put events on it"
-    }
+    assert list(failed) == ["m1"]
+    assert failed["m1"].why == (
+        "EventBridge did not take it for alerts (InternalFailure): check that the bus exists, and "
+        "that the function may put events on it"
+    )
+
+
+def test_events_that_were_taken_are_named_though_others_were_not() -> None:
+    failed = EventBus(Bus({"1-1": 9}), "alerts", Pauses()).send(tellings(1, 12))
+
+    assert failed["m1"].out == {f"1-{number}" for number in range(12)} - {"1-1"}
+
+
+def test_events_that_were_not_tried_are_not_out() -> None:
+    refused = {f"0-{number}": 9 for number in range(10, 20)}
+    failed = EventBus(Bus(refused), "alerts", Pauses()).send(tellings(35))
+
+    assert failed["m0"].out == {f"0-{number}" for number in range(10)}
 
 
 class Denied:
@@ -124,7 +142,7 @@ def test_a_bus_that_refuses_all_is_told() -> None:
     failed = EventBus(Denied(), "alerts", Pauses()).send(tellings(1, 1))
 
     assert list(failed) == ["m0", "m1"]
-    assert "(AccessDenied)" in failed["m0"]
+    assert "(AccessDenied)" in failed["m0"].why
 
 
 def test_after_a_request_that_is_refused_whole_the_rest_is_not_tried() -> None:

@@ -47,7 +47,7 @@ def ours(claim: Claim | Taken) -> Claim:
 
 def tell_all(book: ClaimBook, claim: Claim) -> None:
     for channel in CHANNELS:
-        claim = book.told(claim, channel)
+        claim = book.told(claim, [channel])
 
 
 def test_the_second_to_ask_must_wait(book: ClaimBook) -> None:
@@ -105,7 +105,7 @@ def test_of_two_who_take_over_at_once_one_loses(clock: At) -> None:
 
 
 def test_who_takes_over_knows_which_channels_have_it(book: ClaimBook, clock: At) -> None:
-    book.told(ours(book.claim("shop", "m")), "sns")
+    book.told(ours(book.claim("shop", "m")), ["sns"])
     clock.now += 300
 
     assert ours(book.claim("shop", "m")).out == {"sns"}
@@ -114,7 +114,7 @@ def test_who_takes_over_knows_which_channels_have_it(book: ClaimBook, clock: At)
 def test_a_channel_that_is_not_wanted_any_more_is_not_waited_for(
     book: ClaimBook, clock: At, claims: MemoryClaims
 ) -> None:
-    book.told(ours(book.claim("shop", "m")), "sns")
+    book.told(ours(book.claim("shop", "m")), ["sns"])
     clock.now += 300
 
     assert ClaimBook(claims, ["sns"], clock).claim("shop", "m") is Taken.SENT
@@ -124,7 +124,7 @@ def test_its_form_is_sending_then_sent(book: ClaimBook, claims: MemoryClaims) ->
     claim = ours(book.claim("shop", "m"))
     forms = [json.loads(claims.objects[KEY].data)]
     for channel in CHANNELS:
-        claim = book.told(claim, channel)
+        claim = book.told(claim, [channel])
         forms.append(json.loads(claims.objects[KEY].data))
 
     assert [(form["state"], form["out"]) for form in forms] == [
@@ -138,7 +138,7 @@ def test_its_form_is_sending_then_sent(book: ClaimBook, claims: MemoryClaims) ->
 def test_a_failure_does_not_make_the_claim_younger(book: ClaimBook, clock: At) -> None:
     claim = ours(book.claim("shop", "m"))
     clock.now += 200
-    book.told(claim, "sns")
+    book.told(claim, ["sns"])
     clock.now += 100
 
     ours(book.claim("shop", "m"))

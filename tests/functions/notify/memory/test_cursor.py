@@ -9,8 +9,8 @@ import pytest
 
 from functions import contract
 from functions.errors import StoreError
-from functions.notify.incident import Incident
 from functions.notify.memory.cursor import Cursor, Cursors
+from functions.notify.news.incident import Incident
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import MemoryClaims
 
@@ -81,4 +81,17 @@ def test_its_form_is_the_documented_one(claims: MemoryClaims) -> None:
         "version": "1",
         "taken_at": NOON,
         "open": {"g\n<b>": {"status": "ERR", "incident_since": NOON}},
+    }
+
+
+def test_since_when_a_group_is_missing_is_remembered(claims: MemoryClaims) -> None:
+    missing = {"g": Incident(contract.ERR, NOON, last_seen=NOON, missing_since=NOON + MINUTE)}
+    Cursors(claims).move(Cursor("shop"), NOON + MINUTE, missing)
+
+    assert Cursors(claims).read("shop").standing == missing
+    assert json.loads(claims.objects[KEY].data)["open"]["g"] == {
+        "status": "ERR",
+        "incident_since": NOON,
+        "last_seen": NOON,
+        "missing_since": NOON + MINUTE,
     }

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from functions import contract
-from functions.notify.changes import Change
 from functions.notify.messages.telling import Telling
 from functions.notify.messages.tellings import tellings
+from functions.notify.news.change import Change
 from tests.functions.notify.builders import a_change
 
 

@@ -7,8 +7,10 @@ import pytest
 
 from functions import contract
 from functions.lag.frame import Frame
-from functions.notify.changes import Change, News, Row, news
-from functions.notify.incident import Incident, Standing
+from functions.notify.memory.cursor import Cursor
+from functions.notify.news.change import Change, Row
+from functions.notify.news.changes import News, news
+from functions.notify.news.incident import Incident, Standing
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_farewell, a_row, a_set
 
@@ -17,7 +19,8 @@ FAILED = {"g": Incident(contract.ERR, NOON - MINUTE)}
 
 
 def told(standing: Standing, *rows: Row, before: Frame | None = None) -> News:
-    return news("shop", NOON + MINUTE, a_set(*rows), standing, before)
+    cursor = Cursor("shop", NOON, standing)
+    return news(cursor, NOON + MINUTE, a_set(*rows), {NOON: before}.get)
 
 
 def only(found: News) -> Change:
@@ -69,9 +72,8 @@ def test_what_was_told_is_what_the_next_set_is_compared_with() -> None:
         a_row("g", contract.OK, status=None),
         a_row("g", contract.WARN, unread_reason=contract.DENIED),
         a_row("g", "SOMETHING"),
-        a_row("other", contract.OK),
     ],
-    ids=["not held yet", "unread", "status unknown", "denied", "a newer word", "no row"],
+    ids=["not held yet", "unread", "status unknown", "denied", "a newer word"],
 )
 def test_data_that_went_missing_is_no_recovery(row: Row) -> None:
     assert told(FAILED, row) == News((), FAILED)
@@ -110,7 +112,7 @@ def test_an_incident_keeps_its_name_when_the_collector_forgot_its_beginning() ->
 
 def test_names_of_clusters_groups_and_incidents_do_not_run_together() -> None:
     found = told({}, a_row("g", contract.ERR), a_row("h", contract.ERR)).changes
-    other = news("pop", NOON, a_set(a_row("g", contract.ERR)), {}).changes
+    other = news(Cursor("pop"), NOON, a_set(a_row("g", contract.ERR)), {NOON: None}.get).changes
     later = told({}, a_row("g", contract.ERR, incident_since=NOON - 1)).changes
 
     assert len({change.id for change in (*found, *other, *later)}) == 4
@@ -148,5 +150,9 @@ def test_a_group_made_anew_begins_well() -> None:
     assert found == News((), {})
 
 
-def test_an_empty_set_is_no_news() -> None:
-    assert told(FAILED) == News((), FAILED)
+@pytest.mark.parametrize("rows", [[], [a_row("other")]], ids=["an empty set", "another group"])
+def test_a_set_without_the_group_is_no_recovery(rows: list[Row]) -> None:
+    found = told(FAILED, *rows)
+
+    assert found.changes == ()
+    assert found.standing["g"].status == contract.ERR

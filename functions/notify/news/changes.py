@@ -3,49 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import cache
 
 import numpy as np
 
 from functions import contract
 from functions.lag.frame import Frame
-from functions.notify.incident import Incident, Standing, incident_id
+from functions.notify.memory.cursor import Cursor
+from functions.notify.news.change import Change, Row
+from functions.notify.news.departures import Earlier, deleted, marked, missing
+from functions.notify.news.incident import Incident, Standing
 
 _RANK = contract.GROUP_STATUS_VALUES
-
-# What one set says of a group: values by column of `groups`, None for unknown.
-Row: TypeAlias = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One group's news; times in ms UTC.
-
-    `status` is the held one, or STATUS_GONE, `before` the one told last, `since` when `status`
-    began, `incident_since` when the group left OK. Of a group that is gone, `row` is its last one.
-    """
-
-    cluster: str
-    group: str
-    kind: str
-    status: str
-    before: str
-    since: int
-    incident_since: int
-    taken_at: int
-    row: Row
-
-    @property
-    def id(self) -> str:
-        """The incident's, shared by all its messages."""
-        return incident_id(self.cluster, self.group, self.incident_since)
-
-    @property
-    def name(self) -> str:
-        """This message's own, by which it is told once."""
-        return f"{self.id}-{self.status}-{self.since}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +26,28 @@ class News:
     standing: Standing
 
 
-def news(
-    cluster: str, taken_at: int, groups: Frame, standing: Standing, before: Frame | None = None
-) -> News:
+def news(cursor: Cursor, taken_at: int, groups: Frame, earlier: Earlier) -> News:
     """Compares the set of `taken_at` with what was told last.
 
-    `before` is the set at the cursor: of a group that is gone, only there is its lag. A group
-    without a row, and one whose held status is unknown, stand as they did.
+    Of a group that is gone only an `earlier` set has the lag. A group whose held status is unknown
+    stands as it did, one without a row until it is missing for long.
     """
-    told = dict(standing)
-    found: list[Change] = []
-    for row in _rows(groups, standing):
+    seen = cache(earlier)
+    told = dict(marked(cursor, taken_at, groups))
+    found = list(missing(cursor.cluster, taken_at, told, seen))
+    for row in _rows(groups, cursor.standing):
         if row["status_reason"] == contract.GONE:
-            change = _gone(cluster, taken_at, row, told, before)
+            change = deleted(cursor, taken_at, row, seen)
         else:
-            change = _changed(cluster, taken_at, row, told)
-        if change is None:
-            continue
-        found.append(change)
+            change = _changed(cursor.cluster, taken_at, row, cursor.standing)
+        if change is not None:
+            found.append(change)
+    for change in found:
         if change.status in (contract.OK, contract.STATUS_GONE):
             told.pop(change.group, None)
         else:
             told[change.group] = Incident(change.status, change.incident_since)
     return News(tuple(found), told)
-
-
-def has_farewells(groups: Frame) -> bool:
-    """Whether the set holds the last word on a group."""
-    return bool(groups.words("status_reason").is_in([contract.GONE]).any())
 
 
 def _rows(groups: Frame, standing: Standing) -> list[Row]:
@@ -118,34 +82,6 @@ def _changed(cluster: str, taken_at: int, row: Row, standing: Standing) -> Chang
         taken_at=taken_at,
         row=row,
     )
-
-
-def _gone(
-    cluster: str, taken_at: int, row: Row, standing: Standing, before: Frame | None
-) -> Change | None:
-    """News where records were left unread, or where an incident is open: it must end somehow."""
-    group = row["consumer_group"]
-    incident, last = standing.get(group), _last_row(before, group)
-    if incident is None and not last.get("lag"):
-        return None
-    return Change(
-        cluster=cluster,
-        group=group,
-        kind=contract.GONE,
-        status=contract.STATUS_GONE,
-        before=incident.status if incident else contract.OK,
-        since=taken_at,
-        incident_since=incident.since if incident else taken_at,
-        taken_at=taken_at,
-        row={**row, **last, "status_reason": contract.GONE},
-    )
-
-
-def _last_row(before: Frame | None, group: str) -> Row:
-    if before is None:
-        return {}
-    of_group = before.where(before.words("consumer_group").is_in([group]))
-    return {name: (column.to_list() or [None])[-1] for name, column in of_group.columns.items()}
 
 
 def _seen(row: Row) -> bool:

@@ -14,10 +14,16 @@ _DIGITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """As last told: the held status, WARN or ERR, and when OK was left, ms UTC."""
+    """As last told: the held status, WARN or ERR, and when OK was left, ms UTC.
+
+    `missing_since` is the first set without a row of the group, `last_seen` the one before it;
+    both None where the newest set has one.
+    """
 
     status: str
     since: int
+    last_seen: int | None = None
+    missing_since: int | None = None
 
 
 # By group; a group that is not here is well as far as was told.

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups that are no longer there: with a last word in a set, or missing from all sets for long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from functions import contract
+from functions.lag.frame import Frame
+from functions.notify.memory.cursor import Cursor
+from functions.notify.news.change import Change, Row
+from functions.notify.news.incident import Standing
+
+# The set with the last word may be the one that nobody can read. Longer than a collector that
+# lost its memory, or its coordinator, needs to see a living group again.
+MISSING_MS = 30 * 60_000
+
+# The groups of an earlier set by its time, ms UTC; None: it cannot be read any more.
+Earlier: TypeAlias = Callable[[int], Frame | None]
+
+
+def deleted(cursor: Cursor, taken_at: int, row: Row, earlier: Earlier) -> Change | None:
+    """News where records were left unread, or where an incident is open: it must end somehow."""
+    group = row["consumer_group"]
+    incident = cursor.standing.get(group)
+    last = _last_row(cursor.taken_at, group, earlier)
+    if incident is None and not last.get("lag"):
+        return None
+    return Change(
+        cluster=cursor.cluster,
+        group=group,
+        kind=contract.GONE,
+        status=contract.STATUS_GONE,
+        before=incident.status if incident else contract.OK,
+        since=taken_at,
+        incident_since=incident.since if incident else taken_at,
+        taken_at=taken_at,
+        row={**row, **last, "status_reason": contract.GONE},
+    )
+
+
+def marked(cursor: Cursor, taken_at: int, groups: Frame) -> Standing:
+    """How things stand, with since when a group that is told of is missing."""
+    names = groups.words("consumer_group")
+    present = set(groups.where(names.is_in(cursor.standing)).words("consumer_group").to_list())
+    marks = {}
+    for group, incident in cursor.standing.items():
+        if group in present:
+            marks[group] = replace(incident, last_seen=None, missing_since=None)
+        elif incident.missing_since is None:
+            marks[group] = replace(incident, last_seen=cursor.taken_at, missing_since=taken_at)
+        else:
+            marks[group] = incident
+    return marks
+
+
+def missing(cluster: str, taken_at: int, marks: Standing, earlier: Earlier) -> Iterator[Change]:
+    """Groups that no set had for so long that their incidents end."""
+    for group, incident in marks.items():
+        since = incident.missing_since
+        if since is None or taken_at - since < MISSING_MS:
+            continue
+        yield Change(
+            cluster=cluster,
+            group=group,
+            kind=contract.GONE,
+            status=contract.STATUS_GONE,
+            before=incident.status,
+            since=since,
+            incident_since=incident.since,
+            taken_at=taken_at,
+            row={**_last_row(incident.last_seen, group, earlier), "status_reason": None},
+        )
+
+
+def _last_row(at: int | None, group: str, earlier: Earlier) -> Row:
+    before = None if at is None else earlier(at)
+    if before is None:
+        return {}
+    of_group = before.where(before.words("consumer_group").is_in([group]))
+    return {name: (column.to_list() or [None])[-1] for name, column in of_group.columns.items()}
