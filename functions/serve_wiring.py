@@ -1,38 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a deployed `serve_lag` is made of: its snapshots, and whom it answers."""
+"""What a deployed `serve_lag` is made of: its snapshots, whom it answers, and the time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, TypeAlias
 
 import boto3
+from aws_lambda_powertools.event_handler import LambdaFunctionUrlResolver
 from botocore.config import Config
 
 from functions import contract
 from functions.errors import ConfigError
 from functions.snapshots.store import S3Store
 from functions.views.bearer import Bearer, secret_token
-from functions.views.function_url import headers_of, is_signed
+from functions.views.function_url import Guard, headers_of, is_signed, resolver
 from functions.views.snapshots import Snapshots
 
 _AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
 
-# Whether an event may be answered. Raises ConfigError where that cannot be known.
-Guard: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-
-def wired(environ: Mapping[str, str]) -> tuple[Snapshots, Guard]:
-    """The snapshots and the guard of this function. Raises ConfigError; connects to nothing yet."""
+def wired(environ: Mapping[str, str]) -> LambdaFunctionUrlResolver:
+    """What answers this function's URL. Raises ConfigError; connects to nothing yet."""
     names = [contract.ENV_BUCKET, contract.ENV_AUTH]
     if environ.get(contract.ENV_AUTH) == contract.AUTH_BEARER:
         names.append(contract.ENV_TOKEN_SECRET)
     if missing := [name for name in names if not environ.get(name)]:
         raise ConfigError(f"{' and '.join(missing)} must be set in the environment.")
     store = S3Store(boto3.client("s3", config=_AWS), environ[contract.ENV_BUCKET])
-    return Snapshots(store, time.time), _guard(environ)
+    snapshots = Snapshots(store, time.time)
+    return resolver(snapshots, _guard(environ), lambda: int(time.time() * 1000))
 
 
 def _guard(environ: Mapping[str, str]) -> Guard:

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests and answers as a Lambda function URL passes them on: payload 2.0.
-
-Powertools' resolver would add routes, packing and base64 of its own; the same are needed by the
-local server, so they are in `routing`, and only this is left.
-"""
+"""The views behind a Lambda function URL (payload 2.0), by Powertools' event handler."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from aws_lambda_powertools.event_handler import LambdaFunctionUrlResolver, Response
 
 from functions.errors import ConfigError
 from functions.views.http import Answer, Request
-from functions.views.routing import refused
+from functions.views.routing import answer, refused
+from functions.views.snapshots import Snapshots
 
 # Lambda takes 6 MB, base64 and headers included.
 MOST_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
@@ -22,19 +21,49 @@ _HOW_TO_PAGE = (
     "(Accept-Encoding: gzip), or for less of it: ?offset=0&limit=1000 of Burrow's lists, "
     "?shard=0of4 of /metrics, ?page=1 of the page."
 )
+_WHO_IS_IT = "Sign the request, or send the token as Authorization: Bearer, as it is set up here."
+# All that a function URL passes on: those that would change something are told why not.
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+# Whether an event may be answered. Raises ConfigError where that cannot be known.
+Guard: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
 
-def request_of(event: Any) -> Request:
-    """The request in an event. Raises ConfigError for an event of anything but a URL."""
+def resolver(
+    snapshots: Snapshots, allowed: Guard, now_ms: Callable[[], int]
+) -> LambdaFunctionUrlResolver:
+    """Every path of the URL, for those who are `allowed`; `now_ms` tells the time in ms UTC.
+
+    Which view a path means is told by `routing`, as the local server needs it too.
+    """
+    app = LambdaFunctionUrlResolver(debug=False)
+
+    def guard(app: LambdaFunctionUrlResolver, view: Callable[..., Response[str]]) -> Response[str]:
+        if allowed(app.current_event.raw_event):
+            return view(app)
+        request = _request(app)
+        return reply(request, refused(request, 401, _WHO_IS_IT, {"WWW-Authenticate": "Bearer"}))
+
+    app.use([guard])
+
+    @app.route(".*", method=_METHODS)
+    def _() -> Response[str]:
+        request = _request(app)
+        return reply(request, answer(request, snapshots, now_ms()))
+
+    return app
+
+
+def checked(event: Any) -> dict[str, Any]:
+    """The event itself. Raises ConfigError for an event of anything but a URL."""
     try:
-        method = event["requestContext"]["http"]["method"]
-        path, query = event["rawPath"], event.get("rawQueryString", "")
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ConfigError(
-            "The event is not a request of a function URL (payload 2.0): "
-            "call the function by its URL."
-        ) from error
-    return Request.of(method, path, query, headers_of(event))
+        if event["requestContext"]["http"]["method"] and isinstance(event["rawPath"], str):
+            return dict(event)
+    except (TypeError, KeyError, AttributeError):
+        pass
+    raise ConfigError(
+        "The event is not a request of a function URL (payload 2.0): call the function by its URL."
+    )
 
 
 def headers_of(event: Mapping[str, Any]) -> dict[str, str]:
@@ -48,13 +77,18 @@ def is_signed(event: Mapping[str, Any]) -> bool:
     return bool(authorizer.get("iam"))
 
 
-def reply_of(request: Request, answer: Answer) -> dict[str, Any]:
-    """The answer as Lambda takes it; one that is too large becomes a sentence how to page."""
-    if len(answer.body) > MOST_BYTES:
-        answer = refused(request, 413, _HOW_TO_PAGE)
-    return {
-        "statusCode": answer.status,
-        "headers": {"Content-Type": answer.content_type, **answer.headers},
-        "body": b64encode(answer.body).decode(),
-        "isBase64Encoded": True,
-    }
+def reply(request: Request, told: Answer) -> Response[str]:
+    """The answer as Powertools takes it; one that is too large becomes a sentence how to page."""
+    if len(told.body) > MOST_BYTES:
+        told = refused(request, 413, _HOW_TO_PAGE)
+    # As text, since bytes that are called JSON would be made JSON once more.
+    text = b64encode(told.body).decode()
+    response = Response(told.status, told.content_type, text, dict(told.headers))
+    response.base64_encoded = True
+    return response
+
+
+def _request(app: LambdaFunctionUrlResolver) -> Request:
+    event = app.current_event
+    query = event.raw_event.get("rawQueryString", "")
+    return Request.of(event.http_method, event.raw_path, query, headers_of(event.raw_event))
