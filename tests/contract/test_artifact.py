@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,19 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="Lambda's packages are Linux's"),
 ]
 
-HANDLER = "functions.collect_lag.handler"
+HANDLER, VIEWS = "functions.collect_lag.handler", "functions.serve_lag.handler"
 BUCKET, SECRET = "snapshots", "AmazonMSK_monitor"
 COLD = {"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}
 WARM = {"cluster": "orders", "scheduled_time": "2026-01-31T12:01:00Z"}
+ASKED = {
+    "rawPath": "/v3/kafka/orders/consumer/packers/lag",
+    "headers": {"host": "lag.example"},
+    "requestContext": {
+        "stage": "$default",
+        "http": {"method": "GET"},
+        "authorizer": {"iam": {"userArn": "arn:aws:iam::111122223333:user/grafana"}},
+    },
+}
 KEY = "cluster=orders/dt=2026-01-31/hour=12/20260131T12{minute}00Z-0of1.parquet"
 
 
@@ -49,6 +59,7 @@ class Told:
     cold: Answer
     warm: Answer
     refused: Answer
+    asked: Answer
     lines: list[dict[str, Any]]
     keys: set[str]
 
@@ -90,9 +101,12 @@ def _told(
                 SecretId=SECRET, ForceDeleteWithoutRecovery=True
             )
             warm, refused = process.invoke(WARM), process.invoke({})
+        views = {**environ, contract.ENV_AUTH: contract.AUTH_IAM}
+        with LambdaProcess(VIEWS, folders.task, folders.runtime, views, place / "views.log") as url:
+            asked = url.invoke(ASKED)
         lines = [json.loads(x) for x in process.output.read_text().splitlines() if x[:1] == "{"]
         listed = aws.client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", [])
-        yield Told(cold, warm, refused, lines, {item["Key"] for item in listed})
+        yield Told(cold, warm, refused, asked, lines, {item["Key"] for item in listed})
 
 
 def _document(cluster: KafkaCluster) -> dict[str, Any]:
@@ -144,6 +158,12 @@ def test_a_refused_event_is_a_function_error_with_our_words(told: Told) -> None:
     assert told.refused.error is not None
     assert told.refused.error["errorType"] == "ConfigError"
     assert "needs two strings" in told.refused.error["errorMessage"]
+
+
+def test_the_url_answers_from_what_was_stored(told: Told) -> None:
+    answer = told.asked.value
+    assert answer["statusCode"] == 200
+    assert json.loads(b64decode(answer["body"]))["status"]["totallag"] == 6
 
 
 def test_without_the_package_there_is_only_what_lambda_brings(

@@ -38,7 +38,7 @@ GONE = [
     "kafka/cli/admin/__init__.py",
     "kafka/consumer/__main__.py",
     "aws_msk_iam_sasl_signer/cli.py",
-    "aws_lambda_powertools/event_handler/api_gateway.py",
+    "aws_lambda_powertools/event_handler/openapi/swagger_ui/swagger-ui.min.css",
 ]
 KEPT = [
     "numpy-2.5.5.dist-info/METADATA",
