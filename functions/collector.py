@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 from functions import contract
 from functions.broker.reading import Question
 from functions.errors import ReporterError, StoreError
-from functions.lag.columns import Words
 from functions.lag.evaluate import evaluate
 from functions.lag.model import ClusterReading, LagReport, Problem, Snapshot
 from functions.settings import Settings
-from functions.sinks.budget import plan
-from functions.sinks.metrics import MetricSet, Sink, health_set, lag_sets, success_set
+from functions.sinks.budget import Levels, noted
+from functions.sinks.metrics import MetricSet, health_set, lag_sets, success_set
+from functions.sinks.outlets import Outlet, Planner, omissions
 from functions.snapshots.history import write
 from functions.snapshots.memory import Memory, recall
 from functions.snapshots.store import SnapshotStore
@@ -56,14 +57,15 @@ class Collector:
         settings: Settings,
         source: Source,
         store: SnapshotStore,
-        sinks: list[Sink],
+        outlets: Sequence[Outlet],
         journal: Journal,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._source = source
         self._store = store
-        self._sinks = sinks
+        self._outlets = outlets
+        self._planner = Planner(settings.levels, outlets)
         self._journal = journal
         self._clock = clock
         self.memory = Memory.empty()
@@ -83,18 +85,18 @@ class Collector:
         reading = self._read(before, began + limit, failures)
         look_up = look_up_until(self._source, began + _ASKING_SHARE * limit, self._clock)
         report = evaluate(reading, memory.past(), rules, taken_at, look_up)
-        chosen = plan(report, before, self._settings.levels)
-        snapshot = _published(report.snapshot, chosen.published)
-        self._tell(report, chosen.omitted)
-        cluster = self._settings.cluster
-        sets = lag_sets(report, chosen, self._settings.levels, cluster)
+        plans, cluster = self._planner.plans(report, before), self._settings.cluster
+        snapshot = noted(report.snapshot, plans[self._settings.levels])
+        self._tell((*told(report.problems), *report.remarks, *omissions(self._outlets, plans)))
+        sets = cache(lambda levels: lag_sets(report, plans[levels], levels, cluster))
         failures += self._publish(sets, taken_at, began + limit)
         # A set made without knowing the one before would become the newest, and forget it all.
         written, unkept = (0, []) if blind else self._keep(snapshot, memory)
         failures += unkept
-        health = [health_set(report, chosen, cluster, self._clock() - began)]
-        if not failures:
-            health.append(success_set(cluster))
+        seconds, success = self._clock() - began, [] if failures else [success_set(cluster)]
+        health = cache(
+            lambda levels: [health_set(report, plans[levels], cluster, seconds), *success]
+        )
         failures += self._publish(health, taken_at, began + limit)
         if failures:
             raise _joined(failures)
@@ -109,8 +111,7 @@ class Collector:
             recalled = recall(self._store, settings.cluster, taken_at, settings.interval_ms)
         except StoreError as error:
             return Memory.empty(), [error]
-        for complaint in recalled.complaints:
-            self._journal.warning(complaint)
+        self._tell(recalled.complaints)
         return recalled.memory, []
 
     def _read(
@@ -136,16 +137,17 @@ class Collector:
         )
 
     def _publish(
-        self, sets: list[MetricSet], taken_at: int, deadline: float
+        self, sets_of: Callable[[Levels], list[MetricSet]], taken_at: int, deadline: float
     ) -> list[ReporterError]:
-        """To every sink: one that hangs takes no more than its share of the time that is left
-        to those after it and the snapshot.
+        """To every sink what its levels chose: one that hangs takes no more than its share of the
+        time that is left to those after it and the snapshot.
         """
         failures: list[ReporterError] = []
-        for behind, sink in zip(range(len(self._sinks), 0, -1), self._sinks, strict=True):
+        for behind, outlet in zip(range(len(self._outlets), 0, -1), self._outlets, strict=True):
+            sets = sets_of(outlet.levels)
             share = (deadline - self._clock()) / (behind + 1)
             try:
-                sink.publish(sets, taken_at, max(share, _LEAST_SECONDS))
+                outlet.sink.publish(sets, taken_at, max(share, _LEAST_SECONDS))
             except ReporterError as error:
                 failures.append(error)
         return failures
@@ -164,19 +166,9 @@ class Collector:
             self.memory = Memory.empty()
         return written, []
 
-    def _tell(self, report: LagReport, omitted: int) -> None:
-        for line in (*told(report.problems), *report.remarks):
+    def _tell(self, lines: Iterable[str]) -> None:
+        for line in lines:
             self._journal.warning(line)
-        if omitted:
-            self._journal.warning(
-                f"{omitted} metrics over the budget of {self._settings.levels.max_metrics} were "
-                "left out: raise levels.max_metrics or narrow groups and topics"
-            )
-
-
-def _published(snapshot: Snapshot, published: Words) -> Snapshot:
-    rows = snapshot.group_partitions.with_columns(published=published)
-    return replace(snapshot, group_partitions=rows)
 
 
 def told(problems: tuple[Problem, ...]) -> list[str]:

@@ -18,6 +18,7 @@ from functions.sinks.chosen import EMF, Choice, Otlp
 from functions.sinks.cloudwatch import CloudWatchSink
 from functions.sinks.emf import EmfSink
 from functions.sinks.metrics import Sink
+from functions.sinks.outlets import Outlet
 
 if TYPE_CHECKING:
     from functions.sinks.otlp.access import Access
@@ -27,9 +28,16 @@ _ONCE = Config(connect_timeout=2, read_timeout=5, retries={"total_max_attempts":
 _CLOUDWATCH = re.compile(r"monitoring\.([a-z0-9-]+)\.(?:amazonaws|api)\.[a-z.]+")
 
 
-def sinks_of(settings: Settings, warn: Callable[[str], None]) -> list[Sink]:
-    """In the document's order. Raises ConfigError; connects to nothing yet."""
-    return [_sink(choice, settings, warn) for choice in settings.sinks]
+def sinks_of(settings: Settings, warn: Callable[[str], None]) -> list[Outlet]:
+    """In the document's order, with their levels. Raises ConfigError; connects to nothing yet."""
+    return [_outlet(at, choice, settings, warn) for at, choice in enumerate(settings.sinks)]
+
+
+def _outlet(at: int, choice: Choice, settings: Settings, warn: Callable[[str], None]) -> Outlet:
+    sink = _sink(choice, settings, warn)
+    if isinstance(choice, Otlp) and choice.levels is not None:
+        return Outlet(sink, choice.levels, f"sinks.{at}.otlp.levels")
+    return Outlet(sink, settings.levels)
 
 
 def _sink(choice: Choice, settings: Settings, warn: Callable[[str], None]) -> Sink:

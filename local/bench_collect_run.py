@@ -19,6 +19,7 @@ from functions.lag.rules import Rules
 from functions.settings import Settings
 from functions.sinks.budget import Levels
 from functions.sinks.emf import EmfSink
+from functions.sinks.outlets import Outlet
 
 _INTERVAL_MS = 60_000
 _MB = 1024 if sys.platform == "linux" else 1024 * 1024
@@ -77,7 +78,7 @@ def _collector(told: dict[str, Any]) -> Collector:
         settings,
         KafkaSource(access, login),
         DiscardingStore(),
-        [EmfSink(io.StringIO())],
+        [Outlet(EmfSink(io.StringIO()), settings.levels)],
         StderrJournal(),
     )
 

@@ -169,7 +169,7 @@ REBALANCING_STATES = ("PreparingRebalance", "CompletingRebalance", "Assigning", 
 # group_type: groups that are listed and have no lag, as they commit no records read in order.
 UNSUPPORTED_GROUP_TYPES = ("share", "streams")
 
-# published: the finest level whose metrics went out for this row.
+# published: the finest level that the cluster's levels chose for this row.
 PUBLISHED_NONE = "none"
 PUBLISHED_GROUP = "group"
 PUBLISHED_TOPIC = "topic"

@@ -157,21 +157,32 @@ def faults_of(document: Any) -> list[str]:
     return sorted(_flat(errors, (), DocumentSchema()))
 
 
-def _flat(errors: Any, path: tuple[str, ...], schema: Schema | None) -> Iterator[str]:
+def _flat(errors: Any, path: tuple[str, ...], whole: Any) -> Iterator[str]:
+    """`whole` describes what the errors are of: a schema, a field, None where nothing does."""
     if isinstance(errors, list):
-        yield from (f"{'.'.join(path) or 'document'}: {_worded(e, path, schema)}" for e in errors)
+        yield from (f"{'.'.join(path) or 'document'}: {_worded(e, path, whole)}" for e in errors)
         return
     for key, below in errors.items():
-        inner = schema.fields.get(key) if schema else None
-        nested = inner.schema if isinstance(inner, fields.Nested) else None
         place = path if key == "_schema" else (*path, str(key))
-        yield from _flat(below, place, nested if isinstance(below, dict) else schema)
+        yield from _flat(below, place, _part(whole, key) if isinstance(below, dict) else whole)
 
 
-def _worded(message: str, path: tuple[str, ...], schema: Schema | None) -> str:
-    if message == "Unknown field." and schema is not None:
-        near = get_close_matches(path[-1], schema.fields, n=1)
+def _part(whole: Any, key: Any) -> Any:
+    found: Any = None
+    if isinstance(whole, Schema):
+        found = whole.fields.get(key)
+    elif isinstance(whole, fields.List):
+        found = whole.inner
+    elif isinstance(whole, SinkField):
+        found = whole.schemas[key]()
+    return found.schema if isinstance(found, fields.Nested) else found
+
+
+def _worded(message: str, path: tuple[str, ...], whole: Any) -> str:
+    known = whole.fields if isinstance(whole, Schema) else {}
+    if message == "Unknown field." and known:
+        near = get_close_matches(path[-1], known, n=1)
         return "unknown key" + (f", did you mean {near[0]}?" if near else "")
-    if message == "Invalid input type." and schema is not None:
-        return f"must be an object with {', '.join(schema.fields)}"
+    if message == "Invalid input type." and known:
+        return f"must be an object with {', '.join(known)}"
     return message[0].lower() + message[1:].rstrip(".")

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, post_load, validates_schema
 
 from functions.schema.fields import switch
+from functions.schema.levels import LevelsSchema
 from functions.sinks.chosen import CLOUDWATCH, EMF, NAMED, Choice, Otlp
 
 _OTLP = "otlp"
@@ -41,6 +43,7 @@ class OtlpSchema(Schema):
     endpoint = fields.String(load_default=None, allow_none=True, validate=_url)
     headers_secret = fields.String(load_default=None, allow_none=True)
     sigv4 = switch(default=False)
+    levels = fields.Nested(LevelsSchema, load_default=None, allow_none=False)
 
     @validates_schema(skip_on_field_errors=False)
     def _somewhere(self, data: dict[str, Any], **_: Any) -> None:
@@ -65,7 +68,9 @@ class OtlpSchema(Schema):
 
 
 class SinkField(fields.Field[Choice]):
-    """The name of a sink, or an object that says which OTLP endpoint."""
+    """The name of a sink, or an object that says which OTLP endpoint; `schemas` are by its key."""
+
+    schemas: ClassVar[Mapping[str, type[Schema]]] = {_OTLP: OtlpSchema}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Choice:
         told = super()._deserialize(value, attr, data, **kwargs)
@@ -88,7 +93,9 @@ def is_signed(told: Any) -> bool:
 
 def several(chosen: Sequence[Choice]) -> None:
     """Raises ValidationError where two of them would publish the same metrics to one place."""
-    if len(set(chosen)) < len(chosen):
+    # Whatever its levels, an endpoint is told of groups.
+    places = {replace(each, levels=None) if isinstance(each, Otlp) else each for each in chosen}
+    if len(places) < len(chosen):
         raise ValidationError("must name each sink once")
     if EMF in chosen and CLOUDWATCH in chosen:
         told = f"must be {EMF} or {CLOUDWATCH}: both publish the same metrics to CloudWatch"

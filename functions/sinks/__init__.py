@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where metrics go: each sink takes the same metric sets and says them in its own form."""
+"""Where metrics go: each sink takes metric sets and says them in its own form."""

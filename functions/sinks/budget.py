@@ -7,7 +7,7 @@ goes costs as much as one that stays, so what was published in the last snapshot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -96,6 +96,12 @@ def plan(report: LagReport, before: Snapshot, levels: Levels) -> Plan:
     finest = np.where(in_rows, 3, np.where(of_pair, 2, np.where(of_group, 1, 0)))
     published = Words(Column.of(finest.astype(np.int32)), _FINENESS)
     return Plan(in_groups, in_pairs, in_rows, costs.total() - claims.taken, published)
+
+
+def noted(snapshot: Snapshot, chosen: Plan) -> Snapshot:
+    """The planned snapshot with what was chosen of it, which the next plan begins with."""
+    rows = snapshot.group_partitions.with_columns(published=chosen.published)
+    return replace(snapshot, group_partitions=rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from functions.sinks.budget import Levels
+
 EMF, CLOUDWATCH = NAMED = ("emf", "cloudwatch")
 
 
@@ -14,12 +16,13 @@ class Otlp:
     """An OTLP endpoint over HTTP, its whole URL; None: CloudWatch's own in the function's region.
 
     `headers_secret` names a secret whose JSON object holds headers to send; `sigv4` signs with
-    the function's role instead.
+    the function's role instead. `levels` choose what it gets; None: what the cluster's choose.
     """
 
     endpoint: str | None = None
     headers_secret: str | None = None
     sigv4: bool = False
+    levels: Levels | None = None
 
 
 Choice: TypeAlias = str | Otlp

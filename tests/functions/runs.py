@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from functions.broker.wire.access import Access
@@ -14,6 +14,7 @@ from functions.lag.rules import Rules
 from functions.lag.time_index.questions import LookUp, nobody
 from functions.settings import Settings
 from functions.sinks.budget import Levels
+from functions.sinks.outlets import Outlet
 from tests.builders import NOON, Groups, Topics, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingJournal, RecordingSink
 
@@ -23,13 +24,17 @@ CLUSTER, GROUP, TOPIC = ("shop",), ("shop", "g"), ("shop", "g", "orders")
 
 
 class Run:
-    """One collector and its fakes; `again` makes a cold one over the same store."""
+    """One collector and its fakes; `again` makes a cold one over the same store.
+
+    Sinks get what the cluster's levels choose, but for those with levels of their `own`, by index.
+    """
 
     def __init__(
         self,
         *readings: ClusterReading | ReporterError,
         store: MemoryStore | None = None,
         sinks: Sequence[RecordingSink] = (),
+        own: Mapping[int, Levels] | None = None,
         clock: Callable[[], float] = lambda: 0.0,
         answers: LookUp = nobody,
         **settings: Any,
@@ -41,11 +46,14 @@ class Run:
         self.journal = RecordingJournal()
         access = Access(("b:9096",))
         told = {"rules": Rules(), "levels": Levels(), "deadline": 45.0, **settings}
+        outlets = [Outlet(sink, told["levels"]) for sink in self.sinks]
+        for at, levels in (own or {}).items():
+            outlets[at] = Outlet(self.sinks[at], levels, f"sinks.{at}.otlp.levels")
         self.collector = Collector(
             Settings(cluster="shop", access=access, **told),
             self.source,
             self.store,
-            list(self.sinks),
+            outlets,
             self.journal,
             clock,
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several sinks at once: each gets everything, and none can starve another."""
+"""Several sinks at once: each gets all that was chosen, and none can starve another."""
 
 from __future__ import annotations
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from functions.lag.rules import NameFilter
 from functions.schema.document import DocumentSchema, faults_of
+from functions.sinks.budget import Levels
 from functions.sinks.chosen import Otlp
 from tests.functions.test_schema import GOOD
 
@@ -37,6 +39,7 @@ def otlp(**told: Any) -> list[str]:
             ["emf", {"otlp": {"endpoint": URL}}, {"otlp": {"sigv4": True}}],
             ["emf", Otlp(URL), Otlp(sigv4=True)],
         ),
+        ([{"otlp": {"sigv4": True, "levels": {}}}], [Otlp(sigv4=True, levels=Levels())]),
     ],
 )
 def test_a_choice_arrives_in_its_order(sinks: list[Any], chosen: list[Any]) -> None:
@@ -55,6 +58,10 @@ def test_what_is_no_sink_is_told_what_there_is(sink: Any) -> None:
     [
         (["emf", "emf"], "sinks: must name each sink once"),
         ([{"otlp": {"endpoint": URL}}] * 2, "sinks: must name each sink once"),
+        (
+            [{"otlp": {"endpoint": URL}}, {"otlp": {"endpoint": URL, "levels": {"topics": False}}}],
+            "sinks: must name each sink once",
+        ),
         (
             ["cloudwatch", "emf"],
             "sinks: must be emf or cloudwatch: both publish the same metrics to CloudWatch",
@@ -107,7 +114,10 @@ def test_a_secret_is_not_sent_in_the_open(secret: dict[str, Any]) -> None:
         ({}, "endpoint: is required; with sigv4 it is CloudWatch's own unless it is told"),
         ({"endpoint": 5}, "endpoint: not a valid string"),
         ({"endpoint": URL, "sigv4": "yes"}, "sigv4: must be true or false"),
-        ({"endpoint": URL, "header_secret": "s"}, "header_secret: unknown field"),
+        (
+            {"endpoint": URL, "header_secret": "s"},
+            "header_secret: unknown key, did you mean headers_secret?",
+        ),
         (
             {"endpoint": URL, "headers_secret": "s", "sigv4": True},
             "headers_secret: must be left out with sigv4",
@@ -116,3 +126,58 @@ def test_a_secret_is_not_sent_in_the_open(secret: dict[str, Any]) -> None:
 )
 def test_a_fault_of_an_endpoint_is_told_at_its_place(told: dict[str, Any], fault: str) -> None:
     assert otlp(**told) == [f"sinks.0.otlp.{fault}"]
+
+
+def test_an_endpoint_that_is_no_object_is_told_what_it_holds() -> None:
+    told = "must be an object with endpoint, headers_secret, sigv4, levels"
+    assert faults({"otlp": URL}) == [f"sinks.0.otlp: {told}"]
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {},
+        {"max_metrics": 100_000, "partitions": {}},
+        {"partitions": {"groups": {"allow": "^pay"}, "topics": {"deny": "x"}}, "topics": False},
+        {"scaling": {}, "members": True, "named": ["a"], "max_offset_lag": True},
+    ],
+)
+def test_a_sinks_own_levels_mean_what_they_mean_for_the_cluster(levels: dict[str, Any]) -> None:
+    told = {**GOOD, "levels": levels, "sinks": [{"otlp": {"endpoint": URL, "levels": levels}}]}
+    values = DocumentSchema().load(told)
+    assert values["sinks"] == [Otlp(URL, levels=values["levels"])]
+
+
+def test_what_a_sinks_own_levels_leave_out_is_not_the_clusters() -> None:
+    sinks = ["emf", {"otlp": {"sigv4": True, "levels": {"partitions": {}}}}]
+    cluster = {"max_metrics": 5, "topics": False, "members": True}
+    values = DocumentSchema().load({**GOOD, "levels": cluster, "sinks": sinks})
+    assert values["sinks"][1].levels == Levels(partition_groups=NameFilter())
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        None,
+        5,
+        [],
+        "all",
+        {"max_metrics": -1},
+        {"max_metrics": 1_000_001},
+        {"max_metrics": "50"},
+        {"max_metric": 5},
+        {"topics": "no"},
+        {"members": None},
+        {"named": "a"},
+        {"partitions": True},
+        {"partitions": {"topic": {}}},
+        {"partitions": {"groups": {"allow": "("}}},
+        {"scaling": {"allow": ""}},
+        {"max_metrics": None, "topics": 1, "zzz": 1},
+    ],
+)
+def test_faults_of_a_sinks_own_levels_are_told_as_those_of_the_clusters(levels: Any) -> None:
+    cluster = faults_of({**GOOD, "levels": levels})
+    assert cluster
+    own = faults("emf", {"otlp": {"endpoint": URL, "levels": levels}})
+    assert own == [f"sinks.1.otlp.{fault}" for fault in cluster]

@@ -12,8 +12,10 @@ import pytest
 
 from functions import contract
 from functions.errors import ConfigError
+from functions.lag.rules import NameFilter
 from functions.settings import from_environment
 from functions.sink_wiring import cloudwatch_url, region_of, sinks_of
+from functions.sinks.budget import Levels
 from functions.sinks.cloudwatch import CloudWatchSink
 from functions.sinks.emf import EmfSink
 from functions.sinks.otlp.access import NoAccess, SecretHeaders, SignedAccess
@@ -40,12 +42,24 @@ def environment(tmp_path: Path, *sinks: Any, region: str | None = "eu-west-1") -
 
 
 def made(tmp_path: Path, *sinks: Any) -> list[Any]:
-    return list(sinks_of(from_environment(environment(tmp_path, *sinks)), pytest.fail))
+    settings = from_environment(environment(tmp_path, *sinks))
+    return [outlet.sink for outlet in sinks_of(settings, pytest.fail)]
 
 
 def test_sinks_are_made_in_the_documents_order(tmp_path: Path) -> None:
     told = made(tmp_path, {"otlp": {"endpoint": URL}}, "emf")
     assert [type(sink) for sink in told] == [OtlpSink, EmfSink]
+
+
+def test_a_sink_has_levels_of_its_own_or_the_clusters(tmp_path: Path) -> None:
+    own = {"endpoint": f"{URL}/own", "levels": {"partitions": {}}}
+    told = environment(tmp_path, "emf", {"otlp": {"endpoint": URL}}, {"otlp": own})
+    outlets = sinks_of(from_environment(told), pytest.fail)
+    assert [(outlet.levels, outlet.key) for outlet in outlets] == [
+        (Levels(), "levels"),
+        (Levels(), "levels"),
+        (Levels(partition_groups=NameFilter()), "sinks.2.otlp.levels"),
+    ]
 
 
 def test_none_is_made_where_none_is_chosen(tmp_path: Path) -> None:
@@ -105,6 +119,14 @@ def test_what_is_signed_needs_a_region(tmp_path: Path, sink: Any) -> None:
 @pytest.mark.parametrize("sink", ["emf", {"otlp": {"endpoint": URL}}])
 def test_what_is_not_signed_needs_none(tmp_path: Path, sink: Any) -> None:
     assert from_environment(environment(tmp_path, sink, region=None)).region is None
+
+
+def test_faults_of_a_sinks_own_levels_are_told_at_the_start(tmp_path: Path) -> None:
+    told = environment(tmp_path, "emf", {"otlp": {"sigv4": True, "levels": {"max_metric": 5}}})
+    with pytest.raises(ConfigError) as raised:
+        from_environment(told)
+    place = f"{tmp_path / 'shop.json'}: sinks.1.otlp.levels.max_metric"
+    assert f"{place}: unknown key, did you mean max_metrics?." in str(raised.value)
 
 
 @pytest.mark.parametrize("sinks", [5, {"otlp": 1}, [{"otlp": None}], [None]])

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from functions import contract
 from functions.lag.model import LagReport, Snapshot
 from functions.lag.rules import NameFilter
-from functions.sinks.budget import Levels, Plan, plan
+from functions.sinks.budget import Levels, Plan, noted, plan
 from functions.sinks.metrics import lag_sets
 from tests.builders import table
 from tests.functions.sinks.reports import Cluster, a_report
@@ -26,8 +25,7 @@ PARTITIONS: dict[str, Any] = {"partition_groups": NameFilter(), "topics": False}
 
 
 def kept(report: LagReport, chosen: Plan) -> Snapshot:
-    rows = report.snapshot.group_partitions.with_columns(published=chosen.published)
-    return replace(report.snapshot, group_partitions=rows)
+    return noted(report.snapshot, chosen)
 
 
 def chosen(report: LagReport, room: int, before: Snapshot | None = None, **more: Any) -> Plan:

@@ -85,6 +85,22 @@ def test_a_group_without_the_metrics_for_scaling_cannot_scale(
     ]
 
 
+@pytest.mark.parametrize(
+    ("levels", "own", "wrong"),
+    [
+        ({"scaling": {"deny": "."}}, {"scaling": {}}, ["scaling[0].group"]),
+        ({"max_metrics": 0}, {"max_metrics": 1_000}, ["levels.max_metrics"]),
+        ({}, {"scaling": {"deny": "."}, "max_metrics": 0}, []),
+    ],
+)
+def test_levels_that_an_endpoint_alone_has_neither_make_nor_mend_a_fault(
+    levels: dict[str, Any], own: dict[str, Any], wrong: list[str]
+) -> None:
+    sinks = ["emf", {"otlp": {"sigv4": True, "levels": own}}]
+    found = faults(cluster(scaling=[BY_STEPS], levels=levels, sinks=sinks))
+    assert [fault.partition(": ")[0] for fault in found] == wrong
+
+
 def test_the_fault_is_told_of_the_service_that_has_it() -> None:
     scaling = [{**BY_STEPS, "group": "good", "service": "other"}, BY_STEPS]
     (fault,) = faults(cluster(scaling=scaling, groups={"deny": "bill"}))

@@ -10,13 +10,15 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from functions.schema.sinks import OtlpSchema
 from infra.config.deployment import Deployment
 from infra.config.document import KEYS
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.scaling import Scaling
 from infra.config.parts.shared import Shared
 
-TEXT = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT = (DOCS / "configuration.md").read_text()
 
 # Told in words beside the key that holds them.
 ELSEWHERE = {"shared", "clusters", "collector", "scaling", "notify.slack", "notify.teams"}
@@ -41,10 +43,10 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from models_in(part)
 
 
-def documented(*headings: str) -> set[str]:
+def documented(*headings: str, text: str = TEXT) -> set[str]:
     found: set[str] = set()
     for heading in headings:
-        part = TEXT.split(f"\n## {heading}\n")[1].split("\n## ", maxsplit=1)[0]
+        part = text.split(f"\n## {heading}\n")[1].split("\n## ", maxsplit=1)[0]
         cells = [line.split(" | ")[0] for line in part.splitlines() if line.startswith("| `")]
         found |= {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
     return found
@@ -67,3 +69,8 @@ def test_every_key_of_a_cluster_is_documented() -> None:
 def test_the_collectors_keys_are_documented_with_the_cluster() -> None:
     told = documented("A cluster: what its collector is told")
     assert {key.split(".")[0] for key in told} >= KEYS
+
+
+def test_every_key_of_an_otlp_endpoint_is_documented_with_the_sinks() -> None:
+    tables = (DOCS / "sinks.md").read_text().replace("\n### ", "\n## ")
+    assert documented("OTLP", text=tables) == set(OtlpSchema().fields)

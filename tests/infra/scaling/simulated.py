@@ -14,6 +14,7 @@ from functions.lag.rules import NameFilter, Rules
 from functions.settings import Settings
 from functions.sinks.budget import Levels
 from functions.sinks.emf import emf_line
+from functions.sinks.outlets import Outlet
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingJournal, RecordingSink
 from tests.infra.cloudwatch.metrics import Metrics
@@ -142,4 +143,5 @@ def _collector(source: FakeSource, sink: RecordingSink) -> Collector:
     settings = Settings(
         cluster="orders", access=Access(("b:9096",)), rules=Rules(), levels=levels, deadline=45.0
     )
-    return Collector(settings, source, MemoryStore(), [sink], RecordingJournal(), lambda: 0.0)
+    outlets = [Outlet(sink, levels)]
+    return Collector(settings, source, MemoryStore(), outlets, RecordingJournal(), lambda: 0.0)

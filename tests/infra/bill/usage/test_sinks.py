@@ -34,6 +34,21 @@ def test_what_is_put_by_request_is_not_in_the_log() -> None:
     assert written == pytest.approx(RUN_LOG * 1440 * DAYS / 1024**3)
 
 
+@pytest.mark.parametrize("sink", ["emf", "cloudwatch"])
+def test_what_an_endpoint_alone_is_told_is_neither_a_metric_nor_a_line_nor_an_alarm(
+    sink: str,
+) -> None:
+    own = {"sigv4": True, "levels": {"partitions": {}, "max_metrics": 100_000, "members": True}}
+    assert quantities(sinks=[sink, {"otlp": own}]) == quantities(sinks=[sink])
+
+
+def test_what_an_endpoint_does_without_is_paid_for_all_the_same() -> None:
+    own = {"sigv4": True, "levels": {"topics": False, "max_metrics": 0}}
+    found = quantities(sinks=["emf", {"otlp": own}], levels={"partitions": {}})
+    assert found["CloudWatch metrics", "by topic"] > 0
+    assert found["CloudWatch metrics", "by partition"] > 0
+
+
 @pytest.mark.parametrize("sinks", [[], [OTLP]])
 def test_without_metrics_in_cloudwatch_there_are_none_to_pay_or_to_watch(
     sinks: list[Any],

@@ -62,6 +62,23 @@ def test_levels_that_are_no_object_are_a_fault_and_no_traceback(levels: Any) -> 
     assert told.startswith("levels: ")
 
 
+@pytest.mark.parametrize(
+    ("levels", "fault"),
+    [
+        (5, ": must be an object with max_metrics, topics, max_offset_lag, partitions, scaling, "),
+        (None, ": field may not be null"),
+        ({"max_metric": 1}, ".max_metric: unknown key, did you mean max_metrics?"),
+        ({"max_metrics": -1}, ".max_metrics: must be greater than or equal to 0 and less than"),
+        ({"partitions": {"topic": {}}}, ".partitions.topic: unknown key, did you mean topics?"),
+        ({"scaling": {"deny": "("}}, ".scaling.deny: is not a regular expression ("),
+    ],
+)
+def test_a_fault_of_an_endpoints_own_levels_is_told_at_its_place(levels: Any, fault: str) -> None:
+    sinks = ["emf", {"otlp": {"sigv4": True, "levels": levels}}]
+    (told,) = refused_cluster(sinks=sinks, alarms={"groups": ["billing"]})
+    assert told.startswith(f"sinks[1].otlp.levels{fault}")
+
+
 def test_no_password_is_asked_for_where_the_login_is_at_fault() -> None:
     (told,) = refused_cluster(auth={"type": "password"})
     assert told.startswith("auth: ")

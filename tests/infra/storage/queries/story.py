@@ -24,6 +24,7 @@ from functions.lag.columns import Column, Words
 from functions.lag.model import ClusterReading
 from functions.lag.rules import ByName, Rules
 from functions.settings import Settings
+from functions.sinks.outlets import Outlet
 from functions.snapshots.store import FolderStore
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading
 from tests.fakes import FakeSource, RecordingJournal, RecordingSink
@@ -143,7 +144,8 @@ def end(minute: int) -> int:
 def _run(store: FolderStore, cluster: str, readings: Mapping[int, ClusterReading]) -> None:
     settings = Settings(cluster=cluster, access=Access(("b:9096",)), rules=RULES)
     source = FakeSource(*readings.values())
-    collector = Collector(settings, source, store, [RecordingSink()], RecordingJournal())
+    outlets = [Outlet(RecordingSink(), settings.levels)]
+    collector = Collector(settings, source, store, outlets, RecordingJournal())
     for minute in readings:
         collector.run(BEGIN + minute * MINUTE)
 

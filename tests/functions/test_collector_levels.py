@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sink with levels of its own gets what they choose, and changes nothing for the others."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from functions import contract
+from functions.errors import SinkError
+from functions.lag.rules import NameFilter
+from functions.sinks.budget import Levels
+from functions.sinks.emf import EmfSink
+from functions.sinks.otlp.access import NoAccess
+from functions.sinks.otlp.sending import Endpoint
+from functions.sinks.otlp.sink import OtlpSink
+from functions.snapshots.history import newest_before
+from tests.builders import MINUTE, NOON, Groups, a_reading, table
+from tests.fakes import RecordingSink
+from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPIC, TOPICS, Run
+from tests.functions.sinks.otlp.receiver import receiving
+from tests.functions.test_collector_sinks import Through
+
+HEALTH = len(contract.HEALTH_UNITS)
+PARTITIONS = Levels(partition_groups=NameFilter())
+ROWS = {(*TOPIC, "0"), (*TOPIC, "1")}
+# Room for one group and its topic, and a group that comes before it by name.
+NARROW = Levels(max_metrics=HEALTH + 6)
+CROWD: Groups = {"a": {"orders": [0, 0]}, **GROUPS}
+
+
+def dimensions(sink: RecordingSink) -> set[tuple[str, ...]]:
+    return {where for where, _ in sink.values()}
+
+
+def published(run: Run, taken_at: int = NOON) -> list[str]:
+    rows = newest_before(run.store, "shop", taken_at + 1).snapshot.group_partitions
+    return [level for _, level in sorted(table(rows, "consumer_group", "published"))]
+
+
+@pytest.mark.parametrize(("emf", "otlp"), [(0, 1), (1, 0)])
+def test_partitions_go_to_the_sink_that_asks_for_them_alone(emf: int, otlp: int) -> None:
+    run = Run(sinks=[RecordingSink(), RecordingSink()], own={otlp: PARTITIONS})
+    run()
+    assert dimensions(run.sinks[emf]) == {CLUSTER, GROUP, TOPIC}
+    assert dimensions(run.sinks[otlp]) == {CLUSTER, GROUP, TOPIC} | ROWS
+    assert run.sinks[otlp].values()[(*TOPIC, "0"), "OffsetLag"] == 5
+
+
+def test_no_line_of_the_log_is_of_a_partition_that_an_endpoint_is_told_of() -> None:
+    stream = io.StringIO()
+    with receiving() as receiver:
+        otlp = OtlpSink(Endpoint(receiver.url, NoAccess()), pytest.fail)
+        Run(sinks=[Through(EmfSink(stream)), Through(otlp)], own={1: PARTITIONS})()
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    points = [point for one in receiver.received for point in one.points()]
+    assert {"Topic" in line for line in lines} == {True, False}
+    assert not any(contract.DIMENSION_PARTITION in line for line in lines)
+    assert {point[1].get(contract.DIMENSION_PARTITION) for point in points} == {None, "0", "1"}
+
+
+def test_a_sink_may_get_less_than_the_cluster_publishes() -> None:
+    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: Levels(topics=False)})
+    run()
+    assert dimensions(run.sinks[0]) - dimensions(run.sinks[1]) == {TOPIC}
+
+
+def test_sinks_of_the_same_levels_share_what_is_made_for_them() -> None:
+    run = Run(sinks=[RecordingSink() for _ in range(4)], own={1: PARTITIONS, 3: PARTITIONS})
+    run()
+    lags = [id(sink.published[0]) for sink in run.sinks]
+    assert lags[0] == lags[2] != lags[1] == lags[3]
+
+
+def test_every_sink_hears_of_the_reporters_health_and_of_its_own_budget() -> None:
+    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: Levels(max_metrics=HEALTH + 4)})
+    run()
+    one, other = ({k: v for k, v in s.values().items() if k[0] == CLUSTER} for s in run.sinks)
+    omitted = (CLUSTER, contract.METRICS_OMITTED)
+    assert (one.pop(omitted), other.pop(omitted)) == (0, 2)
+    assert one == other
+    assert {name for _, name in one} == set(contract.HEALTH_UNITS) - {contract.METRICS_OMITTED}
+
+
+def test_a_budget_that_leaves_metrics_out_is_named_where_it_stands() -> None:
+    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: Levels(max_metrics=HEALTH + 4)})
+    run()
+    assert run.journal.warnings == [
+        f"2 metrics over the budget of {HEALTH + 4} were left out: "
+        "raise sinks.1.otlp.levels.max_metrics or narrow groups and topics"
+    ]
+
+
+def test_a_sink_that_fails_stops_none_of_other_levels() -> None:
+    run = Run(sinks=[RecordingSink(fail_at={0, 1}), RecordingSink()], own={1: PARTITIONS})
+    with pytest.raises(SinkError):
+        run()
+    assert dimensions(run.sinks[1]) == {CLUSTER, GROUP, TOPIC} | ROWS
+
+
+@pytest.mark.parametrize("sinks", [1, 2], ids=["own-alone", "beside-the-clusters"])
+def test_the_snapshot_keeps_what_the_clusters_levels_chose(sinks: int) -> None:
+    run = Run(sinks=[RecordingSink() for _ in range(sinks)], own={sinks - 1: PARTITIONS})
+    run()
+    assert published(run) == ["topic", "topic"]
+
+
+def test_what_another_sink_got_gives_no_group_a_place_in_the_clusters_budget() -> None:
+    readings = [a_reading(GROUPS, TOPICS), *[a_reading(CROWD, TOPICS)] * 2]
+    run = Run(*readings, sinks=[RecordingSink() for _ in range(2)], levels=NARROW,
+              own={1: PARTITIONS})  # fmt: skip
+    for minute in range(3):
+        run(NOON + minute * MINUTE)
+    assert ("shop", "a") in dimensions(run.sinks[1])
+    assert ("shop", "a") not in dimensions(run.sinks[0])
+    assert published(run, NOON + 2 * MINUTE) == ["none", "none", "topic", "topic"]
+
+
+def test_what_a_sink_got_stays_with_it_while_the_function_is_warm() -> None:
+    readings = [a_reading(GROUPS, TOPICS), *[a_reading(CROWD, TOPICS)] * 2]
+    run = Run(*readings, sinks=[RecordingSink() for _ in range(2)], own={1: NARROW})
+    for minute in range(3):
+        run(NOON + minute * MINUTE)
+    assert ("shop", "a") in dimensions(run.sinks[0])
+    assert ("shop", "a") not in dimensions(run.sinks[1])
