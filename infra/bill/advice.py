@@ -11,6 +11,7 @@ from infra.bill.lines import Bill, PlaceBill
 from infra.bill.usage.alarms import alarm_metrics
 from infra.bill.usage.metrics import Published, published, scaling_is_filtered, wanted
 from infra.bill.usage.runs import job_minutes
+from infra.config.document import sink_names
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.shared import Report
 
@@ -99,6 +100,8 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
         return
     if found.wanted.partitions:
         yield f"{name}: levels.partitions is taken to match every partition; filters cost less."
+    if len(cluster.collector.get("sinks", ())) > len(sink_names(cluster)):
+        yield f"{name}: what endpoints of OTLP charge for what they get is not counted."
     if scaling_is_filtered(cluster):
         yield f"{name}: levels.scaling is taken to match every group; names cost less."
     analysed = alarm_metrics(cluster, found).analysed

@@ -66,6 +66,12 @@ def test_a_region_with_prices_needs_no_words() -> None:
             "the alarm on any group sees 500 of its 700 groups",
             id="too-many-groups-for-a-query",
         ),
+        pytest.param(
+            {**SIZED, "sinks": ["emf", {"otlp": {"sigv4": True}}]},
+            {},
+            "orders: what endpoints of OTLP charge",
+            id="otlp",
+        ),
         pytest.param({**SIZED, "paused": True}, {}, "orders is paused", id="paused"),
         pytest.param(
             {"expected": {"group_partitions": 2_000_000}},
@@ -80,6 +86,11 @@ def test_what_a_reader_should_know_is_told(
 ) -> None:
     found = told(cluster_json(**cluster), **shared)
     assert any(words in sentence for sentence in found), found
+
+
+@pytest.mark.parametrize("sinks", [["emf"], ["cloudwatch"], []])
+def test_without_an_endpoint_of_otlp_nothing_is_said_of_one(sinks: list[str]) -> None:
+    assert not [each for each in told(cluster_json(**SIZED, sinks=sinks)) if "OTLP" in each]
 
 
 def test_named_groups_that_the_query_leaves_out_are_not_among_those_that_it_sees() -> None:
