@@ -3,8 +3,8 @@
 
 import socket
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -15,6 +15,10 @@ from local.kafka.node.process import BrokerProcess
 from local.kafka.node.settings import HOST
 
 READY_WITHIN = 60.0
+# Seconds, the most that librdkafka takes. It keeps a group request that timed out before it was
+# sent, and aborts the whole process when a broker next comes or goes (its issue 4605). So none
+# may time out: who asks stops waiting instead.
+NEVER_TIMES_OUT = 3_600.0
 _PAUSE = 0.05
 
 
@@ -68,11 +72,14 @@ def wait_for_coordinators(admin: AdminClient, *, count: int) -> None:
     # A group's partition is its name's Java hash modulo their number: for one letter its code.
     names = [chr(ord("a") + number) for number in range(min(26, count))]
 
-    def served() -> bool:
-        futures = admin.describe_consumer_groups(names, request_timeout=5)
-        return all(future.exception() is None for future in futures.values())
+    wait_until(lambda: groups_served(admin, names), what="every group coordinator serving")
 
-    wait_until(served, what="every group coordinator serving")
+
+def groups_served(admin: AdminClient, groups: Sequence[str], *, timeout: float = 2.0) -> bool:
+    """Whether the coordinators of all these groups describe them within so many seconds."""
+    futures = admin.describe_consumer_groups([*groups], request_timeout=NEVER_TIMES_OUT)
+    answered, silent = wait(futures.values(), timeout)
+    return not silent and all(future.exception() is None for future in answered)
 
 
 def wait_for_logins(configs: list[dict[str, Any]]) -> None:

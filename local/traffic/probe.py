@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from local.kafka.readiness import NEVER_TIMES_OUT
+
 _ANSWERS_WITHIN = 10.0
 
 
@@ -43,9 +45,12 @@ class GroupView:
 
 
 def view_group(admin: AdminClient, group: str, topic: str, partitions: int) -> GroupView:
-    """Ask the brokers, commits before end offsets; raises KafkaException when one will not say."""
+    """Ask the brokers, commits before end offsets.
+
+    Raises KafkaException when one will not say, TimeoutError when a coordinator stays silent.
+    """
     wanted = [TopicPartition(topic, number) for number in range(partitions)]
-    described = admin.describe_consumer_groups([group], request_timeout=_ANSWERS_WITHIN)
+    described = admin.describe_consumer_groups([group], request_timeout=NEVER_TIMES_OUT)
     description = described[group].result(_ANSWERS_WITHIN)
     committed = _committed(admin, group, wanted)
     start = _offsets(admin, wanted, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
@@ -63,7 +68,7 @@ def _committed(
     admin: AdminClient, group: str, wanted: list[TopicPartition]
 ) -> dict[int, int | None]:
     request = [ConsumerGroupTopicPartitions(group, wanted)]
-    future = admin.list_consumer_group_offsets(request, request_timeout=_ANSWERS_WITHIN)[group]
+    future = admin.list_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)[group]
     found = future.result(_ANSWERS_WITHIN).topic_partitions
     return {each.partition: each.offset if each.offset >= 0 else None for each in found}
 

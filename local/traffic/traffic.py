@@ -58,7 +58,7 @@ class Running:
         while time.monotonic() < deadline:
             if self.error is not None:
                 raise RuntimeError(f"Traffic {self.behaviour.name} failed") from self.error
-            with suppress(KafkaException):
+            with suppress(KafkaException, TimeoutError):
                 view = self.view()
                 if self.behaviour.holds(view):
                     return view

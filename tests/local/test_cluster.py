@@ -75,7 +75,7 @@ def test_commits_are_spread_over_all_brokers(shared_cluster: KafkaCluster) -> No
     offsets = shared_cluster.admin().list_topics("__consumer_offsets", timeout=20)
     partitions = offsets.topics["__consumer_offsets"].partitions.values()
 
-    assert {partition.leader for partition in partitions} == set(shared_cluster.node_ids)
+    assert {partition.replicas[0] for partition in partitions} == set(shared_cluster.node_ids)
 
 
 def test_the_monitor_sees_topics_and_groups(monitor: AdminClient, topic: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from local.kafka import KafkaCluster, KafkaClusterError
-from local.kafka.readiness import brokers_seen, quiet_admin, wait_until
+from local.kafka.readiness import brokers_seen, groups_served, quiet_admin, wait_until
 
 pytestmark = pytest.mark.kafka
 VICTIM = 3
@@ -49,12 +49,19 @@ def test_a_stopped_node_is_missed_and_comes_back(cluster: KafkaCluster) -> None:
     assert answers(cluster, VICTIM)
 
 
-def test_a_killed_node_comes_back(cluster: KafkaCluster) -> None:
+def test_a_killed_node_comes_back_to_a_client_that_asked_for_a_group_meanwhile(
+    cluster: KafkaCluster,
+) -> None:
     cluster.kill(VICTIM)
+    address = cluster.broker_address(VICTIM, "PLAINTEXT")
+    admin = quiet_admin({"bootstrap.servers": address, "reconnect.backoff.max.ms": 500})
 
     assert not cluster.alive(VICTIM)
+    assert not groups_served(admin, ["a"], timeout=0.5)
     cluster.start(VICTIM)
     assert answers(cluster, VICTIM)
+    # A request that had timed out would abort this very process now.
+    wait_until(lambda: groups_served(admin, ["a"]), what="the group served", timeout=20)
 
 
 def test_a_paused_node_lives_and_does_not_answer_until_it_goes_on(cluster: KafkaCluster) -> None:
