@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from pathlib import Path
-
-import pytest
 
 from functions.snapshots.history import write
 from functions.views.snapshots import Snapshots
 from tests.builders import MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
+from tests.programs import find_program
 
 DOC = (Path(__file__).parents[2] / "docs" / "prometheus.md").read_text()
 NASTY = 'a"b\\c\n{x="y"} 1 \u00fc\U0001f600'
@@ -21,13 +18,7 @@ NASTY = 'a"b\\c\n{x="y"} 1 \u00fc\U0001f600'
 
 def program(name: str) -> str:
     """Where it is; without it a skip, or a failure where CI is set."""
-    found = shutil.which(name)
-    if found is None:
-        why = f"needs {name}: apt-get install prometheus"
-        if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
-    return found
+    return find_program(name, package="prometheus")
 
 
 def snapshots() -> Snapshots:

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which objects may expire: those whose rows were read into the history, and no others."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from glue_jobs.history.marking import mark_compacted
 from glue_jobs.schemas import SNAPSHOTS
@@ -42,16 +39,12 @@ def a_day(root: str = "s3://lag/snapshots") -> Day:
 
 
 @pytest.fixture(name="client")
-def _client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    with mock_aws():
-        client = boto3.client("s3", region_name="us-east-1")
-        client.create_bucket(Bucket="lag")
-        for found in a_day().runs.values():
-            for run in found:
-                client.put_object(Bucket="lag", Key=run.path.removeprefix("s3://lag/"))
-        yield client
+def _client(s3: Any) -> Any:
+    """S3 with that day's objects."""
+    for found in a_day().runs.values():
+        for run in found:
+            s3.put_object(Bucket="lag", Key=run.path.removeprefix("s3://lag/"))
+    return s3
 
 
 def tagged(client: Any) -> set[str]:

@@ -4,31 +4,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
-from moto import mock_aws
 
 from functions import contract
 from glue_jobs.errors import DataError
 from glue_jobs.history.tagging import TAG, VALUE, tag_compacted
-from glue_jobs.storage.objects import s3_client
 
-_BUCKET = "kept"
+_BUCKET = "lag"
 _KEYS = [f"snapshots/groups/cluster=a%20b/{number}.parquet" for number in range(40)]
-
-
-@pytest.fixture(name="client")
-def _client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with mock_aws():
-        boto3.client("s3").create_bucket(Bucket=_BUCKET)
-        yield s3_client(at_once=8)
 
 
 def _put(client: Any, keys: list[str]) -> None:
@@ -59,29 +46,28 @@ def test_the_mark_is_the_contracts() -> None:
     assert (TAG, VALUE) == (contract.COMPACTED_TAG, contract.COMPACTED_VALUE)
 
 
-def test_each_object_is_marked_and_no_other(client: Any) -> None:
-    _put(client, [*_KEYS, "other"])
+def test_each_object_is_marked_and_no_other(s3: Any) -> None:
+    _put(s3, [*_KEYS, "other"])
 
-    assert tag_compacted(_BUCKET, _KEYS, client, at_once=8) == len(_KEYS)
+    assert tag_compacted(_BUCKET, _KEYS, s3, at_once=8) == len(_KEYS)
 
     tags = {
-        key: client.get_object_tagging(Bucket=_BUCKET, Key=key)["TagSet"]
-        for key in [*_KEYS, "other"]
+        key: s3.get_object_tagging(Bucket=_BUCKET, Key=key)["TagSet"] for key in [*_KEYS, "other"]
     }
     mark = [{"Key": "kafka-lag-compacted", "Value": "true"}]
     assert tags == {**dict.fromkeys(_KEYS, mark), "other": []}
 
 
-def test_marking_again_changes_nothing(client: Any) -> None:
-    _put(client, _KEYS[:2])
+def test_marking_again_changes_nothing(s3: Any) -> None:
+    _put(s3, _KEYS[:2])
 
-    assert [tag_compacted(_BUCKET, _KEYS[:2], client) for _ in range(2)] == [2, 2]
+    assert [tag_compacted(_BUCKET, _KEYS[:2], s3) for _ in range(2)] == [2, 2]
 
 
-def test_an_object_that_vanished_is_fine_and_not_counted(client: Any) -> None:
-    _put(client, _KEYS[1:])
+def test_an_object_that_vanished_is_fine_and_not_counted(s3: Any) -> None:
+    _put(s3, _KEYS[1:])
 
-    assert tag_compacted(_BUCKET, _KEYS, client) == len(_KEYS) - 1
+    assert tag_compacted(_BUCKET, _KEYS, s3) == len(_KEYS) - 1
 
 
 def test_refusals_are_counted_after_all_others_were_marked() -> None:
@@ -96,7 +82,7 @@ def test_refusals_are_counted_after_all_others_were_marked() -> None:
 def test_a_single_refusal_names_its_object_only() -> None:
     client = _Refusing({_KEYS[7]: _refused("SlowDown")})
 
-    with pytest.raises(DataError, match=r"cannot tag \S+/7.parquet in bucket kept: .*SlowDown"):
+    with pytest.raises(DataError, match=r"cannot tag \S+/7.parquet in bucket lag: .*SlowDown"):
         tag_compacted(_BUCKET, _KEYS, client)
 
 
@@ -104,7 +90,7 @@ def test_without_an_answer_from_s3_the_rest_is_not_waited_for() -> None:
     silent = EndpointConnectionError(endpoint_url="https://s3")
     client = _Refusing(dict.fromkeys(_KEYS, silent))
 
-    with pytest.raises(DataError, match="cannot tag objects in bucket kept: Could not connect"):
+    with pytest.raises(DataError, match="cannot tag objects in bucket lag: Could not connect"):
         tag_compacted(_BUCKET, _KEYS, client, at_once=1)
 
     assert client.asked == _KEYS[:1]

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page in a real browser: quiet, searchable, and no wider than a phone."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from glue_jobs.page.render import render
+from tests.chromium import chromium
 from tests.glue_jobs.page.pages import NASTY, full
 
 GROUPS = 400
@@ -21,15 +20,6 @@ NAMES = {
     "turned": "\u202eabc\u2066\n\u0000",
     "right": "\u05d0\u05d1\u05d2" * 40,
 }
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @dataclass
@@ -43,17 +33,8 @@ class Opened:
 
 @pytest.fixture(name="browser", scope="module")
 def _browser() -> Iterator[Browser]:
-    """One headless Chromium for all; without one a skip, or a failure where CI is set."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if not chromium:
-        why = "needs Chromium: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(name="files", scope="module")

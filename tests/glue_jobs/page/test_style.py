@@ -6,6 +6,8 @@ from importlib.resources import files
 
 import pytest
 
+from tests.contrast import contrast
+
 CSS = (files("glue_jobs.page") / "template" / "report.css").read_text("utf-8")
 TEXTS = [
     ("ink", "paper"),
@@ -21,35 +23,16 @@ TEXTS = [
 SHAPES = [("line", "panel"), ("err", "panel"), ("none", "panel"), ("ok", "err"), ("soft", "panel")]
 
 
-def _theme(dark: bool) -> dict[str, str]:
-    light, night = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
-    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", light))
-    return colours | dict(re.findall(r"--([\w-]+): (#\w{6});", night)) if dark else colours
-
-
-def _luminance(colour: str) -> float:
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def _contrast(colours: dict[str, str], one: str, other: str) -> float:
-    low, high = sorted((_luminance(colours[one]), _luminance(colours[other])))
-    return (high + 0.05) / (low + 0.05)
-
-
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(("text", "ground"), TEXTS)
 def test_text_stands_out_from_its_ground(text: str, ground: str, dark: bool) -> None:
-    assert _contrast(_theme(dark), text, ground) >= 4.5
+    assert contrast(CSS, text, ground, dark=dark) >= 4.5
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(("shape", "ground"), SHAPES)
 def test_shapes_that_mean_something_are_seen(shape: str, ground: str, dark: bool) -> None:
-    assert _contrast(_theme(dark), shape, ground) >= (1.4 if shape == "ok" else 3)
+    assert contrast(CSS, shape, ground, dark=dark) >= (1.4 if shape == "ok" else 3)
 
 
 def test_nothing_is_loaded_by_the_style() -> None:

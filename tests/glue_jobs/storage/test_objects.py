@@ -2,37 +2,25 @@
 """Whole objects on S3 and on a disk, from any process."""
 
 import pickle
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from glue_jobs.errors import StoreError
 from glue_jobs.storage.objects import Anywhere, s3_place
 
 
-@pytest.fixture(name="bucket")
-def _bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with mock_aws():
-        boto3.client("s3").create_bucket(Bucket="kept")
-        yield "kept"
-
-
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
-def test_an_object_on_s3_is_written_and_read(bucket: str, scheme: str) -> None:
-    address = f"{scheme}://{bucket}/history/groups/cluster=a%20b/part.parquet"
+def test_an_object_on_s3_is_written_and_read(s3: Any, scheme: str) -> None:
+    address = f"{scheme}://lag/history/groups/cluster=a%20b/part.parquet"
 
     Anywhere().write(address, b"rows")
 
     assert Anywhere().read(address) == b"rows"
-    assert [o.key for o in boto3.resource("s3").Bucket(bucket).objects.all()] == [
+    assert [each["Key"] for each in s3.list_objects_v2(Bucket="lag")["Contents"]] == [
         "history/groups/cluster=a%20b/part.parquet"
     ]
 
@@ -95,24 +83,25 @@ def test_an_answer_that_breaks_off_is_asked_for_again(monkeypatch: pytest.Monkey
     assert _Breaking.answers == 2
 
 
-def test_a_store_that_was_used_can_be_sent_to_another_process(bucket: str) -> None:
+@pytest.mark.usefixtures("s3")
+def test_a_store_that_was_used_can_be_sent_to_another_process() -> None:
     store = Anywhere()
-    store.write(f"s3://{bucket}/one", b"rows")
+    store.write("s3://lag/one", b"rows")
 
     sent = pickle.loads(pickle.dumps(store))  # noqa: S301  # as Spark sends it
 
-    assert sent.read(f"s3://{bucket}/one") == b"rows"
+    assert sent.read("s3://lag/one") == b"rows"
 
 
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("s3://kept/none", r"cannot read s3://kept/none: .*Not Found; check address and rights"),
+        ("s3://lag/none", r"cannot read s3://lag/none: .*Not Found; check address and rights"),
         ("/nowhere/none", r"cannot read /nowhere/none: .*No such file.*; check address and rights"),
         ("hdfs://host/none", r"no history of hdfs://host/none: .*pass --no-history true"),
     ],
 )
-@pytest.mark.usefixtures("bucket")
+@pytest.mark.usefixtures("s3")
 def test_what_a_store_refuses_is_one_sentence(address: str, said: str) -> None:
     with pytest.raises(StoreError, match=said):
         Anywhere().read(address)

@@ -3,50 +3,29 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
+from tests.chromium import chromium
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import NOON
 from tests.functions.views.page.served import Served, serving
 from tests.functions.views.page.shop import six_hours
+from tests.programs import lacking
 
-_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 _AXE = "axe-core@4.14.1"
 _FOLDER = Path(__file__).parents[4] / ".local" / "axe"
 _SCRIPT = _FOLDER / "node_modules" / "axe-core" / "axe.min.js"
 
 
-def _without(what: str) -> None:
-    """A skip where a tool is missing, a failure where CI is set."""
-    if os.environ.get("CI"):
-        pytest.fail(what)
-    pytest.skip(what)
-
-
 @pytest.fixture(name="browser", scope="package")
 def _browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if not chromium:
-        _without("needs Chromium: apt-get install chromium")
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=_FLAGS)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(name="axe", scope="package")
@@ -57,7 +36,7 @@ def _axe() -> str:
         try:
             subprocess.run(["npm", "install", *told, _AXE], check=True, timeout=120)
         except (OSError, subprocess.SubprocessError):
-            _without(f"needs {_AXE} from npm")
+            lacking(f"needs {_AXE} from npm")
     return _SCRIPT.read_text("utf-8")
 
 

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The browser that pages are opened in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.programs import find_program
+
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """One headless Chromium; without one a skip, or a failure where CI is set."""
+    path = find_program("chromium", "google-chrome", package="chromium")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=_FLAGS)
+        yield browser
+        browser.close()
