@@ -82,6 +82,11 @@ def dashboard_name(cluster: str, deployment: str = DEPLOYMENT) -> str:
     return name if "." not in name else f"{name.replace('.', '_')}-{digest(cluster)}"
 
 
+def pascal_case(name: str) -> str:
+    """A construct's id for something named here: DataLoss for `data-loss` or `data_loss`."""
+    return "".join(word.capitalize() for word in re.split("[-_]", name))
+
+
 def construct_id(word: str, name: str) -> str:
     """A construct's id for something strangers named: a word, some of the name, a digest."""
     readable = re.sub(r"[^A-Za-z0-9]", "", name)[:_READABLE]

@@ -11,11 +11,8 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from functions.sinks.names import dimension_value
 from infra.alarms.rules import Missing, Operator, Rule
-from infra.config.document import interval_minutes
-from infra.config.parts.cluster import Cluster
-from infra.names import DEPLOYMENT, alarm_name, dashboard_name
+from infra.alarms.subject import Subject
 
 OPERATORS = {
     Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -28,13 +25,6 @@ MISSING = {
     Missing.NOT_BREACHING: cloudwatch.TreatMissingData.NOT_BREACHING,
 }
 
-_DOCUMENTATION = "docs/operations.md#"
-# A description holds 1,024 characters; a group's name may be as long.
-_LONGEST_GROUP = 200
-
-# Minutes that a stack may take from an alarm to the first run: network interfaces, endpoints.
-_DEPLOY_MINUTES = 30
-
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -42,38 +32,6 @@ class Told:
 
     topic: sns.ITopic
     recovered: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What an alarm is about: a cluster, or one group in it, as one deployment watches it."""
-
-    cluster: Cluster
-    group: str | None = None
-    deployment: str = DEPLOYMENT
-
-    def name(self, rule: Rule) -> str:
-        """The alarm's name."""
-        group = [] if self.group is None else [dimension_value(self.group)]
-        return alarm_name(self.deployment, self.cluster.name, rule.name, *group)
-
-    def description(self, rule: Rule, where: str) -> str:
-        """What it means, what to do first, and where."""
-        parts = (f"{self}: {rule.meaning}", rule.to_do, where, f"See {_DOCUMENTATION}{rule.name}.")
-        return " ".join(part for part in parts if part)
-
-    @property
-    def shown(self) -> str:
-        """The dashboard that shows it, nothing where the cluster has none."""
-        named = dashboard_name(self.cluster.name, self.deployment)
-        return f"Dashboard: {named}." if self.cluster.dashboard else ""
-
-    def __str__(self) -> str:
-        if self.group is None:
-            return f"Cluster {self.cluster.name}"
-        value = dimension_value(self.group)
-        shown = value if len(value) <= _LONGEST_GROUP else f"{value[:_LONGEST_GROUP]}..."
-        return f"Group {shown} of {self.cluster.name}"
 
 
 def rule_alarm(
@@ -104,7 +62,7 @@ def rule_alarm(
         treat_missing_data=MISSING[rule.missing],
     )
     if rule.warm_up:
-        _warm_up(alarm, interval_minutes(subject.cluster))
+        _warm_up(alarm, subject.warm_up_minutes)
     tell(alarm, told)
     return alarm
 
@@ -117,12 +75,12 @@ def tell(alarm: cloudwatch.AlarmBase, told: Told) -> None:
         alarm.add_ok_action(action)
 
 
-def _warm_up(alarm: cloudwatch.Alarm, interval: int) -> None:
+def _warm_up(alarm: cloudwatch.Alarm, minutes: int) -> None:
     """Until the window has filled once, or the time for that is over, nothing is evaluated.
 
     CloudWatch does so once, when it creates an alarm [user guide, "Alarm warm-up periods"].
     """
     resource = cast(cloudwatch.CfnAlarm, alarm.node.default_child)
     resource.warm_up_configuration = cloudwatch.CfnAlarm.WarmUpConfigurationProperty(
-        warm_up_period_duration_in_minutes=_DEPLOY_MINUTES + interval
+        warm_up_period_duration_in_minutes=minutes
     )

@@ -9,9 +9,10 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from infra.alarms.alarm import Subject, Told, rule_alarm
+from infra.alarms.alarm import Told, rule_alarm
 from infra.alarms.any_group_query import query
 from infra.alarms.rules import ANY_GROUP, Rule
+from infra.alarms.subject import ClusterSubject
 from infra.config.document import interval_minutes
 from infra.config.parts.cluster import Cluster
 from infra.metrics import LagMetrics
@@ -40,7 +41,7 @@ class AnyGroupAlarm(Construct):
         name: str = DEPLOYMENT,
     ) -> None:
         super().__init__(scope, construct_id)
-        metrics, subject = LagMetrics(cluster), Subject(cluster, deployment=name)
+        metrics, subject = LagMetrics(cluster), ClusterSubject(cluster, deployment=name)
         self.alarm = rule_alarm(
             self,
             "AnyGroup",

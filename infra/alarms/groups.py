@@ -9,12 +9,13 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from infra.alarms.alarm import MISSING, Subject, Told, rule_alarm, tell
+from infra.alarms.alarm import MISSING, Told, rule_alarm, tell
 from infra.alarms.rules import ANOMALY, LOSS, SLA, STATUS
+from infra.alarms.subject import ClusterSubject
 from infra.config.document import sla_seconds
 from infra.config.parts.cluster import Cluster
 from infra.metrics import LagMetrics
-from infra.names import DEPLOYMENT
+from infra.names import DEPLOYMENT, pascal_case
 from infra.names import construct_id as id_of
 
 # How far from usual is told; two, CloudWatch's default, is left by every twentieth value.
@@ -44,12 +45,13 @@ class GroupAlarms(Construct):
         )
 
     def _of(self, group: str) -> Iterator[cloudwatch.IAlarm]:
-        metrics, subject = LagMetrics(self._cluster), Subject(self._cluster, group, self._name)
+        metrics = LagMetrics(self._cluster)
+        subject = ClusterSubject(self._cluster, group, self._name)
         promised = sla_seconds(self._cluster, group)
         for rule in (STATUS, LOSS, *([] if promised is None else [SLA])):
             yield rule_alarm(
                 self,
-                id_of(rule.name.title().replace("-", ""), group),
+                id_of(pascal_case(rule.name), group),
                 rule=rule,
                 subject=subject,
                 metric=metrics.of_group(rule.metric, group),
@@ -82,7 +84,7 @@ class AnomalyAlarms(Construct):
         )
 
     def _of(self, group: str) -> cloudwatch.IAlarm:
-        subject = Subject(self._cluster, group, self._name)
+        subject = ClusterSubject(self._cluster, group, self._name)
         alarm = cloudwatch.AnomalyDetectionAlarm(
             self,
             id_of("Anomaly", group),

@@ -9,12 +9,13 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from infra.alarms.alarm import Subject, Told, rule_alarm
+from infra.alarms.alarm import Told, rule_alarm
 from infra.alarms.rules import LAMBDA, Rule, reporter_rules
+from infra.alarms.subject import ClusterSubject
 from infra.config.document import sink_names
 from infra.config.parts.cluster import Cluster
 from infra.metrics import MAXIMUM, LagMetrics
-from infra.names import DEPLOYMENT
+from infra.names import DEPLOYMENT, pascal_case
 
 
 class ReporterAlarms(Construct):
@@ -40,14 +41,14 @@ class ReporterAlarms(Construct):
         super().__init__(scope, construct_id)
         self._metrics = LagMetrics(cluster)
         self._function, self._log_group = function, log_group
-        self._subject, self._told = Subject(cluster, deployment=name), Told(topic, recovered)
+        self._subject, self._told = ClusterSubject(cluster, deployment=name), Told(topic, recovered)
         rules = reporter_rules(paused=cluster.paused, published=bool(sink_names(cluster)))
         self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(map(self._of, rules))
 
     def _of(self, rule: Rule) -> cloudwatch.IAlarm:
         alarm = rule_alarm(
             self,
-            _id(rule),
+            pascal_case(rule.name),
             rule=rule,
             subject=self._subject,
             metric=self._metric(rule),
@@ -72,8 +73,3 @@ class ReporterAlarms(Construct):
             statistic=MAXIMUM,
             period=self._metrics.period,
         )
-
-
-def _id(rule: Rule) -> str:
-    """Its name as a PascalCase noun."""
-    return "".join(part.capitalize() for part in rule.name.split("-"))

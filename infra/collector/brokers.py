@@ -6,17 +6,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from aws_cdk import CfnResource, CustomResource, Duration, RemovalPolicy
+from aws_cdk import CfnResource, CustomResource, Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.network import Open
-from infra.findings import explained
+from infra.findings import tested_runtime
+from infra.lambdas.log import log_of
+from infra.rights import allow, role_with
 
-NEWEST_RUNTIME = "Python 3.13 is what this project is tested on, and Glue 6.0 has"
 _ANSWERS_WITHIN_SECONDS = 300
 _CODE = Path(__file__).with_name("resolver")
 
@@ -26,11 +26,8 @@ class BootstrapServers(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, cluster: Cluster) -> None:
         super().__init__(scope, construct_id)
-        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        asking = iam.PolicyStatement(
-            actions=["kafka:GetBootstrapBrokers"], resources=[cluster.arn or ""]
-        )
-        role.add_to_policy(asking)
+        asking = allow("kafka:GetBootstrapBrokers", on=cluster.arn or "")
+        role = role_with(self, [asking], service="lambda.amazonaws.com")
         plain = isinstance(cluster.auth, Open) and cluster.auth.plaintext
         answer = CustomResource(
             self,
@@ -48,12 +45,7 @@ class BootstrapServers(Construct):
         self.servers = answer.get_att_string("Servers")
 
     def _function(self, cluster: Cluster, role: iam.Role) -> lambda_.Function:
-        log_group = logs.LogGroup(
-            self,
-            "Log",
-            retention=logs.RetentionDays.ONE_WEEK,
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        log_group = log_of(self, days=7)
         log_group.grant_write(role)
         function = lambda_.Function(
             self,
@@ -67,5 +59,5 @@ class BootstrapServers(Construct):
             timeout=Duration.minutes(1),
             log_group=log_group,
         )
-        explained(function, "L1", NEWEST_RUNTIME)
+        tested_runtime(function)
         return function

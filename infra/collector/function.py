@@ -8,32 +8,18 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from functions import contract
-from infra.collector.brokers import NEWEST_RUNTIME, BootstrapServers
+from infra.collector.brokers import BootstrapServers
 from infra.collector.network import CollectorNetwork
 from infra.collector.role import collector_role
 from infra.config.document import CA_FILE, document_of
 from infra.config.parts.cluster import Cluster
-from infra.findings import explained
-
-# CDK has words for what CloudWatch counts in days.
-RETENTION = {
-    1: logs.RetentionDays.ONE_DAY,
-    3: logs.RetentionDays.THREE_DAYS,
-    7: logs.RetentionDays.ONE_WEEK,
-    14: logs.RetentionDays.TWO_WEEKS,
-    30: logs.RetentionDays.ONE_MONTH,
-    60: logs.RetentionDays.TWO_MONTHS,
-    90: logs.RetentionDays.THREE_MONTHS,
-    180: logs.RetentionDays.SIX_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-    731: logs.RetentionDays.TWO_YEARS,
-}
+from infra.findings import tested_runtime
+from infra.lambdas.log import log_of
 
 _RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
 _ARCHITECTURES = {
@@ -62,15 +48,10 @@ class CollectorFunction(Construct):
         code: lambda_.Code,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.log_group = logs.LogGroup(
-            self,
-            "Log",
-            retention=RETENTION[cluster.function.log_days],
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        self.log_group = log_of(self, days=cluster.function.log_days)
         self.function = self._made(cluster, bucket, code)
         if cluster.function.python == "3.13":
-            explained(self.function, "L1", NEWEST_RUNTIME)
+            tested_runtime(self.function)
 
     def _made(self, cluster: Cluster, bucket: str, code: lambda_.Code) -> lambda_.Function:
         network = CollectorNetwork(self, "Network", cluster=cluster)

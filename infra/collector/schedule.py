@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 
 from aws_cdk import Stack
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
@@ -14,6 +13,7 @@ from constructs import Construct
 from functions import contract
 from infra.config.document import interval_minutes
 from infra.config.parts.cluster import Cluster
+from infra.rights import allow, role_with
 
 # What Scheduler puts in its place [EventBridge Scheduler user guide, context attributes].
 _SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
@@ -43,13 +43,11 @@ class CollectorSchedule(Construct):
         function: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, construct_id)
-        mine = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
-        principal = iam.ServicePrincipal("scheduler.amazonaws.com", conditions=mine)
-        role = iam.Role(self, "Role", assumed_by=principal)
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["lambda:InvokeFunction"], resources=[function.function_arn]
-            )
+        role = role_with(
+            self,
+            [allow("lambda:InvokeFunction", on=function.function_arn)],
+            service="scheduler.amazonaws.com",
+            conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}},
         )
         scheduler.CfnSchedule(
             self,

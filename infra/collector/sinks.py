@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aws_cdk import ArnFormat, Stack
-from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from functions.schema.sinks import is_signed
 from infra.config.document import namespace_of
 from infra.config.parts.cluster import Cluster
+from infra.rights import Right, allow
 
 _OTLP = "otlp"
 _PORTS = {"http": 80, "https": 443}
@@ -22,24 +22,21 @@ _NO_RESOURCE = "publishing metrics takes no resource"
 _SIX = "-??????"
 
 
-def sink_rights(scope: Construct, cluster: Cluster) -> Iterator[tuple[iam.PolicyStatement, str]]:
-    """Each with the reason why it names everything, where it does; none for the log."""
-    sinks = _sinks(cluster)
-    if any(map(is_signed, sinks)):
-        publish = iam.PolicyStatement(actions=["cloudwatch:PutMetricData"], resources=["*"])
+def sink_rights(scope: Construct, cluster: Cluster) -> Iterator[Right]:
+    """To publish and to read what authorises it; none for the log."""
+    if any(map(is_signed, _sinks(cluster))):
         # Metrics that come by OTLP have no namespace.
-        if not any(is_signed({_OTLP: each}) for each in _endpoints(cluster)):
-            namespace = {"cloudwatch:namespace": namespace_of(cluster)}
-            publish.add_conditions({"StringEquals": namespace})
-        yield publish, _NO_RESOURCE
+        anywhere = any(is_signed({_OTLP: each}) for each in _endpoints(cluster))
+        ours = {"StringEquals": {"cloudwatch:namespace": namespace_of(cluster)}}
+        yield allow(
+            "cloudwatch:PutMetricData",
+            on="*",
+            because=_NO_RESOURCE,
+            conditions=None if anywhere else ours,
+        )
     secrets = (each.get("headers_secret") for each in _endpoints(cluster))
     for secret in dict.fromkeys(filter(None, secrets)):
-        yield (
-            iam.PolicyStatement(
-                actions=["secretsmanager:GetSecretValue"], resources=[_arn(scope, secret)]
-            ),
-            "",
-        )
+        yield allow("secretsmanager:GetSecretValue", on=_arn(scope, secret))
 
 
 def sink_ports(cluster: Cluster) -> list[int]:

@@ -15,6 +15,7 @@ from constructs import Construct
 
 from infra.config.parts.shared import Notify
 from infra.names import digest, topic_name
+from infra.rights import Right, allow
 
 _ALARMS, _EVENTS = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 _KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey*")
@@ -52,6 +53,14 @@ class AlarmTopic(Construct):
         # be lost [SNS developer guide, key management; EventBridge user guide, SNS permissions].
         self._let_in(_EVENTS, {})
         self._tell(notify)
+
+    def publishing(self) -> tuple[Right, ...]:
+        """What a role takes to publish: the key's policy leaves the account's roles to IAM."""
+        return (
+            allow("sns:Publish", on=self.topic.topic_arn),
+            # CDK's own grant would be on every action that begins with GenerateDataKey.
+            allow("kms:Decrypt", "kms:GenerateDataKey", on=self.key.key_arn),
+        )
 
     def _let_in(self, service: str, conditions: dict[str, dict[str, str]]) -> None:
         principal = iam.ServicePrincipal(service)

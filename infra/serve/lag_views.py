@@ -12,8 +12,9 @@ from constructs import Construct
 
 from functions import contract
 from infra.config.parts.answering import Views
+from infra.lambdas.snapshot_reader import Settings, SnapshotReader
+from infra.rights import Right, allow, listing
 from infra.serve.token import ViewsToken
-from infra.snapshot_reader import Right, Settings, SnapshotReader, allow, listing
 
 _HANDLER = "functions.serve_lag.handler"
 # What a client waits for; a page of a large cluster takes less than a second.
@@ -73,7 +74,8 @@ def _environment(views: Views, bucket: s3.IBucket, token: ViewsToken | None) -> 
 
 
 def _rights(bucket: s3.IBucket, token: ViewsToken | None) -> Iterator[Right]:
-    yield Right(listing(bucket, _SNAPSHOTS))
-    yield Right(allow(("s3:GetObject",), bucket.arn_for_objects(_SNAPSHOTS)), _MANY_SNAPSHOTS)
+    yield listing(bucket.bucket_arn, _SNAPSHOTS)
+    objects = bucket.arn_for_objects(_SNAPSHOTS)
+    yield allow("s3:GetObject", on=objects, because=_MANY_SNAPSHOTS)
     if token:
-        yield Right(allow(("secretsmanager:GetSecretValue",), token.arn))
+        yield allow("secretsmanager:GetSecretValue", on=token.arn)

@@ -7,7 +7,8 @@ would stay on for days.
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import dataclass
+from typing import ClassVar
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -15,13 +16,14 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.alarms.alarm import MISSING, OPERATORS, Told, tell
+from infra.alarms.alarm import Told, rule_alarm
 from infra.alarms.rules import LAMBDA, Missing, Operator, Rule
+from infra.alarms.subject import described
 from infra.metrics import MAXIMUM
-from infra.names import alarm_name
+from infra.names import alarm_name, pascal_case
 
 _OF_ALL = "status-messages"
-_DOCUMENTATION = "docs/views.md#"
+_MANUAL = "docs/views.md"
 
 DROPPED = Rule(
     name="messages-dropped",
@@ -53,8 +55,24 @@ SILENT = Rule(
 
 # Whatever the interval of the clusters: an event is dropped only after it failed three times.
 _PERIODS = {DROPPED: Duration.minutes(15), SILENT: Duration.hours(1)}
-# What a first deploy may take until the first run, and one period of an hour beside it.
-_WARM_UP_MINUTES = 90
+
+
+@dataclass(frozen=True, slots=True)
+class _Messages:
+    """The messages of all clusters of a deployment."""
+
+    # What a first deploy may take until the first run, and one period of an hour beside it.
+    warm_up_minutes: ClassVar[int] = 90
+
+    deployment: str
+
+    def name(self, rule: Rule) -> str:
+        """`<deployment>/status-messages/<rule>`."""
+        return alarm_name(self.deployment, _OF_ALL, rule.name)
+
+    def description(self, rule: Rule, where: str) -> str:
+        """With its section in the manual on messages."""
+        return described("Messages on a changed status", rule, where, _MANUAL)
 
 
 def message_alarms(
@@ -66,52 +84,17 @@ def message_alarms(
     silence: bool,
     name: str,
 ) -> tuple[cloudwatch.IAlarm, ...]:
-    """One alarm a rule, `<name>/status-messages/<rule>`; that on silence only if it is wanted."""
+    """One alarm a rule, of the deployment `name`; that on silence only if it is wanted."""
     return tuple(
-        _alarm(scope, rule, function, log_group, told, name)
+        rule_alarm(
+            scope,
+            pascal_case(rule.name),
+            rule=rule,
+            subject=_Messages(name),
+            metric=function.metric(rule.metric, statistic=MAXIMUM, period=_PERIODS[rule]),
+            told=told,
+            where=f"Log: {log_group.log_group_name}.",
+        )
         for rule in (DROPPED, SILENT)
         if silence or rule is not SILENT
-    )
-
-
-def _alarm(
-    scope: Construct,
-    rule: Rule,
-    function: lambda_.IFunction,
-    log_group: logs.ILogGroup,
-    told: Told,
-    name: str,
-) -> cloudwatch.Alarm:
-    description = (
-        f"Messages on a changed status: {rule.meaning} {rule.to_do} "
-        f"Log: {log_group.log_group_name}. See {_DOCUMENTATION}{rule.name}."
-    )
-    alarm = cloudwatch.Alarm(
-        scope,
-        rule.name.title().replace("-", ""),
-        alarm_name=alarm_name(name, _OF_ALL, rule.name),
-        alarm_description=description,
-        metric=_metric(rule, function),
-        comparison_operator=OPERATORS[rule.operator],
-        threshold=rule.threshold or 0,
-        datapoints_to_alarm=rule.datapoints,
-        evaluation_periods=rule.periods,
-        treat_missing_data=MISSING[rule.missing],
-    )
-    if rule.warm_up:
-        resource = cast(cloudwatch.CfnAlarm, alarm.node.default_child)
-        resource.warm_up_configuration = cloudwatch.CfnAlarm.WarmUpConfigurationProperty(
-            warm_up_period_duration_in_minutes=_WARM_UP_MINUTES
-        )
-    tell(alarm, told)
-    return alarm
-
-
-def _metric(rule: Rule, function: lambda_.IFunction) -> cloudwatch.Metric:
-    return cloudwatch.Metric(
-        namespace=LAMBDA,
-        metric_name=rule.metric,
-        dimensions_map={"FunctionName": function.function_name},
-        statistic=MAXIMUM,
-        period=_PERIODS[rule],
     )

@@ -12,7 +12,7 @@ from constructs import Construct
 from functions import contract
 from infra.config.parts.answering import StatusMessages
 from infra.notify.topic import AlarmTopic
-from infra.snapshot_reader import Right, allow, listing
+from infra.rights import Right, allow, listing
 
 _GROUPS = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/*"
 _NOTIFIED = f"{contract.NOTIFIED_PREFIX}/*"
@@ -22,20 +22,22 @@ def rights(
     scope: Construct, settings: StatusMessages, bucket: s3.IBucket, told: AlarmTopic | None
 ) -> Iterator[Right]:
     """On the bucket, on the topic of `told` and its key, and on the bus, if it has any."""
-    yield Right(listing(bucket, _GROUPS, _NOTIFIED))
-    yield Right(
-        allow(("s3:GetObject",), bucket.arn_for_objects(_GROUPS)),
-        "a key a minute and cluster; all clusters of the bucket are told of",
+    yield listing(bucket.bucket_arn, _GROUPS, _NOTIFIED)
+    yield allow(
+        "s3:GetObject",
+        on=bucket.arn_for_objects(_GROUPS),
+        because="a key a minute and cluster; all clusters of the bucket are told of",
     )
-    yield Right(
-        allow(("s3:GetObject", "s3:PutObject"), bucket.arn_for_objects(_NOTIFIED)),
-        "a cursor a cluster and a claim a message, whose names a run gives them",
+    yield allow(
+        "s3:GetObject",
+        "s3:PutObject",
+        on=bucket.arn_for_objects(_NOTIFIED),
+        because="a cursor a cluster and a claim a message, whose names a run gives them",
     )
     if told:
-        yield Right(allow(("sns:Publish",), told.topic.topic_arn))
-        yield Right(allow(("kms:Decrypt", "kms:GenerateDataKey"), told.key.key_arn))
+        yield from told.publishing()
     if settings.event_bus:
-        yield Right(allow(("events:PutEvents",), bus_arn(scope, settings.event_bus)))
+        yield allow("events:PutEvents", on=bus_arn(scope, settings.event_bus))
 
 
 def bus_arn(scope: Construct, name: str) -> str:

@@ -21,9 +21,9 @@ from constructs import Construct
 from functions import contract
 from infra.alarms.alarm import Told
 from infra.config.parts.answering import StatusMessages
+from infra.lambdas.snapshot_reader import Settings, SnapshotReader
 from infra.names import DEPLOYMENT
 from infra.notify.topic import AlarmTopic
-from infra.snapshot_reader import Settings, SnapshotReader
 from infra.status_messages.alarms import message_alarms
 from infra.status_messages.rights import rights
 

@@ -11,6 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.config.parts.shared import Keep
+from infra.names import pascal_case
 from infra.storage.tables import GLUE_TYPES, Table, tables
 
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet"
@@ -49,7 +50,7 @@ class Catalog(Construct):
         # The L2 table puts a truth value among the parameters, which Glue takes as text only.
         return glue.CfnTable(
             self,
-            "".join(word.capitalize() for word in table.name.split("_")),
+            pascal_case(table.name),
             catalog_id=Aws.ACCOUNT_ID,
             database_name=self.database.database_name,
             table_input=glue.CfnTable.TableInputProperty(

@@ -10,6 +10,8 @@ from pathlib import Path
 from aws_cdk import aws_athena as athena
 from constructs import Construct
 
+from infra.names import pascal_case
+
 FOLDER = Path(__file__).with_name("queries")
 
 _COMMENT = "--"
@@ -56,7 +58,7 @@ class NamedQueries(Construct):
         for query in queries():
             saved = athena.CfnNamedQuery(
                 self,
-                "".join(word.capitalize() for word in query.key.split("_")),
+                pascal_case(query.key),
                 name=query.title,
                 description=query.description,
                 database=database,

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from infra.alarms.alarm import MISSING, OPERATORS, Subject
+from infra.alarms.alarm import MISSING, OPERATORS
 from infra.alarms.any_group_query import left_out, query
 from infra.alarms.rules import BY_MEMBER, GROUP_NOW, OF_REPORTER, RULES, Missing, Rule
+from infra.alarms.subject import ClusterSubject
 from infra.alarms.table import markdown
 from infra.storage.named_queries import queries
 from tests.infra.alarms.conftest import LOG_GROUP, ByName, alarms_of, watched
@@ -98,18 +99,26 @@ def test_alarms_on_groups_name_the_query_and_the_dashboard_that_show_more(alarms
     assert "(GroupStatus on the dashboard)" in alarms[f"sla/{REBALANCES}"]["AlarmDescription"]
 
 
+def test_what_aws_counts_is_counted_of_this_function_and_its_log_alone(alarms: ByName) -> None:
+    told = {"AWS/Lambda": ("FunctionName", "collector"), "AWS/Logs": ("LogGroupName", LOG_GROUP)}
+    for rule in OF_REPORTER:
+        if rule.namespace:
+            (dimension,) = alarms[rule.name]["Dimensions"]
+            assert (dimension["Name"], dimension["Value"]) == told[rule.namespace]
+
+
 def test_the_query_that_descriptions_name_is_saved() -> None:
     assert {GROUP_NOW, BY_MEMBER} <= {query.title for query in queries()}
 
 
 def test_a_cluster_without_a_dashboard_points_at_none() -> None:
-    told = Subject(cluster(dashboard=False), "billing").shown
+    told = ClusterSubject(cluster(dashboard=False), "billing").shown
     assert told == ""
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_description_fits_whatever_is_named_in_it(rule: Rule) -> None:
-    subject = Subject(cluster(name="c" * 128), "g" * 300, "d" * 40)
+    subject = ClusterSubject(cluster(name="c" * 128), "g" * 300, "d" * 40)
     # CloudFormation names a log group after its stack, 128 characters at most, and the resource.
     for where in (subject.shown, f"Log: {'l' * 255}."):
         assert len(subject.description(rule, where)) <= 1024

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.alarms.alarm import Subject
 from infra.alarms.rules import SLA, STATUS, Rule
+from infra.alarms.subject import ClusterSubject
 from infra.names import construct_id
 from tests.infra.configured import cluster
 
@@ -19,7 +19,7 @@ ORDERS, LONG = cluster(), cluster(name="o" * 128)
 
 
 def alarm_name(rule: Rule, group: str | None = None, deployment: str = "kafka-lag") -> str:
-    return Subject(ORDERS, group, deployment).name(rule)
+    return ClusterSubject(ORDERS, group, deployment).name(rule)
 
 
 def test_a_name_is_read_from_left_to_right() -> None:
@@ -29,7 +29,7 @@ def test_a_name_is_read_from_left_to_right() -> None:
 
 @given(GROUPS)
 def test_a_name_is_printable_ascii_that_fits(group: str) -> None:
-    name = Subject(LONG, group, "d" * 40).name(SLA)
+    name = ClusterSubject(LONG, group, "d" * 40).name(SLA)
     assert len(name) <= 255
     assert name.isascii()
     assert name.isprintable()

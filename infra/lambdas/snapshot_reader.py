@@ -10,26 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from aws_cdk import Duration, RemovalPolicy
-from aws_cdk import aws_iam as iam
+from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
-from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.collector.brokers import NEWEST_RUNTIME
-from infra.collector.function import RETENTION
 from infra.config.parts.cluster import LogDays
-from infra.findings import explained, open_ended
-
-
-@dataclass(frozen=True, slots=True)
-class Right:
-    """What may be done to what; `reason` where a resource ends with an asterisk."""
-
-    statement: iam.PolicyStatement
-    reason: str = ""
+from infra.findings import tested_runtime
+from infra.lambdas.log import log_of
+from infra.rights import Right, role_with, writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +55,13 @@ class SnapshotReader(Construct):
         code: lambda_.Code,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.log_group = logs.LogGroup(
+        self.log_group = log_of(self, days=settings.log_days)
+        role = role_with(
             self,
-            "Log",
-            retention=RETENTION[settings.log_days],
-            removal_policy=RemovalPolicy.DESTROY,
+            (writing(self.log_group), *rights),
+            service="lambda.amazonaws.com",
+            description=settings.description,
         )
-        role = self._role(settings, rights)
         self.function = lambda_.Function(
             self,
             "Function",
@@ -92,36 +81,4 @@ class SnapshotReader(Construct):
             max_event_age=settings.event_age,
             dead_letter_queue=settings.failed,
         )
-        explained(self.function, "L1", NEWEST_RUNTIME)
-
-    def _role(self, settings: Settings, rights: Sequence[Right]) -> iam.Role:
-        role = iam.Role(
-            self,
-            "Role",
-            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            description=settings.description,
-        )
-        own = ("logs:CreateLogStream", "logs:PutLogEvents")
-        log = Right(allow(own, self.log_group.log_group_arn))
-        for right in (log, *rights):
-            role.add_to_policy(right.statement)
-            for resource in right.statement.resources if right.reason else ():
-                open_ended(role, resource, right.reason)
-        return role
-
-
-def allow(actions: Sequence[str], *resources: str) -> iam.PolicyStatement:
-    """A statement that allows the actions on the resources."""
-    return iam.PolicyStatement(actions=list(actions), resources=list(resources))
-
-
-def listing(bucket: s3.IBucket, *prefixes: str) -> iam.PolicyStatement:
-    """A statement that allows to list these, as which a missing object reads as missing.
-
-    Without it S3 would say of one that it is forbidden.
-    """
-    return iam.PolicyStatement(
-        actions=["s3:ListBucket"],
-        resources=[bucket.bucket_arn],
-        conditions={"StringLike": {"s3:prefix": list(prefixes)}},
-    )
+        tested_runtime(self.function)
