@@ -19,7 +19,8 @@ class Request:
     `path` is decoded once, as sent after the host, without the query. `query` holds the last value
     of each parameter; it is empty where `query_bytes`, its length as sent, is over the limit.
     `host` is that of the Host header. `climbs` where a part of the path as sent is a step, . or ..,
-    however encoded; one within a name whose slashes are encoded is none.
+    however encoded; one within a name whose slashes are encoded is none. `sent_path` and
+    `sent_query` are still encoded, without the ? between them.
     """
 
     path: str
@@ -29,6 +30,8 @@ class Request:
     query_bytes: int = 0
     accepts_gzip: bool = False
     climbs: bool = False
+    sent_path: str = ""
+    sent_query: str = ""
 
     @classmethod
     def of(cls, method: str, path: str, query: str, headers: Mapping[str, str]) -> Request:
@@ -44,6 +47,8 @@ class Request:
             query_bytes=length,
             accepts_gzip=_accepts_gzip(headers.get("accept-encoding", "")),
             climbs=any(part in _STEPS for part in parts),
+            sent_path=path,
+            sent_query=query,
         )
 
 

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from functions import contract
 from functions.lag.frame import Frame
+from functions.snapshots.errors import UnusableError
 from functions.snapshots.format import from_parquet
 from functions.snapshots.keys import CLUSTER_NAME, hour_prefix, object_key, taken_at_of
 from functions.snapshots.store import BrowsableStore
@@ -20,13 +23,16 @@ _LISTED = 2_000
 # An hour that ended so long ago gets no more runs but of a collector that came back.
 _SETTLED_MS = 10 * 60_000
 _SETTLED_FRESH_SECONDS = 600.0
+# Boto3's client, which threads may share, holds ten connections.
+_AT_ONCE = 8
 
 
 class Snapshots:
     """Of all clusters in one store; `clock` in seconds since the epoch.
 
     What was listed is believed for `fresh_seconds`, what was read never changes. All methods raise
-    StoreError when the store does not answer.
+    StoreError when the store does not answer. For one thread at a time: those that it starts
+    itself only read the store.
     """
 
     def __init__(
@@ -56,27 +62,54 @@ class Snapshots:
                     return times[0]
         return None
 
-    def runs(self, cluster: str, since: int) -> list[int]:
-        """The scheduled times, ms UTC, of complete runs from `since` on, the newest first."""
+    def runs(self, cluster: str, since: int, until: int | None = None) -> list[int]:
+        """The scheduled times, ms UTC, of complete runs from `since` to `until`, both included, or
+        to the newest; the newest first."""
         if not CLUSTER_NAME.fullmatch(cluster):
             return []
         # a run may carry the time of the hour to come, where clocks differ
-        newest = int(self._clock() * 1000) // _HOUR_MS + 1
+        last = int(self._clock() * 1000) + _HOUR_MS if until is None else until
         times: list[int] = []
-        for hour in range(newest, since // _HOUR_MS - 1, -1):
+        for hour in range(last // _HOUR_MS, since // _HOUR_MS - 1, -1):
             prefix = hour_prefix(contract.GROUPS, cluster, hour * _HOUR_MS)
             times += self._hour(prefix, (hour + 1) * _HOUR_MS)
-        return [time for time in times if time >= since]
+        return [time for time in times if since <= time and (until is None or time <= until)]
 
     def frame(self, cluster: str, dataset: str, taken_at: int) -> Frame:
         """All columns of one dataset of a run. Raises UnusableError where it cannot be read."""
         key = object_key(dataset, cluster, taken_at)
-        if key not in self._frames:
-            self._frames[key] = from_parquet(self._store.read(key), dataset)
-            while len(self._frames) > 1 and sum(map(len, self._frames.values())) > _KEPT_ROWS:
-                self._frames.popitem(last=False)
-        self._frames.move_to_end(key)
-        return self._frames[key]
+        known = self._known(key)
+        return self._kept(key, dataset, self._store.read(key)) if known is None else known
+
+    def frames(self, cluster: str, dataset: str, times: Sequence[int]) -> dict[int, Frame]:
+        """Those of several runs, asked for at once, without those that cannot be read."""
+        keys = [object_key(dataset, cluster, at) for at in times]
+        found = {key: self._known(key) for key in keys}
+        missing = [key for key, frame in found.items() if frame is None]
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            for key, data in zip(missing, threads.map(self._bytes, missing), strict=True):
+                with suppress(UnusableError):
+                    found[key] = None if data is None else self._kept(key, dataset, data)
+        pairs = ((at, found[key]) for at, key in zip(times, keys, strict=True))
+        return {at: frame for at, frame in pairs if frame is not None}
+
+    def _known(self, key: str) -> Frame | None:
+        if key in self._frames:
+            self._frames.move_to_end(key)
+        return self._frames.get(key)
+
+    def _kept(self, key: str, dataset: str, data: bytes) -> Frame:
+        frame = self._frames[key] = from_parquet(data, dataset)
+        while len(self._frames) > 1 and sum(map(len, self._frames.values())) > _KEPT_ROWS:
+            self._frames.popitem(last=False)
+        return frame
+
+    def _bytes(self, key: str) -> bytes | None:
+        """None where there is no such object."""
+        try:
+            return self._store.read(key)
+        except UnusableError:
+            return None
 
     def _folders(self, prefix: str) -> list[str]:
         return self._recent(prefix, lambda: self._store.folders(prefix), self._fresh)

@@ -32,6 +32,8 @@ class Measure(Enum):
     PARTITION_TIME_LAG = auto()
     GROUPS_IN_ERR = auto()
     GROUPS_IN_WARN = auto()
+    # Both, of one cluster, where a source counts them from one query.
+    GROUPS_COUNTED = auto()
     GROUPS_READ = auto()
     SNAPSHOT_AGE = auto()
     SUCCESS = auto()

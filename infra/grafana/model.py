@@ -22,8 +22,11 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One panel; `targets` are queries of the source without refIds, `options` and `field` what
-    its kind takes beside them. Sizes are in Grafana's grid."""
+    """One panel; `targets` are queries of the source without refIds, `options`, `defaults` and
+    `overrides` what its kind takes beside them. Sizes are in Grafana's grid.
+
+    `repeat` names a variable: there is one such panel for each of its values.
+    """
 
     title: str
     kind: str
@@ -33,6 +36,8 @@ class Panel:
     description: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Sequence[Json] = ()
+    repeat: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +101,17 @@ class Page:
         return {
             "datasource": source,
             "description": panel.description,
-            "fieldConfig": {"defaults": dict(panel.defaults), "overrides": []},
+            "fieldConfig": {
+                "defaults": dict(panel.defaults),
+                "overrides": list(panel.overrides),
+            },
             "gridPos": spot,
             "id": number,
             "options": dict(panel.options),
             "targets": targets,
             "title": panel.title,
             "type": panel.kind,
+            **(_repeated(panel.repeat) if panel.repeat else {}),
         }
 
 
@@ -131,6 +140,10 @@ def _heading(title: str, number: int, spot: Json) -> Json:
         "title": title,
         "type": "row",
     }
+
+
+def _repeated(variable: str) -> Json:
+    return {"maxPerRow": 4, "repeat": variable, "repeatDirection": "h"}
 
 
 def _links() -> Json:

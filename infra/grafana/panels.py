@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from functions import contract
@@ -107,6 +108,28 @@ def number(
         },
         defaults=defaults,
     )
+
+
+def numbers(
+    title: str,
+    targets: Sequence[Json],
+    *,
+    marks: Mapping[str, Sequence[Mark]],
+    description: str = "",
+    repeat: str | None = None,
+) -> Panel:
+    """The newest values of the queries that are named in `marks`, each with marks of its own."""
+    one = number(title, targets, width=WHOLE, description=description)
+    chosen = {**one.options["reduceOptions"], "fields": f"/^({'|'.join(marks)})$/"}
+    overrides = [
+        {
+            "matcher": {"id": "byName", "options": name},
+            "properties": [{"id": "thresholds", "value": _thresholds(each)}],
+        }
+        for name, each in marks.items()
+    ]
+    options = {**one.options, "reduceOptions": chosen}
+    return replace(one, options=options, overrides=overrides, repeat=repeat)
 
 
 def states(

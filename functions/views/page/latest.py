@@ -28,8 +28,8 @@ class Latest:
     """What is known of a cluster now.
 
     `groups` are those of the run scheduled at `taken_at` (ms UTC), which is `age_seconds` old;
-    `recent` are the runs of the last hours, the newest first; `unreadable` how many newer than
-    `taken_at` cannot be read.
+    `recent` are the newest run and those of the hours before it, the newest first; `unreadable`
+    how many newer than `taken_at` cannot be read.
     """
 
     cluster: str
@@ -42,8 +42,10 @@ class Latest:
 
     @property
     def old(self) -> bool:
-        """Whether more than three runs are missing: what is shown may be over long ago."""
-        return self.age_seconds > _LATE_INTERVALS * self.interval_seconds
+        """Whether more than three runs are missing, or all of the last hours: what is shown may be
+        over long ago."""
+        late = _LATE_INTERVALS * self.interval_seconds
+        return self.age_seconds > min(late, HOURS * HOUR_MS / 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def latest(snapshots: Snapshots, cluster: str, now_ms: int) -> Latest | Nothing 
     newest = snapshots.newest(cluster)
     if newest is None:
         return None
-    recent = snapshots.runs(cluster, now_ms - HOURS * HOUR_MS)
+    recent = snapshots.runs(cluster, newest - HOURS * HOUR_MS, newest)
     for tried, at in enumerate(_candidates(newest, recent)):
         try:
             groups = snapshots.frame(cluster, contract.GROUPS, at)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from functions import contract
 from infra.grafana import panels
 from infra.grafana.measures import Measure, Source
 from infra.grafana.model import Json, Page, Panel, Row
 from infra.grafana.pages.uids import GROUP, OVERVIEW, uid_of
+from infra.grafana.variables import CLUSTER
 
 # A collector runs each minute, unless told otherwise; a snapshot this old has missed some.
 _LATE, _SILENT = 180.0, 600.0
@@ -37,6 +39,8 @@ def _clusters(source: Source) -> list[Panel]:
     if targets := _of(source, Measure.GROUPS_IN_WARN):
         yellow = [(1.0, panels.YELLOW)]
         found.append(panels.number("Groups in WARN", targets, width=panels.THIRD, marks=yellow))
+    if targets := _of(source, Measure.GROUPS_COUNTED):
+        found.append(_counted(targets))
     if targets := _of(source, Measure.SNAPSHOT_AGE):
         told = "How old the newest snapshot is: what all else here is read from."
         found.append(
@@ -57,6 +61,16 @@ def _clusters(source: Source) -> list[Panel]:
     if targets := _of(source, Measure.GROUPS_READ):
         found.append(panels.lines("Groups read", targets, width=panels.HALF))
     return found
+
+
+def _counted(targets: list[Json]) -> Panel:
+    return panels.numbers(
+        f"Groups in ERR and in WARN: ${CLUSTER}",
+        targets,
+        marks={contract.ERR: [(1.0, panels.RED)], contract.WARN: [(1.0, panels.YELLOW)]},
+        description="By the status of the last run, of 500 groups at most.",
+        repeat=CLUSTER,
+    )
 
 
 def _groups(source: Source) -> list[Panel]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries of CloudWatch as Grafana writes them: exact dimensions, Maximum, nothing added up."""
+"""Queries of CloudWatch as Grafana writes them: exact dimensions, Maximum, no lag added up."""
 
 from __future__ import annotations
 
@@ -45,6 +45,18 @@ _METRICS: dict[Measure, tuple[str, Mapping[str, str]]] = {
     Measure.METRICS_OMITTED: (contract.METRICS_OMITTED, _CLUSTER),
 }
 
+# What counts know the statuses by; CloudWatch wants a small letter first.
+_STATUSES = "statuses"
+_ERR, _WARN = (contract.GROUP_STATUS_VALUES[word] for word in (contract.ERR, contract.WARN))
+# Metric math compares single lines only, but reckons with all that a search finds; a line without
+# a value counts as 0 [CloudWatch user guide, "Metric math syntax and functions"].
+_COUNTS = {
+    contract.ERR: f"SUM(FLOOR({_STATUSES} / {_ERR}))",
+    contract.WARN: f"SUM(1 - ABS({_STATUSES} - {_WARN}))",
+}
+# Grafana's mode of a query that is written and not built.
+_CODE = 1
+
 
 @dataclass(frozen=True, slots=True)
 class CloudWatch:
@@ -56,12 +68,25 @@ class CloudWatch:
 
     def queries(self, measure: Measure, *, many: bool, legend: str | None = None) -> list[Json]:
         """A line for each set of dimensions that fits what was chosen."""
+        if measure is Measure.GROUPS_COUNTED:
+            return self._counts()
         if measure not in _METRICS:
             return []
         name, dimensions = _METRICS[measure]
         named = list(dimensions) if many else list(dimensions)[2:]
         label = " ".join(filter(None, (legend, shown(named))))
         return [target(self.namespace, name, dimensions, label or name)]
+
+    def _counts(self) -> list[Json]:
+        """Statuses of all groups, and from them the counts. Not hidden: some versions of Grafana
+        do not ask for what is hidden, and counts of it would be of nothing."""
+        every = {**_CLUSTER, contract.DIMENSION_GROUP: EVERY}
+        statuses = target(self.namespace, contract.GROUP_STATUS, every, shown(list(every)))
+        counts = (
+            {**target("", "", {}, word), "expression": text, "metricEditorMode": _CODE}
+            for word, text in _COUNTS.items()
+        )
+        return [{**statuses, "id": _STATUSES}, *counts]
 
     def variables(self, *, many: bool) -> Sequence[Json]:
         """Of clusters those that report, of groups and topics those that have a lag."""

@@ -31,6 +31,12 @@ def test_a_path_is_decoded_once(sent: str, path: str) -> None:
     assert request(sent).path == path
 
 
+def test_path_and_query_are_kept_as_sent_too() -> None:
+    found = request("/group/a%2F", "q=%2f")
+
+    assert (found.sent_path, found.sent_query) == ("/group/a%2F", "q=%2f")
+
+
 @pytest.mark.parametrize("path", ["/..", "/a/../b", "/%2e%2E/b", "/.%2e", "/a/./b", "../x"])
 def test_a_path_with_steps_climbs(path: str) -> None:
     assert request(path).climbs

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from functions import contract
+from functions.errors import StoreError
 from functions.lag.columns import Column
 from functions.lag.frame import Frame
 from functions.snapshots.format import to_parquet
 from functions.snapshots.keys import object_key
 from functions.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
+from tests.functions.views.waiting import WaitingStore
 
 NOON = 1_767_268_800_000  # 2026-01-01T12:00Z
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
@@ -49,6 +52,16 @@ def test_runs_are_told_from_a_time_on_the_newest_first() -> None:
     found = Snapshots(put(MemoryStore(), *times), Clock()).runs("demo", NOON - HOUR - MINUTE)
 
     assert found == [NOON, NOON - HOUR, NOON - HOUR - MINUTE]
+
+
+def test_runs_are_told_up_to_a_time_and_no_later_hour_is_listed() -> None:
+    times = [NOON - 30 * DAY - n * 20 * MINUTE - 10 * MINUTE for n in range(4)]
+    store = put(MemoryStore(), *times, NOON)
+
+    found = Snapshots(store, Clock()).runs("demo", times[2], times[1])
+
+    assert found == times[1:3]
+    assert store.calls == ["keys"]
 
 
 def test_clusters_are_those_with_a_lawful_name() -> None:
@@ -93,6 +106,48 @@ def test_an_object_is_read_once() -> None:
     assert store.calls.count("read") == 1
 
 
+def test_objects_of_several_runs_are_read_at_once() -> None:
+    store, times = WaitingStore(), [NOON - n * MINUTE for n in range(8)]
+    put(store, *times)
+    store.wait_for(8)
+
+    found = Snapshots(store, Clock()).frames("demo", contract.GROUPS, times)
+
+    assert list(found) == times
+
+
+def test_of_several_runs_each_is_read_once() -> None:
+    store, times = MemoryStore(), [NOON - n * MINUTE for n in range(20)]
+    snapshots = Snapshots(put(store, *times), Clock())
+    one = snapshots.frame("demo", contract.GROUPS, times[3])
+
+    found = [snapshots.frames("demo", contract.GROUPS, times) for _ in range(2)]
+
+    assert store.calls.count("read") == len(times)
+    assert found[0][times[3]] is one
+    assert all(found[0][time] is found[1][time] for time in times)
+    assert snapshots.frame("demo", contract.GROUPS, times[7]) is found[0][times[7]]
+
+
+def test_a_run_that_cannot_be_read_costs_itself_alone() -> None:
+    gone, torn, good = NOON, NOON - MINUTE, NOON - 2 * MINUTE
+    store = put(MemoryStore(), torn, good)
+    store.objects[object_key(contract.GROUPS, "demo", torn)] = b"torn"
+
+    found = Snapshots(store, Clock()).frames("demo", contract.GROUPS, [gone, torn, good])
+
+    assert list(found) == [good]
+
+
+def test_a_store_that_is_down_is_told_for_several_runs_too() -> None:
+    times = [NOON - n * MINUTE for n in range(24)]
+    store = put(MemoryStore(), *times)
+    store.down.add("read")
+
+    with pytest.raises(StoreError):
+        Snapshots(store, Clock()).frames("demo", contract.GROUPS, times)
+
+
 def test_an_hour_that_is_long_over_is_listed_again_only_after_ten_minutes() -> None:
     store, clock = put(MemoryStore(), NOON - 3 * HOUR, NOON), Clock()
     snapshots = Snapshots(store, clock, fresh_seconds=10)
@@ -110,13 +165,30 @@ def test_an_hour_that_is_long_over_is_listed_again_only_after_ten_minutes() -> N
     assert NOON - 3 * HOUR + MINUTE in snapshots.runs("demo", NOON - 3 * HOUR)
 
 
-def test_what_was_read_is_let_go_when_it_is_much() -> None:
-    store, times = MemoryStore(), [NOON - n * MINUTE for n in range(3)]
-    rows = 400_000
+def put_rows(store: MemoryStore, rows: int, *times: int) -> MemoryStore:
+    """Runs of so many rows."""
     many = Frame({"lag": Column(np.zeros(rows, np.int64), np.ones(rows, bool))}, rows)
     data = to_parquet(many, contract.GROUPS)
     for time in times:
         store.objects[object_key(contract.GROUPS, "demo", time)] = data
+    return store
+
+
+def test_what_was_asked_for_lately_is_let_go_last() -> None:
+    times = [NOON - n * MINUTE for n in range(3)]
+    store = put_rows(MemoryStore(), 300_000, *times)
+    snapshots = Snapshots(store, Clock())
+    for time in (times[0], times[1], times[0], times[2]):
+        snapshots.frame("demo", contract.GROUPS, time)
+
+    snapshots.frame("demo", contract.GROUPS, times[0])
+
+    assert store.calls.count("read") == 3
+
+
+def test_what_was_read_is_let_go_when_it_is_much() -> None:
+    times = [NOON - n * MINUTE for n in range(3)]
+    store = put_rows(MemoryStore(), 400_000, *times)
     snapshots = Snapshots(store, Clock())
     for time in times:
         snapshots.frame("demo", contract.GROUPS, time)

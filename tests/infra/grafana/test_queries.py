@@ -6,7 +6,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from functions import contract
 from functions.contract import exposition
@@ -21,6 +24,7 @@ OF_GROUP = (CLUSTER, GROUP)
 OF_TOPIC = (*OF_GROUP, TOPIC)
 OF_PARTITION = (*OF_TOPIC, contract.DIMENSION_PARTITION)
 BROKER = (CLUSTER, "Broker ID")
+COUNTED = "Groups in ERR and in WARN: $cluster"
 
 # MSK's free level [MSK developer guide, "DEFAULT Level monitoring"].
 MSK = {
@@ -62,7 +66,14 @@ def published(metric: str) -> set[tuple[str, ...]]:
     return {OF_GROUP} | finer if metric in contract.METRIC_UNITS else set()
 
 
-@pytest.mark.parametrize(("where", "target"), list(targets("cloudwatch")))
+def math(target: dict[str, Any]) -> bool:
+    """Whether a query is metric math upon another."""
+    return bool(target.get("expression"))
+
+
+@pytest.mark.parametrize(
+    ("where", "target"), [each for each in targets("cloudwatch") if not math(each[1])]
+)
 def test_cloudwatch_is_asked_for_what_is_there(where: str, target: dict[str, Any]) -> None:
     metric, dimensions = target["metricName"], tuple(target["dimensions"])
     if target["namespace"] == "AWS/Kafka":
@@ -71,6 +82,48 @@ def test_cloudwatch_is_asked_for_what_is_there(where: str, target: dict[str, Any
         assert target["namespace"] == contract.NAMESPACE
         assert dimensions in published(metric), where
     assert (target["matchExact"], target["statistic"]) == (True, "Maximum")
+
+
+@given(st.lists(st.sampled_from(sorted(contract.GROUP_STATUS_VALUES)), min_size=1))
+def test_groups_are_counted_by_their_status(words: list[str]) -> None:
+    _, *counts = lines("clusters", "cloudwatch", COUNTED)
+    # a line a group, of one moment
+    statuses = np.array([[contract.GROUP_STATUS_VALUES[word]] for word in words])
+
+    for target in counts:
+        assert calculated(target["expression"], statuses) == [words.count(target["label"])]
+
+
+def test_groups_that_are_counted_are_all_of_one_cluster() -> None:
+    """So that runs at different times, of which each has a moment of its own, are not one sum."""
+    statuses, *counts = lines("clusters", "cloudwatch", COUNTED)
+
+    assert statuses["dimensions"] == {CLUSTER: "$cluster", GROUP: "*"}
+    assert [target["label"] for target in counts] == [contract.ERR, contract.WARN]
+    assert re.fullmatch("[a-z]+", statuses["id"])
+    assert all(statuses["id"] in target["expression"] for target in counts)
+
+
+def test_of_the_counted_groups_only_the_counts_are_shown() -> None:
+    panel = found("clusters", "cloudwatch", COUNTED)
+    shown = panel["options"]["reduceOptions"]["fields"].strip("/")
+    _, *counts = panel["targets"]
+
+    assert panel["repeat"] == "cluster"
+    assert all(re.search(shown, target["label"]) for target in counts)
+    assert not re.search(shown, "shop ERR WARN")
+    colours = {
+        each["matcher"]["options"]: each["properties"][0]["value"]["steps"][-1]
+        for each in panel["fieldConfig"]["overrides"]
+    }
+    assert colours == {"ERR": {"color": "red", "value": 1}, "WARN": {"color": "yellow", "value": 1}}
+
+
+def calculated(expression: str, statuses: Any) -> list[float]:
+    """What CloudWatch makes of it [CloudWatch user guide, "Metric math syntax and functions"]."""
+    known = {"SUM": lambda lines: lines.sum(axis=0), "FLOOR": np.floor, "ABS": np.abs}
+    known["statuses"] = statuses
+    return list(eval(expression, {"__builtins__": {}}, known))  # noqa: S307  # our own
 
 
 @pytest.mark.parametrize(("where", "target"), list(targets("prometheus")))
@@ -95,10 +148,14 @@ def test_one_choice_is_compared_as_it_is_and_several_as_an_expression(name: str)
                 assert (operator == "=~") == several[value[1:]], text
 
 
-def lines(page: str, source: str, title: str) -> list[dict[str, str]]:
+def found(page: str, source: str, title: str) -> dict[str, Any]:
     (panel,) = (p for p in drawn(documents()[f"kafka-lag-{page}-{source}"]) if p["title"] == title)
-    found: list[dict[str, str]] = panel["targets"]
-    return found
+    return panel
+
+
+def lines(page: str, source: str, title: str) -> list[dict[str, Any]]:
+    queries: list[dict[str, Any]] = found(page, source, title)["targets"]
+    return queries
 
 
 @pytest.mark.parametrize("source", ["cloudwatch", "prometheus"])

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.frame import Frame, locate
-from functions.snapshots.errors import UnusableError
 from functions.views.page.latest import HOUR_MS, HOURS, Latest
 from functions.views.snapshots import Snapshots
 
@@ -26,20 +25,22 @@ _HEADROOM = 1.08
 class Curve:
     """A line and the area under it as SVG paths, gaps where nothing is known; its highest value.
 
+    `dots` are points with a gap on either side, as paths without a length: a line's round ends.
     `most` None: nothing was known in these hours.
     """
 
     path: str
     area: str
+    dots: str
     most: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """`groups` of some runs of the last hours until `now` (ms), the oldest first."""
+    """`groups` of some runs of the last hours until `end` (ms), the oldest first."""
 
     runs: tuple[tuple[int, Frame], ...]
-    now: int
+    end: int
     step_ms: float
 
     def curve(self, group: str, column: str, least_top: float) -> Curve:
@@ -68,12 +69,14 @@ class Past:
             if value is not None:
                 if before is None or at - before > _BREAK * self.step_ms:
                     lines.append([])
-                x = WIDTH * (1 - (self.now - at) / _SPAN)
+                x = WIDTH * (1 - (self.end - at) / _SPAN)
                 lines[-1].append(f"{x:.4g} {HEIGHT * (1 - value / top):.3g}")
             before = None if value is None else at
+        long = [line for line in lines if len(line) > 1]
         return Curve(
-            "".join(f"M{'L'.join(line if len(line) > 1 else line * 2)}" for line in lines),
-            "".join(_area(line) for line in lines),
+            "".join(f"M{'L'.join(line)}" for line in long),
+            "".join(_area(line) for line in long),
+            "".join(f"M{line[0]}h0" for line in lines if len(line) == 1),
             max(known, default=None),
         )
 
@@ -81,22 +84,15 @@ class Past:
 def past(snapshots: Snapshots, latest: Latest, now_ms: int, most: int = RUNS) -> Past:
     """At most so many runs, one at least; those that cannot be read are left out.
 
-    Raises StoreError.
+    They end now, or at a snapshot that is old. Raises StoreError.
     """
+    end = latest.taken_at if latest.old else now_ms
     slot = _SPAN // max(most - 1, 1)
     # The first run of each slot: a page made a minute later reads but one more.
-    firsts = {at // slot: at for at in latest.recent if at <= latest.taken_at}
+    firsts = {at // slot: at for at in latest.recent if end - _SPAN <= at <= latest.taken_at}
     chosen = sorted({*list(firsts.values())[: most - 1], latest.taken_at})
-    found = ((at, _read(snapshots, latest.cluster, at)) for at in chosen)
-    readable = tuple((at, frame) for at, frame in found if frame is not None)
-    return Past(readable, now_ms, max(slot, 1000 * latest.interval_seconds))
-
-
-def _read(snapshots: Snapshots, cluster: str, at: int) -> Frame | None:
-    try:
-        return snapshots.frame(cluster, contract.GROUPS, at)
-    except UnusableError:
-        return None
+    found = snapshots.frames(latest.cluster, contract.GROUPS, chosen)
+    return Past(tuple(found.items()), end, max(slot, 1000 * latest.interval_seconds))
 
 
 def _of(frame: Frame, wanted: Frame, column: str) -> Column:
@@ -105,4 +101,4 @@ def _of(frame: Frame, wanted: Frame, column: str) -> Column:
 
 def _area(line: list[str]) -> str:
     first, last = line[0].split()[0], line[-1].split()[0]
-    return f"M{first} {HEIGHT}L{'L'.join(line)}L{last} {HEIGHT}Z" if len(line) > 1 else ""
+    return f"M{first} {HEIGHT}L{'L'.join(line)}L{last} {HEIGHT}Z"

@@ -67,13 +67,16 @@ def groups(latest: Sequence[Latest], asked: Asked) -> Groups:
 
 
 def _joined(latest: Sequence[Latest]) -> Frame:
-    """One frame of all, with the `cluster` and `severity` of each row."""
+    """One frame of all, with `cluster`, `severity` and `taken_at` (ms UTC) of each row."""
     frames = []
     for one in latest:
         rows = Frame({name: one.groups.columns[name] for name in _COLUMNS}, len(one.groups))
-        cluster = Words.constant(one.cluster, len(rows))
         frames.append(
-            Frame({**rows.columns, "cluster": cluster, "severity": severities(rows)}, len(rows))
+            rows.with_columns(
+                cluster=Words.constant(one.cluster, len(rows)),
+                severity=severities(rows),
+                taken_at=Column.of(np.full(len(rows), one.taken_at, np.int64)),
+            )
         )
     joined, *others = frames
     for other in others:

@@ -11,7 +11,21 @@ from functions.errors import StoreError
 from tests.builders import NOON
 from tests.functions.views.burrow.asking import Shop, a_group, a_partition
 
-HOSTILE = ["a/b", "a b", "<script>", "läg", "a/../b", "%2e", "lag", "status", "x\ny", "a?b#c", "😀"]
+HOSTILE = [
+    "a/b",
+    "a/",
+    "/",
+    "a b",
+    "<script>",
+    "läg",
+    "a/../b",
+    "%2e",
+    "lag",
+    "status",
+    "x\ny",
+    "a?b#c",
+    "😀",
+]
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, ""])
@@ -39,11 +53,31 @@ def test_a_path_that_burrow_lacks_is_answered_as_burrow_does(path: str) -> None:
     assert answer.body == b'{"error":true,"message":"invalid request type","result":{}}\n'
 
 
-def test_a_slash_too_much_is_led_to_the_path_without() -> None:
-    answer = Shop(groups=[a_group()]).ask("/v3/kafka/shop%0d%0aX:y/consumer/")
+@pytest.mark.parametrize(
+    ("sent", "query", "location"),
+    [
+        ("/v3/kafka/shop%0d%0aX:y/consumer/", "", "/v3/kafka/shop%0d%0aX%3Ay/consumer"),
+        ("/v3/kafk%61/", "", "/v3/kafk%61"),
+        ("/v3/kafka/shop/consumer//", "", "/v3/kafka/shop/consumer"),
+        ("/v3/kafka/shop/consumer/a%2F/", "", "/v3/kafka/shop/consumer/a%2F"),
+        ("/v3/kafka/shop/topic/", "limit=2&offset=1", "/v3/kafka/shop/topic?limit=2&offset=1"),
+        (
+            "/v3/kafka/shop/topic/",
+            "a=%2f+b&c\r\nd: \xe9",
+            "/v3/kafka/shop/topic?a=%2f+b&c%0D%0Ad:%20%C3%A9",
+        ),
+    ],
+)
+def test_a_slash_too_much_is_led_to_the_path_without(sent: str, query: str, location: str) -> None:
+    answer = Shop(groups=[a_group()]).ask(sent, query)
 
     assert answer.status == 301
-    assert answer.headers == {"Location": "/v3/kafka/shop%0D%0AX%3Ay/consumer"}
+    assert answer.headers == {"Location": location}
+
+
+@pytest.mark.parametrize("path", ["/v3/kafka/shop%2F", "/v3/kafka/shop/topic/orders%2F"])
+def test_a_slash_of_a_name_is_led_nowhere(path: str) -> None:
+    assert Shop([a_partition()], [a_group()]).ask(path).status == 404
 
 
 @pytest.mark.parametrize("path", ["/v3/config", "/v3/config/cluster/shop", "/v3/admin/loglevel"])

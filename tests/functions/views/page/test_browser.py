@@ -194,6 +194,27 @@ def test_old_numbers_are_called_old_on_top(visit: Visit) -> None:
         assert box["y"] < 100
 
 
+def test_a_curve_of_a_single_run_is_seen(visit: Visit) -> None:
+    with serving(Served(put(MemoryStore()), NOON + 60 * MINUTE)) as served:
+        page = visit(served.url + VIEWS["group"]).page
+    curve = page.get_by_role("img", name="Time lag of the 6 hours before")
+
+    drawn = curve.screenshot()
+    page.evaluate("document.querySelectorAll('.dot').forEach((dot) => dot.remove())")
+
+    assert curve.screenshot() != drawn
+
+
+def test_what_leads_on_from_an_error_stands_apart(visit: Visit, served: Served) -> None:
+    page = visit(served.url + VIEWS["nothing"]).page
+
+    alarm, link = (page.locator(f"main {what}").bounding_box() for what in (".alarm", "a"))
+
+    assert alarm is not None
+    assert link is not None
+    assert link["y"] - alarm["y"] - alarm["height"] >= 8
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(DESKTOP, "dark"), (PHONE, "light")])
 @pytest.mark.parametrize("view", MAIN)
 def test_axe_finds_nothing(
@@ -201,9 +222,18 @@ def test_axe_finds_nothing(
 ) -> None:
     page = visit(served.url + VIEWS[view], width, color_scheme=scheme).page
 
+    assert violations(page, axe) == []
+
+
+def test_axe_finds_nothing_where_numbers_are_old(visit: Visit, axe: str) -> None:
+    with serving(Served(put(MemoryStore()), NOON + 60 * MINUTE)) as served:
+        page = visit(served.url + VIEWS["group"], PHONE, color_scheme="dark").page
+
+    assert violations(page, axe) == []
+
+
+def violations(page: Page, axe: str) -> list[tuple[str, str, str]]:
+    """What axe-core complains of: its rule, how bad, and where."""
     page.evaluate(axe)
     found = page.evaluate("axe.run()")["violations"]
-
-    assert [
-        (one["id"], one["impact"], node["html"]) for one in found for node in one["nodes"]
-    ] == []
+    return [(one["id"], one["impact"], node["html"]) for one in found for node in one["nodes"]]

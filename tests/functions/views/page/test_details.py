@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from functions.views.page.links import link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, Seen, read
-from tests.functions.views.page.rows import a_group, a_log, a_partition
-from tests.functions.views.page.shop import NAMES, NASTY, opened, put, six_hours
+from tests.functions.views.page.rows import HOUR, NOON, a_group, a_log, a_partition
+from tests.functions.views.page.shop import NAMES, NASTY, opened, put, six_hours, text_of
 
 STATUS, LAG, AGE, COMMITTED, END, LEADER, MEMBER, RETENTION = range(1, 9)
 BILLING, ORDERS = "/cluster/shop/group/billing", "/cluster/shop/topic/orders"
@@ -147,6 +148,24 @@ def test_a_topic_tells_its_groups_and_its_log(store: MemoryStore) -> None:
     assert "7 d" in page.texts["dd"]
 
 
+@pytest.mark.parametrize(
+    ("query", "caption"),
+    [
+        ("", "The log of each partition."),
+        ("sort=-kept", "The log of each partition, by records kept."),
+    ],
+)
+def test_a_topics_log_says_its_order_where_that_is_news(
+    store: MemoryStore, query: str, caption: str
+) -> None:
+    assert read(opened(store, ORDERS, query)).texts["caption"].endswith(caption)
+
+
+@pytest.mark.parametrize(("path", "kind"), [(BILLING, "Consumer group"), (ORDERS, "Topic")])
+def test_a_page_says_what_its_name_is_of(store: MemoryStore, path: str, kind: str) -> None:
+    assert f'<p class="kicker">{kind}</p>' in text_of(opened(store, path))
+
+
 def test_a_topic_whose_log_nobody_told_shows_its_groups() -> None:
     store = put(MemoryStore(), logs=[])
 
@@ -166,6 +185,45 @@ def test_a_name_that_there_is_not_is_not_found(store: MemoryStore, kind: str) ->
 
 
 def test_an_old_snapshot_is_said_aloud_here_too(store: MemoryStore) -> None:
-    page = read(opened(store, BILLING, now=1_769_860_800_000 + 3_600_000))
+    page = read(opened(store, BILLING, now=NOON + HOUR))
 
     assert "Old: these numbers are 1 h old." in page.texts["alarm"]
+
+
+def test_a_curve_ends_now(store: MemoryStore) -> None:
+    given = opened(store, BILLING)
+
+    assert read(given).texts["h2"].startswith("NowLast 6 hours")
+    assert "6 h ago3 h agonow" * 2 in read(given).texts["span"]
+    assert labels(text_of(given)) == ["Time lag of the last 6 hours", "Lag of the last 6 hours"]
+
+
+@pytest.mark.parametrize(("hours", "end"), [(1, "12:00 UTC"), (24 * 40, "31 Jan 12:00 UTC")])
+def test_an_old_curve_says_when_it_ends(store: MemoryStore, hours: int, end: str) -> None:
+    given = opened(store, BILLING, now=NOON + hours * HOUR)
+    text, told = text_of(given).replace("\u00a0", " "), read(given).texts
+
+    assert told["h2"].startswith(f"When last readThe 6 hours before {end}")
+    assert f"6 h before3 h before{end}" * 2 in told["span"]
+    span = f"of the 6 hours before {end}"
+    assert labels(text) == [f"Time lag {span}", f"Lag {span}"]
+
+
+def test_how_long_an_incident_lasted_is_not_known_beyond_the_snapshot(store: MemoryStore) -> None:
+    texts = [read(opened(store, BILLING, now=NOON + hours * HOUR)).texts for hours in (0, 40)]
+
+    assert all("1 h 23 minsince" in told["dd"] for told in texts)
+
+
+def test_a_group_without_partitions_has_none_that_a_search_could_miss() -> None:
+    store = put(MemoryStore(), groups=[a_group("g")], partitions=[])
+
+    page = read(opened(store, "/cluster/shop/group/g"))
+
+    assert "Nothing is known of its partitions." in page.texts["p"]
+    assert "No partition is like that." not in page.texts["p"]
+
+
+def labels(text: str) -> list[str]:
+    """What the drawings are for those who do not see them."""
+    return re.findall(r'<svg class="curve"[^>]* aria-label="([^"]*)"', text)

@@ -118,27 +118,6 @@ def test_the_tally_counts_what_the_filter_hides(store: MemoryStore) -> None:
     assert page.texts["li"] == "3 ERR1 WARN0 unknown1 OK"
 
 
-@pytest.mark.parametrize(("minutes", "old"), [(30, False), (31, True)])
-def test_a_snapshot_three_intervals_old_is_said_aloud(
-    store: MemoryStore, minutes: int, old: bool
-) -> None:
-    page = read(opened(store, now=NOON + minutes * MINUTE))
-
-    assert ("Old: these numbers are 31 min old." in page.texts.get("alarm", "")) is old
-    assert page.texts["title"].startswith("Old: ") is old
-
-
-def test_a_lone_snapshot_is_taken_for_one_of_each_minute() -> None:
-    assert "alarm" in read(opened(put(MemoryStore()), now=NOON + 4 * MINUTE)).texts
-
-
-def test_a_snapshot_of_last_month_is_shown_and_called_old() -> None:
-    page = read(opened(put(MemoryStore()), now=NOON + 40 * DAY))
-
-    assert "40 d old" in page.texts["alarm"]
-    assert page.cells("billing")[CURVE] == "most 1 h 30 min"
-
-
 def test_no_snapshot_yet_is_said_aloud() -> None:
     page = read(opened(MemoryStore()))
 

@@ -15,11 +15,12 @@ from functions.views.page.tables.curves import Curve, past
 from functions.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import HOUR, MINUTE, NOON, a_group, frame_of
+from tests.functions.views.waiting import WaitingStore
 
 
-def history(ages: dict[int, float | None]) -> MemoryStore:
+def history(ages: dict[int, float | None], store: MemoryStore | None = None) -> MemoryStore:
     """Runs at these times with one group of such an age."""
-    store = MemoryStore()
+    store = MemoryStore() if store is None else store
     for at, age in ages.items():
         _put(store, at, age)
     return store
@@ -64,7 +65,7 @@ def test_a_small_lag_is_no_mountain() -> None:
     ("ages", "lines"),
     [
         ((1.0, 2.0, None, 4.0, 5.0), 2),
-        ((1.0, None, 3.0, None, 5.0), 3),
+        ((1.0, 2.0, None, 4.0, None, 6.0, 7.0), 2),
         ((None, None), 0),
     ],
 )
@@ -83,11 +84,38 @@ def test_a_line_is_broken_where_runs_are_missing() -> None:
 
 
 def test_a_lone_point_is_a_dot() -> None:
-    assert drawn(history({NOON: 10.8})).path == "M240 2.96L240 2.96"
+    assert drawn(history({NOON: 10.8})) == Curve("", "", "M240 2.96h0", 10.8)
+
+
+def test_a_point_between_gaps_is_a_dot_beside_the_line() -> None:
+    curve = drawn(history(every(60, 1.0, 2.0, None, 10.8)))
+
+    assert (curve.path.count("M"), curve.area.count("M")) == (1, 1)
+    assert curve.dots == "M240 2.96h0"
+
+
+@pytest.mark.parametrize("hours", [7, 24 * 40])
+def test_an_old_curve_ends_at_the_newest_run(hours: int) -> None:
+    curve = drawn(history(every(180, 0.0, 50.0, 100.0)), now=NOON + hours * HOUR)
+
+    assert curve.path == "M0 40L120 21.5L240 2.96"
+
+
+def test_a_run_a_little_late_leaves_the_curve_at_the_present() -> None:
+    runs = history(every(60, 0.0, 10.8))
+
+    assert drawn(runs, now=NOON + 3 * HOUR).path == "M80 40L120 2.96"
+    assert drawn(runs, now=NOON + 3 * HOUR + 1).path == "M200 40L240 2.96"
+
+
+def test_nothing_is_drawn_beyond_the_six_hours() -> None:
+    curve = drawn(history(every(60, *[1.0] * 8, 5.0)), now=NOON + 2 * HOUR)
+
+    assert curve.path.startswith("M0 ")
 
 
 def test_a_group_that_was_not_there_has_no_curve() -> None:
-    assert drawn(history(every(10, 1.0, 2.0)), "other") == Curve("", "", None)
+    assert drawn(history(every(10, 1.0, 2.0)), "other") == Curve("", "", "", None)
 
 
 def test_a_run_that_cannot_be_read_is_left_out() -> None:
@@ -95,6 +123,15 @@ def test_a_run_that_cannot_be_read_is_left_out() -> None:
     store.objects[object_key(contract.GROUPS, "shop", NOON - HOUR)] = b"torn"
 
     assert len(re.findall(r"[ML]", drawn(store).path)) == 2
+
+
+def test_the_runs_of_a_curve_are_read_at_once() -> None:
+    store = WaitingStore()
+    snapshots, found = seen(history(every(30, *[1.0] * 9), store))
+    # the newest is known already
+    store.wait_for(8)
+
+    assert len(past(snapshots, found, NOON).runs) == 9
 
 
 def test_a_minute_later_one_more_run_is_read() -> None:
