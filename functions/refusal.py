@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 _EXISTS = "PreconditionFailed"
 _CONFLICT = "ConditionalRequestConflict"
 _ATTEMPTS = 3
+_SERVER_ERRORS = 500
 
 
 def code_of(error: Exception) -> str:
@@ -18,6 +19,13 @@ def code_of(error: Exception) -> str:
     if isinstance(error, ClientError):
         return str(error.response["Error"]["Code"])
     return type(error).__name__
+
+
+def is_certain(error: Exception) -> bool:
+    """Whether AWS itself has said that it did nothing; without its answer nobody knows."""
+    if not isinstance(error, ClientError):
+        return False
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) < _SERVER_ERRORS
 
 
 def put_on_condition(client: Any, lost: Collection[str] = (_EXISTS,), **request: Any) -> str | None:

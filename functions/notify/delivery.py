@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages on their way out: claimed, sent by each channel that lacks them, remembered as sent."""
+"""Messages on their way out by one channel: claimed, sent, remembered as sent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from functions.notify.channels.channel import Channel, Refusal
-from functions.notify.errors import TellingError
+from functions.notify.channels.channel import Channel, InTime, Refusal
+from functions.notify.errors import OutOfTimeError, TellingError
 from functions.notify.memory.claim import Claim, ClaimBook, Taken
 from functions.notify.memory.objects import Claims
 from functions.notify.messages.telling import Telling
@@ -17,28 +17,32 @@ _AT_ONCE = 10
 
 
 class Delivery:
-    """By all channels, one after the other; `clock` in seconds since the epoch."""
+    """By one channel; `clock` in seconds since the epoch, `owner` a word no other process has."""
 
     def __init__(
-        self, channels: Sequence[Channel], claims: Claims, clock: Callable[[], float]
+        self, channel: Channel, claims: Claims, clock: Callable[[], float], owner: str
     ) -> None:
-        self._channels = channels
-        self._book = ClaimBook(claims, (channel.name for channel in channels), clock)
+        self._channel = channel
+        self._book = ClaimBook(claims, channel.name, clock, owner)
 
-    def deliver(self, cluster: str, tellings: Sequence[Telling]) -> int:
+    def deliver(self, cluster: str, tellings: Sequence[Telling], in_time: InTime) -> int:
         """Sends what nobody has sent; how many messages that were.
 
-        Raises TellingError when a channel did not take a message: it stays claimed, with those
-        channels that have it, and those after it are not tried. Raises it as well when another
-        run has claimed one and not sent it yet, after all others.
+        Raises TellingError when the channel did not take a message: what is refused for certain is
+        free for the next run, what is in doubt for five minutes nobody's. Raises it as well when
+        another run has claimed one and not sent it yet, after all others. Raises OutOfTimeError
+        where the time ends before the messages do.
         """
         told = waiting = 0
         for start in range(0, len(tellings), _AT_ONCE):
+            if not in_time():
+                raise OutOfTimeError
             some = tellings[start : start + _AT_ONCE]
             asked = {telling.name: self._book.claim(cluster, telling.name) for telling in some}
             ours = {name: claim for name, claim in asked.items() if isinstance(claim, Claim)}
             waiting += sum(claim is Taken.SENDING for claim in asked.values())
-            told += self._send([telling for telling in some if telling.name in ours], ours)
+            self._send([telling for telling in some if telling.name in ours], ours, in_time)
+            told += len(ours)
         if waiting:
             raise TellingError(
                 f"Messages not known to be out: {waiting}. Another run is sending them, or failed "
@@ -46,38 +50,34 @@ class Delivery:
             )
         return told
 
-    def _send(self, tellings: Sequence[Telling], claims: Mapping[str, Claim]) -> int:
-        held, causes = dict(claims), list[str]()
-        for channel in self._channels:
-            name = channel.name
-            late = [each for each in tellings if name not in held[each.name].out]
-            if not late:
-                continue
-            failed = channel.send([_rest(each, name, held[each.name]) for each in late])
-            causes += [refusal.why for refusal in failed.values()]
-            for each in late:
-                if out := _out(name, failed.get(each.name)):
-                    held[each.name] = self._book.told(held[each.name], out)
+    def _send(
+        self, tellings: Sequence[Telling], claims: Mapping[str, Claim], in_time: InTime
+    ) -> None:
+        if not tellings:
+            return
+        late = [_rest(telling, claims[telling.name]) for telling in tellings]
+        failed = self._channel.send(late, in_time)
+        for name, claim in claims.items():
+            self._note(claim, failed.get(name))
+        causes = [refusal.why for refusal in failed.values() if refusal.why]
         if causes:
             raise TellingError(
                 f"Not all messages are out: {'; '.join(dict.fromkeys(causes))}. Nothing is lost: "
-                "they are tried again, five minutes after the first attempt at the earliest."
+                "they are tried again, those that may be out five minutes later."
             )
-        return len(claims)
+        if failed:
+            raise OutOfTimeError
+
+    def _note(self, claim: Claim, refusal: Refusal | None) -> None:
+        if refusal is None:
+            self._book.sent(claim)
+        elif refusal.doubt:
+            self._book.doubt(claim, refusal.out)
+        else:
+            self._book.give_back(claim, refusal.out)
 
 
-def _out(channel: str, refusal: Refusal | None) -> set[str]:
-    """What a claim remembers: the channel, or each event that it took."""
-    if refusal is None:
-        return {channel}
-    return {_part(channel, event) for event in refusal.out}
-
-
-def _rest(telling: Telling, channel: str, claim: Claim) -> Telling:
+def _rest(telling: Telling, claim: Claim) -> Telling:
     """Without those events that an earlier attempt brought out."""
-    events = (event for event in telling.events if _part(channel, event.name) not in claim.out)
+    events = (event for event in telling.events if event.name not in claim.out)
     return replace(telling, events=tuple(events))
-
-
-def _part(channel: str, event: str) -> str:
-    return f"{channel}/{event}"

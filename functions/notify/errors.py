@@ -6,3 +6,7 @@ from functions.errors import ReporterError
 
 class TellingError(ReporterError):
     """Messages are not out, or not known to be; they stay claimed and are tried again."""
+
+
+class OutOfTimeError(TellingError):
+    """The function's time ends before the messages do; the next event goes on with them."""

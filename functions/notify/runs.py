@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Protocol
 
 from functions import contract
@@ -14,6 +15,7 @@ from functions.snapshots.keys import hour_prefix, object_key, taken_at_of
 from functions.snapshots.store import SnapshotStore
 
 _HOUR_MS = 3_600_000
+_KEPT = 8
 # The collector itself remembers no longer.
 _SOUGHT_BACK_MS = SOUGHT_BACK_DAYS * 24 * _HOUR_MS
 
@@ -29,10 +31,14 @@ class Runs(Protocol):
 
 
 class StoredRuns:
-    """In a store of snapshots; nothing is listed or read before it is asked for."""
+    """In a store of snapshots; nothing is listed or read before it is asked for.
+
+    The newest sets are kept, as each channel asks for them.
+    """
 
     def __init__(self, store: SnapshotStore) -> None:
         self._store = store
+        self._kept = lru_cache(maxsize=_KEPT)(self._read)
 
     def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
         """Complete runs, sought back at most as far as the collector does."""
@@ -44,5 +50,8 @@ class StoredRuns:
 
     def groups(self, cluster: str, taken_at: int) -> Frame:
         """All columns of the run's groups."""
+        return self._kept(cluster, taken_at)
+
+    def _read(self, cluster: str, taken_at: int) -> Frame:
         key = object_key(contract.GROUPS, cluster, taken_at)
         return from_parquet(self._store.read(key), contract.GROUPS)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,12 +20,12 @@ from functions.notify.delivery import Delivery
 from functions.notify.memory.cursor import Cursors
 from functions.notify.memory.objects import S3Claims
 from functions.notify.notifier import Journal, Notifier
+from functions.notify.notifiers import Notifiers
 from functions.notify.runs import StoredRuns
 from functions.snapshots.store import S3Store
 
-_AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
-# Both channels may hang, and the function must still have the time to say so.
-_CHANNEL = Config(
+# One request may hang when the time is up, and the function must still have the time to say so.
+_AWS = Config(
     connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2}
 )
 _YES, _NO = "true", "false"
@@ -33,20 +34,25 @@ _PARTS_OF_ARN = 6
 
 def wired(
     environ: Mapping[str, str], journal: Journal, clock: Callable[[], float] = time.time
-) -> tuple[str, Notifier]:
-    """The bucket and a notifier for it. Raises ConfigError with all faults; connects to nothing."""
+) -> tuple[str, Notifiers]:
+    """The bucket, and what tells its news; connects to nothing.
+
+    Raises ConfigError with all faults.
+    """
     _insist(environ)
-    bucket = environ[contract.ENV_BUCKET]
+    bucket, owner = environ[contract.ENV_BUCKET], secrets.token_hex(8)
     client = boto3.client("s3", config=_AWS)
-    claims = S3Claims(client, bucket)
-    notifier = Notifier(
-        StoredRuns(S3Store(client, bucket)),
-        Cursors(claims),
-        Delivery(_channels(environ), claims, clock),
-        journal,
-        clock,
-    )
-    return bucket, notifier
+    claims, runs = S3Claims(client, bucket), StoredRuns(S3Store(client, bucket))
+    notifiers = [
+        Notifier(
+            runs,
+            Cursors(claims, channel.name),
+            Delivery(channel, claims, clock, owner),
+            journal,
+        )
+        for channel in _channels(environ)
+    ]
+    return bucket, Notifiers(notifiers, journal, clock)
 
 
 def _insist(environ: Mapping[str, str]) -> None:
@@ -62,6 +68,8 @@ def _insist(environ: Mapping[str, str]) -> None:
         )
     if topic and _region(topic, "sns") is None:
         faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is not the ARN of an SNS topic")
+    if topic and topic.endswith(".fifo"):
+        faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is a FIFO topic: name a standard one")
     if bus and ":" in bus and _region(bus, "events") is None:
         faults.append(f"{contract.ENV_EVENT_BUS} {bus!r} is no name or ARN of an event bus")
     if chat and chat not in (_YES, _NO):
@@ -84,7 +92,7 @@ def _client(service: str, target: str) -> Any:
     """In the target's own region, which may be another's than the function's."""
     # the types of boto3 know services by literals only
     make: Any = boto3.client
-    return make(service, region_name=_region(target, service), config=_CHANNEL)
+    return make(service, region_name=_region(target, service), config=_AWS)
 
 
 def _region(arn: str, service: str) -> str | None:

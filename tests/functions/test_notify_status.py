@@ -25,10 +25,13 @@ NOW = int(datetime.now(UTC).timestamp()) // 60 * MINUTE
 
 
 class Context:
-    """Lambda's, with a minute left."""
+    """Lambda's, with a minute left unless told otherwise."""
+
+    def __init__(self, seconds: float = 60) -> None:
+        self.seconds = seconds
 
     def get_remaining_time_in_millis(self) -> int:
-        return 60_000
+        return round(self.seconds * 1000)
 
 
 class Deployed:
@@ -75,7 +78,7 @@ def test_a_change_between_two_snapshots_is_told_once(aws: Deployed) -> None:
 
     outcomes = [notify_status.handler(event, Context()) for event in (*events, *events)]
 
-    assert [outcome["told"] for outcome in outcomes] == [0, 1, 0, 0]
+    assert [outcome["told"] for outcome in outcomes] == [0, 2, 0, 0]
     assert aws.subjects() == ["Kafka lag ERR: payments on shop (opened)"]
 
 
@@ -91,6 +94,16 @@ def test_a_topic_that_is_gone_is_one_clear_error(
     (logged,) = caplog.records
     assert logged.getMessage().startswith("shop: Not all messages are out: SNS did not take it")
     assert logged.exc_info is None
+
+
+def test_nothing_is_begun_in_the_time_that_one_request_may_hang(aws: Deployed) -> None:
+    events = [aws.completed(-2, contract.OK), aws.completed(-1, contract.ERR)]
+    notify_status.handler(events[0], Context())
+
+    late = notify_status.handler(events[1], Context(notify_status.SPARE_SECONDS))
+
+    assert late == {"runs": 0, "told": 0}
+    assert notify_status.handler(events[1], Context(notify_status.SPARE_SECONDS + 9))["told"] == 2
 
 
 @pytest.mark.usefixtures("aws")

@@ -1,29 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every channel does: takes messages, and says which it did not take."""
+"""A way out for messages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from functions.notify.messages.telling import Telling
+
+# Whether there is still the time for one request more.
+InTime: TypeAlias = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a message is not out or not known to be; `out` names those of its events that are."""
+    """What became of a message that is not out; `why` None: there was no time for it.
 
-    why: str
+    `out` names those of its events that are out all the same. In `doubt` it may be out, as nobody
+    answered: then it is not sent again at once.
+    """
+
+    why: str | None
     out: frozenset[str] = frozenset()
+    doubt: bool = False
 
 
 class Channel(Protocol):
-    """One way out."""
+    """All its messages go one way: SNS, EventBridge."""
 
     @property
     def name(self) -> str:
-        """What claims remember it by."""
+        """By which its messages are remembered."""
 
-    def send(self, tellings: Sequence[Telling]) -> Mapping[str, Refusal]:
-        """By name, what became of messages that are not out; those that are out are absent."""
+    def send(self, tellings: Sequence[Telling], in_time: InTime) -> Mapping[str, Refusal]:
+        """By name, what became of messages that are not out; those that are out are absent.
+
+        Begins no request once it is not `in_time`.
+        """

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions import contract
-from functions.notify.channels.channel import Refusal
+from functions.notify.channels.channel import InTime, Refusal
 from functions.notify.messages.telling import Event, Telling
-from functions.refusal import code_of
+from functions.refusal import code_of, is_certain
 
 _MOST = 10
 # Some regions still count 256 KB over all entries of a request.
@@ -33,31 +34,31 @@ class EventBus:
         self._bus = bus
         self._pause = pause
 
-    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
+    def send(self, tellings: Sequence[Telling], in_time: InTime) -> dict[str, Refusal]:
         """All events of all tellings; one that is not taken fails its telling, not its others.
 
         After a request of which nothing was taken the rest is not tried, as it would fare alike.
         """
-        late: list[_Entry] = []
-        codes: dict[str, str] = {}
+        late: dict[str, _Late] = {}
         batches = list(_batches(tellings))
         for at, batch in enumerate(batches):
-            refused, code = self._put(batch)
-            untaken = len(refused) == len(batch)
-            some = [entry for rest in batches[at:] for entry in rest] if untaken else refused
-            late += some
-            codes |= dict.fromkeys((name for name, _ in some), code)
-            if untaken:
+            if not in_time():
+                _note(late, batches[at:], None)
+                break
+            refused, why, doubt = self._put(batch)
+            _note(late, [refused], why, doubt=doubt)
+            if len(refused) == len(batch):
+                _note(late, batches[at + 1 :], why)
                 break
         return {
-            telling.name: Refusal(self._why(codes[telling.name]), _taken(telling, late))
+            telling.name: late[telling.name].refusal(telling)
             for telling in tellings
-            if telling.name in codes
+            if telling.name in late
         }
 
-    def _put(self, batch: list[_Entry]) -> tuple[list[_Entry], str]:
-        """Those that were not taken however often they were sent, and why."""
-        refused, code = batch, ""
+    def _put(self, batch: list[_Entry]) -> tuple[list[_Entry], str, bool]:
+        """Those not taken however often they were sent, why, and whether they may be out."""
+        refused = batch
         try:
             refused, code = self._refused(refused)
             for pause in _PAUSES:
@@ -66,8 +67,8 @@ class EventBus:
                     refused, code = self._refused(refused)
         except (ClientError, BotoCoreError) as error:
             # the client itself has tried more than once by then
-            return refused, code_of(error)
-        return refused, code
+            return refused, self._why(code_of(error)), not is_certain(error)
+        return refused, self._why(code), False
 
     def _why(self, code: str) -> str:
         return (
@@ -95,9 +96,26 @@ class EventBus:
         }
 
 
-def _taken(telling: Telling, late: Sequence[_Entry]) -> frozenset[str]:
-    missing = {event.name for name, event in late if name == telling.name}
-    return frozenset(event.name for event in telling.events) - missing
+@dataclass(slots=True)
+class _Late:
+    """What is not out of one telling."""
+
+    why: str | None
+    doubt: bool = False
+    events: set[str] = field(default_factory=set)
+
+    def refusal(self, telling: Telling) -> Refusal:
+        out = frozenset(event.name for event in telling.events) - self.events
+        return Refusal(self.why, out, self.doubt)
+
+
+def _note(
+    late: dict[str, _Late], batches: Sequence[list[_Entry]], why: str | None, *, doubt: bool = False
+) -> None:
+    for name, event in (entry for batch in batches for entry in batch):
+        of_telling = late.setdefault(name, _Late(why))
+        of_telling.doubt |= doubt
+        of_telling.events.add(event.name)
 
 
 def _batches(tellings: Sequence[Telling]) -> Iterator[list[_Entry]]:

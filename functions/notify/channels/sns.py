@@ -9,10 +9,10 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from functions.notify.channels.channel import Refusal
+from functions.notify.channels.channel import InTime, Refusal
 from functions.notify.channels.chat import for_chat
 from functions.notify.messages.telling import Notice, Telling
-from functions.refusal import code_of
+from functions.refusal import code_of, is_certain
 
 # Where people or programs read the text; all others, chat among them, get the default.
 _READERS = ("email", "email-json", "sqs", "lambda")
@@ -28,9 +28,12 @@ class Sns:
         self._topic_arn = topic_arn
         self._chat = chat
 
-    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
+    def send(self, tellings: Sequence[Telling], in_time: InTime) -> dict[str, Refusal]:
         """One message a telling; after a refusal the rest is not tried, as it would fare alike."""
         for at, telling in enumerate(tellings):
+            rest = [late.name for late in tellings[at:]]
+            if not in_time():
+                return dict.fromkeys(rest, Refusal(None))
             try:
                 self._client.publish(
                     TopicArn=self._topic_arn,
@@ -43,7 +46,8 @@ class Sns:
                     f"SNS did not take it for {self._topic_arn} ({code_of(error)}): check that "
                     "the topic exists, and that the function may publish to it and use its key"
                 )
-                return dict.fromkeys((late.name for late in tellings[at:]), Refusal(why))
+                doubted = {telling.name: Refusal(why, doubt=not is_certain(error))}
+                return dict.fromkeys(rest, Refusal(why)) | doubted
         return {}
 
     def _message(self, telling: Telling) -> dict[str, str]:

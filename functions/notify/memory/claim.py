@@ -11,7 +11,7 @@ from enum import Enum
 from functions import contract
 from functions.notify.memory.objects import Claims, Stored
 
-SENDING, SENT = "sending", "sent"
+SENDING, SENT, FREE = "sending", "sent", "free"
 # Longer than the function may run, so that whoever is still at it is not overtaken.
 TAKEN_OVER_AFTER_MS = 5 * 60_000
 
@@ -25,9 +25,9 @@ class Taken(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Ours: `out` are the channels that have the message already.
+    """Ours since `at`, ms UTC; `out` are those events of the message that are out already.
 
-    A storm's events fill many requests, of which some may be taken: then they stand there too.
+    A storm's events fill many requests, of which some may be taken and others not.
     """
 
     key: str
@@ -37,50 +37,65 @@ class Claim:
 
 
 class ClaimBook:
-    """The claims of all clusters. All methods raise StoreError.
+    """The claims of one channel, on all clusters. All methods raise StoreError.
 
-    A message is out when each of `channels` has it; `clock` in seconds since the epoch.
+    `clock` in seconds since the epoch; `owner` is a word that no other process has.
     """
 
-    def __init__(self, claims: Claims, channels: Iterable[str], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, claims: Claims, channel: str, clock: Callable[[], float], owner: str
+    ) -> None:
         self._claims = claims
-        self._channels = frozenset(channels)
+        self._channel = channel
         self._clock = clock
+        self._owner = owner
 
     def claim(self, cluster: str, name: str) -> Claim | Taken:
         """The right to tell this message, or why not."""
-        key, now = f"{contract.CLAIMS_PREFIX}/{cluster}/{name}", round(self._clock() * 1000)
-        fresh = Claim(key, "", now)
-        if etag := self._claims.put_if_none_match(key, _written(SENDING, fresh)):
+        key = f"{contract.CLAIMS_PREFIX}/{cluster}/{self._channel}/{name}"
+        fresh = Claim(key, "", round(self._clock() * 1000))
+        data = self._written(SENDING, fresh)
+        if etag := self._claims.put_if_none_match(key, data):
             return replace(fresh, etag=etag)
         held = self._claims.read(key)
         if held is None:
             return Taken.SENDING
+        if held.data == data:
+            # The answer to our own write was lost, and the client wrote once more.
+            return replace(fresh, etag=held.etag)
         state, at, out = _understood(held)
-        if state == SENT or out >= self._channels:
+        if state == SENT:
             return Taken.SENT
-        if now - at < TAKEN_OVER_AFTER_MS:
+        if state == SENDING and fresh.at - at < TAKEN_OVER_AFTER_MS:
             return Taken.SENDING
-        late = Claim(key, held.etag, now, out)
-        etag = self._claims.put_if_match(key, _written(SENDING, late), held.etag)
+        late = replace(fresh, out=out)
+        etag = self._claims.put_if_match(key, self._written(SENDING, late), held.etag)
         return replace(late, etag=etag) if etag else Taken.SENDING
 
-    def told(self, claim: Claim, out: Iterable[str]) -> Claim:
-        """The claim once these are out, so that they do not go again."""
-        known = replace(claim, out=claim.out.union(out))
-        state = SENT if known.out >= self._channels else SENDING
-        etag = self._claims.put_if_match(claim.key, _written(state, known), claim.etag)
-        return replace(known, etag=etag) if etag else known
+    def sent(self, claim: Claim) -> None:
+        """Notes that the message is out."""
+        self._note(SENT, claim)
 
+    def doubt(self, claim: Claim, out: Iterable[str]) -> None:
+        """Notes the events that are out; as nobody knows of the rest, it waits."""
+        self._note(SENDING, replace(claim, out=claim.out.union(out)))
 
-def _written(state: str, claim: Claim) -> bytes:
-    return json.dumps({"state": state, "at": claim.at, "out": sorted(claim.out)}).encode()
+    def give_back(self, claim: Claim, out: Iterable[str]) -> None:
+        """Notes the events that are out, and leaves the rest to whoever comes next."""
+        self._note(FREE, replace(claim, out=claim.out.union(out)))
+
+    def _note(self, state: str, claim: Claim) -> None:
+        self._claims.put_if_match(claim.key, self._written(state, claim), claim.etag)
+
+    def _written(self, state: str, claim: Claim) -> bytes:
+        told = {"state": state, "at": claim.at, "by": self._owner, "out": sorted(claim.out)}
+        return json.dumps(told).encode()
 
 
 def _understood(held: Stored) -> tuple[str, int, frozenset[str]]:
-    """State, time and channels; what nobody can read was never finished."""
+    """State, time and events; what nobody can read was never finished."""
     try:
         told = json.loads(held.data)
         return str(told["state"]), int(told["at"]), frozenset(map(str, told["out"]))
     except (ValueError, TypeError, KeyError):
-        return SENDING, 0, frozenset()
+        return FREE, 0, frozenset()

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last run whose news is out, and how things stood then: one small object a cluster."""
+"""The last run whose news is out, and how things stood then: one object a cluster and channel."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from functions import contract
 from functions.errors import StoreError
-from functions.notify.memory.objects import Claims
+from functions.notify.memory.objects import Claims, Stored
 from functions.notify.news.incident import Incident, Standing
 
 _VERSION = "1"
@@ -17,25 +17,34 @@ _VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """`taken_at` in ms UTC, None before the first run; `etag` guards the next write."""
+    """`taken_at` in ms UTC; `etag` guards the next write."""
 
     cluster: str
-    taken_at: int | None = None
-    standing: Standing = field(default_factory=dict)
-    etag: str | None = None
+    taken_at: int
+    standing: Standing
+    etag: str
 
 
 class Cursors:
-    """One a cluster. All methods raise StoreError."""
+    """Those of one channel, one a cluster. All methods raise StoreError."""
 
-    def __init__(self, claims: Claims) -> None:
+    def __init__(self, claims: Claims, channel: str) -> None:
         self._claims = claims
+        self._channel = channel
 
-    def read(self, cluster: str) -> Cursor:
-        """The cluster's cursor, one that knows nothing where there is none."""
-        stored = self._claims.read(_key(cluster))
+    def read(self, cluster: str, first: int) -> Cursor:
+        """The cluster's cursor; where there is none it begins just before the run of `first`.
+
+        That is written before anything is told: what then fails is what the next event begins with.
+        """
+        key = self._key(cluster)
+        stored = self._claims.read(key)
         if stored is None:
-            return Cursor(cluster)
+            data = _written(first - 1, {})
+            etag = self._claims.put_if_none_match(key, data)
+            stored = Stored(data, etag) if etag else self._claims.read(key)
+        if stored is None:
+            raise StoreError(f"{key} comes and goes: somebody deletes it while it is written.")
         try:
             told = json.loads(stored.data)
             if told["version"] != _VERSION:
@@ -44,29 +53,29 @@ class Cursors:
             return Cursor(cluster, int(told["taken_at"]), standing, stored.etag)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise StoreError(
-                f"{_key(cluster)} cannot be understood ({error}). Delete it to begin anew: every "
-                "group that is not well is then told of, unless it was before."
+                f"{key} cannot be understood ({error}). Delete it to begin anew: every group that "
+                "is not well is then told of, unless it had that message before."
             ) from error
 
     def move(self, cursor: Cursor, taken_at: int, standing: Standing) -> Cursor:
         """The cursor at this run; where another moved it meanwhile, the other's."""
-        told = {
-            "version": _VERSION,
-            "taken_at": taken_at,
-            "open": {group: _told(each) for group, each in standing.items()},
-        }
-        key, data = _key(cursor.cluster), json.dumps(told).encode()
-        if cursor.etag is None:
-            etag = self._claims.put_if_none_match(key, data)
-        else:
-            etag = self._claims.put_if_match(key, data, cursor.etag)
+        data = _written(taken_at, standing)
+        etag = self._claims.put_if_match(self._key(cursor.cluster), data, cursor.etag)
         if etag is None:
-            return self.read(cursor.cluster)
+            return self.read(cursor.cluster, taken_at + 1)
         return Cursor(cursor.cluster, taken_at, standing, etag)
 
+    def _key(self, cluster: str) -> str:
+        return f"{contract.CURSORS_PREFIX}/{cluster}/{self._channel}"
 
-def _key(cluster: str) -> str:
-    return f"{contract.CURSORS_PREFIX}/{cluster}"
+
+def _written(taken_at: int, standing: Standing) -> bytes:
+    told = {
+        "version": _VERSION,
+        "taken_at": taken_at,
+        "open": {group: _told(each) for group, each in standing.items()},
+    }
+    return json.dumps(told).encode()
 
 
 def _told(incident: Incident) -> dict[str, Any]:

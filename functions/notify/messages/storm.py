@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -17,6 +18,8 @@ from functions.sinks.names import dimension_value
 
 # As many, and at least half of all groups, are a storm.
 FEWEST = 10
+# So many are one in any case: nobody reads a hundred messages, and no run has the time for more.
+MANY = 100
 _KINDS = (
     contract.OPENED,
     contract.WORSE,
@@ -28,13 +31,14 @@ _STATUSES = (contract.ERR, contract.WARN)
 _LINES = 20
 _NAME = 60
 _CLUSTER_IN_SUBJECT = 30
-# SNS takes 256 KB of text and attributes together.
+# SNS takes 256 KB of text and attributes together, and lists as JSON.
 _LONGEST_LIST = 60_000
 
 
 def is_storm(changes: Sequence[Change], groups: int) -> bool:
-    """Whether half of so many groups, and not just a few, changed in one run."""
-    return len(changes) >= FEWEST and 2 * len(changes) >= groups
+    """Whether half of so many groups, and not just a few, changed in one run, or very many."""
+    changed = len(changes)
+    return changed >= MANY or (changed >= FEWEST and 2 * changed >= groups)
 
 
 def storm(changes: Sequence[Change], groups: int) -> Telling:
@@ -127,7 +131,7 @@ def _listed(name: str, values: Sequence[str | None]) -> dict[str, tuple[str, ...
     """Each value once, as many as there is room for; none: no attribute."""
     kept, room = [], _LONGEST_LIST
     for value in dict.fromkeys(value for value in values if value):
-        room -= len(value.encode()) + len('"",')
+        room -= len(json.dumps(value)) + len(", ")
         if room < 0:
             break
         kept.append(value)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,7 +13,7 @@ from functions import contract
 from functions.lag.frame import Frame
 from functions.notify.memory.cursor import Cursor
 from functions.notify.news.change import Change, Row
-from functions.notify.news.departures import Earlier, deleted, marked, missing
+from functions.notify.news.departures import deleted, marked, missing
 from functions.notify.news.incident import Incident, Standing
 
 _RANK = contract.GROUP_STATUS_VALUES
@@ -20,24 +21,29 @@ _RANK = contract.GROUP_STATUS_VALUES
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The changes of one set, and how things stand once they are told."""
+    """The changes of one set, how things stand once they are told, and among how many groups."""
 
     changes: tuple[Change, ...]
     standing: Standing
+    among: int
 
 
-def news(cursor: Cursor, taken_at: int, groups: Frame, earlier: Earlier) -> News:
+def news(
+    cursor: Cursor, taken_at: int, groups: Frame, set_of: Callable[[int], Frame | None]
+) -> News:
     """Compares the set of `taken_at` with what was told last.
 
-    Of a group that is gone only an `earlier` set has the lag. A group whose held status is unknown
+    `set_of` gives earlier sets by time, None for one that cannot be read any more: of a group that
+    is gone only these have the lag. A group whose held status is unknown
     stands as it did, one without a row until it is missing for long.
     """
-    seen = cache(earlier)
+    earlier = cache(lambda at: _by_group(set_of(at)))
     told = dict(marked(cursor, taken_at, groups))
-    found = list(missing(cursor.cluster, taken_at, told, seen))
+    found = list(missing(cursor.cluster, taken_at, told, earlier))
+    among = len(groups) + len(found)
     for row in _rows(groups, cursor.standing):
         if row["status_reason"] == contract.GONE:
-            change = deleted(cursor, taken_at, row, seen)
+            change = deleted(cursor, taken_at, row, earlier)
         else:
             change = _changed(cursor.cluster, taken_at, row, cursor.standing)
         if change is not None:
@@ -47,7 +53,7 @@ def news(cursor: Cursor, taken_at: int, groups: Frame, earlier: Earlier) -> News
             told.pop(change.group, None)
         else:
             told[change.group] = Incident(change.status, change.incident_since)
-    return News(tuple(found), told)
+    return News(tuple(found), told, among)
 
 
 def _rows(groups: Frame, standing: Standing) -> list[Row]:
@@ -56,9 +62,16 @@ def _rows(groups: Frame, standing: Standing) -> list[Row]:
     wanted = held.is_in([status for status, rank in _RANK.items() if rank > 0])
     wanted |= groups.words("status_reason").is_in([contract.GONE])
     wanted |= held.known & names.is_in(standing)
-    few = groups.take(np.flatnonzero(wanted & names.known))
-    columns = [column.to_list() for column in few.columns.values()]
-    return [dict(zip(few.columns, values, strict=True)) for values in zip(*columns, strict=True)]
+    return _to_rows(groups.take(np.flatnonzero(wanted & names.known)))
+
+
+def _by_group(groups: Frame | None) -> dict[str, Row]:
+    return {} if groups is None else {row["consumer_group"]: row for row in _to_rows(groups)}
+
+
+def _to_rows(groups: Frame) -> list[Row]:
+    columns = [column.to_list() for column in groups.columns.values()]
+    return [dict(zip(groups.columns, each, strict=True)) for each in zip(*columns, strict=True)]
 
 
 def _changed(cluster: str, taken_at: int, row: Row, standing: Standing) -> Change | None:

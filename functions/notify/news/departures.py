@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -11,21 +11,22 @@ from functions import contract
 from functions.lag.frame import Frame
 from functions.notify.memory.cursor import Cursor
 from functions.notify.news.change import Change, Row
-from functions.notify.news.incident import Standing
+from functions.notify.news.incident import Incident, Standing
 
 # The set with the last word may be the one that nobody can read. Longer than a collector that
 # lost its memory, or its coordinator, needs to see a living group again.
 MISSING_MS = 30 * 60_000
 
-# The groups of an earlier set by its time, ms UTC; None: it cannot be read any more.
-Earlier: TypeAlias = Callable[[int], Frame | None]
+# The rows of an earlier set by group, by the time of the set, ms UTC; none where it cannot be read.
+Earlier: TypeAlias = Callable[[int], Mapping[str, Row]]
 
 
 def deleted(cursor: Cursor, taken_at: int, row: Row, earlier: Earlier) -> Change | None:
     """News where records were left unread, or where an incident is open: it must end somehow."""
     group = row["consumer_group"]
     incident = cursor.standing.get(group)
-    last = _last_row(cursor.taken_at, group, earlier)
+    seen = None if incident is None else incident.last_seen
+    last = earlier(cursor.taken_at if seen is None else seen).get(group, {})
     if incident is None and not last.get("lag"):
         return None
     return Change(
@@ -71,13 +72,9 @@ def missing(cluster: str, taken_at: int, marks: Standing, earlier: Earlier) -> I
             since=since,
             incident_since=incident.since,
             taken_at=taken_at,
-            row={**_last_row(incident.last_seen, group, earlier), "status_reason": None},
+            row={**_last_row(incident, group, earlier), "status_reason": None},
         )
 
 
-def _last_row(at: int | None, group: str, earlier: Earlier) -> Row:
-    before = None if at is None else earlier(at)
-    if before is None:
-        return {}
-    of_group = before.where(before.words("consumer_group").is_in([group]))
-    return {name: (column.to_list() or [None])[-1] for name, column in of_group.columns.items()}
+def _last_row(incident: Incident, group: str, earlier: Earlier) -> Row:
+    return {} if incident.last_seen is None else earlier(incident.last_seen).get(group, {})

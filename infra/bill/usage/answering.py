@@ -43,14 +43,14 @@ def _views(views: Views, clusters: int) -> Iterator[Item]:
 
 def _status_messages(settings: StatusMessages, runs: float, compacted: bool) -> Iterator[Item]:
     """Runs a month of all clusters; `compacted` objects are tagged, and expire."""
-    objects = measured.OBJECTS_PER_RUN
-    events = objects * (3 if compacted else 1) + measured.NOTIFY_WRITES
+    objects, channels = measured.OBJECTS_PER_RUN, settings.topic + (settings.event_bus is not None)
+    events = objects * (3 if compacted else 1) + channels
     yield from _function("messages", runs, measured.NOTIFY_SECONDS, settings.memory_mb, _MESSAGES)
     kinds = (
         (item.EVENTS, "of the bucket", "event", events, "whatever happens to an object"),
-        (item.S3, "messages: writes", "s3_write", measured.NOTIFY_WRITES, "the cursor"),
-        (item.S3, "messages: lists", "s3_write", measured.NOTIFY_LISTS, "the hour"),
-        (item.S3, "messages: reads", "s3_read", measured.NOTIFY_READS, "snapshot and cursor"),
+        (item.S3, "messages: writes", "s3_write", channels, "the cursors"),
+        (item.S3, "messages: lists", "s3_write", channels, "the hour, of each channel"),
+        (item.S3, "messages: reads", "s3_read", 1 + channels, "snapshot and cursors"),
     )
     for service, what, price, a_run, basis in kinds:
         yield Item(

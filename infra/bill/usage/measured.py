@@ -84,7 +84,6 @@ SCRAPES_PER_DAY = 1440
 SCRAPE_SECONDS = 0.3
 LISTS_PER_SCRAPE, LISTS_PER_CLUSTER = 1, 3
 
-# Assumed of messages: seconds of a run at 512 MB, in which little but S3 is waited for; it lists
-# the hour, reads a small snapshot and the cursor, and writes the cursor.
-NOTIFY_SECONDS = 0.3
-NOTIFY_LISTS, NOTIFY_READS, NOTIFY_WRITES = 1, 2, 1
+# Assumed of messages: seconds of a run at 512 MB, in which little but S3 is waited for; it reads
+# a small snapshot, and of each channel lists the hour, reads the cursor and writes it.
+NOTIFY_SECONDS = 0.4

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from functions.errors import StoreError
 from functions.lag.frame import Frame
-from functions.notify.channels.channel import Refusal
+from functions.notify.channels.channel import InTime, Refusal
 from functions.notify.delivery import Delivery
 from functions.notify.memory.cursor import Cursors
 from functions.notify.memory.objects import Stored
 from functions.notify.messages.telling import Telling
 from functions.notify.notifier import Notifier, Outcome
+from functions.notify.notifiers import Notifiers
 from functions.notify.runs import Runs
 from functions.snapshots.errors import UnusableError
 from tests.builders import MINUTE, NOON
 from tests.fakes import RecordingJournal
 
-CURSOR = "notified/cursors/shop"
+CURSOR = "notified/cursors/shop/sns"
 
 
 class MemoryClaims:
@@ -75,7 +76,8 @@ class Crash(BaseException):
 
 
 class RecordingChannel:
-    """Keeps what is sent; while `refuses` is a reason it takes nothing.
+    """Keeps what is sent; while `refuses` is a reason it takes nothing, for all it knows if it
+    `doubts`.
 
     `before` and `after` are called around each sending and may raise, as a crash would.
     """
@@ -84,14 +86,15 @@ class RecordingChannel:
         self.name = name
         self.sent: list[Telling] = []
         self.refuses: str | None = None
+        self.doubts = False
         self.before: Callable[[], None] = lambda: None
         self.after: Callable[[], None] = lambda: None
 
-    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
+    def send(self, tellings: Sequence[Telling], in_time: InTime) -> dict[str, Refusal]:
         self.before()
         if self.refuses:
             names = (telling.name for telling in tellings)
-            return dict.fromkeys(names, Refusal(self.refuses))
+            return dict.fromkeys(names, Refusal(self.refuses, doubt=self.doubts))
         self.sent += tellings
         self.after()
         return {}
@@ -123,21 +126,32 @@ class Bench:
         self.channel = self.channels[0]
         self.journal = RecordingJournal()
         self.now = NOON / 1000
+        self._processes = 0
         self.notifier = self.another()
 
-    def another(self) -> Notifier:
+    def another(self) -> Notifiers:
         """One more process at the same work."""
+        self._processes += 1
+        owner = f"process {self._processes}"
 
         def clock() -> float:
             return self.now
 
-        cursors, delivery = Cursors(self.claims), Delivery(self.channels, self.claims, clock)
-        return Notifier(self.runs, cursors, delivery, self.journal, clock)
+        notifiers = [
+            Notifier(
+                self.runs,
+                Cursors(self.claims, channel.name),
+                Delivery(channel, self.claims, clock, owner),
+                self.journal,
+            )
+            for channel in self.channels
+        ]
+        return Notifiers(notifiers, self.journal, clock)
 
-    def event(self, minute: int, notifier: Notifier | None = None) -> Outcome:
+    def event(self, minute: int, notifier: Notifiers | None = None) -> Outcome:
         """The event of the run so many minutes after noon."""
         self.now = max(self.now, (NOON + minute * MINUTE) / 1000)
-        return (notifier or self.notifier).run("shop", NOON + minute * MINUTE)
+        return (notifier or self.notifier).run({"shop": NOON + minute * MINUTE})
 
     @property
     def cursor(self) -> int | None:

@@ -9,12 +9,11 @@ from contextlib import suppress
 import pytest
 
 from functions import contract
-from functions.errors import StoreError
 from functions.notify.errors import TellingError
 from functions.notify.memory.objects import Stored
 from functions.notify.notifier import Outcome
 from tests.builders import MINUTE, NOON
-from tests.functions.notify.builders import minutes
+from tests.functions.notify.builders import a_row, a_set, minutes
 from tests.functions.notify.fakes import CURSOR, Bench, Crash, RecordingChannel
 
 OPENED, RESOLVED = ("g", contract.OPENED), ("g", contract.RESOLVED)
@@ -41,15 +40,27 @@ def test_a_channel_that_is_down_fails_the_run_and_loses_nothing() -> None:
         bench.event(1)
 
     assert bench.cursor == NOON
-    assert b'"sending"' in next(
+    assert b'"free"' in next(
         stored.data for key, stored in bench.claims.objects.items() if key != CURSOR
     )
 
 
-def test_what_a_channel_refused_is_told_once_after_five_minutes() -> None:
-    bench = Bench(minutes(contract.OK, *[contract.ERR] * 7))
+def test_what_a_channel_refused_is_told_with_the_next_event() -> None:
+    bench = Bench(minutes(contract.OK, *[contract.ERR] * 3))
     bench.event(0)
     bench.channel.refuses = "the topic is shut"
+    with pytest.raises(TellingError):
+        bench.event(1)
+    bench.channel.refuses = None
+
+    assert [bench.event(minute) for minute in (2, 3)] == [Outcome(2, 1), Outcome(1, 0)]
+    assert bench.channel.kinds == [OPENED]
+
+
+def test_what_may_be_out_is_told_again_after_five_minutes() -> None:
+    bench = Bench(minutes(contract.OK, *[contract.ERR] * 7))
+    bench.event(0)
+    bench.channel.refuses, bench.channel.doubts = "no answer", True
     with pytest.raises(TellingError):
         bench.event(1)
     bench.channel.refuses = None
@@ -61,6 +72,41 @@ def test_what_a_channel_refused_is_told_once_after_five_minutes() -> None:
 
     assert bench.channel.kinds == [OPENED]
     assert outcomes == [Outcome(6, 1), Outcome(1, 0)]
+
+
+def test_while_one_channel_is_down_the_other_goes_on_telling() -> None:
+    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
+    bench = Bench(minutes(contract.OK, contract.ERR, contract.OK, contract.WARN), [bus, sns])
+    bus.refuses = "no such bus"
+    persist(bench, range(4))
+    assert sns.kinds == [OPENED, RESOLVED, OPENED]
+
+    bus.refuses = None
+    bench.event(3)
+    assert bus.kinds == sns.kinds
+
+
+def test_a_first_run_that_fails_is_where_the_next_begins() -> None:
+    bench = Bench(minutes(contract.ERR, contract.ERR, contract.OK))
+    bench.channel.refuses = "the topic is shut"
+    persist(bench, [0])
+    bench.channel.refuses = None
+    persist(bench, [1, 2])
+
+    assert bench.channel.kinds == [OPENED, RESOLVED]
+
+
+def test_a_storm_in_the_very_first_run_is_told_once_to_each_channel() -> None:
+    rows = [a_row(f"group-{number}", contract.ERR) for number in range(12)]
+    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
+    bench = Bench({NOON + minute * MINUTE: a_set(*rows) for minute in range(9)}, [sns, bus])
+    bus.refuses = "no such bus"
+    persist(bench, range(8))
+    bus.refuses = None
+    persist(bench, [8])
+
+    assert len(sns.names) == 1
+    assert bus.names == sns.names
 
 
 def test_one_channel_that_is_down_makes_the_other_repeat_nothing() -> None:
@@ -154,7 +200,7 @@ def test_a_store_that_is_down_fails_the_run_and_loses_nothing(verb: str) -> None
     bench = a_bench()
     bench.event(0)
     bench.claims.down = {verb}
-    with pytest.raises(StoreError):
+    with pytest.raises(TellingError, match=f"the store cannot {verb}"):
         bench.event(1)
     bench.claims.down = set()
     bench.now += 300

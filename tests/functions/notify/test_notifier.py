@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 
 from functions import contract
-from functions.errors import StoreError
 from functions.notify.errors import TellingError
 from functions.notify.memory.objects import Stored
 from functions.notify.notifier import Outcome
@@ -102,7 +101,7 @@ def test_a_cursor_that_nobody_can_read_is_one_clear_error() -> None:
     stored = bench.claims.objects[CURSOR]
     bench.claims.objects[CURSOR] = Stored(b'{"version": "9"}', stored.etag)
 
-    with pytest.raises(StoreError, match=r"notified/cursors/shop .*version 9.* Delete it"):
+    with pytest.raises(TellingError, match=r"notified/cursors/shop/sns .*version 9.* Delete it"):
         bench.event(1)
 
 
@@ -112,11 +111,20 @@ def test_an_event_of_another_year_does_not_silence_ours() -> None:
     next_year = NOON + 365 * 24 * 60 * MINUTE
     bench.sets[next_year] = a_set(a_row("g"))
 
-    assert bench.notifier.run("shop", next_year) == Outcome()
+    assert bench.notifier.run({"shop": next_year}) == Outcome()
     bench.event(1)
 
     assert bench.channel.kinds == [OPENED]
     assert "is not of our time yet" in bench.journal.warnings[0]
+
+
+@pytest.mark.parametrize(("ahead", "told"), [(10, 1), (10.1, 0)])
+def test_a_clock_ten_minutes_behind_ours_is_believed(ahead: float, told: int) -> None:
+    at = round(NOON + ahead * MINUTE)
+    bench = Bench({at: a_set(a_row("g", contract.ERR))})
+    bench.now = NOON / 1000
+
+    assert bench.notifier.run({"shop": at}).told == told
 
 
 def test_what_does_not_fit_into_the_time_left_waits_for_the_next_event() -> None:
@@ -124,17 +132,45 @@ def test_what_does_not_fit_into_the_time_left_waits_for_the_next_event() -> None
     bench.event(0)
     bench.now = (NOON + 2 * MINUTE) / 1000
 
-    assert bench.notifier.run("shop", NOON + 2 * MINUTE, seconds_left=0) == Outcome()
-    assert bench.notifier.run("shop", NOON + 2 * MINUTE, seconds_left=1) == Outcome(2, 2)
+    assert bench.notifier.run({"shop": NOON + 2 * MINUTE}, seconds_left=0) == Outcome()
+    assert bench.notifier.run({"shop": NOON + 2 * MINUTE}, seconds_left=1) == Outcome(2, 2)
+
+
+def test_a_cluster_that_takes_all_the_time_leaves_the_rest_to_the_next_event() -> None:
+    bench = a_bench()
+    bench.event(0)
+    bench.channel.after = lambda: setattr(bench, "now", bench.now + 30)
+    bench.now = (NOON + 2 * MINUTE) / 1000
+
+    outcome = bench.notifier.run({"shop": NOON + 2 * MINUTE}, seconds_left=20)
+
+    assert outcome == Outcome(1, 1)
+    assert bench.cursor == NOON + MINUTE
+
+
+def test_news_that_the_time_did_not_suffice_for_is_gone_on_with() -> None:
+    names = [f"group-{number:02}" for number in range(25)]
+    rows = [a_row(name, contract.ERR) for name in names]
+    calm = [a_row(f"calm-{number}") for number in range(50)]
+    bench = Bench({NOON: a_set(*calm), NOON + MINUTE: a_set(*rows, *calm)})
+    bench.event(0)
+    bench.channel.after = lambda: setattr(bench, "now", bench.now + 30)
+
+    bench.now = (NOON + MINUTE) / 1000
+    outcomes = [bench.notifier.run({"shop": NOON + MINUTE}, seconds_left=20) for _ in range(3)]
+
+    assert sorted(str(group) for group, _ in bench.channel.kinds) == names
+    assert [outcome.runs for outcome in outcomes] == [0, 0, 1]
+    assert bench.journal.warnings == ["the news of shop did not fit into the time of one run"] * 2
 
 
 def test_one_cluster_that_fails_does_not_keep_the_others_from_telling() -> None:
     bench = a_bench()
-    stored = bench.claims.put_if_none_match("notified/cursors/broken", b"?")
+    stored = bench.claims.put_if_none_match("notified/cursors/broken/sns", b"?")
     assert stored
 
     with pytest.raises(TellingError, match=r"^broken: notified/cursors/broken"):
-        bench.notifier.run_all({"broken": NOON, "shop": NOON})
+        bench.notifier.run({"broken": NOON, "shop": NOON})
 
     assert bench.cursor == NOON
 

@@ -57,3 +57,13 @@ def test_a_set_is_read_as_it_was_written() -> None:
 
     assert groups.words("held_status").to_list() == [contract.ERR]
     assert groups.numbers("lag").to_list() == [7]
+
+
+def test_a_set_that_each_channel_asks_for_is_read_once() -> None:
+    store = MemoryStore()
+    key = object_key(contract.GROUPS, "shop", NOON)
+    store.objects[key] = to_parquet(a_set(a_row("g")), contract.GROUPS)
+    runs = StoredRuns(store)
+
+    assert runs.groups("shop", NOON) is runs.groups("shop", NOON)
+    assert store.calls == ["read"]

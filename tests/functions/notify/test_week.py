@@ -18,7 +18,7 @@ from functions.lag.frame import Frame
 from functions.lag.groups.held import held
 from functions.lag.model import Snapshot
 from functions.lag.rules import Rules
-from functions.notify.channels.channel import Refusal
+from functions.notify.channels.channel import InTime, Refusal
 from functions.notify.messages.telling import Telling
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import Bench, Crash, RecordingChannel
@@ -130,8 +130,8 @@ class Disorder(RecordingChannel):
 class HalfDeaf(Disorder):
     """Of many events it takes at times the first ones alone."""
 
-    def send(self, tellings: Sequence[Telling]) -> dict[str, Refusal]:
-        refused = super().send(tellings)
+    def send(self, tellings: Sequence[Telling], in_time: InTime) -> dict[str, Refusal]:
+        refused = super().send(tellings, in_time)
         if refused:
             return refused
         ours = len(self.sent) - len(tellings)
@@ -170,4 +170,4 @@ def test_each_change_of_a_held_status_is_told_exactly_once() -> None:
 
 def run_once(bench: Bench, at: int) -> None:
     with suppress(ReporterError, Crash):
-        bench.another().run("shop", at)
+        bench.another().run({"shop": at})

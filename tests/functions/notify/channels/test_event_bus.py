@@ -9,10 +9,11 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 from moto import mock_aws
 
 from functions import contract
+from functions.notify.channels.channel import Refusal
 from functions.notify.channels.event_bus import EventBus
 from functions.notify.messages.telling import Event, Notice, Telling
 from tests.builders import NOON
@@ -34,6 +35,10 @@ def tellings(*counts: int, size: int = 2) -> list[Telling]:
         )
         for at, some in enumerate(details)
     ]
+
+
+def always() -> bool:
+    return True
 
 
 class Bus:
@@ -68,7 +73,7 @@ class Pauses:
 
 def test_an_event_names_source_type_bus_and_time() -> None:
     client = Bus()
-    EventBus(client, "alerts", Pauses()).send(tellings(1))
+    EventBus(client, "alerts", Pauses()).send(tellings(1), always)
 
     assert client.requests[0] == [
         {
@@ -83,14 +88,14 @@ def test_an_event_names_source_type_bus_and_time() -> None:
 
 def test_ten_go_in_a_request() -> None:
     client = Bus()
-    EventBus(client, "alerts", Pauses()).send(tellings(1, 22, 1))
+    EventBus(client, "alerts", Pauses()).send(tellings(1, 22, 1), always)
 
     assert [len(request) for request in client.requests] == [10, 10, 4]
 
 
 def test_large_events_go_in_more_requests() -> None:
     client = Bus()
-    EventBus(client, "alerts", Pauses()).send(tellings(5, size=100_000))
+    EventBus(client, "alerts", Pauses()).send(tellings(5, size=100_000), always)
 
     assert [len(request) for request in client.requests] == [2, 2, 1]
 
@@ -98,14 +103,14 @@ def test_large_events_go_in_more_requests() -> None:
 def test_only_what_was_not_taken_is_sent_again() -> None:
     client, pauses = Bus({"0-1": 2, "1-0": 1}), Pauses()
 
-    assert EventBus(client, "alerts", pauses).send(tellings(2, 1)) == {}
+    assert EventBus(client, "alerts", pauses).send(tellings(2, 1), always) == {}
     assert sorted(client.taken) == ["0-0", "0-1", "1-0"]
     assert [len(request) for request in client.requests] == [3, 2, 1]
     assert pauses.seconds == [0.2, 1.0]
 
 
 def test_a_message_of_which_an_event_is_never_taken_has_failed() -> None:
-    failed = EventBus(Bus({"1-3": 9}), "alerts", Pauses()).send(tellings(1, 5, 1))
+    failed = EventBus(Bus({"1-3": 9}), "alerts", Pauses()).send(tellings(1, 5, 1), always)
 
     assert list(failed) == ["m1"]
     assert failed["m1"].why == (
@@ -115,14 +120,14 @@ def test_a_message_of_which_an_event_is_never_taken_has_failed() -> None:
 
 
 def test_events_that_were_taken_are_named_though_others_were_not() -> None:
-    failed = EventBus(Bus({"1-1": 9}), "alerts", Pauses()).send(tellings(1, 12))
+    failed = EventBus(Bus({"1-1": 9}), "alerts", Pauses()).send(tellings(1, 12), always)
 
     assert failed["m1"].out == {f"1-{number}" for number in range(12)} - {"1-1"}
 
 
 def test_events_that_were_not_tried_are_not_out() -> None:
     refused = {f"0-{number}": 9 for number in range(10, 20)}
-    failed = EventBus(Bus(refused), "alerts", Pauses()).send(tellings(35))
+    failed = EventBus(Bus(refused), "alerts", Pauses()).send(tellings(35), always)
 
     assert failed["m0"].out == {f"0-{number}" for number in range(10)}
 
@@ -139,28 +144,29 @@ class Denied:
 
 
 def test_a_bus_that_refuses_all_is_told() -> None:
-    failed = EventBus(Denied(), "alerts", Pauses()).send(tellings(1, 1))
+    failed = EventBus(Denied(), "alerts", Pauses()).send(tellings(1, 1), always)
 
     assert list(failed) == ["m0", "m1"]
-    assert "(AccessDenied)" in failed["m0"].why
+    assert "(AccessDenied)" in str(failed["m0"].why)
+    assert not failed["m0"].doubt
 
 
 def test_after_a_request_that_is_refused_whole_the_rest_is_not_tried() -> None:
     client = Denied()
-    failed = EventBus(client, "alerts", Pauses()).send(tellings(10, 1, 500))
+    failed = EventBus(client, "alerts", Pauses()).send(tellings(10, 1, 500), always)
 
     assert list(failed) == ["m0", "m1", "m2"]
     assert client.calls == 1
 
 
 def test_after_a_request_that_is_taken_in_part_the_rest_is_tried() -> None:
-    failed = EventBus(Bus({"0-1": 9}), "alerts", Pauses()).send(tellings(10, 1))
+    failed = EventBus(Bus({"0-1": 9}), "alerts", Pauses()).send(tellings(10, 1), always)
 
     assert list(failed) == ["m0"]
 
 
 def test_nothing_to_send_asks_nobody() -> None:
-    assert EventBus(Denied(), "alerts", Pauses()).send([]) == {}
+    assert EventBus(Denied(), "alerts", Pauses()).send([], always) == {}
 
 
 @pytest.mark.parametrize("bus", ["alerts", "default"])
@@ -170,4 +176,29 @@ def test_aws_takes_what_is_sent(bus: str) -> None:
         if bus != "default":
             client.create_event_bus(Name=bus)
 
-        assert EventBus(client, bus, Pauses()).send(tellings(12)) == {}
+        assert EventBus(client, bus, Pauses()).send(tellings(12), always) == {}
+
+
+class Cut(Bus):
+    """The connection breaks at the second request."""
+
+    def put_events(self, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        if self.requests:
+            raise ReadTimeoutError(endpoint_url="https://events.example")
+        return super().put_events(Entries)
+
+
+def test_what_was_taken_before_the_bus_fell_silent_is_out_and_the_rest_in_doubt() -> None:
+    failed = EventBus(Cut({"0-9": 9}), "alerts", Pauses()).send(tellings(10, 1), always)
+
+    assert failed["m0"].out == {f"0-{number}" for number in range(9)}
+    assert failed["m0"].doubt
+    assert "(ReadTimeoutError)" in str(failed["m0"].why)
+
+
+def test_when_the_time_is_up_the_rest_is_left_for_certain() -> None:
+    client, left = Bus(), iter([True, True, False])
+    failed = EventBus(client, "alerts", Pauses()).send(tellings(35), lambda: next(left))
+
+    assert len(client.taken) == 20
+    assert failed["m0"] == Refusal(None, frozenset(f"0-{number}" for number in range(20)))

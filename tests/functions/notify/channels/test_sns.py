@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
+from functions.notify.channels.channel import Refusal
 from functions.notify.channels.sns import Sns
 from functions.notify.messages.telling import Telling
 from functions.notify.messages.tellings import tellings
 from tests.functions.notify.builders import a_change
 
 REGION = "eu-west-1"
+
+
+def always() -> bool:
+    return True
 
 
 class Subscribed:
@@ -60,7 +65,7 @@ def some(count: int, **more: Any) -> list[Telling]:
 def test_each_notice_is_a_message_with_subject_and_text(topic: Subscribed) -> None:
     queue = topic.queue()
 
-    assert Sns(topic.sns, topic.arn).send(some(2)) == {}
+    assert Sns(topic.sns, topic.arn).send(some(2), always) == {}
 
     got = topic.got(queue)
     assert [each["Subject"] for each in got] == [t.notice.subject for t in some(2)]
@@ -70,7 +75,7 @@ def test_each_notice_is_a_message_with_subject_and_text(topic: Subscribed) -> No
 def test_with_chat_a_queue_still_gets_the_text(topic: Subscribed) -> None:
     queue = topic.queue()
 
-    assert Sns(topic.sns, topic.arn, chat=True).send(some(1)) == {}
+    assert Sns(topic.sns, topic.arn, chat=True).send(some(1), always) == {}
 
     assert topic.got(queue)[0]["Message"] == some(1)[0].notice.text
 
@@ -89,7 +94,7 @@ def test_subscribers_filter_by_attributes(
 ) -> None:
     queue = topic.queue(policy)
 
-    Sns(topic.sns, topic.arn).send(some(2, row={"owner": "team-a"}))
+    Sns(topic.sns, topic.arn).send(some(2, row={"owner": "team-a"}), always)
 
     assert len(topic.got(queue)) == heard
 
@@ -98,7 +103,7 @@ def test_a_filter_for_one_group_or_owner_hears_of_its_storm(topic: Subscribed) -
     queues = [topic.queue({"group": ["g11"]}), topic.queue({"owner": ["a"], "group": ["g3"]})]
     storm = tellings([a_change(f"g{at}", row={"owner": "ab"[at % 2]}) for at in range(12)], 12)
 
-    assert Sns(topic.sns, topic.arn).send(storm) == {}
+    assert Sns(topic.sns, topic.arn).send(storm, always) == {}
 
     assert [len(topic.got(queue)) for queue in queues] == [1, 1]
 
@@ -119,6 +124,8 @@ class Recorder:
 
 
 DENIED = ClientError({"Error": {"Code": "AuthorizationError", "Message": "secret"}}, "Publish")
+BROKEN = ClientError({"Error": {"Code": "InternalError"}}, "Publish")
+BROKEN.response["ResponseMetadata"] = cast("Any", {"HTTPStatusCode": 500})
 DOWN = EndpointConnectionError(endpoint_url="https://sns.example")
 
 
@@ -127,7 +134,7 @@ DOWN = EndpointConnectionError(endpoint_url="https://sns.example")
 )
 def test_after_a_refusal_the_rest_is_not_tried(error: Exception, code: str) -> None:
     client = Recorder(1, error)
-    failed = Sns(client, "arn:aws:sns:eu-west-1:1:t").send(some(4))
+    failed = Sns(client, "arn:aws:sns:eu-west-1:1:t").send(some(4), always)
 
     assert client.calls == 2
     assert list(failed) == [telling.name for telling in some(4)[1:]]
@@ -137,9 +144,26 @@ def test_after_a_refusal_the_rest_is_not_tried(error: Exception, code: str) -> N
     }
 
 
+@pytest.mark.parametrize(("error", "doubt"), [(DENIED, False), (BROKEN, True), (DOWN, True)])
+def test_without_an_answer_a_message_is_in_doubt_and_what_was_not_tried_is_not(
+    error: Exception, doubt: bool
+) -> None:
+    failed = Sns(Recorder(1, error), "arn").send(some(4), always)
+
+    assert [refusal.doubt for refusal in failed.values()] == [doubt, False, False]
+
+
+def test_when_the_time_is_up_the_rest_is_left() -> None:
+    client, left = Recorder(9, DENIED), iter([True, False])
+    failed = Sns(client, "arn").send(some(3), lambda: next(left))
+
+    assert client.calls == 1
+    assert failed == {telling.name: Refusal(None) for telling in some(3)[1:]}
+
+
 def test_chat_gets_its_own_form_by_default_and_people_the_text() -> None:
     client = Recorder(1, DENIED)
-    Sns(client, "arn", chat=True).send(some(1))
+    Sns(client, "arn", chat=True).send(some(1), always)
 
     (request,) = client.published
     ways = json.loads(request["Message"])
@@ -154,7 +178,7 @@ def test_chat_gets_its_own_form_by_default_and_people_the_text() -> None:
 def test_one_value_is_a_string_and_many_are_an_array() -> None:
     client = Recorder(1, DENIED)
     storm = tellings([a_change(f"g{at}") for at in range(10)], 10)
-    Sns(client, "arn").send(storm)
+    Sns(client, "arn").send(storm, always)
 
     attributes = client.published[0]["MessageAttributes"]
     assert attributes["cluster"] == {"DataType": "String", "StringValue": "shop"}

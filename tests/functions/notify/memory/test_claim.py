@@ -11,8 +11,7 @@ from functions.notify.memory.claim import Claim, ClaimBook, Taken
 from functions.notify.memory.objects import Stored
 from tests.functions.notify.fakes import MemoryClaims
 
-KEY = "notified/claims/shop/m"
-CHANNELS = ("sns", "event_bus")
+KEY = "notified/claims/shop/sns/m"
 
 
 class At:
@@ -37,7 +36,13 @@ def _clock() -> At:
 
 @pytest.fixture(name="book")
 def _book(claims: MemoryClaims, clock: At) -> ClaimBook:
-    return ClaimBook(claims, CHANNELS, clock)
+    return ClaimBook(claims, "sns", clock, "us")
+
+
+@pytest.fixture(name="others")
+def _others(claims: MemoryClaims, clock: At) -> ClaimBook:
+    """Another process at the same work."""
+    return ClaimBook(claims, "sns", clock, "them")
 
 
 def ours(claim: Claim | Taken) -> Claim:
@@ -45,24 +50,19 @@ def ours(claim: Claim | Taken) -> Claim:
     return claim
 
 
-def tell_all(book: ClaimBook, claim: Claim) -> None:
-    for channel in CHANNELS:
-        claim = book.told(claim, [channel])
-
-
-def test_the_second_to_ask_must_wait(book: ClaimBook) -> None:
+def test_the_second_to_ask_must_wait(book: ClaimBook, others: ClaimBook) -> None:
     assert ours(book.claim("shop", "m")).key == KEY
-    assert book.claim("shop", "m") is Taken.SENDING
+    assert others.claim("shop", "m") is Taken.SENDING
 
 
 def test_clusters_do_not_share_claims(book: ClaimBook) -> None:
     ours(book.claim("shop", "m"))
 
-    assert ours(book.claim("bank", "m")).key == "notified/claims/bank/m"
+    assert ours(book.claim("bank", "m")).key == "notified/claims/bank/sns/m"
 
 
 def test_what_is_sent_stays_sent(book: ClaimBook, clock: At) -> None:
-    tell_all(book, ours(book.claim("shop", "m")))
+    book.sent(ours(book.claim("shop", "m")))
     clock.now += 10_000
 
     assert book.claim("shop", "m") is Taken.SENT
@@ -78,12 +78,12 @@ def test_a_silent_claim_is_taken_over_after_five_minutes(
     assert isinstance(book.claim("shop", "m"), Claim) is taken_over
 
 
-def test_only_one_takes_over(book: ClaimBook, clock: At) -> None:
+def test_only_one_takes_over(book: ClaimBook, others: ClaimBook, clock: At) -> None:
     ours(book.claim("shop", "m"))
     clock.now += 300
 
     ours(book.claim("shop", "m"))
-    assert book.claim("shop", "m") is Taken.SENDING
+    assert others.claim("shop", "m") is Taken.SENDING
 
 
 class Late(MemoryClaims):
@@ -97,51 +97,76 @@ class Late(MemoryClaims):
 
 
 def test_of_two_who_take_over_at_once_one_loses(clock: At) -> None:
-    book = ClaimBook(Late(), CHANNELS, clock)
+    book = ClaimBook(Late(), "sns", clock, "us")
     ours(book.claim("shop", "m"))
     clock.now += 300
 
     assert book.claim("shop", "m") is Taken.SENDING
 
 
-def test_who_takes_over_knows_which_channels_have_it(book: ClaimBook, clock: At) -> None:
-    book.told(ours(book.claim("shop", "m")), ["sns"])
+def test_who_takes_over_knows_which_events_are_out(book: ClaimBook, clock: At) -> None:
+    book.doubt(ours(book.claim("shop", "m")), ["a"])
+    clock.now += 300
+    again = ours(book.claim("shop", "m"))
+    book.doubt(again, ["b"])
     clock.now += 300
 
-    assert ours(book.claim("shop", "m")).out == {"sns"}
+    assert again.out == {"a"}
+    assert ours(book.claim("shop", "m")).out == {"a", "b"}
 
 
-def test_a_channel_that_is_not_wanted_any_more_is_not_waited_for(
-    book: ClaimBook, clock: At, claims: MemoryClaims
+def test_channels_do_not_share_claims(claims: MemoryClaims, clock: At, book: ClaimBook) -> None:
+    book.sent(ours(book.claim("shop", "m")))
+
+    ours(ClaimBook(claims, "event_bus", clock, "us").claim("shop", "m"))
+
+
+def test_what_was_given_back_is_taken_over_at_once(
+    book: ClaimBook, others: ClaimBook, claims: MemoryClaims
 ) -> None:
-    book.told(ours(book.claim("shop", "m")), ["sns"])
-    clock.now += 300
+    book.give_back(ours(book.claim("shop", "m")), ["a"])
 
-    assert ClaimBook(claims, ["sns"], clock).claim("shop", "m") is Taken.SENT
+    assert b'"free"' in claims.objects[KEY].data
+    assert ours(others.claim("shop", "m")).out == {"a"}
+    assert book.claim("shop", "m") is Taken.SENDING
 
 
 def test_its_form_is_sending_then_sent(book: ClaimBook, claims: MemoryClaims) -> None:
     claim = ours(book.claim("shop", "m"))
     forms = [json.loads(claims.objects[KEY].data)]
-    for channel in CHANNELS:
-        claim = book.told(claim, [channel])
-        forms.append(json.loads(claims.objects[KEY].data))
+    book.sent(claim)
+    forms.append(json.loads(claims.objects[KEY].data))
 
-    assert [(form["state"], form["out"]) for form in forms] == [
-        ("sending", []),
-        ("sending", ["sns"]),
-        ("sent", ["event_bus", "sns"]),
-    ]
-    assert {form["at"] for form in forms} == {1_000_000}
+    held = {"at": 1_000_000, "by": "us", "out": []}
+    assert forms == [{"state": "sending", **held}, {"state": "sent", **held}]
 
 
-def test_a_failure_does_not_make_the_claim_younger(book: ClaimBook, clock: At) -> None:
+def test_a_doubt_does_not_make_the_claim_younger(
+    book: ClaimBook, others: ClaimBook, clock: At
+) -> None:
     claim = ours(book.claim("shop", "m"))
     clock.now += 200
-    book.told(claim, ["sns"])
+    book.doubt(claim, [])
+    assert others.claim("shop", "m") is Taken.SENDING
     clock.now += 100
 
-    ours(book.claim("shop", "m"))
+    ours(others.claim("shop", "m"))
+
+
+class Deaf(MemoryClaims):
+    """The first answer to a write is lost, so the client writes once more."""
+
+    def put_if_none_match(self, key: str, data: bytes) -> str | None:
+        super().put_if_none_match(key, data)
+        return super().put_if_none_match(key, data)
+
+
+def test_a_claim_whose_answer_was_lost_is_still_ours(clock: At) -> None:
+    claims = Deaf()
+    book = ClaimBook(claims, "sns", clock, "us")
+    book.sent(ours(book.claim("shop", "m")))
+
+    assert book.claim("shop", "m") is Taken.SENT
 
 
 def test_whoever_was_overtaken_does_not_undo_the_others_claim(
@@ -150,7 +175,7 @@ def test_whoever_was_overtaken_does_not_undo_the_others_claim(
     slow = ours(book.claim("shop", "m"))
     clock.now += 300
     ours(book.claim("shop", "m"))
-    tell_all(book, slow)
+    book.sent(slow)
 
     assert b"sending" in claims.objects[KEY].data
 
@@ -172,4 +197,4 @@ class Deleted(MemoryClaims):
 
 
 def test_a_claim_that_vanishes_is_left_to_the_next_run(clock: At) -> None:
-    assert ClaimBook(Deleted(), CHANNELS, clock).claim("shop", "m") is Taken.SENDING
+    assert ClaimBook(Deleted(), "sns", clock, "us").claim("shop", "m") is Taken.SENDING

@@ -9,12 +9,12 @@ import pytest
 
 from functions import contract
 from functions.errors import StoreError
-from functions.notify.memory.cursor import Cursor, Cursors
+from functions.notify.memory.cursor import Cursors
 from functions.notify.news.incident import Incident
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import MemoryClaims
 
-KEY = "notified/cursors/shop"
+KEY = "notified/cursors/shop/sns"
 STANDING = {"g\n<b>": Incident(contract.ERR, NOON)}
 
 
@@ -23,32 +23,68 @@ def _claims() -> MemoryClaims:
     return MemoryClaims()
 
 
-def test_before_the_first_run_nothing_is_known(claims: MemoryClaims) -> None:
-    assert Cursors(claims).read("shop") == Cursor("shop")
+def test_it_begins_just_before_the_first_run_and_says_so(claims: MemoryClaims) -> None:
+    cursors = Cursors(claims, "sns")
+    first = cursors.read("shop", NOON)
+
+    assert (first.taken_at, first.standing) == (NOON - 1, {})
+    assert cursors.read("shop", NOON + MINUTE) == first
 
 
 def test_it_remembers_the_run_and_how_things_stood(claims: MemoryClaims) -> None:
-    cursors = Cursors(claims)
-    moved = cursors.move(cursors.read("shop"), NOON, STANDING)
+    cursors = Cursors(claims, "sns")
+    moved = cursors.move(cursors.read("shop", NOON), NOON, STANDING)
 
     assert (moved.taken_at, moved.standing) == (NOON, STANDING)
-    assert cursors.read("shop") == moved
+    assert cursors.read("shop", NOON) == moved
+
+
+def test_channels_have_cursors_of_their_own(claims: MemoryClaims) -> None:
+    sns, bus = Cursors(claims, "sns"), Cursors(claims, "event_bus")
+    sns.move(sns.read("shop", NOON), NOON, STANDING)
+
+    assert bus.read("shop", NOON).standing == {}
 
 
 def test_who_moves_second_gets_the_first_ones_cursor(claims: MemoryClaims) -> None:
-    cursors = Cursors(claims)
-    seen = cursors.move(cursors.read("shop"), NOON, {})
+    cursors = Cursors(claims, "sns")
+    seen = cursors.move(cursors.read("shop", NOON), NOON, {})
     first = cursors.move(seen, NOON + MINUTE, STANDING)
 
     assert cursors.move(seen, NOON + 2 * MINUTE, {}) == first
-    assert cursors.read("shop") == first
+    assert cursors.read("shop", NOON) == first
 
 
-def test_two_first_runs_make_one_cursor(claims: MemoryClaims) -> None:
-    cursors = Cursors(claims)
-    first = cursors.move(Cursor("shop"), NOON, STANDING)
+def test_one_deleted_while_it_moves_begins_at_that_run(claims: MemoryClaims) -> None:
+    cursors = Cursors(claims, "sns")
+    seen = cursors.read("shop", NOON)
+    del claims.objects[KEY]
 
-    assert cursors.move(Cursor("shop"), NOON + MINUTE, {}) == first
+    assert cursors.move(seen, NOON, STANDING).taken_at == NOON
+
+
+class Contested(MemoryClaims):
+    """Another process begins between our look and our write."""
+
+    def put_if_none_match(self, key: str, data: bytes) -> str | None:
+        super().put_if_none_match(key, b'{"version": "1", "taken_at": 7, "open": {}}')
+        return super().put_if_none_match(key, data)
+
+
+def test_two_first_runs_have_one_cursor() -> None:
+    assert Cursors(Contested(), "sns").read("shop", NOON).taken_at == 7
+
+
+class Vanishing(MemoryClaims):
+    """What is there when we write is deleted when we look."""
+
+    def put_if_none_match(self, key: str, data: bytes) -> str | None:
+        return None
+
+
+def test_one_that_comes_and_goes_is_one_clear_error() -> None:
+    with pytest.raises(StoreError, match=rf"^{KEY} comes and goes"):
+        Cursors(Vanishing(), "sns").read("shop", NOON)
 
 
 @pytest.mark.parametrize(
@@ -71,11 +107,12 @@ def test_one_that_cannot_be_understood_is_one_clear_error(
     claims.put_if_none_match(KEY, data)
 
     with pytest.raises(StoreError, match=rf"^{KEY} cannot be understood .* Delete it to begin"):
-        Cursors(claims).read("shop")
+        Cursors(claims, "sns").read("shop", NOON)
 
 
 def test_its_form_is_the_documented_one(claims: MemoryClaims) -> None:
-    Cursors(claims).move(Cursor("shop"), NOON, STANDING)
+    cursors = Cursors(claims, "sns")
+    cursors.move(cursors.read("shop", NOON), NOON, STANDING)
 
     assert json.loads(claims.objects[KEY].data) == {
         "version": "1",
@@ -86,9 +123,10 @@ def test_its_form_is_the_documented_one(claims: MemoryClaims) -> None:
 
 def test_since_when_a_group_is_missing_is_remembered(claims: MemoryClaims) -> None:
     missing = {"g": Incident(contract.ERR, NOON, last_seen=NOON, missing_since=NOON + MINUTE)}
-    Cursors(claims).move(Cursor("shop"), NOON + MINUTE, missing)
+    cursors = Cursors(claims, "sns")
+    cursors.move(cursors.read("shop", NOON), NOON + MINUTE, missing)
 
-    assert Cursors(claims).read("shop").standing == missing
+    assert Cursors(claims, "sns").read("shop", NOON).standing == missing
     assert json.loads(claims.objects[KEY].data)["open"]["g"] == {
         "status": "ERR",
         "incident_since": NOON,

@@ -27,9 +27,17 @@ def the_storm(news: list[Change], groups: int | None = None) -> Telling:
 
 @pytest.mark.parametrize(
     ("changed", "groups", "messages"),
-    [(10, 20, 1), (10, 21, 10), (9, 9, 9), (11, 22, 1), (200, 1_000, 200), (0, 0, 0)],
+    [
+        (10, 20, 1),
+        (10, 21, 10),
+        (9, 9, 9),
+        (11, 22, 1),
+        (99, 1_000, 99),
+        (100, 1_000, 1),
+        (0, 0, 0),
+    ],
 )
-def test_half_of_all_groups_and_ten_at_least_are_a_storm(
+def test_half_of_all_groups_and_ten_at_least_or_a_hundred_are_a_storm(
     changed: int, groups: int, messages: int
 ) -> None:
     assert len(tellings(changes(changed), groups)) == messages

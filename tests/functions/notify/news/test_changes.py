@@ -19,7 +19,7 @@ FAILED = {"g": Incident(contract.ERR, NOON - MINUTE)}
 
 
 def told(standing: Standing, *rows: Row, before: Frame | None = None) -> News:
-    cursor = Cursor("shop", NOON, standing)
+    cursor = Cursor("shop", NOON, standing, "tag")
     return news(cursor, NOON + MINUTE, a_set(*rows), {NOON: before}.get)
 
 
@@ -52,7 +52,7 @@ def test_a_held_status_other_than_the_one_told_is_news(
     ("standing", "held"), [({}, contract.OK), (WARNED, contract.WARN), (FAILED, contract.ERR)]
 )
 def test_a_held_status_that_was_told_is_no_news(standing: Standing, held: str) -> None:
-    assert told(standing, a_row("g", held)) == News((), standing)
+    assert told(standing, a_row("g", held)) == News((), standing, 1)
 
 
 def test_what_was_told_is_what_the_next_set_is_compared_with() -> None:
@@ -76,7 +76,7 @@ def test_what_was_told_is_what_the_next_set_is_compared_with() -> None:
     ids=["not held yet", "unread", "status unknown", "denied", "a newer word"],
 )
 def test_data_that_went_missing_is_no_recovery(row: Row) -> None:
-    assert told(FAILED, row) == News((), FAILED)
+    assert told(FAILED, row) == News((), FAILED, 1)
 
 
 def test_what_was_known_before_it_went_unread_is_still_told() -> None:
@@ -112,7 +112,12 @@ def test_an_incident_keeps_its_name_when_the_collector_forgot_its_beginning() ->
 
 def test_names_of_clusters_groups_and_incidents_do_not_run_together() -> None:
     found = told({}, a_row("g", contract.ERR), a_row("h", contract.ERR)).changes
-    other = news(Cursor("pop"), NOON, a_set(a_row("g", contract.ERR)), {NOON: None}.get).changes
+    other = news(
+        Cursor("pop", NOON, {}, "tag"),
+        NOON + MINUTE,
+        a_set(a_row("g", contract.ERR)),
+        {NOON: None}.get,
+    ).changes
     later = told({}, a_row("g", contract.ERR, incident_since=NOON - 1)).changes
 
     assert len({change.id for change in (*found, *other, *later)}) == 4
@@ -147,7 +152,7 @@ def test_a_group_deleted_when_all_was_well_is_no_news(lag: int | None) -> None:
 def test_a_group_made_anew_begins_well() -> None:
     found = told({}, a_row("g", None), a_row("h"))
 
-    assert found == News((), {})
+    assert found == News((), {}, 2)
 
 
 @pytest.mark.parametrize("rows", [[], [a_row("other")]], ids=["an empty set", "another group"])

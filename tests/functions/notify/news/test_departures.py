@@ -118,3 +118,21 @@ def test_since_when_it_is_missing_outlives_the_process() -> None:
         bench.event(minute, bench.another())
 
     assert bench.channel.kinds[-1] == ("g", contract.GONE)
+
+
+def test_groups_that_are_missing_count_among_those_there_are() -> None:
+    ill = [a_row(f"g-{number}", contract.ERR) for number in range(12)]
+    later = {NOON + minute * MINUTE: a_set(OTHER) for minute in range(1, LONG + 3)}
+    bench = Bench({NOON: a_set(*ill, OTHER), **later})
+    walk(bench, LONG + 3)
+
+    subject = bench.channel.sent[-1].notice.subject
+    assert subject == "Kafka lag storm on shop: 12 of 13 groups (12 GONE)"
+
+
+def test_a_group_that_was_missing_and_is_gone_then_is_told_as_it_was_when_seen() -> None:
+    gone = a_set(a_farewell("g"), OTHER)
+    bench = Bench({NOON: a_set(ILL), NOON + MINUTE: a_set(OTHER), NOON + 2 * MINUTE: gone})
+    walk(bench, 3)
+
+    assert "When last seen: 7 records behind." in bench.channel.sent[-1].notice.text

@@ -50,16 +50,23 @@ def test_every_run_of_every_cluster_is_compared() -> None:
     found = more(TWO[0], slow, status_messages={})
     runs = RUNS * 1.2
     assert found["Lambda", "messages: requests"] == pytest.approx(runs)
-    assert found["Lambda", "messages: time"] == pytest.approx(runs * 0.3 / 2)
-    assert found["S3", "messages: writes"] == pytest.approx(runs)
-    assert found["S3", "messages: reads"] == pytest.approx(runs * 2)
+    assert found["Lambda", "messages: time"] == pytest.approx(runs * 0.4 / 2)
+    assert found["S3", "messages: writes"] == pytest.approx(runs * 2)
+    assert found["S3", "messages: reads"] == pytest.approx(runs * 3)
     assert found["CloudWatch alarms", "of messages"] == 2
 
 
-@pytest.mark.parametrize(("compacts", "events"), [(True, 10), (False, 4)])
+@pytest.mark.parametrize(("compacts", "events"), [(True, 11), (False, 5)])
 def test_all_that_happens_in_the_bucket_is_an_event(compacts: bool, events: int) -> None:
     found = quantities(status_messages={}, report={"enabled": compacts})
     assert found["EventBridge", "of the bucket"] == pytest.approx(RUNS * events)
+
+
+@pytest.mark.parametrize("one", [{"topic": False}, {"event_bus": None}])
+def test_a_channel_less_is_a_cursor_less(one: dict[str, Any]) -> None:
+    found = quantities(status_messages=one)
+    assert found["S3", "messages: writes"] == found["S3", "messages: lists"] == pytest.approx(RUNS)
+    assert found["S3", "messages: reads"] == pytest.approx(RUNS * 2)
 
 
 def test_a_paused_cluster_sends_no_messages() -> None:
