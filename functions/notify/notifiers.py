@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functions.errors import ReporterError
 from functions.notify.errors import TellingError
 from functions.notify.notifier import Journal, Notifier, Outcome
-
-# A wrong clock, or a hand-made event, must not silence all runs until its time has come.
-_AHEAD_MS = 10 * 60_000
+from functions.snapshots.keys import AHEAD_MS
 
 
 class Notifiers:
@@ -48,7 +46,7 @@ class Notifiers:
 
     def _of_our_time(self, newest: Mapping[str, int]) -> Iterator[tuple[str, int]]:
         for cluster, taken_at in newest.items():
-            if taken_at <= self._clock() * 1000 + _AHEAD_MS:
+            if taken_at <= self._clock() * 1000 + AHEAD_MS:
                 yield cluster, taken_at
                 continue
             self._journal.warning(f"the run of {taken_at} ms on {cluster} is not of our time yet")

@@ -14,6 +14,10 @@ _NAME = re.compile(r"/(\d{8}T\d{6}Z)-\d+of\d+\.parquet$")
 # What a cluster may be called: its name is a folder, a partition value and a dimension.
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
+# Where clocks differ, a run may be of a time to come. One dated further ahead, by a wrong clock or
+# by hand, would hide or silence all others until then.
+AHEAD_MS = 10 * 60_000
+
 
 def object_key(dataset: str, cluster: str, taken_at: int) -> str:
     """The key of one dataset of the run scheduled at `taken_at`, ms UTC."""

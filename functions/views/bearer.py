@@ -74,4 +74,4 @@ def secret_token(client: Any, secret_id: str) -> str:
 
 
 def _hashed(token: str) -> bytes:
-    return sha256(token.encode(errors="surrogateescape")).digest()
+    return sha256(token.encode(errors="surrogatepass")).digest()

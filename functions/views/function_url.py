@@ -19,7 +19,7 @@ MOST_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
 _HOW_TO_PAGE = (
     "The answer is larger than the 6 MB that a function URL passes on. Ask for it packed "
     "(Accept-Encoding: gzip), or for less of it: ?offset=0&limit=1000 of Burrow's lists, "
-    "?shard=0of4 of /metrics, ?page=1 of the page."
+    "twice as many shards of /metrics (?shard=0of4, ?shard=0of8), ?page=1 of the page."
 )
 _WHO_IS_IT = "Sign the request, or send the token as Authorization: Bearer, as it is set up here."
 # All that a function URL passes on: those that would change something are told why not.
@@ -46,11 +46,13 @@ def resolver(
 
     app.use([guard])
 
-    @app.route(".*", method=_METHODS)
-    def _() -> Response[str]:
+    def told() -> Response[str]:
         request = _request(app)
         return reply(request, answer(request, snapshots, now_ms()))
 
+    app.route(".*", method=_METHODS)(told)
+    # other methods, and a path with a line break, which .* does not match
+    app.not_found(lambda _: told())
     return app
 
 

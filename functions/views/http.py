@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
@@ -10,6 +11,7 @@ from urllib.parse import parse_qsl, unquote
 # Names in a query are short; what is longer is not parsed.
 MOST_QUERY_BYTES = 8 * 1024
 _STEPS = (".", "..")
+_NO_WEIGHT = re.compile(r"\s*q=0(\.0*)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,9 @@ class Answer:
 
 
 def _accepts_gzip(accepted: str) -> bool:
+    """As RFC 9110 (12.5.3) has it: * is for codings that are not named."""
+    welcome: dict[str, bool] = {}
     for each in accepted.lower().split(","):
         coding, _, weight = each.partition(";")
-        if coding.strip() in ("gzip", "*"):
-            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
+        welcome[coding.strip()] = _NO_WEIGHT.fullmatch(weight) is None
+    return welcome.get("gzip", welcome.get("*", False))

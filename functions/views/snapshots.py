@@ -12,13 +12,14 @@ from functions import contract
 from functions.lag.frame import Frame
 from functions.snapshots.errors import UnusableError
 from functions.snapshots.format import from_parquet
-from functions.snapshots.keys import CLUSTER_NAME, hour_prefix, object_key, taken_at_of
+from functions.snapshots.keys import AHEAD_MS, CLUSTER_NAME, hour_prefix, object_key, taken_at_of
 from functions.snapshots.store import BrowsableStore
 
 _HOUR_MS = 3_600_000
 _CLUSTER = "cluster="
-# Rows kept, of 0.3 KB each: ten large runs of 60,000, or hours of small `groups` for curves.
-_KEPT_ROWS = 750_000
+# Rows kept, of 0.3 KB each: ten large runs of 60,000 while the next is read, and `groups` for
+# curves. Beside more, a scrape of all partitions would not fit into 512 MB.
+_KEPT_ROWS = 700_000
 _LISTED = 2_000
 # An hour that ended so long ago gets no more runs but of a collector that came back.
 _SETTLED_MS = 10 * 60_000
@@ -30,9 +31,9 @@ _AT_ONCE = 8
 class Snapshots:
     """Of all clusters in one store; `clock` in seconds since the epoch.
 
-    What was listed is believed for `fresh_seconds`, what was read never changes. All methods raise
-    StoreError when the store does not answer. For one thread at a time: those that it starts
-    itself only read the store.
+    What was listed is believed for `fresh_seconds`, what was read never changes. Runs dated more
+    than ten minutes ahead are left out. All methods raise StoreError when the store does not
+    answer. For one thread at a time: those that it starts itself only read the store.
     """
 
     def __init__(
@@ -56,9 +57,11 @@ class Snapshots:
         if not CLUSTER_NAME.fullmatch(cluster):
             return None
         prefix = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/{_CLUSTER}{cluster}/"
-        for day in reversed(self._folders(prefix)):
-            for hour in reversed(self._folders(f"{prefix}{day}/")):
-                if times := self._hour(f"{prefix}{day}/{hour}/"):
+        until = self._until()
+        last = hour_prefix(contract.GROUPS, cluster, until)
+        for day in self._down(prefix, last):
+            for hour in self._down(day, last):
+                if times := [time for time in self._hour(hour) if time <= until]:
                     return times[0]
         return None
 
@@ -67,13 +70,12 @@ class Snapshots:
         to the newest; the newest first."""
         if not CLUSTER_NAME.fullmatch(cluster):
             return []
-        # a run may carry the time of the hour to come, where clocks differ
-        last = int(self._clock() * 1000) + _HOUR_MS if until is None else until
+        last = self._until() if until is None else until
         times: list[int] = []
         for hour in range(last // _HOUR_MS, since // _HOUR_MS - 1, -1):
             prefix = hour_prefix(contract.GROUPS, cluster, hour * _HOUR_MS)
             times += self._hour(prefix, (hour + 1) * _HOUR_MS)
-        return [time for time in times if since <= time and (until is None or time <= until)]
+        return [time for time in times if since <= time <= last]
 
     def frame(self, cluster: str, dataset: str, taken_at: int) -> Frame:
         """All columns of one dataset of a run. Raises UnusableError where it cannot be read."""
@@ -110,6 +112,14 @@ class Snapshots:
             return self._store.read(key)
         except UnusableError:
             return None
+
+    def _until(self) -> int:
+        return int(self._clock() * 1000) + AHEAD_MS
+
+    def _down(self, prefix: str, last: str) -> list[str]:
+        """The prefixes right below one, the newest first, none that is after `last`."""
+        below = (f"{prefix}{name}/" for name in reversed(self._folders(prefix)))
+        return [each for each in below if each <= last]
 
     def _folders(self, prefix: str) -> list[str]:
         return self._recent(prefix, lambda: self._store.folders(prefix), self._fresh)

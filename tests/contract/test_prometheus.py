@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import time
@@ -19,7 +20,7 @@ import pytest
 
 from functions.views.bearer import Bearer
 from local.views import LocalServer
-from tests.contract.prometheus_programs import NASTY, clock, program, snapshots
+from tests.contract.prometheus_programs import NASTY, clock, examples, program, snapshots
 
 TOKEN = "a-token-of-the-tests"
 # What a program on this machine may take, however busy it is.
@@ -34,6 +35,19 @@ def job(name: str, target: str, credentials: Path, **params: str) -> dict[str, A
         "authorization": {"type": "Bearer", "credentials_file": str(credentials)},
         "static_configs": [{"targets": [target]}],
     }
+
+
+def in_shards(target: str, credentials: Path) -> str:
+    """The documentation's own example, of this target and at a pace for tests."""
+    (text,) = (example for example in examples("prometheus.yml") if "__param_shard" in example)
+    text = re.sub(r"(scrape_interval|scrape_timeout): \d+s", r"\1: 1s", text)
+    text = text.replace("scheme: https", "scheme: http")
+    text = text.replace("/etc/prometheus/kafka-lag.token", str(credentials))
+    return re.sub(r'targets: \["[^"]*"\]', f'targets: ["{target}"]', text)
+
+
+def labelled(target: str) -> dict[str, Any]:
+    return {"targets": [target], "labels": {"cluster": "k8s"}}
 
 
 class Prometheus:
@@ -65,9 +79,8 @@ class Prometheus:
 
 
 @contextmanager
-def running(config: dict[str, Any], folder: Path) -> Iterator[Prometheus]:
-    # JSON is YAML, too.
-    (folder / "prometheus.yml").write_text(json.dumps(config))
+def running(config: str, folder: Path) -> Iterator[Prometheus]:
+    (folder / "prometheus.yml").write_text(config)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         here = f"127.0.0.1:{free.getsockname()[1]}"
@@ -88,20 +101,24 @@ def running(config: dict[str, Any], folder: Path) -> Iterator[Prometheus]:
 
 @pytest.fixture(name="prometheus", scope="module")
 def _prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """One that has scraped with the right token, with a wrong one, and a level that is none."""
+    """One that has scraped with the right token, with a wrong one, a level that is none, in shards,
+    and with a label of its own for clusters."""
     folder = tmp_path_factory.mktemp("prometheus")
     right, wrong = folder / "right", folder / "wrong"
     right.write_text(f"{TOKEN}\n")
     wrong.write_text("another")
     with LocalServer(snapshots(), clock, bearer=Bearer(lambda: TOKEN, clock)) as server:
         target = server.url.removeprefix("http://")
-        config = {
-            "scrape_configs": [
-                job("right", target, right, level="partition"),
-                job("wrong", target, wrong),
-                job("odd", target, right, level="odd"),
-            ],
-        }
+        jobs = (
+            job("right", target, right, level="partition"),
+            job("wrong", target, wrong),
+            job("odd", target, right, level="odd"),
+            job("labelled", target, right) | {"static_configs": [labelled(target)]},
+            job("honest", target, right)
+            | {"static_configs": [labelled(target)], "honor_labels": True},
+        )
+        # JSON is YAML, too.
+        config = in_shards(target, right) + "".join(f"  - {json.dumps(each)}\n" for each in jobs)
         with running(config, folder) as prometheus:
             yield prometheus
 
@@ -125,9 +142,19 @@ def test_a_scrape_that_is_refused_is_down(prometheus: Prometheus, name: str, sta
         ('kafka_consumergroup_lag_sum{consumergroup="billing",topic="orders"}', 6),
         ('kafka_consumergroup_lag{consumergroup="billing",topic="orders",partition="0"}', 5),
         # As the panel of kafka_exporter's own dashboard asks.
-        ('sum(kafka_consumergroup_lag{topic=~"orders"}) by (consumergroup, topic) > 0', 6),
+        (
+            'sum(kafka_consumergroup_lag{topic=~"orders",job="right"}) '
+            "by (consumergroup, topic) > 0",
+            6,
+        ),
         ("kafka_lag_snapshot_age_seconds", 60),
         ("kafka_lag_group_sla_seconds", None),
+        # Shards of one job tell each series once between them.
+        ('count(up{job="kafka-lag"} == 1)', 2),
+        ('count(kafka_consumergroup_lag{job="kafka-lag"})', 4),
+        ('count(kafka_lag_snapshot_age_seconds{job="kafka-lag"})', 2),
+        ('count(kafka_lag_group_info{job="labelled",cluster="k8s",exported_cluster="shop"})', 2),
+        ('count(kafka_lag_group_info{job="honest",cluster="shop",exported_cluster=""})', 2),
     ],
 )
 def test_prometheus_knows_what_was_told(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,27 +61,49 @@ def of_group(group: str, **values: float) -> list[dict[str, str]]:
     return [series(f"kafka_lag_group_{n}", v, consumergroup=group) for n, v in values.items()]
 
 
-def firing(rules: Path) -> list[dict[str, Any]]:
-    """What is to fire of the rules: each alert once."""
-    names = re.findall(r"alert: (\w+)", rules.read_text())
+def firing(*names: str) -> dict[str, Any]:
+    """These alerts fire, each once, and no other."""
+    return {
+        "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
+        "eval_time": "1h",
+        "exp_samples": [{"labels": f'{{alertname="{name}"}}', "value": 1} for name in names],
+    }
+
+
+def whole(one: dict[str, str]) -> list[dict[str, str]]:
+    return [one]
+
+
+def in_shards(one: dict[str, str]) -> list[dict[str, str]]:
+    """As two shards tell it: each what is of a cluster, one of them what is of a group."""
+    shards = ("0of2",) if one["series"].startswith("kafka_lag_group_") else ("0of2", "1of2")
     return [
-        {
-            "expr": f'count(ALERTS{{alertstate="firing",alertname="{name}"}})',
-            "eval_time": "1h",
-            "exp_samples": [{"value": 1}],
-        }
-        for name in names
+        {**one, "series": one["series"].replace("{", f'{{shard="{shard}",')} for shard in shards
     ]
 
 
-def test_each_alert_of_the_documentation_fires_for_its_own_trouble_alone(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.yml"
+def run_rules(folder: Path, told: list[dict[str, str]], expected: list[dict[str, Any]]) -> None:
+    """Runs the rules of the documentation on an hour of series."""
     (text,) = examples("rules.yml")
-    rules.write_text(text)
+    (folder / "rules.yml").write_text(text)
+    case = {"interval": "1m", "input_series": told, "promql_expr_test": expected}
+    (folder / "test.yml").write_text(
+        json.dumps({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": [case]})
+    )
+    command = [program("promtool"), "test", "rules", str(folder / "test.yml")]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("told_by", [whole, in_shards])
+def test_each_alert_of_the_documentation_fires_once_for_its_own_trouble_alone(
+    tmp_path: Path, told_by: Callable[[dict[str, str]], list[dict[str, str]]]
+) -> None:
     told = [
         series("kafka_lag_snapshot_age_seconds", 60),
         series("kafka_lag_snapshot_readable", 1),
         series("kafka_lag_snapshot_age_seconds", 400, cluster="silent"),
+        series("kafka_lag_snapshot_readable", 1, cluster="silent"),
         series("up", 0, job="kafka-lag"),
         *of_group("well", held_status=0, time_lag_seconds=9, sla_seconds=60, drain_seconds=1),
         *of_group("busy", held_status=1, drain_seconds=100, time_to_data_loss_seconds=86_400),
@@ -89,10 +112,50 @@ def test_each_alert_of_the_documentation_fires_for_its_own_trouble_alone(tmp_pat
         *of_group("losing", time_to_data_loss_seconds=3600),
         *of_group("behind", held_status=1),
     ]
-    case = {"interval": "1m", "input_series": told, "promql_expr_test": firing(rules)}
-    (tmp_path / "test.yml").write_text(
-        json.dumps({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": [case]})
+    (text,) = examples("rules.yml")
+    names = re.findall(r"alert: (\w+)", text)
+    run_rules(tmp_path, [each for one in told for each in told_by(one)], [firing(*names)])
+
+
+@pytest.mark.parametrize("told_by", [whole, in_shards])
+def test_a_snapshot_that_cannot_be_read_is_one_alert(
+    tmp_path: Path, told_by: Callable[[dict[str, str]], list[dict[str, str]]]
+) -> None:
+    told = [
+        series("kafka_lag_snapshot_age_seconds", 400),
+        series("kafka_lag_snapshot_readable", 0),
+        series("up", 1, job="kafka-lag"),
+    ]
+    run_rules(
+        tmp_path, [each for one in told for each in told_by(one)], [firing("KafkaLagNotTold")]
     )
-    command = [program("promtool"), "test", "rules", str(tmp_path / "test.yml")]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_the_last_numbers_of_a_cluster_that_was_switched_off_alert_nobody(tmp_path: Path) -> None:
+    troubles = [
+        *of_group("stuck", held_status=2),
+        *of_group("late", held_status=0, time_lag_seconds=61, sla_seconds=60),
+        *of_group("losing", time_to_data_loss_seconds=3600),
+        *of_group("behind", held_status=1),
+    ]
+    told = [
+        series("kafka_lag_snapshot_age_seconds", 901),
+        series("kafka_lag_snapshot_age_seconds", 60, cluster="another"),
+        series("kafka_lag_group_held_status", 2, cluster="another", consumergroup="stuck"),
+        series("up", 1, job="kafka-lag"),
+        *troubles,
+    ]
+    run_rules(tmp_path, told, [firing("KafkaLagNotTold", "KafkaGroupStuck")])
+
+
+@pytest.mark.parametrize("example", examples("prometheus.yml"))
+def test_all_is_quiet_while_the_jobs_of_the_documentation_are_scraped(
+    tmp_path: Path, example: str
+) -> None:
+    jobs = re.findall(r"job_name: (\S+)", example)
+    told = [
+        series("kafka_lag_snapshot_age_seconds", 60),
+        series("kafka_lag_snapshot_readable", 1),
+        *(series("up", 1, job=job) for job in jobs),
+    ]
+    run_rules(tmp_path, told, [firing()])

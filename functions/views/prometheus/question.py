@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from functions.lag.columns import Mask, Words
@@ -13,6 +13,7 @@ from functions.lag.columns import Mask, Words
 GROUP, TOPIC, PARTITION = LEVELS = ("group", "topic", "partition")
 _KNOWN = ("level", "cluster", "group", "shard")
 _SHARD = re.compile(r"(\d{1,4})of(\d{1,4})", re.ASCII)
+_FEW_SHARDS, _MOST_SHARDS = 4, 9999
 _SHOWN = 60
 
 
@@ -51,6 +52,21 @@ class Question:
         """Rows of topics that were asked for: in shards like groups, none beside one group."""
         wanted = names.words if self.group is None else ()
         return names.is_in(name for name in wanted if self._takes(name))
+
+    def ways_to_less(self) -> Iterator[str]:
+        """What to ask for instead where all of this is too much."""
+        if self.group is None:
+            yield "one group (?group=NAME)"
+        if self.cluster is None:
+            yield "one cluster (?cluster=NAME)"
+        if self.level != GROUP:
+            coarser = LEVELS[LEVELS.index(self.level) - 1]
+            yield f"a coarser level (?level={coarser})"
+        parts = max(2 * self.parts, _FEW_SHARDS)
+        # a group is never told in two shards
+        if self.group is None and parts <= _MOST_SHARDS:
+            shards = f"?shard=0of{parts} to ?shard={parts - 1}of{parts}"
+            yield f"shares of the groups as targets of their own ({shards})"
 
     def _takes(self, name: str) -> bool:
         return zlib.crc32(name.encode()) % self.parts == self.part

@@ -64,6 +64,7 @@ def test_the_token_is_let_in(header: str) -> None:
         f"Bearer {TOKEN.upper()}",
         f"Bearer Bearer {TOKEN}",
         "Bearer \udcff\u00ff",
+        "Bearer \ud800",
         "Bearer " + "x" * 100_000,
     ],
 )

@@ -70,7 +70,16 @@ def test_a_query_over_the_limit_is_not_parsed(more: int, read: bool) -> None:
         ("identity, deflate", False),
         ("gzip;q=0", False),
         ("gzip; q=0.000", False),
+        ("gzip;q=0.", False),
+        ("gzip;\tq=0", False),
+        ("gzip;q=0.001", True),
         ("xgzip", False),
+        # what is named goes before what is not, in any order
+        ("*;q=0, gzip", True),
+        ("gzip, *;q=0", True),
+        ("gzip;q=0, *", False),
+        ("*, gzip;q=0", False),
+        ("br, *;q=0", False),
     ],
 )
 def test_packing_is_for_those_who_ask(accepted: str, gzip: bool) -> None:

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from functions import contract
 from functions.errors import StoreError
-from functions.lag.columns import Column
 from functions.lag.frame import Frame
 from functions.snapshots.format import to_parquet
 from functions.snapshots.keys import object_key
@@ -44,6 +42,36 @@ def test_the_newest_complete_run_is_found_however_old() -> None:
     store.objects[lone] = b"of a set that is not complete"
 
     assert Snapshots(store, Clock()).newest("demo") == NOON - 40 * DAY
+
+
+@pytest.mark.parametrize("ahead", [10 * MINUTE + 1000, HOUR, 13 * HOUR, 365 * DAY])
+def test_a_run_dated_ahead_hides_no_other(ahead: int) -> None:
+    store = put(MemoryStore(), NOON - HOUR, NOON + ahead)
+
+    snapshots = Snapshots(store, Clock())
+
+    assert snapshots.newest("demo") == NOON - HOUR
+    assert snapshots.runs("demo", NOON - HOUR) == [NOON - HOUR]
+
+
+def test_a_clock_a_little_ahead_is_believed() -> None:
+    store = put(MemoryStore(), NOON, NOON + 10 * MINUTE)
+
+    snapshots = Snapshots(store, Clock())
+
+    assert snapshots.newest("demo") == NOON + 10 * MINUTE
+    assert snapshots.runs("demo", NOON) == [NOON + 10 * MINUTE, NOON]
+
+
+def test_there_is_no_newest_run_where_all_are_ahead() -> None:
+    assert Snapshots(put(MemoryStore(), NOON + HOUR), Clock()).newest("demo") is None
+
+
+def test_days_and_hours_ahead_are_not_listed() -> None:
+    store = put(MemoryStore(), NOON, *(NOON + n * HOUR for n in range(1, 40)))
+
+    assert Snapshots(store, Clock()).newest("demo") == NOON
+    assert store.calls == ["folders", "folders", "keys"]
 
 
 def test_runs_are_told_from_a_time_on_the_newest_first() -> None:
@@ -160,44 +188,9 @@ def test_an_hour_that_is_long_over_is_listed_again_only_after_ten_minutes() -> N
     clock.now += 600
     put(store, NOON - 3 * HOUR + MINUTE)
 
-    # the hour to come, this one, and the last, which ended a minute ago
-    assert again == 3
+    # this one, and the last, which ended a minute ago
+    assert again == 2
     assert NOON - 3 * HOUR + MINUTE in snapshots.runs("demo", NOON - 3 * HOUR)
-
-
-def put_rows(store: MemoryStore, rows: int, *times: int) -> MemoryStore:
-    """Runs of so many rows."""
-    many = Frame({"lag": Column(np.zeros(rows, np.int64), np.ones(rows, bool))}, rows)
-    data = to_parquet(many, contract.GROUPS)
-    for time in times:
-        store.objects[object_key(contract.GROUPS, "demo", time)] = data
-    return store
-
-
-def test_what_was_asked_for_lately_is_let_go_last() -> None:
-    times = [NOON - n * MINUTE for n in range(3)]
-    store = put_rows(MemoryStore(), 300_000, *times)
-    snapshots = Snapshots(store, Clock())
-    for time in (times[0], times[1], times[0], times[2]):
-        snapshots.frame("demo", contract.GROUPS, time)
-
-    snapshots.frame("demo", contract.GROUPS, times[0])
-
-    assert store.calls.count("read") == 3
-
-
-def test_what_was_read_is_let_go_when_it_is_much() -> None:
-    times = [NOON - n * MINUTE for n in range(3)]
-    store = put_rows(MemoryStore(), 400_000, *times)
-    snapshots = Snapshots(store, Clock())
-    for time in times:
-        snapshots.frame("demo", contract.GROUPS, time)
-
-    snapshots.frame("demo", contract.GROUPS, times[-1])
-    kept = store.calls.count("read")
-    snapshots.frame("demo", contract.GROUPS, times[0])
-
-    assert (kept, store.calls.count("read")) == (3, 4)
 
 
 def test_what_is_remembered_of_clusters_that_nobody_has_is_bounded() -> None:

@@ -33,8 +33,10 @@ def with_groups(snapshot: Snapshot, groups: Frame) -> Snapshot:
     return Snapshot(snapshot.taken_at, snapshot.topic_partitions, snapshot.group_partitions, groups)
 
 
-def ask(store: MemoryStore, query: Mapping[str, str] | None = None, **more: int) -> Answer:
-    request = Request(path="/metrics", query=query or {}, host="lag.example")
+def ask(
+    store: MemoryStore, query: Mapping[str, str] | None = None, *, gzip: bool = False, **more: int
+) -> Answer:
+    request = Request(path="/metrics", query=query or {}, host="lag.example", accepts_gzip=gzip)
     return answer(request, Snapshots(store, lambda: NOW / 1000), NOW, **more)
 
 

@@ -10,7 +10,7 @@ from functions import contract
 from functions.contract import exposition
 from functions.lag.columns import Column, Words
 from functions.snapshots.keys import object_key
-from tests.builders import MINUTE, NOON, a_snapshot
+from tests.builders import HOUR, MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
 from tests.functions.views.prometheus.scrapes import (
     ask,
@@ -128,3 +128,15 @@ def test_without_any_snapshot_there_are_families_and_no_samples() -> None:
 
 def test_the_answer_is_text_of_version_0_0_4() -> None:
     assert ask(stored(SHOP)).content_type == "text/plain; version=0.0.4; charset=utf-8"
+
+
+def test_a_snapshot_dated_next_year_is_not_told_as_fresh() -> None:
+    store = stored(SHOP)
+    stored(
+        a_snapshot({"billing": {"orders": [0, 0]}}, TOPICS, at=NOON + 365 * 24 * HOUR), store=store
+    )
+
+    series = scrape(store)
+
+    assert value(series, "kafka_lag_snapshot_age_seconds") == 30
+    assert value(series, "kafka_lag_group_lag", consumergroup="billing") == 6

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -80,13 +81,56 @@ def test_shards_together_tell_every_series_once(level: str) -> None:
     assert sum(map(len, shards)) == len(whole)
 
 
-def test_an_answer_that_is_too_large_says_how_to_ask_for_less() -> None:
+GROUP, CLUSTER = "one group (?group=NAME)", "one cluster (?cluster=NAME)"
+COARSER = "a coarser level (?level={})"
+SHARES = "shares of the groups as targets of their own (?shard=0of{} to ?shard={}of{})"
+
+
+def test_an_answer_may_have_its_limit_and_no_byte_more() -> None:
     size = len(ask(STORE).body)
+
     assert ask(STORE, most=size).status == 200
-    answer = ask(STORE, most=size - 1)
-    assert answer.status == 400
-    for way in (b"?group=", b"?cluster=", b"?level=", b"?shard="):
-        assert way in answer.body
+    assert ask(STORE, most=size - 1).status == 400
+
+
+def test_an_answer_that_will_be_packed_may_be_six_times_as_large() -> None:
+    size = len(ask(STORE).body)
+    most = -(-size // 6)
+
+    assert ask(STORE, gzip=True, most=most).status == 200
+    assert ask(STORE, gzip=True, most=most - 1).status == 400
+    assert ask(STORE, most=most).status == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "ways"),
+    [
+        ({}, [GROUP, CLUSTER, SHARES.format(4, 3, 4)]),
+        ({"shard": "0of3"}, [GROUP, CLUSTER, SHARES.format(6, 5, 6)]),
+        ({"shard": "0of8"}, [GROUP, CLUSTER, SHARES.format(16, 15, 16)]),
+        ({"shard": "0of9999"}, [GROUP, CLUSTER]),
+        ({"level": "topic"}, [GROUP, CLUSTER, COARSER.format("group"), SHARES.format(4, 3, 4)]),
+        ({"level": "partition", "group": "g7"}, [CLUSTER, COARSER.format("topic")]),
+        ({"level": "partition", "group": "g7", "cluster": "shop"}, [COARSER.format("topic")]),
+        ({"cluster": "shop"}, [GROUP, SHARES.format(4, 3, 4)]),
+    ],
+)
+@pytest.mark.parametrize("gzip", [True, False])
+def test_an_answer_that_is_too_large_names_the_ways_to_less_and_no_other(
+    query: Mapping[str, str], ways: list[str], gzip: bool
+) -> None:
+    told = ask(STORE, query, gzip=gzip, most=1)
+
+    packed = [] if gzip else ["it packed (Accept-Encoding: gzip)"]
+    assert told.status == 400
+    assert told.body.decode().endswith(f" Ask for {', or '.join([*packed, *ways])}.\n")
+
+
+def test_every_shard_that_is_named_can_be_asked_for() -> None:
+    for parts in (1, 8, 5000, 9998):
+        told = ask(STORE, {"shard": f"0of{parts}"}, most=1).body.decode()
+        for shard in re.findall(r"shard=(\w+)", told):
+            assert ask(STORE, {"shard": shard}).status == 200
 
 
 def test_a_store_that_does_not_answer_is_told_to_the_caller() -> None:
