@@ -10,18 +10,15 @@ from typing import Any
 from functions import contract
 from functions.errors import StoreError
 from functions.notify.memory.objects import Claims, Stored
-from functions.notify.news.incident import Incident, Standing
+from functions.notify.news.incident import Incident, Standing, Told
 
 _VERSION = "1"
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
-    """`taken_at` in ms UTC; `etag` guards the next write."""
+class Cursor(Told):
+    """`etag` guards the next write."""
 
-    cluster: str
-    taken_at: int
-    standing: Standing
     etag: str
 
 

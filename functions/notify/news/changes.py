@@ -11,10 +11,9 @@ import numpy as np
 
 from functions import contract
 from functions.lag.frame import Frame
-from functions.notify.memory.cursor import Cursor
 from functions.notify.news.change import Change, Row
 from functions.notify.news.departures import deleted, marked, missing
-from functions.notify.news.incident import Incident, Standing
+from functions.notify.news.incident import Incident, Standing, Told
 
 _RANK = contract.GROUP_STATUS_VALUES
 
@@ -28,9 +27,7 @@ class News:
     among: int
 
 
-def news(
-    cursor: Cursor, taken_at: int, groups: Frame, set_of: Callable[[int], Frame | None]
-) -> News:
+def news(before: Told, taken_at: int, groups: Frame, set_of: Callable[[int], Frame | None]) -> News:
     """Compares the set of `taken_at` with what was told last.
 
     `set_of` gives earlier sets by time, None for one that cannot be read any more: of a group that
@@ -38,14 +35,14 @@ def news(
     stands as it did, one without a row until it is missing for long.
     """
     earlier = cache(lambda at: _by_group(set_of(at)))
-    told = dict(marked(cursor, taken_at, groups))
-    found = list(missing(cursor.cluster, taken_at, told, earlier))
+    told = dict(marked(before, taken_at, groups))
+    found = list(missing(before.cluster, taken_at, told, earlier))
     among = len(groups) + len(found)
-    for row in _rows(groups, cursor.standing):
+    for row in _rows(groups, before.standing):
         if row["status_reason"] == contract.GONE:
-            change = deleted(cursor, taken_at, row, earlier)
+            change = deleted(before, taken_at, row, earlier)
         else:
-            change = _changed(cursor.cluster, taken_at, row, cursor.standing)
+            change = _changed(before.cluster, taken_at, row, before.standing)
         if change is not None:
             found.append(change)
     for change in found:

@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 from functions import contract
 from functions.lag.frame import Frame
-from functions.notify.memory.cursor import Cursor
 from functions.notify.news.change import Change, Row
-from functions.notify.news.incident import Incident, Standing
+from functions.notify.news.incident import Incident, Standing, Told
 
 # The set with the last word may be the one that nobody can read. Longer than a collector that
 # lost its memory, or its coordinator, needs to see a living group again.
@@ -21,16 +20,16 @@ MISSING_MS = 30 * 60_000
 Earlier: TypeAlias = Callable[[int], Mapping[str, Row]]
 
 
-def deleted(cursor: Cursor, taken_at: int, row: Row, earlier: Earlier) -> Change | None:
+def deleted(before: Told, taken_at: int, row: Row, earlier: Earlier) -> Change | None:
     """News where records were left unread, or where an incident is open: it must end somehow."""
     group = row["consumer_group"]
-    incident = cursor.standing.get(group)
+    incident = before.standing.get(group)
     seen = None if incident is None else incident.last_seen
-    last = earlier(cursor.taken_at if seen is None else seen).get(group, {})
+    last = earlier(before.taken_at if seen is None else seen).get(group, {})
     if incident is None and not last.get("lag"):
         return None
     return Change(
-        cluster=cursor.cluster,
+        cluster=before.cluster,
         group=group,
         kind=contract.GONE,
         status=contract.STATUS_GONE,
@@ -42,16 +41,16 @@ def deleted(cursor: Cursor, taken_at: int, row: Row, earlier: Earlier) -> Change
     )
 
 
-def marked(cursor: Cursor, taken_at: int, groups: Frame) -> Standing:
+def marked(before: Told, taken_at: int, groups: Frame) -> Standing:
     """How things stand, with since when a group that is told of is missing."""
     names = groups.words("consumer_group")
-    present = set(groups.where(names.is_in(cursor.standing)).words("consumer_group").to_list())
+    present = set(groups.where(names.is_in(before.standing)).words("consumer_group").to_list())
     marks = {}
-    for group, incident in cursor.standing.items():
+    for group, incident in before.standing.items():
         if group in present:
             marks[group] = replace(incident, last_seen=None, missing_since=None)
         elif incident.missing_since is None:
-            marks[group] = replace(incident, last_seen=cursor.taken_at, missing_since=taken_at)
+            marks[group] = replace(incident, last_seen=before.taken_at, missing_since=taken_at)
         else:
             marks[group] = incident
     return marks

@@ -30,6 +30,15 @@ class Incident:
 Standing: TypeAlias = Mapping[str, Incident]
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a channel knows of a cluster: the run told of last, ms UTC, and how things stood."""
+
+    cluster: str
+    taken_at: int
+    standing: Standing
+
+
 def incident_id(cluster: str, group: str, since: int) -> str:
     """The same for opened, worse, better and resolved; safe in keys, whatever the group's name."""
     told = json.dumps([cluster, group, since])
