@@ -32,6 +32,4 @@ def handler(event: Any, context: Any) -> dict[str, int]:
     except ReporterError as error:
         _logger().error(str(error), error_type=type(error).__name__)
         raise
-    if outcome.told:
-        _logger().info("Told.", messages=outcome.told, runs=outcome.runs)
     return asdict(outcome)

@@ -106,10 +106,14 @@ class RecordingSink:
 
 
 class RecordingJournal:
-    """Keeps the warnings."""
+    """Keeps the warnings, and what was done."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
+        self.done: list[str] = []
+
+    def info(self, message: str, /) -> None:
+        self.done.append(message)
 
     def warning(self, message: str, /) -> None:
         self.warnings.append(message)

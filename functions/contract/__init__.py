@@ -36,7 +36,7 @@ ENV_STATUS_TOPIC = "KAFKA_LAG_STATUS_TOPIC"
 ENV_EVENT_BUS = "KAFKA_LAG_EVENT_BUS"
 ENV_CHAT = "KAFKA_LAG_CHAT"
 
-# What notify_status remembers lies here: a cursor a cluster, and a claim a message.
+# What notify_status remembers lies here: of each channel a cursor a cluster, and a claim a message.
 NOTIFIED_PREFIX = "notified"
 # Claims expire and cursors do not, so a lifecycle rule must tell them apart by prefix.
 CLAIMS_PREFIX = f"{NOTIFIED_PREFIX}/claims"

@@ -9,4 +9,9 @@ class TellingError(ReporterError):
 
 
 class OutOfTimeError(TellingError):
-    """The function's time ends before the messages do; the next event goes on with them."""
+    """The function's time ends before the messages do."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The time of one run was not enough for all messages: the next goes on with them."
+        )

@@ -10,7 +10,6 @@ from typing import Protocol
 from functions.lag.frame import Frame
 from functions.notify.channels.channel import InTime
 from functions.notify.delivery import Delivery
-from functions.notify.errors import OutOfTimeError
 from functions.notify.memory.cursor import Cursor, Cursors
 from functions.notify.messages.tellings import tellings
 from functions.notify.news.changes import news
@@ -20,6 +19,9 @@ from functions.snapshots.errors import UnusableError
 
 class Journal(Protocol):
     """Where a run tells people what they should know; powertools' Logger is one."""
+
+    def info(self, message: str, /) -> None:
+        """What was done."""
 
     def warning(self, message: str, /) -> None:
         """Something was not as it should be, and the run went on."""
@@ -48,7 +50,7 @@ class Notifier:
     def run(self, cluster: str, taken_at: int, in_time: InTime) -> Outcome:
         """Tells the news of all complete runs after the cursor, up to that of `taken_at`, ms UTC.
 
-        A run at the cursor or before is no news. What does not fit into the time waits for the
+        A run at the cursor or before is no news. Runs that do not fit into the time wait for the
         next event. Raises TellingError and StoreError: the cursor is then where it was.
         """
         cursor = self._cursors.read(cluster, taken_at)
@@ -61,11 +63,7 @@ class Notifier:
             groups = self._groups(cluster, at)
             if groups is None:
                 continue
-            try:
-                cursor, sent = self._tell(cursor, at, groups, in_time)
-            except OutOfTimeError:
-                self._journal.warning(f"the news of {cluster} did not fit into the time of one run")
-                break
+            cursor, sent = self._tell(cursor, at, groups, in_time)
             outcome += Outcome(1, sent)
         return outcome
 
@@ -74,6 +72,8 @@ class Notifier:
         found = news(cursor, at, groups, partial(self._earlier, cursor.cluster))
         told = tellings(found.changes, found.among)
         sent = self._delivery.deliver(cursor.cluster, told, in_time)
+        if sent:
+            self._journal.info(f"{cursor.cluster}: {sent} sent by {self._delivery.channel}")
         return self._cursors.move(cursor, at, found.standing), sent
 
     def _groups(self, cluster: str, at: int) -> Frame | None:

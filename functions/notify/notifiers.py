@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 
 from functions.errors import ReporterError
+from functions.notify.channels.channel import InTime
 from functions.notify.errors import TellingError
 from functions.notify.notifier import Journal, Notifier, Outcome
 from functions.snapshots.keys import AHEAD_MS
@@ -25,24 +27,36 @@ class Notifiers:
         self._clock = clock
 
     def run(self, newest: Mapping[str, int], seconds_left: float | None = None) -> Outcome:
-        """Tells the news up to each cluster's newest run, ms UTC, and nothing new once time is up.
+        """Tells the news up to each cluster's newest run, ms UTC; begins nothing once time is up.
 
-        Raises TellingError with every cause, after all others had their turn.
+        Each channel of each cluster has its share of the time that is left: one that is slow takes
+        none from the next. Raises TellingError with every cause, after all had their turn, or what
+        nobody foresaw.
         """
         until = None if seconds_left is None else self._clock() + seconds_left
-        outcome = Outcome()
-        failures: dict[str, None] = {}
-        for cluster, taken_at in self._of_our_time(newest):
-            for notifier in self._notifiers:
-                try:
-                    outcome += notifier.run(
-                        cluster, taken_at, lambda: until is None or self._clock() < until
-                    )
-                except ReporterError as error:
-                    failures[f"{cluster}: {error}"] = None
+        turns = list(product(self._of_our_time(newest), self._notifiers))
+        outcome, failures = Outcome(), list[Exception]()
+        for behind, ((cluster, taken_at), notifier) in zip(
+            range(len(turns), 0, -1), turns, strict=True
+        ):
+            try:
+                outcome += notifier.run(cluster, taken_at, self._share(until, behind))
+            except ReporterError as error:
+                failures.append(TellingError(f"{cluster}: {error}"))
+            except Exception as error:  # noqa: BLE001  # a fault here is no fault of the next
+                failures.append(error)
+        unforeseen = [error for error in failures if not isinstance(error, TellingError)]
         if failures:
-            raise TellingError(" ".join(failures))
+            raise (unforeseen or [TellingError(" ".join(dict.fromkeys(map(str, failures))))])[0]
         return outcome
+
+    def _share(self, until: float | None, behind: int) -> InTime:
+        """Whether the first of so many turns is still in its time."""
+        if until is None:
+            return lambda: True
+        now = self._clock()
+        end = now + (until - now) / behind
+        return lambda: self._clock() < end
 
     def _of_our_time(self, newest: Mapping[str, int]) -> Iterator[tuple[str, int]]:
         for cluster, taken_at in newest.items():

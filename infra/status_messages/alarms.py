@@ -34,8 +34,8 @@ DROPPED = Rule(
     periods=1,
     missing=Missing.NOT_BREACHING,
     meaning="Snapshots were read three times over, and what changed could not be told.",
-    to_do="Read the function's log: the bucket, the topic or the bus did not answer. Nothing is "
-    "lost: it is told once they do.",
+    to_do="Read the function's log: the bucket, the topic or the bus did not answer, or not in "
+    "time; one channel may be fine. Nothing is lost: it is told once they do.",
     namespace=LAMBDA,
 )
 SILENT = Rule(

@@ -32,7 +32,7 @@ def rights(
         "s3:GetObject",
         "s3:PutObject",
         on=bucket.arn_for_objects(_NOTIFIED),
-        because="a cursor a cluster and a claim a message, whose names a run gives them",
+        because="a cursor a cluster and a claim a message, of each channel, named by runs",
     )
     if told:
         yield from told.publishing()

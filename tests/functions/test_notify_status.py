@@ -91,7 +91,8 @@ def test_a_topic_that_is_gone_is_one_clear_error(
     with pytest.raises(TellingError, match=r"^shop: Not all messages are out: SNS .*NotFound"):
         notify_status.handler(aws.completed(-1, contract.ERR), Context())
 
-    (logged,) = caplog.records
+    told, logged = caplog.records
+    assert told.getMessage() == "shop: 1 sent by event_bus"
     assert logged.getMessage().startswith("shop: Not all messages are out: SNS did not take it")
     assert logged.exc_info is None
 

@@ -15,6 +15,7 @@ from functions.notify.messages.telling import Notice, Telling
 from functions.refusal import code_of, is_certain
 
 # Where people or programs read the text; all others, chat among them, get the default.
+_OF_THE_MESSAGE = ("InvalidParameter", "ParameterValueInvalid")
 _READERS = ("email", "email-json", "sqs", "lambda")
 
 
@@ -29,11 +30,13 @@ class Sns:
         self._chat = chat
 
     def send(self, tellings: Sequence[Telling], in_time: InTime) -> dict[str, Refusal]:
-        """One message a telling; after a refusal the rest is not tried, as it would fare alike."""
+        """One message a telling; after a refusal the rest is not tried, as it would fare alike,
+        unless what was refused is the message itself."""
+        failed: dict[str, Refusal] = {}
         for at, telling in enumerate(tellings):
             rest = [late.name for late in tellings[at:]]
             if not in_time():
-                return dict.fromkeys(rest, Refusal(None))
+                return failed | dict.fromkeys(rest, Refusal(None))
             try:
                 self._client.publish(
                     TopicArn=self._topic_arn,
@@ -42,13 +45,17 @@ class Sns:
                     **self._message(telling),
                 )
             except (ClientError, BotoCoreError) as error:
-                why = (
-                    f"SNS did not take it for {self._topic_arn} ({code_of(error)}): check that "
-                    "the topic exists, and that the function may publish to it and use its key"
-                )
-                doubted = {telling.name: Refusal(why, doubt=not is_certain(error))}
-                return dict.fromkeys(rest, Refusal(why)) | doubted
-        return {}
+                why = self._why(code_of(error))
+                failed[telling.name] = Refusal(why, doubt=not is_certain(error))
+                if code_of(error) not in _OF_THE_MESSAGE:
+                    return dict.fromkeys(rest, Refusal(why)) | failed
+        return failed
+
+    def _why(self, code: str) -> str:
+        return (
+            f"SNS did not take it for {self._topic_arn} ({code}): check that the topic exists, and "
+            "that the function may publish to it and use its key"
+        )
 
     def _message(self, telling: Telling) -> dict[str, str]:
         text = telling.notice.text

@@ -12,8 +12,11 @@ from functions import contract
 from functions.notify.memory.objects import Claims, Stored
 
 SENDING, SENT, FREE = "sending", "sent", "free"
-# Longer than the function may run, so that whoever is still at it is not overtaken.
-TAKEN_OVER_AFTER_MS = 5 * 60_000
+# Longer than the function may run, so that whoever is still at it is not overtaken; shorter than
+# Lambda tries an event again.
+TAKEN_OVER_AFTER_MS = 2 * 60_000
+# Messages that are known to be out, which is final: a run of many is not asked for all each time.
+_REMEMBERED = 10_000
 
 
 class Taken(Enum):
@@ -49,31 +52,36 @@ class ClaimBook:
         self._channel = channel
         self._clock = clock
         self._owner = owner
+        self._out: set[str] = set()
 
     def claim(self, cluster: str, name: str) -> Claim | Taken:
         """The right to tell this message, or why not."""
         key = f"{contract.CLAIMS_PREFIX}/{cluster}/{self._channel}/{name}"
+        if key in self._out:
+            return Taken.SENT
         fresh = Claim(key, "", round(self._clock() * 1000))
         data = self._written(SENDING, fresh)
         if etag := self._claims.put_if_none_match(key, data):
             return replace(fresh, etag=etag)
         held = self._claims.read(key)
-        if held is None:
-            return Taken.SENDING
-        if held.data == data:
-            # The answer to our own write was lost, and the client wrote once more.
-            return replace(fresh, etag=held.etag)
+        if held is None or held.data == data:
+            return _ours(fresh, data, held)
         state, at, out = _understood(held)
         if state == SENT:
-            return Taken.SENT
-        if state == SENDING and fresh.at - at < TAKEN_OVER_AFTER_MS:
-            return Taken.SENDING
-        late = replace(fresh, out=out)
-        etag = self._claims.put_if_match(key, self._written(SENDING, late), held.etag)
-        return replace(late, etag=etag) if etag else Taken.SENDING
+            self._remember(key)
+        if state == SENT or (state == SENDING and fresh.at - at < TAKEN_OVER_AFTER_MS):
+            return Taken.SENT if state == SENT else Taken.SENDING
+        return self._taken_over(replace(fresh, out=out), held.etag)
+
+    def _taken_over(self, late: Claim, etag: str) -> Claim | Taken:
+        data = self._written(SENDING, late)
+        if taken := self._claims.put_if_match(late.key, data, etag):
+            return replace(late, etag=taken)
+        return _ours(late, data, self._claims.read(late.key))
 
     def sent(self, claim: Claim) -> None:
         """Notes that the message is out."""
+        self._remember(claim.key)
         self._note(SENT, claim)
 
     def doubt(self, claim: Claim, out: Iterable[str]) -> None:
@@ -84,12 +92,24 @@ class ClaimBook:
         """Notes the events that are out, and leaves the rest to whoever comes next."""
         self._note(FREE, replace(claim, out=claim.out.union(out)))
 
+    def _remember(self, key: str) -> None:
+        if len(self._out) >= _REMEMBERED:
+            self._out.clear()
+        self._out.add(key)
+
     def _note(self, state: str, claim: Claim) -> None:
         self._claims.put_if_match(claim.key, self._written(state, claim), claim.etag)
 
     def _written(self, state: str, claim: Claim) -> bytes:
         told = {"state": state, "at": claim.at, "by": self._owner, "out": sorted(claim.out)}
         return json.dumps(told).encode()
+
+
+def _ours(claim: Claim, data: bytes, held: Stored | None) -> Claim | Taken:
+    """Whether what is there is what we wrote: the answer was lost, and the client wrote again."""
+    if held is None or held.data != data:
+        return Taken.SENDING
+    return replace(claim, etag=held.etag)
 
 
 def _understood(held: Stored) -> tuple[str, int, frozenset[str]]:

@@ -32,7 +32,7 @@ _LINES = 20
 _NAME = 60
 _CLUSTER_IN_SUBJECT = 30
 # SNS takes 256 KB of text and attributes together, and lists as JSON.
-_LONGEST_LIST = 60_000
+_LONGEST_LIST = 50_000
 
 
 def is_storm(changes: Sequence[Change], groups: int) -> bool:

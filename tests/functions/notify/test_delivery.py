@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from functions.errors import StoreError
 from functions.notify.channels.channel import Channel, InTime, Refusal
 from functions.notify.channels.event_bus import EventBus
+from functions.notify.channels.sns import Sns
 from functions.notify.delivery import Delivery
 from functions.notify.errors import OutOfTimeError, TellingError
 from functions.notify.memory.claim import ClaimBook
@@ -81,9 +83,9 @@ def test_each_cause_is_named_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("doubts", "later", "told"), [(False, 1, 3), (True, 299, 0), (True, 300, 3)]
+    ("doubts", "later", "told"), [(False, 1, 3), (True, 119, 0), (True, 120, 3)]
 )
-def test_what_was_refused_goes_at_once_and_what_is_in_doubt_after_five_minutes(
+def test_what_was_refused_goes_at_once_and_what_is_in_doubt_after_two_minutes(
     doubts: bool, later: float, told: int
 ) -> None:
     claims, channel = MemoryClaims(), RecordingChannel()
@@ -137,11 +139,56 @@ def test_of_a_message_taken_in_part_only_the_rest_goes_out_again() -> None:
 
 
 def test_between_the_tens_the_time_is_looked_at() -> None:
-    channel, left = Counting(), iter([True, True, False])
+    channel = Counting()
 
     with pytest.raises(OutOfTimeError):
-        a_delivery(MemoryClaims(), channel).deliver("shop", some(25), lambda: next(left))
+        a_delivery(MemoryClaims(), channel).deliver(
+            "shop", some(25), lambda: len(channel.batches) < 2
+        )
     assert channel.batches == [10, 10]
+
+
+def test_what_was_claimed_when_the_time_ended_is_given_back() -> None:
+    claims, left = MemoryClaims(), iter([True, True, False, False])
+    sns = Sns(None, "arn")
+    with pytest.raises(OutOfTimeError):
+        a_delivery(claims, sns).deliver("shop", some(5), lambda: next(left))
+
+    assert len(claims.objects) == 2
+    assert all(b'"free"' in stored.data for stored in claims.objects.values())
+
+
+class FailingOnce(MemoryClaims):
+    """The so many-th call fails."""
+
+    def __init__(self, call: int) -> None:
+        super().__init__()
+        self._left = call
+
+    def _called(self, verb: str) -> None:
+        self._left -= 1
+        if self._left == 0:
+            raise StoreError(f"cannot {verb}")
+
+
+@pytest.mark.parametrize("call", range(1, 19))
+def test_a_store_that_fails_once_repeats_one_message_at_most(call: int) -> None:
+    claims, channel = FailingOnce(call), Counting()
+    with suppress(StoreError):
+        a_delivery(claims, channel).deliver("shop", some(9), always)
+    a_delivery(claims, channel, 120).deliver("shop", some(9), always)
+
+    assert len(set(channel.names)) == 9
+    assert len(channel.names) <= 10
+
+
+def test_what_is_known_to_be_out_is_not_asked_for_again() -> None:
+    claims, channel = MemoryClaims(), Counting()
+    delivery = a_delivery(claims, channel)
+    delivery.deliver("shop", some(3), always)
+    claims.down = {"read", "put_if_none_match"}
+
+    assert delivery.deliver("shop", some(3), always) == 0
 
 
 class Late(RecordingChannel):
@@ -196,3 +243,11 @@ def test_a_storm_that_takes_many_runs_sends_each_event_once() -> None:
 
     assert client.taken == details
     assert runs == 5
+
+
+def test_what_is_ours_goes_out_though_the_next_claim_fails() -> None:
+    channel = Counting()
+    with pytest.raises(StoreError):
+        a_delivery(FailingOnce(5), channel).deliver("shop", some(9), always)
+
+    assert channel.names == ["m0", "m1", "m2", "m3"]

@@ -57,21 +57,20 @@ def test_what_a_channel_refused_is_told_with_the_next_event() -> None:
     assert bench.channel.kinds == [OPENED]
 
 
-def test_what_may_be_out_is_told_again_after_five_minutes() -> None:
-    bench = Bench(minutes(contract.OK, *[contract.ERR] * 7))
+def test_what_may_be_out_is_told_again_after_two_minutes() -> None:
+    bench = Bench(minutes(contract.OK, *[contract.ERR] * 4))
     bench.event(0)
     bench.channel.refuses, bench.channel.doubts = "no answer", True
     with pytest.raises(TellingError):
         bench.event(1)
     bench.channel.refuses = None
 
-    for minute in range(2, 6):
-        with pytest.raises(TellingError, match=r"not known to be out: 1\. Another run .* five"):
-            bench.event(minute)
-    outcomes = [bench.event(minute) for minute in range(6, 8)]
+    with pytest.raises(TellingError, match=r"not known to be out: 1\. Another run .* two"):
+        bench.event(2)
+    outcomes = [bench.event(minute) for minute in range(3, 5)]
 
     assert bench.channel.kinds == [OPENED]
-    assert outcomes == [Outcome(6, 1), Outcome(1, 0)]
+    assert outcomes == [Outcome(3, 1), Outcome(1, 0)]
 
 
 def test_while_one_channel_is_down_the_other_goes_on_telling() -> None:

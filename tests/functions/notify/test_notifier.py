@@ -11,7 +11,7 @@ from functions.notify.memory.objects import Stored
 from functions.notify.notifier import Outcome
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_farewell, a_row, a_set, minutes
-from tests.functions.notify.fakes import CURSOR, Bench
+from tests.functions.notify.fakes import CURSOR, Bench, RecordingChannel
 
 OPENED, RESOLVED = ("g", contract.OPENED), ("g", contract.RESOLVED)
 
@@ -157,11 +157,50 @@ def test_news_that_the_time_did_not_suffice_for_is_gone_on_with() -> None:
     bench.channel.after = lambda: setattr(bench, "now", bench.now + 30)
 
     bench.now = (NOON + MINUTE) / 1000
-    outcomes = [bench.notifier.run({"shop": NOON + MINUTE}, seconds_left=20) for _ in range(3)]
+    for _ in range(2):
+        with pytest.raises(TellingError, match=r"^shop: The time of one run was not enough"):
+            bench.notifier.run({"shop": NOON + MINUTE}, seconds_left=20)
 
+    assert bench.notifier.run({"shop": NOON + MINUTE}, seconds_left=20) == Outcome(1, 5)
     assert sorted(str(group) for group, _ in bench.channel.kinds) == names
-    assert [outcome.runs for outcome in outcomes] == [0, 0, 1]
-    assert bench.journal.warnings == ["the news of shop did not fit into the time of one run"] * 2
+
+
+def test_a_channel_that_is_slow_leaves_the_other_its_share_of_the_time() -> None:
+    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
+    bench = Bench(minutes(contract.OK, *[contract.ERR, contract.OK] * 30), [sns, bus])
+    bench.event(0)
+    sns.after = lambda: setattr(bench, "now", bench.now + 4)
+    bench.now = (NOON + 60 * MINUTE) / 1000
+    bench.notifier.run({"shop": NOON + 60 * MINUTE}, seconds_left=30)
+
+    assert len(sns.sent) == 4
+    assert len(bus.sent) == 60
+
+
+class UnforeseenError(Exception):
+    """Nobody foresaw it."""
+
+
+def test_a_fault_in_one_channel_is_none_of_the_others() -> None:
+    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
+    bench = Bench(minutes(contract.OK, contract.ERR), [sns, bus])
+    bench.event(0)
+
+    def fault() -> None:
+        raise UnforeseenError
+
+    sns.before = fault
+    with pytest.raises(UnforeseenError):
+        bench.event(1)
+
+    assert bus.kinds == [OPENED]
+
+
+def test_what_was_sent_is_told_to_the_log() -> None:
+    bench = a_bench()
+    bench.event(1)
+
+    assert bench.journal.done == ["shop: 1 sent by sns"]
 
 
 def test_one_cluster_that_fails_does_not_keep_the_others_from_telling() -> None:

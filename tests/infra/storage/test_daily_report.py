@@ -157,7 +157,7 @@ def test_its_role_may_do_what_the_job_does(action: str, key: str) -> None:
     [
         ("s3:PutObject", f"{BUCKET}/snapshots/groups/x.parquet"),
         ("s3:DeleteObject", f"{BUCKET}/snapshots/groups/x.parquet"),
-        ("s3:GetObject", f"{BUCKET}/notified/orders/cursor"),
+        ("s3:GetObject", f"{BUCKET}/notified/cursors/orders/sns"),
         ("s3:GetObject", f"{ASSETS}/another-asset.zip"),
         ("s3:PutObject", f"{ASSETS}/another-asset.zip"),
         ("s3:PutObjectTagging", f"{BUCKET}/history/groups/x.parquet"),

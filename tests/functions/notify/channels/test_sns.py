@@ -109,16 +109,17 @@ def test_a_filter_for_one_group_or_owner_hears_of_its_storm(topic: Subscribed) -
 
 
 class Recorder:
-    """A client that keeps what is published, and fails from the call numbered `fails` on."""
+    """A client that keeps what is published, and fails from call `fails` on, or once."""
 
-    def __init__(self, fails: int, error: Exception) -> None:
+    def __init__(self, fails: int, error: Exception, *, once: bool = False) -> None:
         self.published: list[dict[str, Any]] = []
         self.calls = 0
-        self._fails, self._error = fails, error
+        self._fails = range(fails, fails + 1) if once else range(fails, 1_000)
+        self._error = error
 
     def publish(self, **request: Any) -> None:
         self.calls += 1
-        if self.calls > self._fails:
+        if self.calls - 1 in self._fails:
             raise self._error
         self.published.append(request)
 
@@ -151,6 +152,15 @@ def test_without_an_answer_a_message_is_in_doubt_and_what_was_not_tried_is_not(
     failed = Sns(Recorder(1, error), "arn").send(some(4), always)
 
     assert [refusal.doubt for refusal in failed.values()] == [doubt, False, False]
+
+
+def test_a_message_that_is_refused_for_itself_stops_no_other() -> None:
+    odd = ClientError({"Error": {"Code": "InvalidParameter", "Message": ""}}, "Publish")
+    client = Recorder(1, odd, once=True)
+    failed = Sns(client, "arn").send(some(4), always)
+
+    assert client.calls == 4
+    assert list(failed) == [some(4)[1].name]
 
 
 def test_when_the_time_is_up_the_rest_is_left() -> None:
