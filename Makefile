@@ -17,7 +17,7 @@ CONFIG ?=
 # The registry's "latest" is an old stray build, so the version is named.
 CDK_CLI := aws-cdk@2.1148.1
 CDK := .local/cdk/node_modules/.bin/cdk
-EXAMPLES := $(basename $(notdir $(wildcard examples/*.json)))
+EXAMPLES := $(wildcard examples/*.json)
 CDK_CONFIG = $(if $(CONFIG),-c msk-lag-reporter=$(CONFIG))
 # Its warning about Node 20, which works, would hide everything else.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
@@ -101,12 +101,13 @@ deploy: cdk ## deploy every stack, asking before rights change
 destroy: cdk ## remove every stack; the bucket stays
 	$(CDK) destroy --all $(CDK_CONFIG)
 
-synth: $(EXAMPLES:%=synth-%) ## synthesise every example, with cdk-nag and cfn-lint
+synth: $(patsubst %,synth/%,$(or $(CONFIG),$(EXAMPLES))) ## synthesise every example, or CONFIG: no credentials, cdk-nag, cfn-lint
 
 # W3005: CDK writes dependencies that references imply as well.
-synth-%: cdk
-	$(CDK) synth --quiet -c nag=true -c msk-lag-reporter=examples/$*.json --output .local/synth/$*
-	$(BIN)/cfn-lint --ignore-checks W3005 --non-zero-exit-code error '.local/synth/$*/*.template.json'
+synth/%: cdk
+	$(CDK) synth --quiet -c nag=true -c msk-lag-reporter=$* --output .local/synth/$(basename $(notdir $*))
+	$(BIN)/cfn-lint --ignore-checks W3005 --non-zero-exit-code error \
+	  '.local/synth/$(basename $(notdir $*))/*.template.json'
 
 bench-import: setup ## how long a new Lambda process takes to import the package
 	$(BIN)/python -m infra.packaging import-time
