@@ -14,13 +14,15 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 from rich.console import Console
 
+from functions import contract
 from functions.errors import ConfigError, ReporterError
-from functions.snapshots.store import FolderStore, S3Store
-from functions.views.bearer import Bearer
+from functions.snapshots.store import BrowsableStore
+from functions.views.bearer import Bearer, one_token
 from functions.views.snapshots import Snapshots
 from local.tables.names import shown
 from local.views import LocalServer
 from local.views.options import ServeOptions, parse
+from local.views.stores import OwnBucket, own_folder
 
 _AWS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
 
@@ -43,7 +45,7 @@ def _serve(options: ServeOptions, screen: Console, complaints: Console) -> int:
     snapshots = Snapshots(_store(options), time.time)
     bearer = _bearer(options.token_file) if options.token_file else None
     if not snapshots.clusters():
-        complaints.print("[yellow]There are no snapshots yet; they are shown once they come.[/]")
+        complaints.print(f"[yellow]{shown(_nothing_yet(options))}[/]", soft_wrap=True)
     with _server(snapshots, options.port, bearer) as server:
         screen.print(f"{server.url}/  (Ctrl-C ends it)", highlight=False, soft_wrap=True)
         sys.stdout.flush()
@@ -60,14 +62,22 @@ def _server(snapshots: Snapshots, port: int, bearer: Bearer | None) -> LocalServ
         ) from error
 
 
-def _store(options: ServeOptions) -> FolderStore | S3Store:
+def _nothing_yet(options: ServeOptions) -> str:
     if options.state is not None:
-        return FolderStore(options.state)
+        where = f"under {options.state / contract.SNAPSHOT_PREFIX}/"
+    else:
+        where = f"under {contract.SNAPSHOT_PREFIX}/ in the bucket {options.bucket}"
+    return f"There are no snapshots {where} yet; they are shown once they come."
+
+
+def _store(options: ServeOptions) -> BrowsableStore:
+    if options.state is not None:
+        return own_folder(options.state)
     try:
         client = boto3.Session(region_name=options.region).client("s3", config=_AWS)
     except BotoCoreError as error:
         raise ConfigError(f"AWS cannot be used as it is configured here: {error}") from error
-    return S3Store(client, str(options.bucket))
+    return OwnBucket(client, str(options.bucket))
 
 
 def _bearer(token_file: Path) -> Bearer:
@@ -79,12 +89,12 @@ def _bearer(token_file: Path) -> Bearer:
 
 def _token(token_file: Path) -> str:
     try:
-        token = token_file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"Cannot read the token in {token_file}.") from error
-    if not token:
+        text = token_file.read_text("utf-8", "replace")
+    except OSError as error:
+        raise ConfigError(f"Cannot read the token in {token_file} ({error.strerror}).") from error
+    if not text.strip():
         raise ConfigError(f"The file {token_file} is empty: it must hold the token.")
-    return token
+    return one_token(text, f"The file {token_file}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
@@ -14,6 +15,7 @@ from functions.errors import ConfigError
 from functions.refusal import code_of
 
 _SCHEME = "bearer"
+_SENDABLE = re.compile(r"[!-~]+")
 _KEPT_SECONDS = 300.0
 # Strangers may ask as often as they like; each failure costs a call.
 _FAILURE_KEPT_SECONDS = 5.0
@@ -70,7 +72,21 @@ def secret_token(client: Any, secret_id: str) -> str:
         ) from error
     if not isinstance(found, str) or not found.strip():
         raise ConfigError(f"The secret {secret_id} must be a text, the token itself; it is empty.")
-    return found
+    return one_token(found, f"The secret {secret_id}")
+
+
+def one_token(text: str, holder: str) -> str:
+    """The text without blanks around it. Raises ConfigError for one that no header can bring.
+
+    A token is said to be wrong at each request, and never why.
+    """
+    token = text.strip()
+    if not _SENDABLE.fullmatch(token):
+        raise ConfigError(
+            f"{holder} must hold the token alone: it must be one line of visible ASCII, "
+            "without blanks in it."
+        )
+    return token
 
 
 def _hashed(token: str) -> bytes:

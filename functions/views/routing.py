@@ -12,6 +12,7 @@ from functions.errors import StoreError
 from functions.views import burrow, page, prometheus
 from functions.views.http import MOST_QUERY_BYTES, Answer, Request
 from functions.views.page.routes import sorry
+from functions.views.slashes import without_slash
 from functions.views.snapshots import Snapshots
 
 _READING = ("GET", "HEAD")
@@ -32,6 +33,15 @@ def _plain(_: Request, status: int, sentence: str) -> Answer:
     return Answer(status, "text/plain; charset=utf-8", f"{sentence}\n".encode())
 
 
+def _is_metrics(path: str) -> bool:
+    return path == "/metrics"
+
+
+def _metrics(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+    led = without_slash(request, _is_metrics)
+    return led or prometheus.answer(request, snapshots, now_ms)
+
+
 @dataclass(frozen=True, slots=True)
 class _View:
     answer: Callable[[Request, Snapshots, int], Answer]
@@ -39,12 +49,14 @@ class _View:
 
 
 _BURROW = _View(burrow.answer, burrow.failed)
-_PROMETHEUS = _View(prometheus.answer, _plain)
+_PROMETHEUS = _View(_metrics, _plain)
 _PAGE = _View(page.answer, lambda _, status, sentence: sorry(status, sentence))
 
 
 def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     """The whole answer, packed where that was asked for; `now_ms` is UTC.
+
+    To HEAD it has no body, and says how long it would be.
 
     What cannot be answered is told in one sentence in the shape of the view: a method that would
     change something (405), a query that is too long (414), a path that climbs or is cut by a NUL
@@ -81,12 +93,20 @@ def _view(request: Request) -> _View:
     first = request.path.split("/")[1] if request.path.startswith("/") else ""
     if first in ("v3", "burrow"):
         return _BURROW
-    return _PROMETHEUS if request.path == "/metrics" else _PAGE
+    if _is_metrics(request.path) or without_slash(request, _is_metrics):
+        return _PROMETHEUS
+    return _PAGE
 
 
 def _packed(request: Request, told: Answer) -> Answer:
-    if request.method == "HEAD":
-        return replace(told, body=b"")
+    packed = _of_get(request, told)
+    if request.method != "HEAD":
+        return packed
+    length = {"Content-Length": str(len(packed.body))}
+    return replace(packed, body=b"", headers={**packed.headers, **length})
+
+
+def _of_get(request: Request, told: Answer) -> Answer:
     headers = {**told.headers, "Vary": "Accept-Encoding"}
     if not request.accepts_gzip or len(told.body) < _WORTH_PACKING:
         return replace(told, headers=headers)

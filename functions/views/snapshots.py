@@ -101,7 +101,10 @@ class Snapshots:
         return self._frames.get(key)
 
     def _kept(self, key: str, dataset: str, data: bytes) -> Frame:
-        frame = self._frames[key] = from_parquet(data, dataset)
+        try:
+            frame = self._frames[key] = from_parquet(data, dataset)
+        except UnusableError as error:
+            raise UnusableError(f"{key}: {error}") from error
         while len(self._frames) > 1 and sum(map(len, self._frames.values())) > _KEPT_ROWS:
             self._frames.popitem(last=False)
         return frame

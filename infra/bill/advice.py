@@ -11,7 +11,7 @@ from infra.bill.lines import Bill, PlaceBill
 from infra.bill.usage.alarms import alarm_metrics
 from infra.bill.usage.metrics import Published, published, scaling_is_filtered, wanted
 from infra.bill.usage.runs import job_minutes
-from infra.config.document import sink_names
+from infra.config.document import CLOUDWATCH, EMF, sink_names
 from infra.config.parts.cluster import Cluster
 from infra.config.parts.shared import Report
 
@@ -98,6 +98,8 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
     if cluster.paused:
         yield f"{name} is paused: what it keeps runs out, and is not counted."
         return
+    if not sink_names(cluster):
+        yield _unseen(cluster)
     if found.wanted.partitions:
         yield f"{name}: levels.partitions is taken to match every partition; filters cost less."
     if len(cluster.collector.get("sinks", ())) > len(sink_names(cluster)):
@@ -107,6 +109,19 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
     analysed = alarm_metrics(cluster, found).analysed
     if analysed > _QUERY_SERIES:
         yield f"{name}: the alarm on any group sees {_QUERY_SERIES} of its {analysed:,} groups."
+
+
+def _unseen(cluster: Cluster) -> str:
+    """Of a cluster without a sink in CloudWatch: what is left of what looks there."""
+    told = (
+        f"{cluster.name}: nothing is published to CloudWatch, as sinks names neither {EMF} nor "
+        f"{CLOUDWATCH}"
+    )
+    if cluster.alarms.any_group:
+        told += "; there is no alarm on any group"
+    if cluster.dashboard:
+        told += "; its dashboard is made, and shows nothing of groups: set dashboard to false"
+    return f"{told}."
 
 
 def _omissions(found: Mapping[str, Published]) -> Iterator[str]:

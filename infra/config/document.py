@@ -38,6 +38,15 @@ _STANDING_IN = {
     "security_protocol": "PLAINTEXT",
 }
 
+# What the collector's schema says in its library's words, in those of the rest of a configuration.
+_WORDS = {
+    "not a valid integer": "must be a whole number",
+    "not a valid number": "must be a number",
+    "special numeric values (nan or infinity) are not permitted": "must be a number",
+    "not a valid list": "must be a list",
+    "not a valid string": "must be text",
+}
+
 _TRANSPORT = {"scram": "SASL_SSL", "iam": "SASL_SSL", "tls": "SSL", "none": "SSL"}
 
 
@@ -114,7 +123,8 @@ def _placed(told: str, document: Any) -> Fault:
         key, document = max(known, key=lambda pair: len(str(pair[0])))
         place.append(key)
         told = told.removeprefix(str(key))[1:]
-    return Fault(tuple(place), told.strip())
+    sentence = told.strip()
+    return Fault(tuple(place), _WORDS.get(sentence, sentence))
 
 
 def _levels(cluster: Cluster) -> dict[str, Any]:

@@ -61,6 +61,9 @@ class Source(Protocol):
         `legend` names the line where one panel has several measures.
         """
 
+    def needs(self, measure: Measure) -> str:
+        """What must be switched on for it, as a sentence; nothing for what is always there."""
+
     def variables(self, *, many: bool) -> Sequence[Json]:
         """Datasource, cluster and group; topics too where one group is chosen."""
 

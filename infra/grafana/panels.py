@@ -51,8 +51,9 @@ def lines(
     most: float | None = None,
     marks: Sequence[Mark] = (),
     link: Json | None = None,
+    safe: bool = False,
 ) -> Panel:
-    """Lines over time from 0 on; gaps stay gaps, as unknown is not 0."""
+    """Lines over time from 0 on; gaps stay gaps, as unknown is not 0. `safe` as for a number."""
     defaults: dict[str, Any] = {
         "color": {"mode": "palette-classic"},
         "custom": {**_LINE, "thresholdsStyle": {"mode": "line" if marks else "off"}},
@@ -61,6 +62,7 @@ def lines(
         "unit": unit,
     }
     defaults |= {} if most is None else {"max": most}
+    defaults |= {"mappings": _no_risk()} if safe else {}
     return Panel(
         title=title,
         kind="timeseries",
@@ -82,11 +84,12 @@ def number(
     description: str = "",
     marks: Sequence[Mark] = (),
     status: bool = False,
+    safe: bool = False,
 ) -> Panel:
-    """The newest value; with `status` its word."""
+    """The newest value; with `status` its word, with `safe` one for the time of no data loss."""
     defaults: dict[str, Any] = {
         "color": {"mode": "thresholds"},
-        "mappings": _words() if status else [],
+        "mappings": _words() if status else _no_risk() if safe else [],
         "noValue": "unknown",
         "thresholds": _thresholds(marks),
         "unit": unit,
@@ -174,6 +177,11 @@ def _words() -> list[Json]:
         for word, value in contract.GROUP_STATUS_VALUES.items()
     }
     return [{"type": "value", "options": told}]
+
+
+def _no_risk() -> list[Json]:
+    told = {"color": GREEN, "index": 0, "text": "no risk"}
+    return [{"type": "value", "options": {f"{contract.NO_LOSS_SECONDS:.0f}": told}}]
 
 
 def _linked(defaults: dict[str, Any], link: Json | None) -> dict[str, Any]:

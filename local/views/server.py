@@ -112,13 +112,14 @@ def _handler(answered: Callable[[Request, str], Answer]) -> type[BaseHTTPRequest
             told = answered(request, headers.get("authorization", ""))
             self.send_response(told.status)
             self.send_header("Content-Type", told.content_type)
-            self.send_header("Content-Length", str(len(told.body)))
-            for name, value in told.headers.items():
+            length = {"Content-Length": str(len(told.body))}
+            for name, value in {**length, **told.headers}.items():
                 self.send_header(name, value)
             if "content-length" in headers or "transfer-encoding" in headers:
                 self.send_header("Connection", "close")
             self.end_headers()
-            self.wfile.write(told.body)
+            if self.command != "HEAD":
+                self.wfile.write(told.body)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer  # noqa: N815
 

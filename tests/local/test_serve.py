@@ -82,6 +82,30 @@ def test_a_connection_serves_one_request_after_the_other(server: LocalServer) ->
     connection.close()
 
 
+@pytest.mark.parametrize(
+    ("path", "host", "status"), [(LAG, "localhost", 200), ("/", "localhost", 200), (LAG, "x", 421)]
+)
+def test_head_is_told_the_length_of_what_get_would_send(
+    server: LocalServer, path: str, host: str, status: int
+) -> None:
+    (got, body), (headed, nothing) = (
+        ask(server, path, method, Host=host) for method in ("GET", "HEAD")
+    )
+
+    assert (got.status, headed.status, nothing) == (status, status, b"")
+    assert headed.headers.get_all("Content-Length") == [str(len(body))]
+
+
+def test_a_refusal_leaves_the_connection_to_the_next_request(server: LocalServer) -> None:
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), 10) as line:
+        line.sendall(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /burrow/admin HTTP/1.0\r\n\r\n")
+        told = b"".join(iter(lambda: line.recv(65_536), b""))
+
+    head, rest = told.split(b"\r\n\r\n", 1)
+    assert b" 421 " in head
+    assert rest.startswith(b"HTTP/1.1 200 OK")
+
+
 def test_what_would_change_something_is_refused_and_its_body_left(server: LocalServer) -> None:
     response, _ = ask(server, LAG, "POST", Content_Length="10000000")
 
@@ -185,3 +209,40 @@ def test_the_command_serves_until_it_is_ended(folder: Path) -> None:
         ended = process.wait(timeout=20)
 
     assert (answered, ended) == (b"READY", 0)
+
+
+@pytest.mark.parametrize("held", ["two\nlines", "with blank", "tokén", "\ufefftoken"])
+def test_a_token_that_no_header_can_bring_is_refused_at_once(
+    folder: Path, tmp_path: Path, held: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(held)
+
+    # On a port that is taken, one that is accepted ends as well.
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["--state", str(folder), "--token-file", str(token), "--port", port]) == 1
+    told = capsys.readouterr().err
+    assert "must be one line of visible ASCII" in told
+    assert held not in told
+
+
+def test_a_folder_that_is_too_deep_is_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["--state", str(folder / "snapshots"), "--port", port]) == 1
+
+    assert "name the folder above" in capsys.readouterr().err
+
+
+def test_a_folder_without_snapshots_says_where_they_would_be(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "local.serve", "--state", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        told = process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+
+    where = f"under {tmp_path}/snapshots/"
+    assert told == f"There are no snapshots {where} yet; they are shown once they come.\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from urllib.parse import quote, unquote
 
 from functions.views.burrow.cluster import cluster, clusters, topic, topics
 from functions.views.burrow.consumers import consumers, consumers_of_topic
@@ -14,6 +13,7 @@ from functions.views.burrow.health import alive, ready
 from functions.views.burrow.status import lag, status
 from functions.views.burrow.window import consumer
 from functions.views.http import Answer, Request
+from functions.views.slashes import without_slash
 from functions.views.snapshots import Snapshots
 
 _CLUSTER = r"/v3/kafka/([^/]+)"
@@ -34,15 +34,13 @@ _ROUTES: tuple[tuple[str, Callable[..., Answer]], ...] = (
 _COMPILED = tuple((re.compile(pattern, re.DOTALL), to) for pattern, to in _ROUTES)
 # Burrow's own settings: here a configuration document of the collector, which nothing serves.
 _SETTINGS = re.compile(r"/v3/(config|admin)(/.*)?", re.DOTALL)
-# What a path and a query may hold as they are; what was sent encoded stays so.
-_OF_PATH, _OF_QUERY = "/%", "/%&=+?:@!$'()*,;"
 
 
 def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     """Burrow's answer to a GET. Raises StoreError when the snapshots cannot be read."""
     asked = Asked(request, snapshots, now_ms)
-    if location := _without_slash(request):
-        return Answer(301, "text/plain", b"", {"Location": location})
+    if led := without_slash(request, lambda path: _found(path) is not None):
+        return led
     if found := _found(request.path):
         to, names = found
         try:
@@ -52,15 +50,6 @@ def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     if _SETTINGS.fullmatch(request.path):
         return failed(request, 404, "the collector's configuration is not served here")
     return unknown_path()
-
-
-def _without_slash(request: Request) -> str | None:
-    """Where a slash too much is led; None without one. An encoded slash is of a name."""
-    path = request.sent_path.rstrip("/")
-    if path == request.sent_path or not _found(unquote(path)):
-        return None
-    query = quote(request.sent_query, safe=_OF_QUERY, errors="replace")
-    return quote(path, safe=_OF_PATH, errors="replace") + (f"?{query}" if query else "")
 
 
 def _found(path: str) -> tuple[Callable[..., Answer], tuple[str, ...]] | None:

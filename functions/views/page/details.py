@@ -15,7 +15,7 @@ from functions.views.page.asked import asked
 from functions.views.page.latest import Latest
 from functions.views.page.overview import CALM_SECONDS, every
 from functions.views.page.render import rendered
-from functions.views.page.tables.choosing import records
+from functions.views.page.tables.choosing import Row, records
 from functions.views.page.tables.curves import past
 from functions.views.page.tables.partitions import (
     GROUP_SORTS,
@@ -26,6 +26,7 @@ from functions.views.page.tables.partitions import (
 )
 from functions.views.page.tables.severity import severities
 from functions.views.page.tables.sums import sums
+from functions.views.page.words import blamed
 from functions.views.snapshots import Snapshots
 
 # Fewer records behind are drawn as a flat line.
@@ -48,12 +49,14 @@ def group(
     told = told.with_columns(severity=severities(told))
     rows = _named(_frame(snapshots, seen, contract.GROUP_PARTITIONS), "consumer_group", name)
     topics, topic_count = sums(rows, "topic")
+    row = records(told)[-1]
     history = past(snapshots, seen, now_ms)
     return rendered(
         "group.html.j2",
         **_common(seen, now_ms, wanted),
         name=name,
-        group=records(told)[-1],
+        group=row,
+        blame=blamed(row, _worst_status(rows, row)),
         topics=topics,
         topic_count=topic_count,
         sheet=of_group(rows, wanted),
@@ -100,6 +103,17 @@ def _frame(snapshots: Snapshots, seen: Latest, dataset: str) -> Frame:
 
 def _named(frame: Frame, column: str, name: str) -> Frame:
     return frame.where(frame.words(column).is_in([name]))
+
+
+def _worst_status(rows: Frame, group: Row) -> str | None:
+    """The status of the partition that the group's row calls its worst; None where it names none,
+    or where that one's status is unknown."""
+    at = rows.numbers("partition_id")
+    worst = at.known & (at.values == group["worst_partition"])
+    status: str | None = _first(
+        _named(rows.where(worst), "topic", group["worst_topic"] or ""), "status"
+    )
+    return status
 
 
 def _first(frame: Frame, column: str) -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -65,7 +66,8 @@ def latest(snapshots: Snapshots, cluster: str, now_ms: int) -> Latest | Nothing 
     for tried, at in enumerate(_candidates(newest, recent)):
         try:
             groups = snapshots.frame(cluster, contract.GROUPS, at)
-        except UnusableError:
+        except UnusableError as error:
+            logging.getLogger(__name__).warning("%s", error)
             continue
         return Latest(
             cluster=cluster,

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 GROUP, TOPIC = "group", "topic"
 _VIEW = re.compile(rf"/cluster/([^/]*)/({GROUP}|{TOPIC})/(.*)", re.DOTALL)
+_CLUSTER = re.compile(r"/cluster/([^/]+)/?")
 # Parameter of a name that browsers would take for a step up the path.
 _NAME = "name"
 _STEPS = (".", "..")
@@ -19,6 +21,17 @@ def link(cluster: str, kind: str, name: str) -> str:
     if name in _STEPS:
         return f"{place}?{urlencode({_NAME: name})}"
     return place + quote(name, safe="")
+
+
+def of_cluster(cluster: str, query: Mapping[str, str]) -> str:
+    """The address of one cluster's groups, with what else was asked for."""
+    return f"/?{urlencode({**query, 'cluster': cluster})}"
+
+
+def cluster_in(path: str) -> str | None:
+    """The cluster that a decoded path ends with."""
+    match = _CLUSTER.fullmatch(path)
+    return match[1] if match else None
 
 
 def found(path: str, named: str) -> tuple[str, str, str] | None:

@@ -69,7 +69,7 @@ def _environment() -> Environment:
     for show in (words.duration, words.count, words.rate, words.size):
         environment.filters[show.__name__] = _or_dash(show)
     plain = (words.name, words.iso, words.moment, words.since, words.margin, words.spaced)
-    for said in (*plain, words.state):
+    for said in (*plain, words.state, words.blamed):
         environment.filters[said.__name__] = said
     environment.filters |= {"reason": _reason}
     environment.globals |= {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from functions.errors import StoreError
 from functions.views.http import Answer, Request
@@ -13,6 +14,7 @@ from functions.views.page.details import group, topic
 from functions.views.page.latest import Nothing, latest
 from functions.views.page.overview import overview
 from functions.views.page.render import rendered
+from functions.views.slashes import without_slash
 from functions.views.snapshots import Snapshots
 
 _METHODS = ("GET", "HEAD")
@@ -36,9 +38,12 @@ def sorry(status: int, why: str) -> Answer:
 
 def _found(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     path = readable(request.path)
+    query = {readable(name): readable(value) for name, value in request.query.items()}
     if path in ("", "/"):
         return overview(request.query, snapshots, now_ms)
-    wanted = links.found(path, readable(request.query.get("name", "")))
+    if led := _led(request, path, query):
+        return led
+    wanted = links.found(path, query.get("name", ""))
     if wanted is None:
         return sorry(404, "There is no such page.")
     cluster, kind, name = wanted
@@ -49,3 +54,15 @@ def _found(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
         return sorry(503, "The newest snapshots of this cluster cannot be read.")
     made = group if kind == links.GROUP else topic
     return made(name, request.query, snapshots, seen, now_ms)
+
+
+def _led(request: Request, path: str, query: Mapping[str, str]) -> Answer | None:
+    """To the address that was meant by one that is cut, or has a slash too much."""
+    if cluster := links.cluster_in(path):
+        return Answer(302, "text/plain", b"", {"Location": links.of_cluster(cluster, query)})
+    return without_slash(request, _is_named)
+
+
+def _is_named(path: str) -> bool:
+    """Whether a path holds a group's or topic's name; an empty one has only the slash before it."""
+    return links.found(path, "") is not None

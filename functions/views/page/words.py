@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+from functions import contract
 
 # Keeps a number and its unit on one line.
 SPACE = "\u00a0"
 LONGEST_NAME = 120
 _PRECISE_UNDER = 600
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_BLAME = {contract.STOP: "stopped", contract.STALL: "stalled", contract.REWIND: "rewound"}
+_NOBODY = "no member"
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 
@@ -102,6 +107,16 @@ def spaced(word: Any) -> str:
 def state(word: str) -> str:
     """A state in Kafka's words, with spaces so that a narrow column can hold it."""
     return _CAPITAL.sub(r" \1", word)
+
+
+def blamed(group: Mapping[str, Any], worst: str | None = None) -> str | None:
+    """What ERR stands for in a group's row; `worst` is the status of its worst partition.
+
+    Without that the row tells no more than that nobody is there to read.
+    """
+    if group["status"] != contract.ERR:
+        return None
+    return _BLAME.get(worst or "") or (_NOBODY if group["members"] == 0 else None)
 
 
 def _utc(at: int) -> datetime:

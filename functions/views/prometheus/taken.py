@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from functions import contract
@@ -39,7 +40,8 @@ def _taken(question: Question, snapshots: Snapshots, cluster: str, at: int) -> T
     # An object that is broken is one cluster's trouble; the others are told.
     try:
         frames = _frames(question, snapshots, cluster, at)
-    except UnusableError:
+    except UnusableError as error:
+        logging.getLogger(__name__).warning("%s", error)
         return Taken(cluster, at, False, *_nothing())
     return Taken(cluster, at, True, *frames)
 

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from infra.config.parts.cluster import LogDays
 from infra.config.parts.kinds import EventBus, Strict, Whole
@@ -16,9 +17,11 @@ Memory = Annotated[int, Field(ge=256, le=10240)]
 
 
 def _off(value: Any) -> Any:
-    if isinstance(value, str) and value != OFF:
+    if value is None or value == OFF:
+        return None
+    if not isinstance(value, Mapping | BaseModel):
         raise ValueError(f'must be an object, or "{OFF}"')
-    return None if value == OFF else value
+    return value
 
 
 # What can be had or left out: `"off"` in a document is None here.

@@ -123,7 +123,11 @@ Server = Annotated[str, _like(r"[^\s,:]+:\d{1,5}", "host:port"), AfterValidator(
 Email = Annotated[str, _like(r"[^\s@]+@[^\s@]+\.[^\s@]+", "an e-mail address")]
 Bucket = Annotated[str, _like(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "a bucket's name")]
 EventBus = Annotated[
-    str, _like(r"[A-Za-z0-9._-]{1,256}", "the name of an event bus of this account and region")
+    str,
+    _like(
+        r"[A-Za-z0-9._-]{1,256}",
+        "the name of an event bus of this account and region, not its ARN",
+    ),
 ]
 Https = Annotated[str, _like(r"https://\S+", "an https:// address")]
 ChatName = Annotated[

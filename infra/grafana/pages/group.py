@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from infra.grafana import panels
 from infra.grafana.measures import Measure, Source
@@ -35,7 +35,7 @@ _PAST = (
             Measure.TIME_LAG_ERROR: "error",
             Measure.PROMISED: "promised",
         },
-        "Without an error the true age is at least the one told.",
+        "",
     ),
     (
         "Produced and consumed",
@@ -47,32 +47,26 @@ _PAST = (
         "Time to drain",
         panels.SECONDS,
         {Measure.DRAIN_TIME: "at the present rates"},
-        "None where the lag is not being worked off. CloudWatch: levels.drain_time.",
+        "None where the lag is not being worked off.",
     ),
     (
         "Members",
         panels.RECORDS,
         {Measure.MEMBERS: "members"},
-        "CloudWatch: levels.members.",
+        "",
     ),
     (
         "Rebalancing",
         panels.RECORDS,
         {Measure.REBALANCING: "rebalancing"},
-        "1 while partitions are being assigned. CloudWatch: levels.rebalancing.",
+        "1 while partitions are being assigned.",
     ),
 )
+# What to know of a line where it is drawn.
+_OF_LINES = {Measure.TIME_LAG_ERROR: "Without an error the true age is at least the one told."}
 _FINER = {
-    "Topics": (
-        Measure.TOPIC_LAG,
-        Measure.TOPIC_TIME_LAG,
-        "CloudWatch: levels.topics. Prometheus: a scrape of ?level=topic.",
-    ),
-    "Partitions": (
-        Measure.PARTITION_LAG,
-        Measure.PARTITION_TIME_LAG,
-        "CloudWatch: levels.partitions. Prometheus: a scrape of ?level=partition.",
-    ),
+    "Topics": (Measure.TOPIC_LAG, Measure.TOPIC_TIME_LAG),
+    "Partitions": (Measure.PARTITION_LAG, Measure.PARTITION_TIME_LAG),
 }
 
 
@@ -96,7 +90,8 @@ def _now(source: Source) -> Iterator[Panel]:
     yield panels.number("Status", _one(source, Measure.STATUS), status=True)
     for title, measure, unit, marks in _NOW:
         if targets := _one(source, measure):
-            yield panels.number(title, targets, unit=unit, marks=marks)
+            safe = measure is Measure.TIME_TO_DATA_LOSS
+            yield panels.number(title, targets, unit=unit, marks=marks, safe=safe)
 
 
 def _past(source: Source) -> Iterator[Panel]:
@@ -104,19 +99,31 @@ def _past(source: Source) -> Iterator[Panel]:
     for title, unit, measures, told in _PAST:
         targets = [target for each in measures.items() for target in _one(source, *each)]
         if targets:
-            yield panels.lines(title, targets, unit=unit, description=told)
+            known = " ".join(filter(None, (told, *_known(source, measures))))
+            yield panels.lines(title, targets, unit=unit, description=known)
     yield panels.lines(
         "Time until unread records are deleted",
         _one(source, Measure.TIME_TO_DATA_LOSS, "until data loss"),
         unit=panels.SECONDS,
         description="By retention. 30 days stand for no risk and are beyond this scale.",
         most=2 * _DAY,
+        safe=True,
     )
 
 
-def _finer(source: Source, lag: Measure, age: Measure, told: str) -> Iterator[Panel]:
-    yield panels.lines("Lag", _one(source, lag), description=told)
-    yield panels.lines("Time lag", _one(source, age), unit=panels.SECONDS, description=told)
+def _known(source: Source, measures: Iterable[Measure]) -> Iterator[str]:
+    """What to know of these lines, as far as the source has them."""
+    for measure in measures:
+        if _one(source, measure):
+            yield _OF_LINES.get(measure, "")
+            yield source.needs(measure)
+
+
+def _finer(source: Source, lag: Measure, age: Measure) -> Iterator[Panel]:
+    yield panels.lines("Lag", _one(source, lag), description=source.needs(lag))
+    yield panels.lines(
+        "Time lag", _one(source, age), unit=panels.SECONDS, description=source.needs(age)
+    )
 
 
 def _one(source: Source, measure: Measure, legend: str | None = None) -> list[Json]:

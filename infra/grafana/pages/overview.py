@@ -99,7 +99,13 @@ def _groups(source: Source) -> list[Panel]:
         ),
     )
     found = [
-        panels.lines(title, targets, unit=unit, description=told, link=link)
+        panels.lines(
+            title,
+            targets,
+            unit=unit,
+            description=f"{told} {source.needs(measure)}".strip(),
+            link=link,
+        )
         for title, measure, unit, told in graphs
         if (targets := _of(source, measure))
     ]
@@ -114,6 +120,7 @@ def _loss(source: Source, link: Json | None) -> Panel:
         width=panels.WHOLE,
         description="By retention. 30 days stand for no risk and are beyond this scale.",
         most=2 * _DAY,
+        safe=True,
         link=link,
     )
 

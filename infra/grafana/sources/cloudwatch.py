@@ -45,6 +45,16 @@ _METRICS: dict[Measure, tuple[str, Mapping[str, str]]] = {
     Measure.METRICS_OMITTED: (contract.METRICS_OMITTED, _CLUSTER),
 }
 
+_LEVELS = {
+    Measure.DRAIN_TIME: "drain_time",
+    Measure.MEMBERS: "members",
+    Measure.REBALANCING: "rebalancing",
+    Measure.TOPIC_LAG: "topics",
+    Measure.TOPIC_TIME_LAG: "topics",
+    Measure.PARTITION_LAG: "partitions",
+    Measure.PARTITION_TIME_LAG: "partitions",
+}
+
 # What counts know the statuses by; CloudWatch wants a small letter first.
 _STATUSES = "statuses"
 _ERR, _WARN = (contract.GROUP_STATUS_VALUES[word] for word in (contract.ERR, contract.WARN))
@@ -76,6 +86,10 @@ class CloudWatch:
         named = list(dimensions) if many else list(dimensions)[2:]
         label = " ".join(filter(None, (legend, shown(named))))
         return [target(self.namespace, name, dimensions, label or name)]
+
+    def needs(self, measure: Measure) -> str:
+        """The key of the collector's levels."""
+        return f"Published with levels.{_LEVELS[measure]}." if measure in _LEVELS else ""
 
     def _counts(self) -> list[Json]:
         """Statuses of all groups, and from them the counts. Not hidden: some versions of Grafana

@@ -70,6 +70,7 @@ _DERIVED: dict[Measure, tuple[str, str, dict[str, str]]] = {
     ),
 }
 _BY_PARTITION = (Measure.PARTITION_LAG, Measure.PARTITION_TIME_LAG)
+_BY_TOPIC = (Measure.TOPIC_LAG, Measure.TOPIC_TIME_LAG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,12 @@ class Prometheus:
         named += [exposition.LABEL_PARTITION] if measure in _BY_PARTITION else []
         label = " ".join(filter(None, (legend, _shown(named))))
         return [target(_highest(chosen, measure) if many else chosen, label or family)]
+
+    def needs(self, measure: Measure) -> str:
+        """The level of a scrape."""
+        if measure in _BY_TOPIC:
+            return "Known from a scrape of ?level=topic."
+        return "Known from a scrape of ?level=partition." if measure in _BY_PARTITION else ""
 
     def variables(self, *, many: bool) -> Sequence[Json]:
         """What was scraped within the time that is shown."""

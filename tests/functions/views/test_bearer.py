@@ -131,3 +131,17 @@ def test_a_secret_without_a_text_lets_nobody_in(found: dict[str, Any]) -> None:
 def test_a_secret_that_cannot_be_read_is_one_sentence(error: Exception, code: str) -> None:
     with pytest.raises(ConfigError, match=rf"secret arn \({code}\)\. Check"):
         secret_token(Secrets(error), "arn")
+
+
+@pytest.mark.parametrize("held", ["two\nlines", "with blank", "tok\u00e9n", "a\tb", "a\x7fb"])
+def test_a_secret_that_no_header_can_bring_is_one_sentence(held: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r"secret arn must hold .* one line of visible ASCII"
+    ) as e:
+        secret_token(Secrets({"SecretString": held}), "arn")
+
+    assert held not in str(e.value)
+
+
+def test_blanks_around_a_token_are_none_of_it() -> None:
+    assert secret_token(Secrets({"SecretString": f" {TOKEN}\n"}), "arn") == TOKEN

@@ -130,3 +130,11 @@ def test_what_lambda_would_not_take_becomes_a_sentence(size: int, status: int) -
     # the rest is for headers
     assert len(str(told.body)) < 6 * 1024 * 1024 - 64 * 1024
     assert (b"Accept-Encoding: gzip" in b64decode(str(told.body))) is (status == 413)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_to_head_the_url_itself_tells_a_length(*, allowed: bool) -> None:
+    told = asked(an_event("/metrics", method="HEAD"), allowed=allowed)
+
+    assert "Content-Length" not in told["headers"]
+    assert told["body"] == b""

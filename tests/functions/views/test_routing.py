@@ -152,3 +152,40 @@ def test_no_answer_is_kept_or_guessed_at(path: str) -> None:
 
     assert headers["Cache-Control"] == "no-store"
     assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("path", ["/v3/kafka", "/metrics", "/", "/nothing", "/v3/../x"])
+def test_a_head_says_how_long_the_answer_would_be(path: str, *, packed: bool) -> None:
+    got, headed = ask(path, packed=packed), ask(path, method="HEAD", packed=packed)
+
+    assert headed.body == b""
+    assert headed.headers == {**got.headers, "Content-Length": str(len(got.body))}
+
+
+@pytest.mark.parametrize(("path", "query"), [("/metrics/", ""), ("/metrics//", "level=topic")])
+def test_a_slash_behind_metrics_is_led_to_them(path: str, query: str) -> None:
+    told = ask(path, query=query)
+
+    assert told.status == 301
+    assert told.headers["Location"] == "/metrics" + (f"?{query}" if query else "")
+    assert told.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/metrics%2F", "//metrics/", "/metrics/x"])
+def test_what_only_looks_like_metrics_is_not_there(path: str) -> None:
+    assert ask(path).status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/v3/kafka/shop/consumer", 503), ("/metrics", 200), ("/", 200)]
+)
+def test_a_snapshot_that_cannot_be_read_is_named_in_the_log(
+    path: str, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = Shop([a_partition()], [a_group()])
+    (damaged,) = [key for key in shop.store.objects if "/groups/" in key]
+    shop.store.objects[damaged] = b"PAR1"
+
+    assert ask(path, shop=shop).status == status
+    assert f"{damaged}: not a readable groups file" in caplog.text

@@ -93,6 +93,34 @@ def test_without_an_endpoint_of_otlp_nothing_is_said_of_one(sinks: list[str]) ->
     assert not [each for each in told(cluster_json(**SIZED, sinks=sinks)) if "OTLP" in each]
 
 
+NO_ALARM, NO_GROUPS = "there is no alarm on any group", "its dashboard is made, and shows nothing"
+
+
+@pytest.mark.parametrize("sinks", [[], [{"otlp": {"endpoint": "https://x.example/v1/metrics"}}]])
+@pytest.mark.parametrize(
+    ("more", "said", "left"),
+    [
+        ({}, (NO_ALARM, NO_GROUPS), ()),
+        ({"dashboard": False}, (NO_ALARM,), (NO_GROUPS,)),
+        ({"alarms": {"any_group": False}}, (NO_GROUPS,), (NO_ALARM,)),
+    ],
+)
+def test_what_shows_nothing_without_a_sink_in_cloudwatch_is_told(
+    sinks: list[Any], more: dict[str, Any], said: tuple[str, ...], left: tuple[str, ...]
+) -> None:
+    found = told(cluster_json(**SIZED, **more, sinks=sinks))
+    (sentence,) = [each for each in found if "nothing is published to CloudWatch" in each]
+    assert sentence.startswith("orders: ")
+    assert [words for words in said if words not in sentence] == []
+    assert [words for words in left if words in sentence] == []
+
+
+@pytest.mark.parametrize("more", [{"sinks": ["cloudwatch"]}, {}, {"sinks": [], "paused": True}])
+def test_of_what_publishes_or_is_paused_nothing_is_said(more: dict[str, Any]) -> None:
+    found = told(cluster_json(**SIZED, **more))
+    assert [each for each in found if "nothing is published" in each] == []
+
+
 def test_named_groups_that_the_query_leaves_out_are_not_among_those_that_it_sees() -> None:
     more = {"expected": {"groups": 510}, "levels": {"max_metrics": 9_000}}
     named = [f"g{number}" for number in range(11)]

@@ -200,3 +200,46 @@ def test_statuses_are_told_in_words_wherever_they_are_shown(name: str) -> None:
             (mapping,) = panel["fieldConfig"]["defaults"]["mappings"]
             told = {word["text"]: int(value) for value, word in mapping["options"].items()}
             assert told == contract.GROUP_STATUS_VALUES
+
+
+@pytest.mark.parametrize("source", ["cloudwatch", "prometheus"])
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        ("group", "Until data loss"),
+        ("group", "Time until unread records are deleted"),
+        ("clusters", "Time until unread records are deleted, by group"),
+    ],
+)
+def test_where_no_data_loss_is_near_it_says_so(page: str, source: str, title: str) -> None:
+    (mapping,) = found(page, source, title)["fieldConfig"]["defaults"]["mappings"]
+    ((value, told),) = mapping["options"].items()
+    assert (float(value), told["text"]) == (contract.NO_LOSS_SECONDS, "no risk")
+
+
+@pytest.mark.parametrize(
+    ("source", "strange"),
+    [("prometheus", ("CloudWatch", "levels.")), ("cloudwatch", ("Prometheus", "scrape", "rror"))],
+)
+def test_a_source_is_described_in_its_own_words(source: str, strange: tuple[str, ...]) -> None:
+    told = [
+        f"{panel['title']}: {panel['description']}"
+        for page in ("clusters", "group")
+        for panel in drawn(documents()[f"kafka-lag-{page}-{source}"])
+    ]
+    assert [each for each in told for word in strange if word in each] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "title", "told"),
+    [
+        ("cloudwatch", "Members", "Published with levels.members."),
+        ("cloudwatch", "Time to drain", "worked off. Published with levels.drain_time."),
+        ("prometheus", "Time to drain", "None where the lag is not being worked off."),
+        ("prometheus", "Time lag", "Without an error the true age is at least the one told."),
+    ],
+)
+def test_what_a_panel_needs_is_told_once(source: str, title: str, told: str) -> None:
+    panels = drawn(documents()[f"kafka-lag-group-{source}"])
+    descriptions = [panel["description"] for panel in panels if panel["title"] == title]
+    assert [each for each in descriptions if each.endswith(told) and each.count(told) == 1]

@@ -36,7 +36,7 @@ def test_a_snapshot_of_last_month_is_shown_and_called_old() -> None:
     page = read(opened(put(MemoryStore()), now=NOON + 40 * DAY))
 
     assert "40 d old" in page.texts["alarm"]
-    assert page.cells("billing")[CURVE] == "most 1 h 30 min"
+    assert page.cells("billing")[CURVE] == "at most 1 h 30 min"
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,10 @@ def test_old_curves_of_several_clusters_end_when_each_was_read() -> None:
     store = put(put(MemoryStore(), cluster="a"), NOON - HOUR, cluster="b")
 
     assert "of the 6 hours before its cluster was read" in read(opened(store)).texts["caption"]
+
+
+def test_how_long_a_status_and_an_incident_last_ends_with_the_snapshot(store: MemoryStore) -> None:
+    page = read(opened(store, "/cluster/shop/group/billing", now=NOON + HOUR))
+
+    assert "ERRfor 1 h 20 min, since 10:40 UTC" in page.texts["dd"]
+    assert "1 h 23 minsince 10:37 UTC" in page.texts["dd"]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import quote
 
 import pytest
@@ -11,10 +10,11 @@ import pytest
 from functions.views.page.links import link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, Seen, read
-from tests.functions.views.page.rows import HOUR, NOON, a_group, a_log, a_partition
+from tests.functions.views.page.rows import a_group, a_log, a_partition
 from tests.functions.views.page.shop import NAMES, NASTY, opened, put, six_hours, text_of
 
 STATUS, LAG, AGE, COMMITTED, END, LEADER, MEMBER, RETENTION = range(1, 9)
+GROUP = "/cluster/shop/group/g"
 BILLING, ORDERS = "/cluster/shop/group/billing", "/cluster/shop/topic/orders"
 
 
@@ -184,37 +184,6 @@ def test_a_name_that_there_is_not_is_not_found(store: MemoryStore, kind: str) ->
     assert "script" not in read(given).tags
 
 
-def test_an_old_snapshot_is_said_aloud_here_too(store: MemoryStore) -> None:
-    page = read(opened(store, BILLING, now=NOON + HOUR))
-
-    assert "Old: these numbers are 1 h old." in page.texts["alarm"]
-
-
-def test_a_curve_ends_now(store: MemoryStore) -> None:
-    given = opened(store, BILLING)
-
-    assert read(given).texts["h2"].startswith("NowLast 6 hours")
-    assert "6 h ago3 h agonow" * 2 in read(given).texts["span"]
-    assert labels(text_of(given)) == ["Time lag of the last 6 hours", "Lag of the last 6 hours"]
-
-
-@pytest.mark.parametrize(("hours", "end"), [(1, "12:00 UTC"), (24 * 40, "31 Jan 12:00 UTC")])
-def test_an_old_curve_says_when_it_ends(store: MemoryStore, hours: int, end: str) -> None:
-    given = opened(store, BILLING, now=NOON + hours * HOUR)
-    text, told = text_of(given).replace("\u00a0", " "), read(given).texts
-
-    assert told["h2"].startswith(f"When last readThe 6 hours before {end}")
-    assert f"6 h before3 h before{end}" * 2 in told["span"]
-    span = f"of the 6 hours before {end}"
-    assert labels(text) == [f"Time lag {span}", f"Lag {span}"]
-
-
-def test_how_long_an_incident_lasted_is_not_known_beyond_the_snapshot(store: MemoryStore) -> None:
-    texts = [read(opened(store, BILLING, now=NOON + hours * HOUR)).texts for hours in (0, 40)]
-
-    assert all("1 h 23 minsince" in told["dd"] for told in texts)
-
-
 def test_a_group_without_partitions_has_none_that_a_search_could_miss() -> None:
     store = put(MemoryStore(), groups=[a_group("g")], partitions=[])
 
@@ -224,6 +193,27 @@ def test_a_group_without_partitions_has_none_that_a_search_could_miss() -> None:
     assert "No partition is like that." not in page.texts["p"]
 
 
-def labels(text: str) -> list[str]:
-    """What the drawings are for those who do not see them."""
-    return re.findall(r'<svg class="curve"[^>]* aria-label="([^"]*)"', text)
+@pytest.mark.parametrize(
+    ("worst", "members", "word"),
+    [
+        *(("STOP", 0, "stopped"), ("STALL", 3, "stalled"), ("REWIND", 3, "rewound")),
+        *(("ERR", 3, ""), (None, 0, "no member"), (None, 3, "")),
+    ],
+)
+def test_a_group_in_error_says_what_its_worst_partition_does(
+    worst: str | None, members: int, word: str
+) -> None:
+    group = a_group("g", status="ERR", members=members, worst_topic="t", worst_partition=1)
+    others = [a_partition("g", "t", 0, status="STALL"), a_partition("g", "u", 1, status="STALL")]
+    rows = [*others, a_partition("g", "t", 1, status=worst)]
+
+    page = read(opened(put(MemoryStore(), groups=[group], partitions=rows), GROUP))
+
+    assert f"ERR{word}Read at" in page.texts["p"]
+
+
+def test_a_group_that_names_no_worst_partition_says_no_more_than_its_status() -> None:
+    rows = [a_partition("g", "t", 0, status="STALL")]
+    store = put(MemoryStore(), groups=[a_group("g", status="ERR")], partitions=rows)
+
+    assert "ERRRead at" in read(opened(store, GROUP)).texts["p"]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from functions import contract
@@ -32,7 +34,7 @@ def test_a_group_that_stalls_is_told_whole(store: MemoryStore) -> None:
         "billing" + "ledger team" + "worst: orders, partition 2",
         "ERR",
         "1 h 30 min ± 6 s",
-        "most 3 h",
+        "at most 3 h",
         "48,200",
         "13 h 53 min",
         "3Stable",
@@ -61,6 +63,22 @@ def test_what_is_unknown_is_a_dash_with_its_word(store: MemoryStore) -> None:
 )
 def test_each_state_has_its_words(store: MemoryStore, group: str, place: int, text: str) -> None:
     assert read(opened(store)).cells(group)[place] == text
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"status": "ERR", "members": 0}, "ERRno member"),
+        ({"status": "ERR", "members": 0, "status_reason": "records_lost"}, "ERRrecords lost"),
+        ({"status": "ERR", "members": None}, "ERR"),
+        ({"status": "WARN", "members": 0}, "WARN"),
+        ({"status": "OK", "members": 0}, "OK"),
+    ],
+)
+def test_a_group_in_error_that_nobody_reads_for_says_so(more: dict[str, Any], text: str) -> None:
+    page = read(opened(put(MemoryStore(), groups=[a_group("g", **more)])))
+
+    assert page.cells("g")[STATUS] == text
 
 
 def test_a_group_of_a_kind_without_lag_is_no_riddle() -> None:

@@ -13,10 +13,11 @@ from functions import contract
 from functions.snapshots.keys import object_key
 from functions.views.http import Request
 from functions.views.page import answer
+from functions.views.page.links import link
 from functions.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import read
-from tests.functions.views.page.rows import NOON
+from tests.functions.views.page.rows import NOON, a_group
 from tests.functions.views.page.shop import opened, put, text_of
 
 PATHS = ["/", "/cluster/shop/group/billing", "/cluster/shop/topic/orders", "/nothing/here"]
@@ -60,7 +61,7 @@ def test_a_page_has_one_heading_and_its_landmarks(store: MemoryStore, path: str)
 @pytest.mark.parametrize(
     "path",
     [
-        *("/nothing", "/cluster/shop", "/cluster/nope/group/billing", "//"),
+        *("/nothing", "/cluster", "/cluster/nope/group/billing", "//"),
         *("/cluster/..%2F..%2Fsecrets/group/x", "/../../etc/passwd", "/%00", "/%ED%A0%80"),
     ],
 )
@@ -120,3 +121,60 @@ def test_refreshing_can_be_stopped_and_stays_so(store: MemoryStore) -> None:
     assert "http-equiv" not in off
     assert "data-refresh" not in off
     assert "?sort=lag&amp;refresh=off" in off
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "location"),
+    [
+        ("/cluster/shop", "", "/?cluster=shop"),
+        ("/cluster/shop/", "", "/?cluster=shop"),
+        ("/cluster/shop", "sort=-lag&cluster=other", "/?sort=-lag&cluster=shop"),
+        (
+            "/cluster/a%22%0d%0ab",
+            "q=%ED%A0%80",
+            "/?q=%EF%BF%BD%EF%BF%BD%EF%BF%BD&cluster=a%22%0D%0Ab",
+        ),
+    ],
+)
+def test_a_path_cut_to_its_cluster_leads_to_its_groups(
+    store: MemoryStore, path: str, query: str, location: str
+) -> None:
+    given = opened(store, path, query)
+
+    assert (given.status, given.headers["Location"]) == (302, location)
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "location"),
+    [
+        ("/cluster/shop/group/billing/", "", "/cluster/shop/group/billing"),
+        ("/cluster/shop/topic/a%2Fb//", "sort=-lag", "/cluster/shop/topic/a%2Fb?sort=-lag"),
+    ],
+)
+def test_a_slash_too_much_is_led_to_the_path_without(
+    store: MemoryStore, path: str, query: str, location: str
+) -> None:
+    given = opened(store, path, query)
+
+    assert (given.status, given.headers["Location"]) == (301, location)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/cluster/shop/group/", "/cluster/shop/group//", "/cluster/shop/group/x%2F", "/nothing/",
+     "//evil.example/", "//cluster/shop/", "/\\evil.example/", "/cluster/"],
+)  # fmt: skip
+def test_a_slash_that_belongs_to_a_name_or_to_nothing_leads_nowhere(
+    store: MemoryStore, path: str
+) -> None:
+    assert opened(store, path).status == 404
+
+
+@pytest.mark.parametrize("name", ["", "billing/", "/"])
+def test_the_address_of_each_name_is_its_own(name: str) -> None:
+    store = put(MemoryStore(), groups=[a_group(name), a_group("billing")])
+
+    given = opened(store, *link("shop", "group", name).split("?"))
+
+    assert given.status == 200
+    assert (name or "(empty name)") in read(given).texts["h1"]

@@ -63,6 +63,23 @@ def test_levels_that_are_no_object_are_a_fault_and_no_traceback(levels: Any) -> 
 
 
 @pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"levels": {"max_metrics": "many"}}, "levels.max_metrics: must be a whole number"),
+        ({"hold": 1.5}, "hold: must be a whole number"),
+        ({"interval_seconds": "60"}, "interval_seconds: must be a number"),
+        ({"sinks": "emf"}, "sinks: must be a list"),
+        ({"namespace": 5}, "namespace: must be text"),
+        ({"allowed_lag": {"a.b: c": "x"}}, "allowed_lag.a.b: c: must be a whole number"),
+    ],
+)
+def test_a_value_of_another_kind_is_told_in_the_words_of_the_rest(
+    changes: dict[str, Any], told: str
+) -> None:
+    assert refused_cluster(**changes) == (told,)
+
+
+@pytest.mark.parametrize(
     ("levels", "fault"),
     [
         (5, ": must be an object with max_metrics, topics, max_offset_lag, partitions, scaling, "),
