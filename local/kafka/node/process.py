@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 
 from local.kafka.errors import KafkaClusterError
@@ -11,6 +12,7 @@ from local.kafka.node.guard import Guard
 from local.kafka.node.settings import Node
 
 STOPS_WITHIN = 20.0
+_STANDS_WITHIN, _LOOKS_EVERY = 5.0, 0.005
 
 
 class BrokerProcess:
@@ -67,8 +69,14 @@ class BrokerProcess:
         self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Freeze the process (SIGSTOP): its connections stay open and nothing answers."""
+        """Freeze the process (SIGSTOP): its connections stay open and nothing answers.
+
+        Returns once it stands still: on a busy machine its threads run on for a while.
+        """
         self._signal(signal.SIGSTOP)
+        deadline = time.monotonic() + _STANDS_WITHIN
+        while not self._stands_still() and time.monotonic() < deadline:
+            time.sleep(_LOOKS_EVERY)
 
     def resume(self) -> None:
         """Let a paused process go on (SIGCONT)."""
@@ -78,6 +86,13 @@ class BrokerProcess:
         if self.pid is None:
             raise KafkaClusterError(f"Node {self.node.id} does not run")
         os.kill(self.pid, number)
+
+    def _stands_still(self) -> bool:
+        """Whether all threads have stopped since it was last asked, or the process is gone."""
+        if self._process is None or not self.alive:
+            return True
+        pid, _ = os.waitpid(self._process.pid, os.WUNTRACED | os.WNOHANG)
+        return pid != 0
 
     def _end(self, *signals: signal.Signals) -> None:
         process = self._process
