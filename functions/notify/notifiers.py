@@ -35,19 +35,22 @@ class Notifiers:
         """
         until = None if seconds_left is None else self._clock() + seconds_left
         turns = list(product(self._of_our_time(newest), self._notifiers))
-        outcome, failures = Outcome(), list[Exception]()
+        outcome = Outcome()
+        failures: dict[str, None] = {}
+        unforeseen: list[Exception] = []
         for behind, ((cluster, taken_at), notifier) in zip(
             range(len(turns), 0, -1), turns, strict=True
         ):
             try:
                 outcome += notifier.run(cluster, taken_at, self._share(until, behind))
             except ReporterError as error:
-                failures.append(TellingError(f"{cluster}: {error}"))
+                failures[f"{cluster}: {error}"] = None
             except Exception as error:  # noqa: BLE001  # a fault here is no fault of the next
-                failures.append(error)
-        unforeseen = [error for error in failures if not isinstance(error, TellingError)]
+                unforeseen.append(error)
+        if unforeseen:
+            raise unforeseen[0]
         if failures:
-            raise (unforeseen or [TellingError(" ".join(dict.fromkeys(map(str, failures))))])[0]
+            raise TellingError(" ".join(failures))
         return outcome
 
     def _share(self, until: float | None, behind: int) -> InTime:

@@ -29,10 +29,6 @@ _WORTH_PACKING = 1024
 _PACKING = 5
 
 
-def _plain(_: Request, status: int, sentence: str) -> Answer:
-    return Answer(status, "text/plain; charset=utf-8", f"{sentence}\n".encode())
-
-
 def _is_metrics(path: str) -> bool:
     return path == "/metrics"
 
@@ -49,7 +45,7 @@ class _View:
 
 
 _BURROW = _View(burrow.answer, burrow.failed)
-_PROMETHEUS = _View(_metrics, _plain)
+_PROMETHEUS = _View(_metrics, lambda _, status, sentence: prometheus.refused(status, sentence))
 _PAGE = _View(page.answer, lambda _, status, sentence: sorry(status, sentence))
 
 
@@ -62,30 +58,36 @@ def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     change something (405), a query that is too long (414), a path that climbs or is cut by a NUL
     (404), snapshots that cannot be read (503).
     """
-    return _packed(request, _told(request, snapshots, now_ms))
+    return _headed(request, _packed(request, _told(request, snapshots, now_ms)))
 
 
 def refused(
     request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """One sentence in the shape of the view that was asked."""
+    """One sentence in the shape of the view that was asked; to HEAD as `answer`."""
+    return _headed(request, _refused(request, status, sentence, headers))
+
+
+def _refused(
+    request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None
+) -> Answer:
     told = _view(request).refused(request, status, sentence)
     return replace(told, headers={**_HEADERS, **told.headers, **(headers or {})})
 
 
 def _told(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     if request.method not in _READING:
-        return refused(request, 405, _ONLY_READING, {"Allow": ", ".join(_READING)})
+        return _refused(request, 405, _ONLY_READING, {"Allow": ", ".join(_READING)})
     if request.query_bytes > MOST_QUERY_BYTES:
-        return refused(request, 414, _TOO_LONG)
+        return _refused(request, 414, _TOO_LONG)
     if request.climbs or "\0" in request.path:
-        return refused(request, 404, _NO_SUCH_PATH)
+        return _refused(request, 404, _NO_SUCH_PATH)
     try:
         told = _view(request).answer(request, snapshots, now_ms)
     except StoreError as error:
         # The cause names buckets and folders, which are for the log.
         logging.getLogger(__name__).warning("%s", error)
-        return refused(request, 503, _UNREADABLE)
+        return _refused(request, 503, _UNREADABLE)
     return replace(told, headers={**_HEADERS, **told.headers})
 
 
@@ -98,15 +100,14 @@ def _view(request: Request) -> _View:
     return _PAGE
 
 
-def _packed(request: Request, told: Answer) -> Answer:
-    packed = _of_get(request, told)
+def _headed(request: Request, told: Answer) -> Answer:
     if request.method != "HEAD":
-        return packed
-    length = {"Content-Length": str(len(packed.body))}
-    return replace(packed, body=b"", headers={**packed.headers, **length})
+        return told
+    length = {"Content-Length": str(len(told.body))}
+    return replace(told, body=b"", headers={**told.headers, **length})
 
 
-def _of_get(request: Request, told: Answer) -> Answer:
+def _packed(request: Request, told: Answer) -> Answer:
     headers = {**told.headers, "Vary": "Accept-Encoding"}
     if not request.accepts_gzip or len(told.body) < _WORTH_PACKING:
         return replace(told, headers=headers)

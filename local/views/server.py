@@ -118,8 +118,7 @@ def _handler(answered: Callable[[Request, str], Answer]) -> type[BaseHTTPRequest
             if "content-length" in headers or "transfer-encoding" in headers:
                 self.send_header("Connection", "close")
             self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(told.body)
+            self.wfile.write(told.body)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer  # noqa: N815
 

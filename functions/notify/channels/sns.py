@@ -14,8 +14,9 @@ from functions.notify.channels.chat import for_chat
 from functions.notify.messages.telling import Notice, Telling
 from functions.refusal import code_of, is_certain
 
-# Where people or programs read the text; all others, chat among them, get the default.
+# Refusals of one message, of which the next need not hear.
 _OF_THE_MESSAGE = ("InvalidParameter", "ParameterValueInvalid")
+# Where people or programs read the text; all others, chat among them, get the default.
 _READERS = ("email", "email-json", "sqs", "lambda")
 
 

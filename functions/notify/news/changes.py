@@ -31,8 +31,8 @@ def news(before: Told, taken_at: int, groups: Frame, set_of: Callable[[int], Fra
     """Compares the set of `taken_at` with what was told last.
 
     `set_of` gives earlier sets by time, None for one that cannot be read any more: of a group that
-    is gone only these have the lag. A group whose held status is unknown
-    stands as it did, one without a row until it is missing for long.
+    is gone only these have the lag. A group whose held status is unknown stands as it did, one
+    without a row until it is missing for long.
     """
     earlier = cache(lambda at: _by_group(set_of(at)))
     told = dict(marked(before, taken_at, groups))

@@ -28,17 +28,10 @@ def deleted(before: Told, taken_at: int, row: Row, earlier: Earlier) -> Change |
     last = earlier(before.taken_at if seen is None else seen).get(group, {})
     if incident is None and not last.get("lag"):
         return None
-    return Change(
-        cluster=before.cluster,
-        group=group,
-        kind=contract.GONE,
-        status=contract.STATUS_GONE,
-        before=incident.status if incident else contract.OK,
-        since=taken_at,
-        incident_since=incident.since if incident else taken_at,
-        taken_at=taken_at,
-        row={**row, **last, "status_reason": contract.GONE},
-    )
+    told = {**row, **last, "status_reason": contract.GONE}
+    # Where nobody was told of an incident, this is one that begins and ends with the group.
+    well = Incident(contract.OK, taken_at)
+    return _gone(before.cluster, group, incident or well, taken_at, taken_at, told)
 
 
 def marked(before: Told, taken_at: int, groups: Frame) -> Standing:
@@ -62,18 +55,22 @@ def missing(cluster: str, taken_at: int, marks: Standing, earlier: Earlier) -> I
         since = incident.missing_since
         if since is None or taken_at - since < MISSING_MS:
             continue
-        yield Change(
-            cluster=cluster,
-            group=group,
-            kind=contract.GONE,
-            status=contract.STATUS_GONE,
-            before=incident.status,
-            since=since,
-            incident_since=incident.since,
-            taken_at=taken_at,
-            row={**_last_row(incident, group, earlier), "status_reason": None},
-        )
+        last = {} if incident.last_seen is None else earlier(incident.last_seen).get(group, {})
+        told = {**last, "status_reason": None}
+        yield _gone(cluster, group, incident, since, taken_at, told)
 
 
-def _last_row(incident: Incident, group: str, earlier: Earlier) -> Row:
-    return {} if incident.last_seen is None else earlier(incident.last_seen).get(group, {})
+def _gone(
+    cluster: str, group: str, incident: Incident, since: int, taken_at: int, row: Row
+) -> Change:
+    return Change(
+        cluster=cluster,
+        group=group,
+        kind=contract.GONE,
+        status=contract.STATUS_GONE,
+        before=incident.status,
+        since=since,
+        incident_since=incident.since,
+        taken_at=taken_at,
+        row=row,
+    )

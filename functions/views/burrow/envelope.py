@@ -50,7 +50,7 @@ class Asked:
             return [newest]
         found: list[int] = []
         for hours in _LOOK_BACK_HOURS:
-            found = self.snapshots.runs(cluster, newest - hours * _HOUR_MS)
+            found = self.snapshots.runs(cluster, newest - hours * _HOUR_MS, newest)
             if len(found) >= count:
                 break
         return [newest, *(run for run in found if run < newest)][:count]

@@ -36,17 +36,17 @@ def answer(request: Request, snapshots: Snapshots, now_ms: int, most: int = MOST
     try:
         question = Question.of(request.query)
     except QuestionError as error:
-        return _refused(400, str(error))
+        return refused(400, str(error))
     parts = taken(question, snapshots)
     if question.cluster is not None and not parts:
-        return _refused(404, "There is no snapshot of that cluster.")
+        return refused(404, "There is no snapshot of that cluster.")
     limit = most * _PACKS_BY if request.accepts_gzip else most
     body = bytearray()
     for family in _families(question, parts, now_ms):
         body += generate_latest(_One(family))
         if len(body) > limit:
             ways = [*([] if request.accepts_gzip else [_PACKED]), *question.ways_to_less()]
-            return _refused(400, _TOO_LARGE.format(limit / 1e6, ", or ".join(ways)))
+            return refused(400, _TOO_LARGE.format(limit / 1e6, ", or ".join(ways)))
     return Answer(200, CONTENT_TYPE_PLAIN_0_0_4, bytes(body))
 
 
@@ -70,5 +70,6 @@ def _families(question: Question, parts: Sequence[Taken], now_ms: int) -> Iterat
         yield from partition_families(parts)
 
 
-def _refused(status: int, sentence: str) -> Answer:
+def refused(status: int, sentence: str) -> Answer:
+    """One sentence, which Prometheus shows as the target's error."""
     return Answer(status, "text/plain; charset=utf-8", f"{sentence}\n".encode())
