@@ -11,8 +11,8 @@ from pathlib import Path
 
 _MOST_PORT = 65_535
 _EXAMPLES = """examples:
-  python -m local.serve --state ~/kafka-lag --port 8000
-  AWS_PROFILE=ops python -m local.serve --bucket kafka-lag-snapshots --region eu-west-1
+  uv run python -m local.serve --state ~/kafka-lag --port 8000
+  AWS_PROFILE=ops uv run python -m local.serve --bucket kafka-lag-snapshots --region eu-west-1
 """
 
 
