@@ -2,7 +2,8 @@
 """How long one whole run takes: read, lag, EMF and Parquet, on three real brokers.
 
 The runs are made in a process of their own, as a Lambda would, so that its CPU seconds and peak
-memory are the collector's alone. Offsets are committed without live members.
+memory are the collector's alone. Offsets are committed without live members, 0 to 8 records
+behind, so that ages are dated as on a cluster in use.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from rich.console import Console
 from rich.table import Table
@@ -24,6 +26,8 @@ from local.kafka.readiness import wait_until
 
 TOPICS, PARTITIONS, TOPICS_PER_GROUP = 50, 24, 25
 GROUP_SIZE = PARTITIONS * TOPICS_PER_GROUP
+RECORDS = 8
+MINUTE_MS = 60_000
 _COMMITS_AT_ONCE = 8
 
 
@@ -47,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with KafkaCluster() as cluster:
         console.print(f"{len(cluster.node_ids)} brokers up; writing topics and commits …")
         _create_topics(cluster.admin())
+        _produce(Producer(cluster.client_config()))
         groups = 0
         for size in sorted(options.sizes):
             wanted = max(1, size // GROUP_SIZE)
@@ -85,12 +90,29 @@ def _all_led(admin: AdminClient) -> bool:
     return all(future.exception() is None for future in answers.values())
 
 
+def _produce(producer: Producer) -> None:
+    """The same number of records to each partition, a minute apart, the last of now."""
+    now = int(time.time() * 1000)
+    for number in range(RECORDS):
+        timestamp = now - (RECORDS - 1 - number) * MINUTE_MS
+        for topic in range(TOPICS):
+            for partition in range(PARTITIONS):
+                producer.produce(
+                    _topic(topic), b"a record", partition=partition, timestamp=timestamp
+                )
+        producer.flush()
+
+
 def _commit(admin: AdminClient, groups: Sequence[int]) -> None:
     for begin in range(0, len(groups), _COMMITS_AT_ONCE):
         futures: list[Any] = []
         for group in groups[begin : begin + _COMMITS_AT_ONCE]:
             offsets = [
-                TopicPartition(_topic((group + number) % TOPICS), partition, 0)
+                TopicPartition(
+                    _topic((group + number) % TOPICS),
+                    partition,
+                    RECORDS - (group + number + partition) % (RECORDS + 1),
+                )
                 for number in range(TOPICS_PER_GROUP)
                 for partition in range(PARTITIONS)
             ]
