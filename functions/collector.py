@@ -13,7 +13,9 @@ from functions import contract
 from functions.broker.reading import Question
 from functions.errors import ReporterError, StoreError
 from functions.lag.evaluate import evaluate
+from functions.lag.frame import Frame
 from functions.lag.model import ClusterReading, LagReport, Problem, Snapshot
+from functions.lag.partitions.retention import at_risk
 from functions.settings import Settings
 from functions.sinks.budget import Levels, noted
 from functions.sinks.metrics import MetricSet, health_set, lag_sets, success_set
@@ -32,6 +34,9 @@ _ASKING_SHARE = 0.6
 
 # A sink is tried for so many seconds also where reading took all the time of the run.
 _LEAST_SECONDS = 1.0
+
+# A loss that is so much farther away than a risk may be one in the next run.
+_NEARLY_SECONDS = 3_600.0
 
 
 class Journal(Protocol):
@@ -134,7 +139,18 @@ class Collector:
             topics=self._settings.rules.topics,
             known_groups=frozenset(groups.where(~gone & ~other).words("consumer_group").to_list()),
             known_topics=frozenset(before.topic_partitions.words("topic").words),
+            topics_near_loss=self._near_loss(before),
+            unread_groups=frozenset(_unread(groups).words("consumer_group").to_list()),
+            unread_partitions=_unread(before.topic_partitions),
         )
+
+    def _near_loss(self, before: Snapshot) -> frozenset[str]:
+        """Topics with a partition at risk, or nearly: settings decide there within minutes."""
+        rows = before.group_partitions
+        left = rows.numbers("seconds_until_loss")
+        near = self._settings.rules.risk_horizon_ms / 1000 + _NEARLY_SECONDS
+        soon = at_risk(rows) | (left.known & (left.values <= near))
+        return frozenset(rows.words("topic").only(soon).pruned().words)
 
     def _publish(
         self, sets_of: Callable[[Levels], list[MetricSet]], taken_at: int, deadline: float
@@ -169,6 +185,10 @@ class Collector:
     def _tell(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._journal.warning(line)
+
+
+def _unread(frame: Frame) -> Frame:
+    return frame.where(frame.words("unread_reason").known)
 
 
 def told(problems: tuple[Problem, ...]) -> list[str]:

@@ -2,46 +2,59 @@
 """One look at a cluster: start offsets with the groups, then commits, then end offsets.
 
 In this order neither a commit made in between nor a purge can look like loss or negative lag.
+What fails for a reason that passes is asked for again before the next of these steps.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from functions.broker.groups.census import Census, Group, list_groups, seek
-from functions.broker.groups.commits import read_commits
-from functions.broker.groups.members import Description, describe, prove
-from functions.broker.problems import problems_of
+import numpy as np
+
+from functions import contract
+from functions.broker.failures import Failure, malformed
+from functions.broker.groups.reading import find_groups, read_groups
+from functions.broker.problems import (
+    problems_of_brokers,
+    problems_of_groups,
+    problems_of_partitions,
+    problems_of_topics,
+)
+from functions.broker.retries import Retries
 from functions.broker.rows import group_partition_rows, group_rows
 from functions.broker.topics.configs import ConfigCache, with_configs
-from functions.broker.topics.offsets import END, START, Offsets, list_offsets
-from functions.broker.topics.table import Listing, TopicTable, by_name, list_topics
+from functions.broker.topics.offsets import END, START, OffsetReader, Offsets
+from functions.broker.topics.table import Listing, by_name, list_topics
 from functions.broker.wire.connection import Wire
 from functions.broker.wire.refusals import UnansweredError
 from functions.errors import SourceError
+from functions.lag.columns import Words
 from functions.lag.frame import Frame, locate
 from functions.lag.model import ClusterReading
 from functions.lag.rules import NameFilter
 
 
+def _no_partitions() -> Frame:
+    return Frame.empty(contract.TOPIC_PARTITIONS)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What to read: name filters, and what an earlier run knew and this one must account for."""
+    """What to read: name filters, and what an earlier run knew and this one must account for.
+
+    Settings of `topics_near_loss` are read in this run. What was unread in the run before, groups
+    and partitions (topic, partition_id), is asked for once and not waited for again.
+    """
 
     groups: NameFilter = field(default_factory=NameFilter)
     topics: NameFilter = field(default_factory=NameFilter)
     known_groups: frozenset[str] = frozenset()
     known_topics: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Roll:
-    """The groups to report, and the known ones proven deleted."""
-
-    groups: list[Group] = field(default_factory=list)
-    gone: frozenset[str] = frozenset()
+    topics_near_loss: frozenset[str] = frozenset()
+    unread_groups: frozenset[str] = frozenset()
+    unread_partitions: Frame = field(default_factory=_no_partitions)
 
 
 async def read_cluster(
@@ -51,96 +64,75 @@ async def read_cluster(
     clock: Callable[[], float] = time.time,
 ) -> ClusterReading:
     """All that one run can learn. Raises SourceError only when no broker answers at all."""
+    retries = Retries(wire)
     try:
         listing = await list_topics(wire, question.topics, question.known_topics)
     except UnansweredError as error:
         raise SourceError(f"No broker answers: {error.detail}.") from error
     table = listing.table
-    start, (census, roll), settings = await wire.together_any(
-        list_offsets(wire, table, START, clock),
-        _roll(wire, question),
-        configs.of(wire, table.names),
+    once = locate(table.frame, question.unread_partitions, ("topic", "partition_id")) >= 0
+    reader = OffsetReader(wire, retries, table, clock)
+    start, roll, settings = await wire.together_any(
+        reader.read(START, once),
+        find_groups(wire, retries, question.groups, question.known_groups, question.unread_groups),
+        configs.of(wire, table, question.topics_near_loss),
     )
-    live = [g for g in roll.groups if g.supported and g.coordinator is not None and not g.reason]
-    commits, descriptions = await wire.together_any(
-        read_commits(wire, live, table, clock), describe(wire, live)
-    )
-    end = await list_offsets(wire, table, END, clock)
-    start, end = await _asked_again(wire, table, question, start, end, clock)
-    hidden, gone = await _deleted(wire, listing, start.deleted | end.deleted)
+    once_groups = question.unread_groups
+    commits, descriptions = await read_groups(wire, retries, roll, table, once_groups, clock)
+    end = await reader.read(END, once | ~start.offset.known)
+    start, end = _checked(start, end)
+    failures = {**start.failures, **end.failures}
+    hidden, gone = await _vanished(wire, listing, start.missing | end.missing | settings.unknown)
     lost = gone | hidden.keys()
-    topics = _without(lost, _topic_rows(with_configs(table, settings), start, end))
+    topics = _topic_rows(with_configs(end.table, settings.values), start, end, failures)
     return ClusterReading(
-        topic_partitions=topics,
+        topic_partitions=_without(lost, topics),
         group_partitions=_without(lost, group_partition_rows(table, commits, descriptions)),
         groups=group_rows(roll.groups, commits, descriptions),
-        problems=problems_of(wire, census, roll.groups, commits, descriptions, topics, hidden),
-        hidden_topics=hidden,
-        unlisted_groups=frozenset(group.name for group in roll.groups if group.reason),
+        problems=(
+            *problems_of_brokers(wire, roll.problems),
+            *problems_of_topics(settings.failures, hidden, gone),
+            *problems_of_groups(roll.groups, commits, descriptions),
+            *problems_of_partitions(table, failures, commits, lost),
+        ),
+        hidden_topics={topic: failure.reason for topic, failure in hidden.items()},
+        unlisted_groups=frozenset(group.name for group in roll.groups if group.failure),
         gone_topics=gone,
         gone_groups=roll.gone,
     )
 
 
-async def _roll(wire: Wire, question: Question) -> tuple[Census, Roll]:
-    """The groups listed, and the known ones that were not: found after all, silent or gone."""
-    census = await list_groups(wire, question.groups)
-    missing = {
-        n for n in question.known_groups - census.groups.keys() if question.groups.accepts(n)
+def _checked(start: Offsets, end: Offsets) -> tuple[Offsets, Offsets]:
+    """Both without the rows in which they contradict each other: no log starts beyond its end."""
+    beyond = start.offset.known & end.offset.known & (start.offset.values > end.offset.values)
+    first, last = start.offset.values, end.offset.values
+    crossed = {
+        row: malformed(f"log start {first[row]} beyond log end {last[row]}")
+        for row in np.flatnonzero(beyond).tolist()
     }
-    sought = await seek(wire, missing)
-    proofs = await prove(wire, [g for g in sought.values() if g.coordinator is not None])
-    groups = list(census.groups.values())
-    gone = frozenset(name for name, proof in proofs.items() if proof.absent)
-    for name in sorted(sought.keys() - gone):
-        proof = proofs.get(name, Description(reason=sought[name].reason))
-        known = replace(sought[name], reason=proof.reason, state=proof.state, kind=proof.kind)
-        groups.append(known)
-    return census, Roll(groups, gone)
+    return start.without(crossed), end.without(crossed)
 
 
-async def _asked_again(
-    wire: Wire,
-    table: TopicTable,
-    question: Question,
-    start: Offsets,
-    end: Offsets,
-    clock: Callable[[], float],
-) -> tuple[Offsets, Offsets]:
-    """Offsets of partitions whose leader is another by now, asked of that one."""
-    silent = start.reason.known | end.reason.known
-    if not silent.any():
-        return start, end
-    try:
-        fresh = (await list_topics(wire, question.topics, frozenset())).table.frame
-    except UnansweredError:
-        return start, end
-    leader = fresh.numbers("leader").take(locate(table.frame, fresh, ("topic", "partition_id")))
-    was = table.frame.numbers("leader")
-    moved = silent & leader.known & ~(was.known & (was.values == leader.values))
-    if not moved.any():
-        return start, end
-    retable = replace(table, frame=table.frame.with_columns(leader=leader.only(moved)))
-    again = await list_offsets(wire, retable, START, clock)
-    return start.or_else(again), end.or_else(await list_offsets(wire, retable, END, clock))
-
-
-async def _deleted(
-    wire: Wire, listing: Listing, vanished: frozenset[str]
-) -> tuple[dict[str, str], frozenset[str]]:
-    _, hidden, gone = await by_name(wire, sorted(vanished))
-    return {**listing.hidden, **hidden}, listing.gone | gone
+async def _vanished(
+    wire: Wire, listing: Listing, missing: frozenset[str]
+) -> tuple[dict[str, Failure], frozenset[str]]:
+    """What hides topics, and which are deleted, those that went missing meanwhile included."""
+    named = await by_name(wire, sorted(missing))
+    return {**listing.hidden, **named.hidden}, listing.gone | named.gone
 
 
 def _without(topics: frozenset[str], rows: Frame) -> Frame:
     return rows.where(~rows.words("topic").is_in(topics))
 
 
-def _topic_rows(frame: Frame, start: Offsets, end: Offsets) -> Frame:
+def _topic_rows(frame: Frame, start: Offsets, end: Offsets, failures: dict[int, Failure]) -> Frame:
+    reasons: list[str | None] = [None] * len(frame)
+    for row, failure in failures.items():
+        reasons[row] = failure.reason
     return frame.with_columns(
         start_offset=start.offset,
         end_offset=end.offset,
         asked_at=end.asked_at,
         read_at=end.read_at,
-        unread_reason=end.reason.or_else(start.reason),
+        unread_reason=Words.of(reasons),
     )

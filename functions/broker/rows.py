@@ -30,7 +30,8 @@ def group_rows(
             "consumer_group": Words.of(group.name for group in known),
             "read_at": Column.optional([commits.read_at.get(group.name) for group in known]),
             "unread_reason": Words.of(
-                g.reason or commits.silent.get(g.name, (None,))[0] for g in known
+                failure and failure.reason
+                for failure in (g.failure or commits.silent.get(g.name) for g in known)
             ),
             "group_state": Words.of(d.state or g.state for g, d in zip(known, told, strict=True)),
             "group_type": Words.of(group.kind for group in known),
@@ -55,8 +56,9 @@ def group_partition_rows(
     owned_by = np.full(len(cells.row), -1, np.int64)
     owned_by[cells.at(owner_group, owner_row)] = owner
     refused: list[str | None] = [None] * len(cells.row)
-    for (place, partition), why in commits.refused.items():
-        refused[int(cells.at(np.array([place]), np.array([partition]))[0])] = why
+    for (place, partition), failure in commits.refused.items():
+        refused_at = int(cells.at(np.array([place]), np.array([partition]))[0])
+        refused[refused_at], committed.known[refused_at] = failure.reason, False
     read_at = Column.optional([commits.read_at.get(name) for name in commits.names])
     return Frame.of(
         {

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from kafka.protocol.admin import ListGroupsRequest
 from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest
 
 from functions import contract
+from functions.broker.failures import Failure, failure_of, failure_of_code, left_out
+from functions.broker.retries import Retries
 from functions.broker.wire.connection import Wire
-from functions.broker.wire.refusals import UnansweredError, reason_of_code
+from functions.broker.wire.refusals import UnansweredError
 from functions.lag.model import Problem
 from functions.lag.rules import NameFilter
 
@@ -28,7 +30,7 @@ _MANY_KEYS = 4
 class Group:
     """A group as listed: words are Kafka's own, None where this broker does not tell.
 
-    `coordinator` is a broker id, None when none could be found; `reason` says why a group that
+    `coordinator` is a broker id, None when none could be found; `failure` says why a group that
     was known before could not be read now.
     """
 
@@ -37,7 +39,7 @@ class Group:
     state: str | None = None
     kind: str | None = None
     protocol: str | None = None
-    reason: str | None = None
+    failure: Failure | None = None
 
     @property
     def supported(self) -> bool:
@@ -53,33 +55,42 @@ class Census:
     problems: list[Problem] = field(default_factory=list)
 
 
-async def list_groups(wire: Wire, wanted: NameFilter) -> Census:
+async def list_groups(wire: Wire, wanted: NameFilter, retries: Retries) -> Census:
     """Every broker lists the groups it coordinates, so the answer says where to ask on.
 
-    A group that two brokers list, as while it moves, counts once. A silent broker is a problem
-    of its own; what it coordinates is found, if it was known, by `seek`.
+    A group that two brokers list, as while it moves, counts once. A broker that cannot list is a
+    problem of its own; what it coordinates is found, if it was known, by `seek`.
     """
-    census = Census({})
-    nodes = wire.nodes
-    answers = await wire.together(_listed(wire, node) for node in nodes)
-    for node, answer in zip(nodes, answers, strict=True):
-        if isinstance(answer, UnansweredError):
-            detail = f"could not list its groups: {answer.detail}"
-            census.problems.append(Problem("broker", str(node), answer.reason, detail))
-            continue
-        for listed in answer.groups:
-            if wanted.accepts(listed.group_id):
-                census.groups[listed.group_id] = _group(listed, node)
-    return census
+    groups: dict[str, Group] = {}
+    failures: dict[int, Failure] = {}
+
+    async def ask(nodes: list[int], retry: int) -> list[int]:
+        answers = await wire.together(_listed(wire, node) for node in nodes)
+        for node, answer in zip(nodes, answers, strict=True):
+            failures.pop(node, None)
+            if isinstance(answer, Failure):
+                failures[node] = answer
+                continue
+            mine = (one for one in answer.groups or () if one.group_id is not None)
+            groups.update((g.group_id, _group(g, node)) for g in mine if wanted.accepts(g.group_id))
+        return [node for node in nodes if node in failures and failures[node].retries > retry]
+
+    await retries.of(wire.nodes, ask)
+    return Census(groups, [_unlisted(node, failure) for node, failure in failures.items()])
+
+
+def _unlisted(node: int, failure: Failure) -> Problem:
+    detail = f"could not list its groups: {failure.detail}"
+    return Problem("broker", str(node), failure.reason, detail)
 
 
 async def _listed(wire: Wire, node: int) -> Any:
     try:
         answer = await wire.ask(node, ListGroupsRequest())
     except UnansweredError as error:
-        return error
-    reason = reason_of_code(answer.error_code)
-    return answer if reason is None else UnansweredError(reason, f"error {answer.error_code}")
+        # No other broker can list what this one coordinates.
+        return replace(failure_of(error), retries=0)
+    return failure_of_code(answer.error_code) or answer
 
 
 def _group(listed: Any, node: int) -> Group:
@@ -110,8 +121,10 @@ async def _sought(wire: Wire, names: list[str]) -> dict[str, Group]:
             )
         )
     except UnansweredError as error:
-        return {name: Group(name, None, reason=error.reason) for name in names}
-    return {found.key: _coordinated(found.key, found) for found in answer.coordinators}
+        return {name: Group(name, None, failure=failure_of(error)) for name in names}
+    told = {found.key: _coordinated(found.key, found) for found in answer.coordinators or ()}
+    nowhere = left_out("FindCoordinator")
+    return {name: told.get(name, Group(name, None, failure=nowhere)) for name in names}
 
 
 async def _sought_one(wire: Wire, name: str) -> Group:
@@ -120,15 +133,18 @@ async def _sought_one(wire: Wire, name: str) -> Group:
             lambda: FindCoordinatorRequest(key=name, max_version=_MANY_KEYS - 1)
         )
     except UnansweredError as error:
-        return Group(name, None, reason=error.reason)
+        return Group(name, None, failure=failure_of(error))
     return _coordinated(name, answer)
 
 
 def _coordinated(name: str, found: Any) -> Group:
-    reason = reason_of_code(found.error_code)
-    if reason is None:
+    failure = failure_of_code(found.error_code)
+    if failure is None and found.node_id >= 0:
         return Group(name, found.node_id)
-    return Group(name, None, reason=contract.NO_COORDINATOR if reason == contract.ERROR else reason)
+    failure = failure or Failure(contract.NO_COORDINATOR, "FindCoordinator names no broker")
+    if failure.reason == contract.ERROR:
+        failure = replace(failure, reason=contract.NO_COORDINATOR)
+    return Group(name, None, failure=failure)
 
 
 def by_coordinator(groups: Iterable[Group]) -> dict[int, list[Group]]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,74 +11,46 @@ from typing import Any
 import numpy as np
 from kafka.protocol.consumer import OffsetFetchRequest
 
-from functions import contract
-from functions.broker.groups.census import Group, by_coordinator, chunks, seek
+from functions.broker.failures import Failure, failure_of, failure_of_code, left_out, malformed
+from functions.broker.groups.census import Group, by_coordinator, chunks
 from functions.broker.topics.table import TopicTable
 from functions.broker.wire.connection import Wire
-from functions.broker.wire.refusals import UnansweredError, name_of_code, reason_of_code
+from functions.broker.wire.refusals import UnansweredError
 from functions.lag.columns import Rows
 
 _GROUPS_PER_REQUEST = 100
 # From version 10 on topics are named by id; names serve every broker.
 _VERSION = 8
 
+# What a partition without a commit is answered with.
+_NO_COMMIT = -1
+
 
 @dataclass(slots=True)
 class Commits:
     """Commits as flat lists: the place of the group in `names`, the table's row, the offset.
 
-    `refused` rows have a reason instead of an offset. `read_at` is the clock, ms, at which a
-    group's answer came; `silent` groups have a reason and a detail instead.
+    `refused` rows have a failure instead of an offset. `read_at` is the clock, ms, at which a
+    group's answer came; `silent` groups have a failure instead.
     """
 
     names: tuple[str, ...]
     group: list[int] = field(default_factory=list)
     row: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=list)
-    refused: dict[tuple[int, int], str] = field(default_factory=dict)
+    refused: dict[tuple[int, int], Failure] = field(default_factory=dict)
     read_at: dict[str, int] = field(default_factory=dict)
-    silent: dict[str, tuple[str, str]] = field(default_factory=dict)
+    silent: dict[str, Failure] = field(default_factory=dict)
 
 
 async def read_commits(
     wire: Wire,
     groups: Iterable[Group],
     table: TopicTable,
-    clock: Callable[[], float] = time.time,
-) -> Commits:
-    """The commits of all groups on topics of the table.
-
-    A group whose coordinator moved in the meantime is sought and asked once more.
-    """
-    wanted = list(groups)
-    commits = Commits(tuple(group.name for group in wanted))
-    await _read(wire, wanted, table, commits, clock)
-    again = await _moved(wire, {group.name: group for group in wanted}, commits)
-    await _read(wire, again, table, commits, clock)
-    return commits
-
-
-async def _moved(wire: Wire, groups: dict[str, Group], commits: Commits) -> list[Group]:
-    """Silent groups that another broker may answer for by now."""
-    silent = {name: why for name, (why, _) in commits.silent.items() if why != contract.DENIED}
-    found = await seek(wire, silent)
-    return [
-        group
-        for name, group in found.items()
-        if group.coordinator is not None
-        and (
-            group.coordinator != groups[name].coordinator or silent[name] == contract.NO_COORDINATOR
-        )
-    ]
-
-
-async def _read(
-    wire: Wire,
-    groups: list[Group],
-    table: TopicTable,
     commits: Commits,
     clock: Callable[[], float],
 ) -> None:
+    """Asks for the commits of these groups on topics of the table and adds them."""
     place = {name: i for i, name in enumerate(commits.names)}
     many = _GROUPS_PER_REQUEST if wire.version(OffsetFetchRequest) >= _VERSION else 1
 
@@ -86,12 +58,17 @@ async def _read(
         try:
             answer = await wire.ask(node, _request(names, many))
         except UnansweredError as error:
-            commits.silent.update(dict.fromkeys(names, (error.reason, error.detail)))
+            commits.silent.update(dict.fromkeys(names, failure_of(error)))
             return
         read_at = int(clock() * 1000)
-        for group in answer.groups if many > 1 else [answer]:
-            name = group.group_id if many > 1 else names[0]
-            _take(commits, name, place[name], group, table, read_at)
+        told = {g.group_id: g for g in answer.groups or ()} if many > 1 else {names[0]: answer}
+        for name in names:
+            if name in told:
+                _take(commits, name, place[name], told.pop(name), table, read_at)
+            else:
+                commits.silent[name] = left_out("OffsetFetch")
+        for name in told:
+            wire.note_odd(node, f"answered OffsetFetch for group {name!r}, unasked")
 
     await wire.together(
         ask(node, [group.name for group in part])
@@ -111,26 +88,44 @@ def _request(names: list[str], many: int) -> OffsetFetchRequest:
 def _take(
     commits: Commits, name: str, place: int, group: Any, table: TopicTable, read_at: int
 ) -> None:
-    reason = reason_of_code(group.error_code)
-    if reason is not None:
-        commits.silent[name] = (reason, name_of_code(group.error_code))
+    failure = failure_of_code(group.error_code)
+    if failure is not None:
+        commits.silent[name] = failure
         return
     commits.silent.pop(name, None)
     commits.read_at[name] = read_at
-    before = len(commits.row)
-    for topic in group.topics:
+    rows: list[int] = []
+    offsets: list[int] = []
+    for topic in group.topics or ():
         code = table.index.get(topic.name)
         if code is None:
             continue
         first, count = int(table.first[code]), int(table.count[code])
-        known = [part for part in topic.partitions if 0 <= part.partition_index < count]
-        commits.row += [first + part.partition_index for part in known]
-        commits.offset += [part.committed_offset for part in known]
+        # A topic may have grown since, or a commit outlive one that had more partitions.
+        known = [part for part in topic.partitions or () if 0 <= part.partition_index < count]
+        rows += [first + part.partition_index for part in known]
+        offsets += [part.committed_offset for part in known]
         for part in known:
-            if part.error_code:
-                why = reason_of_code(part.error_code) or contract.ERROR
-                commits.refused[place, first + part.partition_index] = why
-    commits.group += [place] * (len(commits.row) - before)
+            if part.error_code and (failure := failure_of_code(part.error_code)):
+                commits.refused[place, first + part.partition_index] = failure
+    _check(commits, place, rows, offsets)
+    commits.row += rows
+    commits.offset += offsets
+    commits.group += [place] * len(rows)
+
+
+def _check(commits: Commits, place: int, rows: list[int], offsets: list[int]) -> None:
+    """Refuses what no commit can be."""
+    if len(set(rows)) != len(rows):
+        twice = (row for row, times in Counter(rows).items() if times > 1)
+        commits.refused.update(((place, row), malformed("answered twice")) for row in twice)
+    if min(offsets, default=_NO_COMMIT) < _NO_COMMIT:
+        odd = ((row, offset) for row, offset in zip(rows, offsets, strict=True))
+        commits.refused.update(
+            ((place, row), malformed(f"answered offset {offset}"))
+            for row, offset in odd
+            if offset < _NO_COMMIT
+        )
 
 
 def as_arrays(commits: Commits) -> tuple[Rows, Rows, Rows]:

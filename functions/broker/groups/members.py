@@ -11,15 +11,11 @@ from typing import Any
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
+from functions.broker.failures import Failure, failure_of, failure_of_code, left_out
 from functions.broker.groups.census import Group, by_coordinator, chunks
 from functions.broker.groups.messages import ConsumerGroupDescribeRequest
 from functions.broker.wire.connection import Wire
-from functions.broker.wire.refusals import (
-    GROUP_ID_NOT_FOUND,
-    UnansweredError,
-    name_of_code,
-    reason_of_code,
-)
+from functions.broker.wire.refusals import GROUP_ID_NOT_FOUND, UnansweredError
 
 _GROUPS_PER_REQUEST = 100
 _DEAD = "Dead"
@@ -40,15 +36,14 @@ class Member:
 class Description:
     """What a coordinator says of a group; `absent` means that it does not exist.
 
-    `members` is None when they are not known; `reason` is set when the group was not described;
+    `members` is None when they are not known; `failure` is set when the group was not described;
     `kind` is the group's type where the answer tells it.
     """
 
     state: str | None = None
     protocol: str | None = None
     members: tuple[Member, ...] | None = None
-    reason: str | None = None
-    detail: str = ""
+    failure: Failure | None = None
     absent: bool = False
     kind: str | None = None
 
@@ -60,8 +55,10 @@ async def describe(wire: Wire, groups: Iterable[Group]) -> dict[str, Description
     modern = wire.version(ConsumerGroupDescribeRequest) >= 0
     questions = []
     for node, mine in by_coordinator(g for g in known if g.name not in quiet).items():
-        new = [g.name for g in mine if g.kind == "consumer" and modern]
-        old = [g.name for g in mine if g.name not in set(new)]
+        old: list[str] = []
+        new: list[str] = []
+        for group in mine:
+            (new if group.kind == "consumer" and modern else old).append(group.name)
         questions += [_classic(wire, node, part) for part in chunks(old, _GROUPS_PER_REQUEST)]
         questions += [_modern(wire, node, part) for part in chunks(new, _GROUPS_PER_REQUEST)]
     for answer in await wire.together(questions):
@@ -84,28 +81,41 @@ async def _classic(wire: Wire, node: int, names: list[str]) -> dict[str, Descrip
     try:
         answer = await wire.ask(node, DescribeGroupsRequest(groups=names))
     except UnansweredError as error:
-        return {n: Description(reason=error.reason, detail=error.detail) for n in names}
-    return {group.group_id: _described(group, _classic_members) for group in answer.groups}
+        return dict.fromkeys(names, Description(failure=failure_of(error)))
+    told = {group.group_id: _described(group, _classic_members) for group in answer.groups or ()}
+    return _of(wire, node, "DescribeGroups", names, told)
 
 
 async def _modern(wire: Wire, node: int, names: list[str]) -> dict[str, Description]:
     try:
         answer = await wire.ask(node, ConsumerGroupDescribeRequest(group_ids=names))
     except UnansweredError as error:
-        return {n: Description(reason=error.reason, detail=error.detail) for n in names}
-    described = {group.group_id: _described(group, _modern_members) for group in answer.groups}
+        return dict.fromkeys(names, Description(failure=failure_of(error)))
+    told = {group.group_id: _described(group, _modern_members) for group in answer.groups or ()}
+    described = _of(wire, node, "ConsumerGroupDescribe", names, told)
     return {
         name: said if said.absent else replace(said, kind="consumer")
         for name, said in described.items()
     }
 
 
+def _of(
+    wire: Wire, node: int, request: str, names: list[str], told: dict[str, Description]
+) -> dict[str, Description]:
+    """The groups that were asked for, those left out of the answer with a failure."""
+    missing = Description(failure=left_out(request))
+    described = {name: told.pop(name, missing) for name in names}
+    for name in told:
+        wire.note_odd(node, f"answered {request} for group {name!r}, unasked")
+    return described
+
+
 def _described(group: Any, members_of: Any) -> Description:
     if group.error_code == GROUP_ID_NOT_FOUND:
         return Description(state=_DEAD, members=(), absent=True)
-    reason = reason_of_code(group.error_code)
-    if reason is not None:
-        return Description(reason=reason, detail=name_of_code(group.error_code))
+    failure = failure_of_code(group.error_code)
+    if failure is not None:
+        return Description(failure=failure)
     return Description(
         state=group.group_state or None,
         protocol=getattr(group, "protocol_type", None) or None,
@@ -117,7 +127,7 @@ def _described(group: Any, members_of: Any) -> Description:
 def _classic_members(group: Any) -> tuple[Member, ...]:
     return tuple(
         Member(m.member_id, m.client_id, m.client_host, _classic_owns(group, m))
-        for m in group.members
+        for m in group.members or ()
     )
 
 
@@ -139,7 +149,10 @@ def _modern_members(group: Any) -> tuple[Member, ...]:
             m.member_id,
             m.client_id,
             m.client_host,
-            tuple((t.topic_name, tuple(t.partitions)) for t in m.assignment.topic_partitions),
+            tuple(
+                (topic.topic_name, tuple(topic.partitions or ()))
+                for topic in m.assignment.topic_partitions or ()
+            ),
         )
-        for m in group.members
+        for m in group.members or ()
     )

@@ -46,6 +46,7 @@ class Wire:
         self._connections: dict[Any, Any] = {}
         self._deadline = float("inf")
         self._down: dict[Any, UnansweredError] = {}
+        self._odd: dict[Any, str] = {}
         self._under_way: dict[Any, int] = defaultdict(int)
         self._waiting: dict[Any, deque[Future]] = defaultdict(deque)
 
@@ -58,6 +59,7 @@ class Wire:
         """Starts a run that must end by `deadline` (time.monotonic); forgets who was silent."""
         self._deadline = deadline
         self._down.clear()
+        self._odd.clear()
         self.refused = self.worn = False
 
     def close(self) -> None:
@@ -77,6 +79,22 @@ class Wire:
     def down(self) -> dict[Any, UnansweredError]:
         """The brokers that did not answer in this run, and why."""
         return dict(self._down)
+
+    def odd_answers(self) -> dict[Any, str]:
+        """The brokers that answered, in this run, what they were not asked, and what it was."""
+        return dict(self._odd)
+
+    def note_odd(self, node: Any, detail: str) -> None:
+        """Takes note of an answer that names what was not asked for, the first of each broker."""
+        self._odd.setdefault(node, detail)
+
+    def seconds_left(self) -> float:
+        """Until this run must end."""
+        return self._deadline - time.monotonic()
+
+    async def pause(self, seconds: float) -> None:
+        """Waits, while other questions go on."""
+        await self._net.sleep(seconds)
 
     def servers(self) -> list[Any]:
         """The bootstrap servers, with `node_id`, `host` and `port`."""

@@ -19,6 +19,13 @@ _LONGEST = 200
 # The library puts its own names for an error in front of what it says, some of them twice.
 _PREFIX = re.compile(r"^(\[Error \d+\] |\w+Error: )+")
 
+# The library's names of these are older than Kafka's.
+_RENAMED = {
+    -1: "UNKNOWN_SERVER_ERROR",
+    6: "NOT_LEADER_OR_FOLLOWER",
+    17: "INVALID_TOPIC_EXCEPTION",
+}
+
 UNKNOWN_TOPIC = 3
 GROUP_ID_NOT_FOUND = 69
 
@@ -66,8 +73,9 @@ def reason_of_code(code: int) -> str | None:
 
 
 def name_of_code(code: int) -> str:
-    """The field's own name of a Kafka error code, for a person to look up."""
-    return str(errors.for_code(code).__name__).removesuffix("Error")
+    """Kafka's own name of an error code, for a person to look up."""
+    name = _RENAMED.get(code, str(errors.for_code(code).message))
+    return f"error code {code}" if name == "UNKNOWN" else name
 
 
 def is_refusal(access: Access, connection: Any, error: Exception) -> bool:

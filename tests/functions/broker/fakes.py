@@ -19,12 +19,31 @@ class FakeWire:
         self.nodes = [1]
         self._answer = answer
         self._versions = versions
+        self.pauses: list[float] = []
+        self.seconds = 45.0
+        self.silent: dict[Any, Any] = {}
+        self.odd: dict[Any, str] = {}
 
     def version(self, request: type[Any]) -> int:
         return self._versions
 
     def learn(self, metadata: Any) -> None:
         """Addresses are of no use here."""
+
+    def down(self) -> dict[Any, Any]:
+        return dict(self.silent)
+
+    def odd_answers(self) -> dict[Any, str]:
+        return dict(self.odd)
+
+    def note_odd(self, node: Any, detail: str) -> None:
+        self.odd.setdefault(node, detail)
+
+    def seconds_left(self) -> float:
+        return self.seconds - sum(self.pauses)
+
+    async def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
 
     async def ask(self, node: Any, request: Any) -> Any:
         self.asked.append(request)
@@ -39,3 +58,6 @@ class FakeWire:
 
     async def together(self, questions: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
         return [await question for question in questions]
+
+    async def together_any(self, *questions: Coroutine[Any, Any, Any]) -> list[Any]:
+        return await self.together(questions)

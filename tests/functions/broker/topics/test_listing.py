@@ -33,7 +33,9 @@ def _listing(wanted: NameFilter, known: set[str]) -> tuple[Listing, list[Any]]:
 
 def test_a_known_topic_that_is_not_listed_is_hidden_or_gone() -> None:
     listing, _ = _listing(NameFilter(), {"orders", "secret", "deleted"})
-    assert listing.hidden == {"secret": "denied"}
+    assert {name: failure.reason for name, failure in listing.hidden.items()} == {
+        "secret": "denied"
+    }
     assert listing.gone == {"deleted"}
     assert listing.table.names == ("orders",)
 
