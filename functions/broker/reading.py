@@ -65,10 +65,7 @@ async def read_cluster(
 ) -> ClusterReading:
     """All that one run can learn. Raises SourceError only when no broker answers at all."""
     retries = Retries(wire)
-    try:
-        listing = await list_topics(wire, question.topics, question.known_topics)
-    except UnansweredError as error:
-        raise SourceError(f"No broker answers: {error.detail}.") from error
+    listing = await _listed(wire, question)
     table = listing.table
     once = locate(table.frame, question.unread_partitions, ("topic", "partition_id")) >= 0
     reader = OffsetReader(wire, retries, table, clock)
@@ -100,6 +97,13 @@ async def read_cluster(
         gone_topics=gone,
         gone_groups=roll.gone,
     )
+
+
+async def _listed(wire: Wire, question: Question) -> Listing:
+    try:
+        return await list_topics(wire, question.topics, question.known_topics)
+    except UnansweredError as error:
+        raise SourceError(f"No broker answers: {error.detail}.") from error
 
 
 def _checked(start: Offsets, end: Offsets) -> tuple[Offsets, Offsets]:

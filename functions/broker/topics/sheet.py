@@ -92,13 +92,15 @@ class Sheet:
         codes = {self.names[code]: code for code in (places >> 32).tolist()}
         told = [
             (codes.get(topic.name, -1), p.partition_index, p.error_code, p.offset, p.timestamp)
-            for topic in response.topics
-            for p in topic.partitions
+            for topic in response.topics or ()
+            for p in topic.partitions or ()
         ]
         code, number, error, offset, time = np.array(told, np.int64).reshape(-1, 5).T
         place = (code << 32) | number
         nearest = np.minimum(np.searchsorted(places, place), len(rows) - 1)
-        answered = (places[nearest] == place) & (error == 0)
+        asked = places[nearest] == place
+        once = np.bincount(nearest[asked], minlength=len(rows)) == 1
+        answered = asked & once[nearest] & (error == 0)
         found = answered & (offset >= 0)
         row = rows[nearest[found]]
         answers.found[row], answers.offsets[row], answers.times[row] = (
