@@ -123,6 +123,8 @@ class Brokers(FakeWire):
             for part in asked.partitions:
                 number = part.partition_index
                 code = self._code(kind, (asked.name, number))
+                known = asked.name in self.topics and number < len(self.topics[asked.name].logs)
+                code = code if known else 3
                 offset = -1 if code else self.topics[asked.name].logs[number][which]
                 parts.append(_of(partition_index=number, error_code=code, offset=offset))
             topics.append(_of(name=asked.name, partitions=parts))
@@ -133,7 +135,7 @@ class Brokers(FakeWire):
         for resource in request.resources:
             name = resource.resource_name
             code = self._code("DescribeConfigs", name)
-            pairs = {} if code else self.topics[name].settings
+            pairs = self.topics[name].settings if name in self.topics and not code else {}
             configs = [_of(name=key, value=value) for key, value in pairs.items()]
             results.append(_of(resource_name=name, error_code=code, configs=configs))
         return _of(results=results)
@@ -159,7 +161,7 @@ class Brokers(FakeWire):
         groups = []
         for asked in request.groups:
             code = self._code("OffsetFetch", asked.group_id)
-            commits = {} if code else self.groups[asked.group_id]
+            commits = {} if code else self.groups.get(asked.group_id, {})
             topics = [
                 _of(
                     name=topic,
