@@ -5,34 +5,40 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Protocol
 
 from functions import contract
 from functions.broker.reading import Question
-from functions.errors import ReporterError, StoreError
+from functions.errors import ReporterError, SourceError, StoreError
 from functions.lag.evaluate import evaluate
 from functions.lag.frame import Frame
 from functions.lag.model import ClusterReading, LagReport, Problem, Snapshot
 from functions.lag.partitions.retention import at_risk
 from functions.settings import Settings
 from functions.sinks.budget import Levels, noted
-from functions.sinks.metrics import MetricSet, health_set, lag_sets, success_set
+from functions.sinks.metrics import MetricSet, groups_read, health_set, lag_sets, success_set
 from functions.sinks.outlets import Outlet, Planner, omissions
 from functions.snapshots.history import write
 from functions.snapshots.memory import Memory, recall
 from functions.snapshots.store import SnapshotStore
+from functions.snapshots.waiting import answered
 from functions.source import Source, look_up_until
 
 # Problems named in a log; a broker that is down can silence thousands of partitions.
 _NAMED = 20
+# Those in the error of a run that read nothing: brokers come first.
+_CAUSES = 3
 
-# Of a run's time, counted from its beginning, for reading and then asking for times. A wide error
-# on a time lag is better than none: the rest is for the arithmetic, the sinks and the snapshot.
+# By which share of a run's time, counted from its beginning, each step must be over. A wide error
+# on a time lag is better than none, so the last to be asked for are times; what is left after the
+# reading is for the arithmetic, the sinks and the snapshot.
+_LOADING_SHARE = 0.3
 _ASKING_SHARE = 0.6
+_READING_SHARE = 0.9
 
-# A sink is tried for so many seconds also where reading took all the time of the run.
+# A sink and the store are tried for so many seconds also where the time of the run is used up.
 _LEAST_SECONDS = 1.0
 
 # A loss that is so much farther away than a risk may be one in the next run.
@@ -84,20 +90,23 @@ class Collector:
         began = self._clock()
         limit = self._settings.deadline
         limit = limit if seconds_left is None else min(limit, seconds_left)
-        memory, failures = self._recalled(taken_at)
+        memory, failures = self._recalled(taken_at, _LOADING_SHARE * limit)
         blind = bool(failures)
         before, rules = memory.newest, self._settings.rules
-        reading = self._read(before, began + limit, failures)
+        reading = self._read(before, began + _READING_SHARE * limit, failures)
         look_up = look_up_until(self._source, began + _ASKING_SHARE * limit, self._clock)
         report = evaluate(reading, memory.past(), rules, taken_at, look_up)
+        problems = report.problems + self._source.not_responding()
+        report = replace(report, problems=problems)
         plans, cluster = self._planner.plans(report, before), self._settings.cluster
         snapshot = noted(report.snapshot, plans[self._settings.levels])
         self._tell((*told(report.problems), *report.remarks, *omissions(self._outlets, plans)))
         sets = cache(lambda levels: lag_sets(report, plans[levels], levels, cluster))
         failures += self._publish(sets, taken_at, began + limit)
         # A set made without knowing the one before would become the newest, and forget it all.
-        written, unkept = (0, []) if blind else self._keep(snapshot, memory)
-        failures += unkept
+        left = began + limit - self._clock() - _LEAST_SECONDS * len(self._outlets)
+        written, unkept = (0, []) if blind else self._keep(snapshot, memory, left)
+        failures += unkept + _nothing_read(report)
         seconds, success = self._clock() - began, [] if failures else [success_set(cluster)]
         health = cache(
             lambda levels: [health_set(report, plans[levels], cluster, seconds), *success]
@@ -107,13 +116,16 @@ class Collector:
             raise _joined(failures)
         return Outcome(report, written)
 
-    def _recalled(self, taken_at: int) -> tuple[Memory, list[ReporterError]]:
+    def _recalled(self, taken_at: int, seconds: float) -> tuple[Memory, list[ReporterError]]:
         """What is known before this run: memory if it is of the very last one, else the store's."""
         settings = self._settings
         if self.memory.newest.taken_at == taken_at - settings.interval_ms:
             return self.memory, []
         try:
-            recalled = recall(self._store, settings.cluster, taken_at, settings.interval_ms)
+            recalled = answered(
+                lambda: recall(self._store, settings.cluster, taken_at, settings.interval_ms),
+                max(seconds, _LEAST_SECONDS),
+            )
         except StoreError as error:
             return Memory.empty(), [error]
         self._tell(recalled.complaints)
@@ -168,10 +180,15 @@ class Collector:
                 failures.append(error)
         return failures
 
-    def _keep(self, snapshot: Snapshot, memory: Memory) -> tuple[int, list[ReporterError]]:
+    def _keep(
+        self, snapshot: Snapshot, memory: Memory, seconds: float
+    ) -> tuple[int, list[ReporterError]]:
         interval_ms = self._settings.interval_ms
         try:
-            written = write(self._store, self._settings.cluster, snapshot)
+            written = answered(
+                lambda: write(self._store, self._settings.cluster, snapshot),
+                max(seconds, _LEAST_SECONDS),
+            )
         except StoreError as error:
             self.memory = memory.then(snapshot, interval_ms, stored=False)
             return 0, [error]
@@ -196,6 +213,15 @@ def told(problems: tuple[Problem, ...]) -> list[str]:
     lines = [f"{p.scope} {p.name!r} not read ({p.reason}): {p.detail}" for p in problems[:_NAMED]]
     more = len(problems) - len(lines)
     return [*lines, f"and {more} more not read"] if more else lines
+
+
+def _nothing_read(report: LagReport) -> list[ReporterError]:
+    """What fails a run without the commits of any group, though there are or may be some."""
+    unread = report.snapshot.groups.words("unread_reason").known.any()
+    if groups_read(report) or not (unread or any(p.scope == "broker" for p in report.problems)):
+        return []
+    causes = "; ".join(told(report.problems)[:_CAUSES])
+    return [SourceError(f"The commits of no group could be read: {causes or 'no answer'}.")]
 
 
 def _joined(failures: list[ReporterError]) -> ReporterError:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from functions.broker.reading import Question
-from functions.lag.model import ClusterReading
+from functions.lag.model import ClusterReading, Problem
 from functions.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions
 
 
@@ -19,6 +19,9 @@ class Source(Protocol):
 
     def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
         """What the time index answered by `deadline`; nothing where nobody could be asked."""
+
+    def not_responding(self) -> tuple[Problem, ...]:
+        """Brokers that answered the last reading, and then not its look-ups."""
 
 
 def look_up_until(source: Source, deadline: float, clock: Callable[[], float]) -> LookUp:

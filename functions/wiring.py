@@ -19,7 +19,8 @@ from functions.settings import Settings, from_environment
 from functions.sink_wiring import sinks_of
 from functions.snapshots.store import S3Store
 
-_AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
+# Three attempts, short enough to say what is wrong within the store's share of a run.
+_AWS = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard"})
 
 
 def wired(environ: Mapping[str, str], journal: Journal) -> tuple[Settings, Collector]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from functions.broker.reading import Question
 from functions.errors import ReporterError, SinkError, StoreError
-from functions.lag.model import ClusterReading
+from functions.lag.model import ClusterReading, Problem
 from functions.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions, nobody
 from functions.sinks.metrics import MetricSet
 from functions.snapshots.errors import UnusableError
@@ -26,6 +26,7 @@ class FakeSource:
         self.deadlines: list[float] = []
         self.time_questions: list[TimeQuestions] = []
         self.time_deadlines: list[float] = []
+        self.hung: tuple[Problem, ...] = ()
 
     def read(self, question: Question, deadline: float) -> ClusterReading:
         self.questions.append(question)
@@ -39,6 +40,9 @@ class FakeSource:
         self.time_questions.append(questions)
         self.time_deadlines.append(deadline)
         return self._answers(questions)
+
+    def not_responding(self) -> tuple[Problem, ...]:
+        return self.hung
 
 
 class MemoryStore:

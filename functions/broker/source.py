@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -17,8 +17,9 @@ from functions.broker.wire.access import Access, Login
 from functions.broker.wire.bootstrap import connected
 from functions.broker.wire.connection import Wire
 from functions.broker.wire.credentials import CredentialSource
-from functions.errors import ConfigError, LoginError, SourceError
-from functions.lag.model import ClusterReading
+from functions.broker.wire.refusals import UnansweredError
+from functions.errors import ConfigError, ReporterError, SourceError
+from functions.lag.model import ClusterReading, Problem
 from functions.lag.time_index.questions import TimeAnswers, TimeQuestions
 
 T = TypeVar("T")
@@ -27,8 +28,8 @@ T = TypeVar("T")
 class KafkaSource:
     """Reads one cluster; not thread-safe.
 
-    A login that a broker refuses is looked up again, once a run; connections that are open stay
-    open until new ones are made.
+    Connections that work are kept, whatever login they were made with. A login that a broker
+    refuses is looked up again, once a run.
     """
 
     def __init__(
@@ -43,23 +44,21 @@ class KafkaSource:
         self._configs = ConfigCache()
         self._wire: Wire | None = None
         self._patience: Patience | None = None
+        self._named: frozenset[int] = frozenset()
 
     def read(self, question: Question, deadline: float) -> ClusterReading:
         """What the cluster tells until `deadline` (time.monotonic).
 
         Raises LoginError or SourceError when no broker tells anything, ConfigError for a secret.
         """
-        warm = self._wire is not None
-        try:
-            reading = self._read(question, deadline)
-        except SourceError:
-            # Brokers may have been replaced since the last run, or the login changed.
-            if not warm:
-                raise
-            reading = self._read(question, deadline)
-        if self._wire is not None and self._wire.refused and self._renewed(deadline):
-            with suppress(SourceError):
-                return self._read(question, deadline)
+        reading = self._read_first(question, deadline)
+        if self._wire is not None and self._wire.refused:
+            # Only those who refused are new to it: all others answer on connections there are.
+            added = self._add_logins(self._wire)
+            if added:
+                with suppress(SourceError):
+                    reading = self._read(self._wire, question)
+                self._note(added)
         return reading
 
     def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
@@ -71,21 +70,41 @@ class KafkaSource:
         if self._patience is None:
             return TimeAnswers.nothing(len(questions))
         try:
-            wire = self._wire or self._connect(deadline, self._credentials.candidates())
+            wire = self._wire or self._connect(deadline)
         except (SourceError, ConfigError):
             self._patience = None
             return TimeAnswers.nothing(len(questions))
-        wire.begin(deadline)
+        wire.until(deadline)
         return self._run(wire, look_up(wire, questions, self._patience, deadline), self._patience)
 
-    def _read(self, question: Question, deadline: float) -> ClusterReading:
+    def not_responding(self) -> tuple[Problem, ...]:
+        """The brokers that answered the last reading, and then a look-up not within their time."""
+        down = {} if self._wire is None else self._wire.not_responding()
+        return tuple(
+            Problem("broker", str(node), why.reason, f"look-ups by time: {_unnamed(node, why)}")
+            for node, why in down.items()
+            if node not in self._named
+        )
+
+    def _read_first(self, question: Question, deadline: float) -> ClusterReading:
+        if self._wire is None:
+            return self._read(self._connect(deadline), question)
+        self._wire.begin(deadline)
+        try:
+            return self._read(self._wire, question)
+        except SourceError as first:
+            # Brokers may have been replaced since the last run, or the login changed.
+            self.close()
+            try:
+                return self._read(self._connect(deadline), question)
+            except ReporterError as second:
+                raise type(second)(f"{first} With new connections: {second}") from first
+
+    def _read(self, wire: Wire, question: Question) -> ClusterReading:
         self._patience = None
-        wire = self._wire or self._connect(deadline, self._credentials.candidates())
-        wire.begin(deadline)
         patience = Patience()
-        reading = read_cluster(wire, question, self._configs, self._clock)
-        answer = self._run(wire, reading, patience)
-        self._patience = patience
+        answer = self._run(wire, read_cluster(wire, question, self._configs, self._clock), patience)
+        self._patience, self._named = patience, frozenset(wire.down())
         return answer
 
     def _run(self, wire: Wire, question: Coroutine[Any, Any, T], patience: Patience) -> T:
@@ -96,14 +115,11 @@ class KafkaSource:
             self.close()
             raise
         patience.leave(*wire.down())
-        if wire.worn:
-            self.close()
         return answer
 
     def cluster_id(self, deadline: float) -> str:
         """Kafka's own id of the cluster. Raises as `read` does."""
-        wire = self._wire or self._connect(deadline, self._credentials.candidates())
-        return wire.cluster_id
+        return (self._wire or self._connect(deadline)).cluster_id
 
     def close(self) -> None:
         """Closes the connections; the next read makes new ones."""
@@ -111,29 +127,31 @@ class KafkaSource:
             self._wire.close()
             self._wire = None
 
-    def _renewed(self, deadline: float) -> bool:
-        """Connects with what the secret holds by now; the old connections stay if that fails."""
-        old = self._wire
-        try:
-            self._connect(deadline, self._credentials.others())
-        except (SourceError, ConfigError):
-            self._wire = old
-            return False
-        if old is not None:
-            old.close()
-        return True
+    def _connect(self, deadline: float) -> Wire:
+        self._wire, login = connected(self._access, self._credentials.candidates(), deadline)
+        self._credentials.accepted(login)
+        return self._wire
 
-    def _connect(self, deadline: float, logins: Iterator[Login | None]) -> Wire:
-        refusal: LoginError | None = None
-        for login in logins:
-            try:
-                self._wire = connected(self._access, login, deadline)
-            except LoginError as error:
-                refusal = error
-                continue
-            self._credentials.accepted(login)
-            return self._wire
-        raise refusal or LoginError("There is no other login to try.")
+    def _add_logins(self, wire: Wire) -> list[Login | None]:
+        """Those that the secret holds by now and the connections lack, for brokers that refuse."""
+        added: list[Login | None] = []
+        with suppress(ConfigError):
+            for login in self._credentials.others():
+                if wire.add(login):
+                    added.append(login)  # noqa: PERF401 - those before an error count
+        return added
+
+    def _note(self, added: list[Login | None]) -> None:
+        """Begins new connections with the newest login that a broker has accepted."""
+        used = set() if self._wire is None else self._wire.connections.logins()
+        for login in added:
+            if login in used:
+                self._credentials.accepted(login)
+                return
+
+
+def _unnamed(node: int, why: UnansweredError) -> str:
+    return why.detail.removeprefix(f"broker {node}: ")
 
 
 def quiet_library() -> None:

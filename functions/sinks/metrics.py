@@ -63,7 +63,7 @@ def health_set(report: LagReport, plan: Plan, cluster: str, seconds: float) -> M
         ((contract.DIMENSION_CLUSTER, cluster),),
         (
             (contract.COLLECTOR_DURATION, round(seconds, _DIGITS)),
-            (contract.GROUPS_READ, int(groups.numbers("read_at").only(_read(groups)).known.sum())),
+            (contract.GROUPS_READ, groups_read(report)),
             (contract.PARTITIONS_UNKNOWN, _sum(groups.numbers("partitions_unknown"))),
             (contract.PARTITIONS_UNCOMMITTED, _sum(groups.numbers("partitions_uncommitted"))),
             (contract.READ_ERRORS, len(report.problems)),
@@ -72,6 +72,12 @@ def health_set(report: LagReport, plan: Plan, cluster: str, seconds: float) -> M
             (contract.METRICS_OMITTED, plan.omitted),
         ),
     )
+
+
+def groups_read(report: LagReport) -> int:
+    """Groups whose commits were read."""
+    groups = report.snapshot.groups
+    return int(groups.numbers("read_at").only(_read(groups)).known.sum())
 
 
 def success_set(cluster: str) -> MetricSet:

@@ -50,9 +50,9 @@ def test_the_duration_is_that_of_the_run() -> None:
 
 @pytest.mark.parametrize(
     ("seconds_left", "deadline"),
-    [(None, 145.0), (20.0, 120.0), (300.0, 145.0), (0.0, 100.0), (-1.0, 99.0)],
+    [(None, 140.5), (20.0, 118.0), (300.0, 140.5), (0.0, 100.0), (-1.0, 99.1)],
 )
-def test_reading_ends_at_the_deadline_or_when_the_function_must(
+def test_reading_ends_when_nine_tenths_of_the_run_or_of_the_functions_time_are_over(
     seconds_left: float | None, deadline: float
 ) -> None:
     run = Run(clock=lambda: 100.0)

@@ -18,7 +18,8 @@ from tests.builders import MINUTE, NOON, Groups, a_reading, cell, table
 from tests.fakes import MemoryStore
 from tests.functions.runs import GROUP, GROUPS, TOPICS, Run
 
-SILENT = a_reading({"g": contract.TIMEOUT}, TOPICS, at=NOON + MINUTE)
+# Of another group something is read: else the run would be no success.
+SILENT = a_reading({"g": contract.TIMEOUT, "other": {"orders": [0, 0]}}, TOPICS, at=NOON + MINUTE)
 
 
 def kept(run: Run, taken_at: int) -> Snapshot:

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 # MSK's IAM, as Kafka names it: a token signed by the function's role in place of a password.
 IAM = "OAUTHBEARER"
 
+CLIENT_ID = "msk-lag-reporter"
+
 _DAY_MS = 24 * 3_600_000
 
 
@@ -33,7 +35,10 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the brokers are and how to talk to them; timeouts in seconds."""
+    """Where the brokers are and how to talk to them.
+
+    `broker_timeout` is in seconds, and the most there is: a short run gives its brokers less.
+    """
 
     bootstrap_servers: tuple[str, ...]
     security_protocol: str = "SASL_SSL"
@@ -51,12 +56,10 @@ class Access:
         timeout_ms = int(self.broker_timeout * 1000)
         options: dict[str, Any] = {
             "bootstrap_servers": list(self.bootstrap_servers),
-            "client_id": "msk-lag-reporter",
+            "client_id": CLIENT_ID,
             "security_protocol": self.security_protocol,
             "ssl_cafile": self.cafile,
             "request_timeout_ms": timeout_ms,
-            "socket_connection_setup_timeout_ms": timeout_ms,
-            "socket_connection_setup_timeout_max_ms": timeout_ms,
             # A broker that was down a minute ago is tried again at each run.
             "reconnect_backoff_max_ms": 1000,
             # Idle connections are the brokers' to close: the library would do it at the start of

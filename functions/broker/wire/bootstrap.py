@@ -3,58 +3,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kafka import errors
-from kafka.future import Future
 from kafka.protocol.metadata import MetadataRequest
 
 from functions.broker.wire.access import Access, Login
 from functions.broker.wire.connection import Wire
-from functions.broker.wire.refusals import unreachable
+from functions.broker.wire.refusals import is_refusal, refusal, unreachable
+from functions.errors import LoginError
 
 
-def connected(access: Access, login: Login | None, deadline: float) -> Wire:
-    """A wire that knows the cluster's brokers. Raises LoginError, SourceError or ConfigError."""
-    wire = Wire(access, login)
-    wire.begin(deadline)
+def connected(
+    access: Access, logins: Iterable[Login | None], deadline: float
+) -> tuple[Wire, Login | None]:
+    """A wire that knows the cluster's brokers, and the first of the logins that one accepts.
+
+    Raises LoginError, SourceError or ConfigError.
+    """
+    wire: Wire | None = None
+    refused = LoginError("There is no login to try.")
     try:
-        wire.run(bootstrap(wire))
+        for login in logins:
+            if wire is None:
+                wire = Wire(access, login)
+                wire.begin(deadline)
+            wire.connections.add(login)
+            # A server that hangs is waited for each time, of what is left.
+            wire.share_time(deadline)
+            try:
+                wire.run(bootstrap(wire))
+            except LoginError as error:
+                refused = error
+                continue
+            wire.share_time(deadline)
+            return wire, login
+        raise refused
     except BaseException:
-        wire.close()
+        if wire is not None:
+            wire.close()
         raise
-    return wire
 
 
 async def bootstrap(wire: Wire) -> None:
     """Learns the brokers. Raises LoginError or SourceError, with each server's cause."""
-    servers = {server.node_id: server for server in wire.servers()}
+    connections = wire.connections
+    servers = {server.node_id: server for server in connections.any.cluster.bootstrap_brokers()}
     causes: dict[Any, Exception] = {
         node: errors.KafkaTimeoutError("no answer in time") for node in servers
     }
-    ready, left = Future(), set(servers)
 
-    async def attempt(node: Any) -> None:
+    async def attempt(node: Any) -> tuple[Any, Any]:
         try:
-            await wire.connect(node)
-            answer = await wire.ask(node, MetadataRequest(topics=[]))
-        except Exception as error:  # noqa: BLE001 - addresses are a user's: codecs fail on them too
+            connection = await _connected(wire, node)
+            request = connection.send_request(MetadataRequest(topics=[]))
+            return connection, await wire.within(request, wire.timeout)
+        except Exception as error:  # addresses are a user's: codecs fail on them too
             causes[node] = error
-            answer = None
-        left.discard(node)
-        if not ready.is_done and (answer is not None or not left):
-            ready.success(answer)
+            raise
 
-    for node in servers:
-        wire.start(attempt(node))
     try:
         # Twice a broker's time: to connect, and to answer.
-        answer = await wire.within(ready, 2 * wire.access.broker_timeout)
-    except errors.KafkaTimeoutError:
-        answer = None
-    for node in servers:
-        wire.hang_up(node)
-    if answer is None:
+        first = wire.first_of(attempt(node) for node in servers)
+        connection, metadata = await wire.within(first, 2 * wire.timeout)
+        connections.learn(connection)
+    except Exception as error:
         where = {node: f"{server.host}:{server.port}" for node, server in servers.items()}
-        raise unreachable(wire.access, [(where[node], error) for node, error in causes.items()])
-    wire.learn(answer)
+        told = [(where[node], cause) for node, cause in causes.items()]
+        raise unreachable(wire.access, told) from error
+    finally:
+        for node in servers:
+            connections.close(node)
+    wire.learn(metadata)
+
+
+async def _connected(wire: Wire, node: Any) -> Any:
+    """A connection that is logged in. Raises what the client raises, a refused login as one."""
+    while True:
+        connection = wire.connections.to(node, wire.timeout)
+        try:
+            await wire.within(connection.init_future, wire.timeout)
+        except errors.KafkaError as error:
+            if not is_refusal(wire.access, connection, error):
+                raise
+            if not wire.connections.try_next_login(node, connection):
+                raise refusal(wire.access, error) from error
+        else:
+            return connection

@@ -6,75 +6,97 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from kafka import errors
 from kafka.future import Future
-from kafka.net.manager import KafkaConnectionManager
-from kafka.net.selector import NetworkSelector
 
 from functions import contract
 from functions.broker.wire.access import Access, Login
-from functions.broker.wire.refusals import UnansweredError, cause, is_refusal, reason_of, refusal
+from functions.broker.wire.managers import Connections
+from functions.broker.wire.refusals import UnansweredError, cause, is_refusal, reason_of
 
 T = TypeVar("T")
 
 # kafka-python fails the request after its fifth unanswered one on a connection.
 _UNDER_WAY = 4
+# Of the time that a run has left at its beginning, what one broker may take. A few can hang one
+# after the other before all of it is gone: bootstrap alone takes up to twice as long.
+BROKER_SHARE = 0.25
 # Seconds between two looks at a connection that takes nothing more for now.
 _PAUSE = 0.005
 
 
 class Wire:
-    """Connections to one cluster, kept open between runs.
+    """Connections to one cluster, kept open between runs, and what a run asks on them.
 
     A broker that timed out or refused a connection is not asked again before `begin`, so that a
     hung one costs a run one timeout and not one a question. Not thread-safe.
 
-    After a run `refused` says that some broker refused the login, and `worn` that a connection
-    was left hanging in a handshake, which only closing the whole wire ends.
+    A broker that refuses a login is tried with the next one. After a run `refused` says that some
+    broker refused them all.
     """
 
     def __init__(self, access: Access, login: Login | None) -> None:
-        options = access.client_options(login)
         self.access = access
         self.cluster_id = ""
-        self.refused = self.worn = False
-        self._net = NetworkSelector(client_id=options["client_id"])
-        self._manager = KafkaConnectionManager(self._net, **options)
-        self._connections: dict[Any, Any] = {}
+        self.refused = False
+        self.timeout = access.broker_timeout
+        self.connections = Connections(access)
+        self.connections.add(login)
         self._deadline = float("inf")
         self._down: dict[Any, UnansweredError] = {}
         self._odd: dict[Any, str] = {}
+        self._cut_off: set[Any] = set()
+        self._down_before: set[Any] = set()
         self._under_way: dict[Any, int] = defaultdict(int)
         self._waiting: dict[Any, deque[Future]] = defaultdict(deque)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Drives the connections until the coroutine is done, on the caller's thread."""
-        result: T = self._manager.run(coroutine)
+        result: T = self.connections.any.run(coroutine)
         return result
 
     def begin(self, deadline: float) -> None:
         """Starts a run that must end by `deadline` (time.monotonic); forgets who was silent."""
-        self._deadline = deadline
+        self._down_before = set(self._down)
         self._down.clear()
         self._odd.clear()
-        self.refused = self.worn = False
+        self._cut_off.clear()
+        self.connections.begin()
+        self.refused = False
+        self.until(deadline)
+        self.share_time(deadline)
+
+    def until(self, deadline: float) -> None:
+        """Goes on with the run, which must now end by `deadline`."""
+        self._deadline = deadline
+
+    def share_time(self, deadline: float) -> None:
+        """Bounds what a broker may take, in seconds, by what is left until `deadline`."""
+        left = max(deadline - time.monotonic(), 0.0)
+        self.timeout = min(self.access.broker_timeout, BROKER_SHARE * left)
+
+    def add(self, login: Login | None) -> bool:
+        """Takes another login for the brokers that refuse the others; whether it is new.
+
+        Those that did are asked again. Raises ConfigError.
+        """
+        if not self.connections.add(login):
+            return False
+        for node in self.connections.refusing():
+            self._down.pop(node, None)
+        self.refused = False
+        return True
 
     def close(self) -> None:
         """Closes every connection, those in a handshake too; the wire cannot be used after."""
-        for node in list(self._connections):
-            self.hang_up(node)
-        self._manager.close()
-        # The library's loop may trip over what it has just been told to forget.
-        with suppress(Exception):
-            self._net.close()
+        self.connections.close_all()
 
     @property
     def nodes(self) -> list[int]:
         """The ids of the brokers that the last metadata named."""
-        return [broker.node_id for broker in self._manager.cluster.brokers()]
+        return [broker.node_id for broker in self.connections.any.cluster.brokers()]
 
     def down(self) -> dict[Any, UnansweredError]:
         """The brokers that did not answer in this run, and why."""
@@ -94,22 +116,22 @@ class Wire:
 
     async def pause(self, seconds: float) -> None:
         """Waits, while other questions go on."""
-        await self._net.sleep(seconds)
+        await self.connections.net.sleep(seconds)
 
-    def servers(self) -> list[Any]:
-        """The bootstrap servers, with `node_id`, `host` and `port`."""
-        return list(self._manager.cluster.bootstrap_brokers())
+    def not_responding(self) -> dict[Any, UnansweredError]:
+        """The same without those that the end of the run's time cut off: they may be slow."""
+        return {node: why for node, why in self._down.items() if node not in self._cut_off}
 
     def learn(self, metadata: Any) -> None:
         """Takes the brokers' addresses from a metadata response, whose topics it drops."""
         metadata.topics = []
         self.cluster_id = metadata.cluster_id or ""
-        self._manager.cluster.update_metadata(metadata)
+        self.connections.any.cluster.update_metadata(metadata)
 
     def version(self, request: type[Any]) -> int:
         """The highest version of a request that both sides speak, -1 where the broker has none."""
         try:
-            return int(self._manager.broker_version_data.api_version(request))
+            return int(self.connections.any.broker_version_data.api_version(request))
         except errors.IncompatibleBrokerVersion:
             return -1
 
@@ -129,62 +151,56 @@ class Wire:
                 self._waiting[node].popleft().success(None)
 
     async def ask_any(self, request_of: Callable[[], Any]) -> Any:
-        """The answer of whichever broker gives one; `request_of` makes the request afresh."""
+        """The answer of whichever broker gives one; `request_of` makes the request afresh.
+
+        One is asked, and all others at once if it fails: many hung ones cost two timeouts.
+        """
+        nodes = sorted(self.nodes, key=lambda n: (n in self._down, n in self._down_before))
         last = UnansweredError(contract.ERROR, "no broker is known")
-        for node in self.nodes:
+        for some in filter(None, (nodes[:1], nodes[1:])):
             try:
-                return await self.ask(node, request_of())
+                return await self.first_of(self.ask(node, request_of()) for node in some)
             except UnansweredError as error:
                 last = error
         raise last
 
+    async def first_of(self, questions: Iterable[Coroutine[Any, Any, T]]) -> T:
+        """The first answer, while the others go on; where all fail, what the last one raises."""
+        left, answer = list(questions), Future()
+
+        async def attempt(question: Coroutine[Any, Any, T]) -> None:
+            try:
+                told = await question
+            except Exception as error:  # noqa: BLE001 - raised to the caller, if nobody answers
+                left.remove(question)
+                if not left:
+                    answer.failure(error)
+            else:
+                if not answer.is_done:
+                    answer.success(told)
+
+        for question in list(left):
+            self.connections.any.call_soon(attempt(question))
+        result: T = await answer
+        return result
+
     async def together(self, questions: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         """All at once, results in the order asked; an exception of one is raised at the end."""
-        futures = [self._manager.call_soon(question) for question in questions]
+        futures = [self.connections.any.call_soon(question) for question in questions]
         return [await future for future in futures]
 
     async def together_any(self, *questions: Coroutine[Any, Any, Any]) -> list[Any]:
         """The same for questions of different kinds."""
         return await self.together(questions)
 
-    def start(self, question: Coroutine[Any, Any, None]) -> None:
-        """Sets a question going that nobody awaits."""
-        self._manager.call_soon(question)
-
-    async def connect(self, node: Any) -> None:
-        """Connects and logs in. Raises what the client raises, a refused login as its own error."""
-        connection = self._connection(node)
-        try:
-            await self.within(connection.init_future, self.access.broker_timeout)
-        except errors.KafkaError as error:
-            if type(error) is errors.KafkaConnectionError and is_refusal(
-                self.access, connection, error
-            ):
-                raise refusal(self.access, error) from error
-            raise
-
     async def within(self, answer: Awaitable[T], seconds: float) -> T:
         """The answer, or KafkaTimeoutError after so long or the run's end, the nearer."""
         left = min(seconds, self._deadline - time.monotonic())
         if left <= 0:
             raise errors.KafkaTimeoutError("the time of this run is used up")
-        future = answer if isinstance(answer, Future) else self._manager.call_soon(answer)
-        result: T = await self._manager.wait_for(future, left * 1000)
+        future = answer if isinstance(answer, Future) else self.connections.any.call_soon(answer)
+        result: T = await self.connections.any.wait_for(future, left * 1000)
         return result
-
-    def hang_up(self, node: Any) -> None:
-        """Cuts one connection at once, without flushing, and forgets its broker's silence."""
-        connection = self._connections.pop(node, None)
-        if connection is not None and not connection.closed:
-            # No transport yet: the handshake goes on somewhere in the library, without end.
-            self.worn = self.worn or connection.transport is None
-            connection.close(errors.KafkaConnectionError("hung up"))
-        self._down.pop(node, None)
-
-    def _connection(self, node: Any) -> Any:
-        connection = self._manager.get_connection(node, refresh_metadata_on_err=False)
-        self._connections[node] = connection
-        return connection
 
     async def _slot(self, node: Any) -> None:
         while self._under_way[node] >= _UNDER_WAY:
@@ -194,32 +210,39 @@ class Wire:
         self._under_way[node] += 1
 
     async def _asked(self, node: Any, request: Any) -> Any:
-        for again in (True, False):
+        was_cut = False
+        while True:
             if node in self._down:
                 raise self._down[node]
             connection = None
             try:
-                connection = self._connection(node)
+                connection = self.connections.to(node, self.timeout)
                 await self._open_for_writing(connection)
                 answer = connection.send_request(request)
-                return await self.within(answer, self.access.broker_timeout)
+                return await self.within(answer, self.timeout)
             except Exception as error:
-                if not (again and _was_cut(connection, error)):
-                    raise self._silent(node, connection, error) from error
-        raise AssertionError("unreachable")
+                if is_refusal(self.access, connection, error):
+                    if self.connections.try_next_login(node, connection):
+                        continue
+                    self.refused = True
+                elif _was_cut(connection, error) and not was_cut:
+                    was_cut = True
+                    continue
+                raise self._silent(node, error) from error
 
     async def _open_for_writing(self, connection: Any) -> None:
         """Waits while the library would refuse a request: a full buffer, or a broker's quota."""
-        end = min(time.monotonic() + self.access.broker_timeout, self._deadline)
+        end = min(time.monotonic() + self.timeout, self._deadline)
         while connection.connected and connection.paused and time.monotonic() < end:
-            await self._net.sleep(_PAUSE)
+            await self.connections.net.sleep(_PAUSE)
 
-    def _silent(self, node: Any, connection: Any, error: Exception) -> UnansweredError:
+    def _silent(self, node: Any, error: Exception) -> UnansweredError:
         unanswered = UnansweredError(reason_of(error), f"broker {node}: {cause(error)}")
         if isinstance(error, errors.IncompatibleBrokerVersion):
             return unanswered
-        self.refused = self.refused or is_refusal(self.access, connection, error)
-        self.hang_up(node)
+        self.connections.close(node)
+        if node not in self._down and time.monotonic() >= self._deadline:
+            self._cut_off.add(node)
         return self._down.setdefault(node, unanswered)
 
 

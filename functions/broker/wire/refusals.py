@@ -32,7 +32,7 @@ GROUP_ID_NOT_FOUND = 69
 # What OpenSSL calls a broker's objection to our certificate, or to there being none.
 _ALERT = re.compile(r"ALERT_(\w+_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED)\b")
 
-_LOGIN = (
+_LOGIN: tuple[type[Exception], ...] = (
     errors.SaslAuthenticationFailedError,
     errors.UnsupportedSaslMechanismError,
 )
@@ -100,10 +100,13 @@ def is_refusal(access: Access, connection: Any, error: Exception) -> bool:
     )
 
 
-def refusal(access: Access, error: Exception) -> errors.SaslAuthenticationFailedError:
-    """The refused login that an ended connection stands for."""
+def refusal(access: Access, error: Exception) -> Exception:
+    """The refused login that an ended connection stands for; the error itself if it is one."""
+    if isinstance(error, _LOGIN):
+        return error
     said = "the broker hung up during the login" if access.logs_in else cause(error)
-    return errors.SaslAuthenticationFailedError(said)
+    refused: Exception = errors.SaslAuthenticationFailedError(said)
+    return refused
 
 
 def unreachable(access: Access, causes: Iterable[tuple[str, Exception]]) -> SourceError:
