@@ -13,6 +13,7 @@ from functions import contract
 from functions.broker.wire.access import IAM, Access
 from functions.errors import ConfigError
 from functions.lag.rules import Rules
+from functions.schema.authorities import authorities_fault
 from functions.schema.document import DocumentSchema, faults_of
 from functions.schema.sinks import is_signed
 from functions.sinks.budget import Levels
@@ -111,8 +112,8 @@ def _signed(document: Any) -> str | None:
 def _faults(document: Any) -> list[str]:
     faults = faults_of(document)
     cafile = document.get("cafile") if isinstance(document, Mapping) else None
-    if isinstance(cafile, str) and not Path(cafile).is_file():
-        faults.append(f"cafile: there is no file {cafile}")
+    if isinstance(cafile, str) and (fault := authorities_fault(Path(cafile), cafile)):
+        faults.append(f"cafile: {fault}")
     return faults
 
 

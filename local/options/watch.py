@@ -14,6 +14,7 @@ from pathlib import Path
 
 from functions.broker.wire.access import Access, Credentials
 from functions.lag.rules import NameFilter, Rules
+from functions.schema.authorities import authorities_fault
 from functions.schema.document import MECHANISMS, PROTOCOLS, window_fault
 from functions.schema.levels import INTERNAL_TOPICS
 from functions.snapshots.keys import CLUSTER_NAME
@@ -55,8 +56,8 @@ def parse(
         parser.error(f"--username and --password-env are for SASL, not {told.security_protocol}")
     if told.state.exists() and not told.state.is_dir():
         parser.error(f"--state: {told.state} is no folder")
-    if told.cafile and not Path(told.cafile).is_file():
-        parser.error(f"--cafile: there is no file {told.cafile}")
+    if told.cafile and (fault := authorities_fault(Path(told.cafile), told.cafile)):
+        parser.error(f"--cafile: {fault}")
     fault = window_fault(told.window, told.interval)
     if fault:
         parser.error(f"--window: {fault}")

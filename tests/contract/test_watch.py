@@ -125,6 +125,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None
         (["--bootstrap-servers", "somewhere"], "host:port"),
         (["--password-env", "NOT_SET"], "NOT_SET is not set"),
         (["--cafile", "nowhere.pem"], "no file nowhere.pem"),
+        (["--cafile", __file__], "holds no certificates in PEM"),
         (["--interval", "0"], "at least 1"),
         (["--cluster", "a/b"], "must be letters"),
         (["--intervall", "5"], "unrecognized"),

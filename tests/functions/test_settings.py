@@ -20,11 +20,13 @@ from functions.sinks.budget import Levels
 from functions.sinks.chosen import Otlp
 from tests.functions.test_schema import GOOD
 
+AUTHORITY = str(Path(__file__).parents[1] / "infra" / "authority.pem")
+
 FULL: dict[str, Any] = {
     **GOOD,
     "security_protocol": "SASL_PLAINTEXT",
     "sasl_mechanism": "PLAIN",
-    "cafile": __file__,
+    "cafile": AUTHORITY,
     "groups": {"allow": "g", "deny": "h"},
     "topics": {"allow": "t", "deny": None},
     "uncommitted": {"late": "earliest", ".*": "apart"},
@@ -60,7 +62,7 @@ FULL: dict[str, Any] = {
 
 WHOLE = Settings(
     cluster="shop",
-    access=Access(("b-1.shop:9096",), "SASL_PLAINTEXT", "PLAIN", __file__, 2.5),
+    access=Access(("b-1.shop:9096",), "SASL_PLAINTEXT", "PLAIN", AUTHORITY, 2.5),
     rules=Rules(
         groups=NameFilter(re.compile("g"), re.compile("h")),
         topics=NameFilter(re.compile("t")),
@@ -188,3 +190,10 @@ def test_a_cafile_that_does_not_exist_is_told_with_the_other_faults() -> None:
     with pytest.raises(ConfigError, match=r"there is no file nowhere\.pem") as caught:
         settings_of({**GOOD, "cafile": "nowhere.pem", "window": 0})
     assert "window" in str(caught.value)
+
+
+def test_a_cafile_with_junk_in_its_frame_is_a_fault_of_the_document(tmp_path: Path) -> None:
+    path = tmp_path / "ca.pem"
+    path.write_text("-----BEGIN CERTIFICATE-----\njunk\n-----END CERTIFICATE-----\n")
+    with pytest.raises(ConfigError, match=r"cafile: .*ca\.pem holds no certificates in PEM"):
+        settings_of({**GOOD, "cafile": str(path)})

@@ -12,7 +12,7 @@ import pytest
 from functions import contract
 from functions.settings import from_environment
 from tests.functions.test_schema import GOOD
-from tests.functions.test_settings import environment, refusal
+from tests.functions.test_settings import AUTHORITY, environment, refusal
 
 HERE = {contract.ENV_REGION: "eu-west-1"}
 ROLE = {**GOOD, "sasl_mechanism": "OAUTHBEARER", "secret_id": None}
@@ -63,7 +63,7 @@ def test_a_role_without_a_region_is_told_with_the_other_faults(tmp_path: Path) -
 
 
 def test_a_relative_cafile_lies_beside_the_document(tmp_path: Path) -> None:
-    (tmp_path / "ca.pem").touch()
+    (tmp_path / "ca.pem").write_bytes(Path(AUTHORITY).read_bytes())
     environ = environment(tmp_path, json.dumps({**GOOD, "cafile": "ca.pem"}))
     assert from_environment(environ).access.cafile == str(tmp_path / "ca.pem")
 
@@ -76,5 +76,5 @@ def test_a_cafile_that_is_not_beside_the_document_is_told_with_its_whole_path(
 
 
 def test_an_absolute_cafile_stays_where_it_is(tmp_path: Path) -> None:
-    environ = environment(tmp_path, json.dumps({**GOOD, "cafile": __file__}))
-    assert from_environment(environ).access.cafile == __file__
+    environ = environment(tmp_path, json.dumps({**GOOD, "cafile": AUTHORITY}))
+    assert from_environment(environ).access.cafile == AUTHORITY

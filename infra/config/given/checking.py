@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from functions.schema.authorities import authorities_fault
 from infra.config.document import KEYS, document_faults
 from infra.config.faults import Fault
 
@@ -24,7 +25,6 @@ MISPLACED = {
 _LARGEST_MINUTES = 60
 # Lambda ends the function after 55 s, and what was read has to be written by then.
 _LONGEST_RUN = 50
-_CERTIFICATE = "-----BEGIN CERTIFICATE-----"
 
 
 def cluster_faults(given: Mapping[str, Any], folder: Path) -> Iterator[Fault]:
@@ -58,11 +58,6 @@ def _deadline(collector: Mapping[str, Any]) -> Iterator[Fault]:
 def _ca_file(name: Any, folder: Path) -> Iterator[Fault]:
     if not isinstance(name, str) or not name.isprintable() or name != name.strip() or not name:
         return
-    told = f"{name} holds no certificate in PEM, which begins with {_CERTIFICATE}"
-    try:
-        if _CERTIFICATE.encode() not in (folder / name).read_bytes():
-            yield Fault(("ca_file",), told)
-    except FileNotFoundError:
-        yield Fault(("ca_file",), f"there is no file {name}")
-    except OSError as error:
-        yield Fault(("ca_file",), f"{name} cannot be read ({error.strerror})")
+    fault = authorities_fault(folder / name, name)
+    if fault:
+        yield Fault(("ca_file",), fault)

@@ -13,6 +13,8 @@ from infra.config.reading import checked
 from tests.infra.config.refused import refused, refused_cluster
 from tests.infra.configured import cluster, cluster_json
 
+AUTHORITY = (Path(__file__).parents[2] / "authority.pem").read_bytes()
+
 
 def test_faults_of_every_kind_are_told_at_once() -> None:
     first = cluster_json(
@@ -145,12 +147,24 @@ def certificates(folder: Path, content: bytes | None) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"hello", b"\x30\x82\xff", b"-----BEGIN PRIVATE KEY-----\n"]
+    "content",
+    [
+        b"",
+        b"hello",
+        b"\x30\x82\xff",
+        b"-----BEGIN PRIVATE KEY-----\n",
+        b"-----BEGIN CERTIFICATE-----\njunk\n-----END CERTIFICATE-----\n",
+        b"-----BEGIN CERTIFICATE-----",
+        AUTHORITY + b"-----BEGIN CERTIFICATE-----\njunk\n-----END CERTIFICATE-----\n",
+        AUTHORITY.replace(b"MII", b"MI!", 1),
+        AUTHORITY.rpartition(b"-----END")[0],
+    ],
 )
-def test_a_file_without_a_certificate_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_a_file_with_none_or_one_unreadable_certificate_is_refused(
+    content: bytes, tmp_path: Path
+) -> None:
     assert certificates(tmp_path, content) == (
-        "clusters[0].ca_file: ca.pem holds no certificate in PEM, which begins with "
-        "-----BEGIN CERTIFICATE-----",
+        "clusters[0].ca_file: ca.pem holds no certificates in PEM, or one that cannot be read",
     )
 
 
