@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store or brokers that do not respond: one clear error within the run's time, after the rest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+
+from functions import contract
+from functions.broker.source import KafkaSource
+from functions.broker.wire.credentials import FixedCredentials
+from functions.collector import Collector
+from functions.errors import ReporterError, SourceError, StoreError
+from functions.lag.model import Problem
+from functions.lag.rules import Rules
+from functions.settings import Settings
+from functions.sinks.outlets import Outlet
+from functions.snapshots.keys import object_key
+from tests.builders import MINUTE, NOON, a_reading
+from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
+from tests.functions.broker.brokers import ALL, Cluster, cluster
+from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPICS, Run
+
+SUCCESS = (CLUSTER, contract.COLLECTOR_SUCCESS)
+READ = (CLUSTER, contract.GROUPS_READ)
+ERRORS = (CLUSTER, contract.READ_ERRORS)
+
+
+class HangingStore(MemoryStore):
+    """A verb in `hangs` takes longer than any run."""
+
+    def __init__(self, *hangs: str) -> None:
+        super().__init__()
+        self.hangs = set(hangs)
+
+    def _called(self, verb: str) -> None:
+        super()._called(verb)
+        if verb in self.hangs:
+            Event().wait(30)
+
+
+@pytest.mark.parametrize("verb", ["keys", "write_once"])
+def test_a_store_that_hangs_ends_in_one_error_in_time_after_all_metrics(verb: str) -> None:
+    run = Run(store=HangingStore(verb), clock=time.monotonic, deadline=4.0)
+    began = time.monotonic()
+    with pytest.raises(StoreError, match=r"^The snapshot store did not respond within [\d.]+ s\."):
+        run()
+    assert time.monotonic() - began < 4.0
+    assert run.store.calls.count(verb) == 1
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+    assert run.sink.values()[READ] == 1
+    assert SUCCESS not in run.sink.values()
+
+
+def test_after_a_store_that_hung_a_warm_run_goes_on_from_memory() -> None:
+    store = HangingStore("write_once")
+    run = Run(store=store, clock=time.monotonic, deadline=2.5)
+    with pytest.raises(StoreError):
+        run()
+    store.hangs = set()
+    store.calls.clear()
+    run(NOON + MINUTE)
+    assert SUCCESS in run.sink.values()
+    assert set(store.calls) == {"write_once"}
+
+
+def test_a_run_that_read_no_known_group_is_no_success_and_keeps_its_rows() -> None:
+    hung = tuple(Problem("broker", str(n), contract.TIMEOUT, "timed out") for n in (1, 2))
+    silent = a_reading({"g": contract.TIMEOUT}, TOPICS, at=NOON + MINUTE, problems=hung)
+    run = Run(a_reading(GROUPS, TOPICS), silent)
+    run(NOON)
+    run.sink.published.clear()
+    with pytest.raises(SourceError, match=r"no group could be read: broker '1' not read \(timeout"):
+        run(NOON + MINUTE)
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+    assert run.sink.values()[READ] == 0
+    assert SUCCESS not in run.sink.values()
+    assert object_key(contract.GROUPS, "shop", NOON + MINUTE) in run.store.objects
+
+
+def test_a_first_run_that_finds_no_group_while_a_broker_hangs_is_no_success() -> None:
+    hung = Problem("broker", "1", contract.TIMEOUT, "timed out")
+    with pytest.raises(SourceError, match="no group could be read"):
+        Run(a_reading({}, TOPICS, problems=(hung,)))()
+
+
+def test_a_cluster_without_groups_is_read_with_success() -> None:
+    run = Run(a_reading({}, TOPICS))
+    run()
+    assert SUCCESS in run.sink.values()
+
+
+def test_a_broker_that_hung_on_look_ups_is_told_and_counted() -> None:
+    run = Run()
+    run.source.hung = (Problem("broker", "2", contract.TIMEOUT, "look-ups by time: timed out"),)
+    run()
+    assert run.sink.values()[ERRORS] == 1
+    assert run.journal.warnings == ["broker '2' not read (timeout): look-ups by time: timed out"]
+    assert SUCCESS in run.sink.values()
+
+
+@pytest.fixture(name="brokers")
+def _brokers() -> Iterator[Cluster]:
+    with cluster() as brokers:
+        yield brokers
+
+
+class Collecting:
+    """Whole runs of four seconds on brokers that may each take ten."""
+
+    def __init__(self, brokers: Cluster) -> None:
+        access = brokers.access(broker_timeout=10.0)
+        self.sink, self.store = RecordingSink(), MemoryStore()
+        settings = Settings("shop", access, Rules(), deadline=4.0)
+        source = KafkaSource(access, FixedCredentials())
+        outlets = [Outlet(self.sink, settings.levels)]
+        self.collector = Collector(settings, source, self.store, outlets, RecordingJournal())
+
+    def __call__(self, taken_at: int) -> float:
+        self.sink.published.clear()
+        began = time.monotonic()
+        try:
+            self.collector.run(taken_at)
+        finally:
+            self.took = time.monotonic() - began
+        return self.sink.values()[READ]
+
+
+def test_a_hung_broker_costs_a_whole_run_its_own_group_though_it_may_take_longer(
+    brokers: Cluster,
+) -> None:
+    run = Collecting(brokers)
+    assert run(NOON) == 3
+    brokers[2].hangs_on = {ALL}
+    assert run(NOON + MINUTE) == 2
+    assert SUCCESS in run.sink.values()
+    assert run.took < 3.6
+
+
+def test_brokers_that_stop_after_the_metadata_fail_a_whole_run_that_still_keeps_all_rows(
+    brokers: Cluster,
+) -> None:
+    run = Collecting(brokers)
+    run(NOON)
+    for broker in brokers.brokers:
+        broker.hangs_on = {"ListGroups", "ListOffsets", "DescribeConfigs", "FindCoordinator"}
+    with pytest.raises(ReporterError, match="no group could be read: broker '1'") as caught:
+        run(NOON + MINUTE)
+    assert isinstance(caught.value, SourceError)
+    assert run.took < 4.0
+    assert run.sink.values()[READ] == 0
+    assert SUCCESS not in run.sink.values()
+    assert len(run.store.objects) == 6
