@@ -199,7 +199,10 @@ class Wire:
         if left <= 0:
             raise errors.KafkaTimeoutError("the time of this run is used up")
         future = answer if isinstance(answer, Future) else self.connections.any.call_soon(answer)
-        result: T = await self.connections.any.wait_for(future, left * 1000)
+        try:
+            result: T = await self.connections.any.wait_for(future, left * 1000)
+        except errors.KafkaTimeoutError as error:
+            raise errors.KafkaTimeoutError(f"no answer within {left:.2g} s") from error
         return result
 
     async def _slot(self, node: Any) -> None:
