@@ -14,7 +14,7 @@ from functions.broker.reading import Question, read_cluster
 from functions.broker.topics.configs import ConfigCache
 from functions.broker.wire.access import Access
 from functions.collector import Collector
-from functions.lag.model import ClusterReading
+from functions.lag.model import ClusterReading, Problem
 from functions.lag.rules import Rules
 from functions.lag.time_index.questions import TimeAnswers, TimeQuestions
 from functions.settings import Settings
@@ -238,3 +238,6 @@ class Runs:
 
     def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
         return TimeAnswers.nothing(len(questions))
+
+    def not_responding(self) -> tuple[Problem, ...]:
+        return ()
