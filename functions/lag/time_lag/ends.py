@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Log ends of earlier runs, lined up with the partitions of this one, the untrustworthy left out.
 
-An end that went back or another topic id starts a new history. Two readings whose clocks
+An end that went back or another topic id starts a new history. A row that was carried because it
+could not be read is no reading of its own. Two readings whose clocks
 contradict their order are both left out, as nobody can tell which clock was wrong.
 """
 
@@ -39,7 +40,7 @@ def ends_of(partitions: Frame, earlier: tuple[Frame, ...]) -> Ends:
     runs = [_aligned(partitions, run) for run in earlier]
     runs.append((partitions, np.zeros(len(partitions), bool)))
     end, asked, read = (_stacked(runs, n) for n in ("end_offset", "asked_at", "read_at"))
-    known = end.known & asked.known & read.known
+    known = _once(asked.values, read.values, end.known & asked.known & read.known)
     same = _unbroken(end.values, known, np.array([other for _, other in runs]))
     trusted = _in_order(asked.values, read.values, same)
     contradicted = int((same & ~trusted).sum())
@@ -75,6 +76,20 @@ def _aligned(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
 def _stacked(runs: list[tuple[Frame, Mask]], name: str) -> Column:
     columns = [frame.numbers(name) for frame, _ in runs]
     return Column(np.array([c.values for c in columns]), np.array([c.known for c in columns]))
+
+
+def _once(asked: Rows, read: Rows, known: Mask) -> Mask:
+    """Each reading once: a row that could not be read repeats the times of its last reading.
+
+    The first to tell of it is not always still there, as older runs are thinned out.
+    """
+    first = known.copy()
+    last_asked, last_read = np.full_like(asked[0], -1), np.full_like(read[0], -1)
+    for run in range(len(known)):
+        first[run] &= (asked[run] != last_asked) | (read[run] != last_read)
+        last_asked = np.where(known[run], asked[run], last_asked)
+        last_read = np.where(known[run], read[run], last_read)
+    return first
 
 
 def _unbroken(end: Rows, known: Mask, other: Mask) -> Mask:

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A broker that did not respond for some runs: what was carried meanwhile is no reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from functions import contract
+from functions.lag.model import ClusterReading
+from functions.snapshots.history import newest_before
+from tests.builders import MINUTE, NOON, Log, a_reading, table
+from tests.fakes import MemoryStore
+from tests.functions.runs import Run
+
+# `a_reading` asks for ends 160 ms into a run, and has the answer at 200 ms.
+ASKED, READ = 160, 200
+# The log grows by ten records a minute. Of this minute the broker is read for the last time; the
+# group has read all of that, and rests. It is none that thinning keeps for long.
+LAST_READ = NOON + 3 * MINUTE
+LAST, GROWTH = 1_000, 10
+
+
+def reading(minute: int, back: int) -> ClusterReading:
+    """A minute's reading; the broker responds until 0, and again from `back`."""
+    responds = minute <= 0 or minute >= back
+    log: Log = (0, LAST + GROWTH * minute) if responds else contract.TIMEOUT
+    committed = min(LAST, LAST + GROWTH * minute)
+    return a_reading(
+        {"g": {"orders": [committed]}}, {"orders": [log]}, at=LAST_READ + minute * MINUTE
+    )
+
+
+def warm_or_cold(back: int, until: int, *, warm: bool) -> Iterator[tuple[int, Run]]:
+    """Each minute's collector after its run: one for all, or a new one over the same store."""
+    store, minutes = MemoryStore(), range(-10, until + 1)
+    one = Run(*(reading(minute, back) for minute in minutes), store=store)
+    for minute in minutes:
+        run = one if warm else Run(reading(minute, back), store=store)
+        run(LAST_READ + minute * MINUTE)
+        yield minute, run
+
+
+def dated(run: Run, minute: int) -> tuple[Any, ...]:
+    rows = newest_before(
+        run.store, "shop", LAST_READ + minute * MINUTE + 1
+    ).snapshot.group_partitions
+    (row,) = table(rows, "next_record_after", "next_record_before", "lag")
+    return row
+
+
+@pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
+def test_no_run_says_that_clocks_contradict_each_other(warm: bool) -> None:
+    warned = [
+        (minute, line)
+        for minute, run in warm_or_cold(11, 41, warm=warm)
+        for line in run.journal.warnings
+    ]
+    assert warned == []
+
+
+@pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
+@pytest.mark.parametrize("back", [2, 11, 61])
+def test_what_came_meanwhile_came_after_the_last_reading_before(back: int, warm: bool) -> None:
+    """Also where that run's own ends are not kept any more, as it is too long ago."""
+    for minute, run in warm_or_cold(back, back + 1, warm=warm):
+        if minute >= back:
+            first = LAST_READ + back * MINUTE
+            lag = GROWTH * minute
+            assert dated(run, minute) == (LAST_READ + ASKED, first + READ, lag)
