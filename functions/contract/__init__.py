@@ -140,6 +140,9 @@ NO_COORDINATOR = "no_coordinator"
 TIMEOUT = "timeout"
 ERROR = "error"
 
+# uncounted: why a group-partition adds nothing to the sums of its group and topic (null: it does).
+UNCOMMITTED, UNKNOWN, IGNORED = "uncommitted", "unknown", "ignored"
+
 # status: of a partition, and OK, WARN, ERR of a group; the metric's numbers.
 OK, WARN, STOP, STALL, REWIND, ERR = "OK", "WARN", "STOP", "STALL", "REWIND", "ERR"
 GROUP_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2}

@@ -54,6 +54,7 @@ COLUMNS = {
         "start_offset": LONG,
         "end_offset": LONG,
         "lag": LONG,
+        "last_lag": LONG,
         "records_lost": LONG,
         "next_record_after": TIMESTAMP,
         "next_record_before": TIMESTAMP,
@@ -61,6 +62,7 @@ COLUMNS = {
         "time_lag_seconds": DOUBLE,
         "time_lag_error_seconds": DOUBLE,
         "time_lag_method": STRING,
+        "last_time_lag_seconds": DOUBLE,
         "age_growth": DOUBLE,
         "commit_changed_at": TIMESTAMP,
         "consume_rate": DOUBLE,
@@ -76,6 +78,7 @@ COLUMNS = {
         "status": STRING,
         "last_status": STRING,
         "status_reason": STRING,
+        "uncounted": STRING,
         "published": STRING,
     },
     GROUPS: {

@@ -10,10 +10,10 @@ import numpy as np
 from functions.lag import carry
 from functions.lag.columns import Column, Mask, Rows, Words
 from functions.lag.frame import Frame, locate
-from functions.lag.groups.counting import counted
+from functions.lag.groups.counting import counted, with_uncounted
 from functions.lag.groups.farewells import farewells
 from functions.lag.groups.held import held
-from functions.lag.groups.rows import group_topics, rolled_up, scaling
+from functions.lag.groups.rows import rolled_up, scaling
 from functions.lag.model import ClusterReading, LagReport, Past, Snapshot
 from functions.lag.partitions import owners
 from functions.lag.partitions.memory import Memory, aligned
@@ -22,6 +22,7 @@ from functions.lag.partitions.offset_lag import OffsetLag, offset_lag
 from functions.lag.partitions.rates import with_produce_rate, with_rates
 from functions.lag.partitions.retention import with_retention
 from functions.lag.partitions.status import with_status
+from functions.lag.rollup import group_topics
 from functions.lag.rules import EARLIEST, Rules
 from functions.lag.time_index.questions import LookUp, nobody
 from functions.lag.time_lag.dating import Dated, Unread, dated
@@ -43,34 +44,43 @@ def evaluate(
     Pure but for `look_up`: the same reading, past, rules and answers always say the same.
     """
     before = past.newest
-    topics = carry.topic_partitions(reading, before, rules, taken_at)
-    topics = with_produce_rate(topics, before, rules)
-    groups = carry.groups(reading, before, rules, taken_at)
-    rows = carry.group_partitions(reading, before, rules, taken_at, topics)
-    rows = rows.where(locate(rows, groups, _GROUP) >= 0)
+    topics, groups, rows = _read_or_carried(reading, before, rules, taken_at)
     at = locate(rows, topics, _PARTITION)
     of_rows, states = topics.take(at), groups.take(locate(rows, groups, _GROUP))
     rows = owners.with_owners(_joined(rows, of_rows), states, before, taken_at)
     memory, lags, allowed = aligned(rows, before), _lags(rows, rules), _allowed(rows, rules)
-    unread, now = _unread(rows, lags, allowed, at), _now(rows, topics, taken_at)
+    rows, now = _with_lag(rows, lags), _now(rows)
+    unread = _unread(rows, lags.position, allowed, at)
     dates = dated(rows, topics, unread, memory.was, past, rules, taken_at, look_up)
-    ages = told(rows, lags.lag, allowed, dates.dates, now)
-    rows = with_time_lag(_with_lag(rows, lags), ages, dates.dates)
+    ages = told(rows, rows.numbers("lag"), allowed, dates.dates, now)
+    rows = with_time_lag(rows, ages, dates.dates)
     rows = with_moves(rows, memory, taken_at, rules)
     rows = with_rates(rows, memory, of_rows.numbers("produce_rate"), allowed, rules)
     rows = with_retention(rows, of_rows, now, taken_at, rules)
     rows = with_status(rows, memory, ages.least, allowed, taken_at, rules)
-    counts = counted(rows, of_rows, lags, allowed, ages, now, taken_at, rules)
+    rows = with_uncounted(rows, lags, taken_at, rules)
+    counts = counted(rows, of_rows, allowed, ages)
     groups = held(rolled_up(groups, rows, counts, before, rules), before, taken_at, rules)
     frames = topics, rows, farewells(groups, reading, before)
     return LagReport(
         Snapshot(taken_at, *(_finished(frame, taken_at) for frame in frames)),
-        *(group_topics(rows, counts), scaling(groups, rows, counts)),
+        *(group_topics(rows), scaling(groups, rows, counts)),
         lags_clamped=int((lags.beyond_end & ~rows.words("unread_reason").known).sum()),
         look_ups=dates.look_ups,
         problems=reading.problems,
         remarks=tuple(_remarks(rows, memory, dates)),
     )
+
+
+def _read_or_carried(
+    reading: ClusterReading, before: Snapshot, rules: Rules, taken_at: int
+) -> tuple[Frame, Frame, Frame]:
+    """Partitions of topics with their rates, groups, and partitions of these groups."""
+    topics = carry.topic_partitions(reading, before, rules, taken_at)
+    topics = with_produce_rate(topics, before, rules)
+    groups = carry.groups(reading, before, rules, taken_at)
+    rows = carry.group_partitions(reading, before, rules, taken_at, topics)
+    return topics, groups, rows.where(locate(rows, groups, _GROUP) >= 0)
 
 
 def _joined(rows: Frame, topics: Frame) -> Frame:
@@ -112,28 +122,28 @@ def _allowed(rows: Frame, rules: Rules) -> Column:
 
 
 def _with_lag(rows: Frame, lags: OffsetLag) -> Frame:
-    read = ~rows.words("unread_reason").known
+    """A row that was not read has no lag, but what it had when it last was."""
+    unread = rows.words("unread_reason").known
+    once = unread & rows.numbers("read_at").known
+    age, last_age = rows.numbers("time_lag_seconds"), rows.numbers("last_time_lag_seconds")
     return rows.with_columns(
-        lag=lags.lag.only(read),
+        lag=lags.lag.only(~unread),
+        last_lag=lags.lag.only(once),
+        last_time_lag_seconds=age.or_else(last_age).only(once),
         records_lost=lags.lost,
         retention_margin=lags.margin,
     )
 
 
-def _now(rows: Frame, topics: Frame, taken_at: int) -> Column:
-    """The clock of each row's own reading, ms; this run's latest where the row was silent."""
-    silent, told = rows.words("unread_reason").known, topics.words("unread_reason").known
-    clock = topics.numbers("read_at").only(~told)
-    latest = int(clock.values[clock.known].max(initial=0)) or taken_at
-    run = Column.of(np.full(len(rows), latest, np.int64))
-    return rows.numbers("read_at").only(~silent).or_else(run)
+def _now(rows: Frame) -> Column:
+    """The clock of each row's own reading, ms; unknown of a row that was not read."""
+    return rows.numbers("read_at").only(~rows.words("unread_reason").known)
 
 
-def _unread(rows: Frame, lags: OffsetLag, allowed: Column, part: Rows) -> Unread:
+def _unread(rows: Frame, position: Column, allowed: Column, part: Rows) -> Unread:
     """Rows read now that lag by more than is allowed, and where their next record is."""
-    read = ~rows.words("unread_reason").known
-    behind = lags.lag.known & (lags.lag.values > allowed.values)
-    return Unread(behind & read, part, lags.position, lags.lag)
+    lag = rows.numbers("lag")
+    return Unread(lag.known & (lag.values > allowed.values), part, position, lag)
 
 
 def _remarks(rows: Frame, memory: Memory, dates: Dated) -> Iterator[str]:

@@ -72,7 +72,8 @@ class Past:
     """What earlier runs left behind: the newest snapshot, and log ends over time.
 
     `ends` holds a frame an earlier run, the oldest first: topic, topic_id, partition_id, asked_at,
-    read_at, end_offset of every partition it knew. `newest` is one of these runs, if any.
+    read_at, end_offset of every partition it knew, those of its last reading where the run could
+    not read it. `newest` is one of these runs, if any.
     """
 
     newest: Snapshot
@@ -89,8 +90,8 @@ class LagReport:
     """What one run says: the snapshot, and beside it what only metrics need.
 
     `group_topics` has a row per group and topic: consumer_group, topic, lag, max_lag,
-    time_lag_seconds; `scaling` a row per group: scaling_lag. Counts hold also what a dead broker
-    last answered, for as long as the rules' window. `look_ups` were asked of the time index.
+    time_lag_seconds; `scaling` a row per group: scaling_lag. A partition that was not read counts
+    as it last was for as long as the rules' window. `look_ups` were asked of the time index.
     `remarks` say what of the past was not used, and why.
     """
 

@@ -56,7 +56,7 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """All that is decided; `window_ms` is W, within which a silent broker's last word counts.
+    """All that is decided; `window_ms` is W, for which an unread row counts as it was.
 
     `allowed_lag` is by topic: records that are no lag. By group: `uncommitted` (EARLIEST: lags
     from the log start where it never committed, else counted apart), `owners`, `sla_seconds`.

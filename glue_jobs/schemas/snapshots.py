@@ -41,6 +41,7 @@ GROUP_PARTITIONS = columns(
     start_offset=LONG,
     end_offset=LONG,
     lag=LONG,
+    last_lag=LONG,
     records_lost=LONG,
     next_record_after=TIMESTAMP,
     next_record_before=TIMESTAMP,
@@ -48,6 +49,7 @@ GROUP_PARTITIONS = columns(
     time_lag_seconds=DOUBLE,
     time_lag_error_seconds=DOUBLE,
     time_lag_method=STRING,
+    last_time_lag_seconds=DOUBLE,
     age_growth=DOUBLE,
     commit_changed_at=TIMESTAMP,
     consume_rate=DOUBLE,
@@ -63,6 +65,7 @@ GROUP_PARTITIONS = columns(
     status=STRING,
     last_status=STRING,
     status_reason=STRING,
+    uncounted=STRING,
     published=STRING,
 )
 

@@ -1,41 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What roll-ups count of each group-partition, apart from what its own row says."""
+"""What a group's roll-up needs of each group-partition beside its snapshot row."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from functions import contract
-from functions.lag.columns import Column, Mask, Words
+from functions.lag.columns import Column, Mask
+from functions.lag.rollup import Counts
 from functions.lag.time_lag.ages import Ages
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A row per group-partition: what counts, and what keeps a count from being known.
+    """A row per group-partition.
 
-    `lag` holds also what a silent broker said within the window; `missing` rows make the counts
-    of their sets unknown; `uncommitted` ones are counted apart; `unknown` were not read now.
-    Of silent rows `ages` and `until_loss` (s) have gone on to now, and `status` is their last.
-    `scaling` is the lag that more consumers could work off, known as `lag` is. `produce_rate`
-    (records/s) is the partition's. `ignored` rows count as partitions and as nothing else.
+    `ages` proves bounds, of rows that were read now only. `surplus` is the lag beyond what is
+    allowed, known as the lag is. `produce_rate` (records/s) is the partition's. `until_loss` (s)
+    is known of rows at risk, 0 where records were lost; `risk_known` also marks those at none.
     """
 
-    lag: Column
-    missing: Mask
-    uncommitted: Mask
-    lost: Column
-    unknown: Mask
+    counts: Counts
     ages: Ages
+    surplus: Column
     produce_rate: Column
     until_loss: Column
-    at_risk: Mask
-    status: Words
-    scaling: Column
-    ignored: Mask
+    risk_known: Mask
 
     def lagging(self) -> Mask:
         """Rows that lag by more than is allowed; a lag that is not known is none."""
-        allowed = self.ages.method.is_in([contract.METHOD_ALLOWED])
-        mask: Mask = self.lag.known & (self.lag.values > 0) & ~allowed
+        mask: Mask = self.surplus.known & (self.surplus.values > 0)
         return mask

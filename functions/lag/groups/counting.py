@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What groups and topics count of each row: read now, or last said by a broker that is silent."""
+"""What groups and topics count of each row: read now, or for one window as it was last read."""
 
 from __future__ import annotations
 
@@ -10,56 +10,47 @@ from functions.lag.columns import Column, Words
 from functions.lag.frame import Frame
 from functions.lag.groups.counted import Counted
 from functions.lag.partitions.offset_lag import OffsetLag
-from functions.lag.partitions.retention import at_risk
 from functions.lag.partitions.status import inactive
+from functions.lag.rollup import counts_of, unread_seconds
 from functions.lag.rules import Rules
 from functions.lag.time_lag.ages import Ages
 
+_UNCOUNTED = Words.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOWN, None])
 
-def counted(
-    rows: Frame,
-    topics: Frame,
-    lags: OffsetLag,
-    allowed: Column,
-    ages: Ages,
-    now: Column,
-    taken_at: int,
-    rules: Rules,
-) -> Counted:
-    """Counts hold a silent row's last word within the window, times and status for as long as
-    the row is kept; `topics` and `now` (ms) are each row's.
+
+def with_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> Frame:
+    """`taken_at`, and `uncounted`: why a row adds nothing to the sums of its group and topic.
+
+    A row that was not read counts as it was for one window after it was; then it is unknown.
     """
-    silent, read_at = rows.words("unread_reason").known, rows.numbers("read_at")
-    silent_for = Column(now.values - read_at.values, silent & read_at.known)
-    heard = ~silent | (read_at.known & (read_at.values >= taken_at - rules.window_ms))
-    lag, uncommitted = lags.lag.only(heard), lags.uncommitted & heard
-    status = rows.words("status").or_else(rows.words("last_status").only(silent))
-    no_rows = np.zeros(len(rows), bool)
+    unread, read_at = rows.words("unread_reason").known, rows.numbers("read_at")
+    lately = read_at.known & (read_at.values >= taken_at - rules.window_ms)
+    valid = ~unread | lately
+    uncommitted, known = lags.uncommitted & valid, lags.lag.known & valid
+    none = np.zeros(len(rows), bool)
+    ignored = inactive(rows, taken_at) if rules.ignore_inactive else none
+    why = np.select([ignored, uncommitted, ~known], [0, 1, 2], default=3)
+    now = Column.of(np.full(len(rows), taken_at, np.int64))
+    return rows.with_columns(taken_at=now, uncounted=_UNCOUNTED.take(why))
+
+
+def counted(rows: Frame, topics: Frame, allowed: Column, ages: Ages) -> Counted:
+    """Of rows that say what is `uncounted`; `topics` and `allowed` (records) are each row's."""
+    counts = counts_of(rows)
+    surplus = np.maximum(counts.lag.values - allowed.values, 0)
+    risk = rows.words("retention_risk").only(~counts.missing)
     return Counted(
-        lag=lag,
-        missing=~lag.known & ~uncommitted,
-        uncommitted=uncommitted,
-        lost=lags.lost,
-        unknown=silent | ~(lags.lag.known | lags.uncommitted),
+        counts=counts,
         ages=ages,
+        surplus=Column(surplus, counts.lag.known),
         produce_rate=topics.numbers("produce_rate"),
-        until_loss=_until_loss(rows, silent_for),
-        at_risk=at_risk(rows),
-        status=status,
-        scaling=_scaling(lag, allowed, status),
-        ignored=inactive(rows, taken_at) if rules.ignore_inactive else no_rows,
+        until_loss=_until_loss(rows, risk),
+        risk_known=risk.known,
     )
 
 
-def _until_loss(rows: Frame, silent_for: Column) -> Column:
-    """Seconds, less by the time that went by since a silent row said so."""
-    seconds = rows.numbers("seconds_until_loss")
-    passed = np.where(silent_for.known, silent_for.values / 1000, 0.0)
-    return Column(np.maximum(seconds.values - passed, 0.0), seconds.known)
-
-
-def _scaling(lag: Column, allowed: Column, status: Words) -> Column:
-    """Lag that more consumers could work off: a record that stalls one would stall them all."""
-    stalled = status.is_in([contract.STALL])
-    surplus = np.maximum(lag.values - allowed.values, 0)
-    return Column(np.where(stalled, 0, surplus), lag.known)
+def _until_loss(rows: Frame, risk: Words) -> Column:
+    """Seconds, less by the time that went by since an unread row said so; 0 where it was lost."""
+    seconds, lost = rows.numbers("seconds_until_loss"), risk.is_in([contract.LOST])
+    left = np.where(lost, 0.0, np.maximum(seconds.values - unread_seconds(rows).values, 0.0))
+    return Column(left, lost | (risk.is_in([contract.AT_RISK]) & seconds.known))

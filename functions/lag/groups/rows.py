@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One row a group and one a group and topic, rolled up from group-partitions."""
+"""One row a group, rolled up from group-partitions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from functions.lag.groups import statuses, times
 from functions.lag.groups.counted import Counted
 from functions.lag.model import Snapshot
 from functions.lag.partitions.owners import changed
+from functions.lag.rollup import totals
 from functions.lag.rules import Rules
 from functions.lag.sets import Sets, distinct
 
@@ -26,12 +27,14 @@ def rolled_up(
     Counts are as the metrics have them. Each row's group must be among the groups.
     """
     every = Sets(locate(rows, groups, _GROUP), len(groups))
-    sets = every.without(counted.ignored)
+    sets = counted.counts.sets(every)
+    sums = totals(sets, counted.counts)
     rolled = groups.with_columns(
         **_decided(groups, rules),
         **_sizes(groups, rows, every, before),
-        **_counts(sets, counted),
-        **times.ages(sets, counted),
+        **_partitions(sets, rows, counted),
+        **sums,
+        **times.errors(sets, counted, sums["time_lag_seconds"]),
         **times.speeds(sets, rows, counted),
         seconds_until_loss=times.until_loss(sets, counted),
         **statuses.statuses(sets, rows, counted),
@@ -41,36 +44,21 @@ def rolled_up(
     return rolled.with_columns(status_reason=rolled.words("status_reason").or_else(inactive))
 
 
-def group_topics(rows: Frame, counted: Counted) -> Frame:
-    """A row per group and topic: consumer_group, topic, lag, max_lag, time_lag_seconds.
-
-    A topic of which the user wants every partition ignored has none.
-    """
-    codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
-    every, first = distinct(*codes)
-    sets = every.without(counted.ignored)
-    pairs = Frame.of(
-        {
-            "consumer_group": rows.words("consumer_group").take(first),
-            "topic": rows.words("topic").take(first),
-            "lag": sets.total(counted.lag, counted.missing),
-            "max_lag": sets.maximum(counted.lag, counted.missing),
-            "time_lag_seconds": times.oldest(sets, counted),
-        }
-    )
-    return pairs.where(sets.rows().values > 0)
-
-
 def scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
     """A row per group: consumer_group, scaling_lag; known only of a group that was read whole.
 
     A last known value is good enough to be shown, but a service must not be scaled by it.
     """
-    sets = Sets(locate(rows, groups, _GROUP), len(groups)).without(counted.ignored)
+    counts = counted.counts
+    sets = counts.sets(Sets(locate(rows, groups, _GROUP), len(groups)))
+    stalled = statuses.status_of(rows).is_in([contract.STALL])
+    # A record that stalls one consumer would stall them all.
+    lag = Column(np.where(stalled, 0, counted.surplus.values), counted.surplus.known)
+    unknown = counts.missing | rows.words("unread_reason").known
     return Frame.of(
         {
             "consumer_group": groups.words("consumer_group"),
-            "scaling_lag": sets.total(counted.scaling, counted.missing | counted.unknown),
+            "scaling_lag": sets.total(lag, unknown),
         }
     )
 
@@ -95,12 +83,11 @@ def _sizes(groups: Frame, rows: Frame, every: Sets, before: Snapshot) -> dict[st
     }
 
 
-def _counts(sets: Sets, counted: Counted) -> dict[str, AnyColumn]:
-    """Lag and losses, and how many partitions no lag counts."""
+def _partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+    """How many partitions no lag counts, and how many records were lost."""
+    counts, unread = counted.counts, rows.words("unread_reason").known
     return {
-        "partitions_unknown": sets.rows(counted.unknown),
-        "partitions_uncommitted": sets.rows(counted.uncommitted),
-        "lag": sets.total(counted.lag, counted.missing),
-        "max_lag": sets.maximum(counted.lag, counted.missing),
-        "records_lost": sets.total(counted.lost),
+        "partitions_unknown": sets.rows(unread | counts.missing),
+        "partitions_uncommitted": sets.rows(counts.uncommitted),
+        "records_lost": sets.total(rows.numbers("records_lost")),
     }

@@ -30,8 +30,9 @@ def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     for one that lags and has no status yet; it has the worst partition's reason. `complete` is 0
     where none was read, unknown where none has a commit.
     """
-    severity, read = _severities(counted.status), ~rows.words("unread_reason").known
-    seen = sets.have(read & counted.lag.known)
+    read = ~rows.words("unread_reason").known
+    severity = _severities(status_of(rows))
+    seen = sets.have(read & counted.counts.lag.known)
     worst_known = sets.maximum(severity)
     # One that lags and cannot be judged yet may be anything: OK would be a guess.
     guess = sets.have(counted.lagging() & ~severity.known) & (worst_known.values == 0)
@@ -48,6 +49,12 @@ def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     }
 
 
+def status_of(rows: Frame) -> Words:
+    """Each row's status, its last one where it was not read."""
+    unread = rows.words("unread_reason").known
+    return rows.words("status").or_else(rows.words("last_status").only(unread))
+
+
 def _severities(status: Words) -> Column:
     codes = status.codes_in(tuple(_SEVERITY))
     return Column(np.array(tuple(_SEVERITY.values()), np.int32)[codes.values], codes.known)
@@ -61,10 +68,10 @@ def _worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
     """
     left = rows.words("status_reason").is_in([contract.INACTIVE])
     rank = np.where(severity.known & (severity.values > 0), 2 * severity.values - left, 0)
-    age, lag = _or_less(counted.ages.told()), _or_less(counted.lag)
+    age, lag = _or_less(counted.counts.age), _or_less(counted.counts.lag)
     bad = rank > 0
     at = sets.first_at_maximum(bad | counted.lagging(), rank, age, lag)
-    sure = ~sets.have(counted.missing) | sets.have(bad)
+    sure = ~sets.have(counted.counts.missing) | sets.have(bad)
     return np.where(sure, at, -1)
 
 
@@ -76,6 +83,6 @@ def _or_less(column: Column) -> Rows:
 def _complete(sets: Sets, rows: Frame, counted: Counted, read: Mask) -> Column:
     """The share read of the partitions that have a commit, or may have one nobody told."""
     committed = rows.numbers("committed_offset").known
-    whole = sets.rows(committed | counted.missing).values
+    whole = sets.rows(committed | counted.counts.missing).values
     share = sets.rows(committed & read).values / np.maximum(whole, 1)
     return Column(share, whole > 0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from functions.lag.columns import Column, Words
 
 
@@ -22,11 +20,3 @@ class Ages:
     least: Column
     most: Column
     method: Words
-
-    def told(self) -> Column:
-        """The estimates, nowhere under what is proven; unknown where neither is known."""
-        proven = self.least.known & (
-            ~self.seconds.known | (self.least.values > self.seconds.values)
-        )
-        values = np.where(proven, self.least.values, self.seconds.values)
-        return Column(values, self.seconds.known | self.least.known)

@@ -10,28 +10,19 @@ from functions.lag.columns import Column, Mask, Words
 from functions.lag.frame import Frame
 from functions.lag.time_lag.ages import Ages
 from functions.lag.time_lag.dates import Dates
-from functions.lag.time_lag.rests import best_of
 
 
 def told(rows: Frame, lag: Column, allowed: Column, dates: Dates, now: Column) -> Ages:
-    """The age of every row; a silent one's goes on growing from what was last known.
-
-    `lag` also holds what a silent row last had. `now`, ms, is each row's own reading, or this
-    run's where it was silent.
-    """
-    read = ~rows.words("unread_reason").known
-    best = dates.best.where(read, best_of(rows))
-    after = dates.after.where(read, rows.numbers("next_record_after"))
-    before = dates.before.where(read, rows.numbers("next_record_before"))
+    """The age of every row that was read; `now`, ms, is its own reading."""
     clear = lag.known & (lag.values <= allowed.values)
     nothing = Column(np.zeros(len(rows)), clear)
     behind = ~clear & lag.known
     # Times are the broker's or a producer's as well: one a moment ahead is age 0, not less.
-    dated = behind & best.known
+    dated = behind & dates.best.known
     return Ages(
-        seconds=nothing.or_else(_seconds(now, best).only(dated)),
-        least=nothing.or_else(_seconds(now, before).only(dated)),
-        most=nothing.or_else(_seconds(now, after).only(dated)),
+        seconds=nothing.or_else(_seconds(now, dates.best).only(dated)),
+        least=nothing.or_else(_seconds(now, dates.before).only(dated)),
+        most=nothing.or_else(_seconds(now, dates.after).only(dated)),
         method=_methods(rows, lag, dates, clear, dated),
     )
 

@@ -11,6 +11,7 @@ from prometheus_client.core import Metric
 from functions.contract import exposition
 from functions.lag.columns import Column, Words
 from functions.lag.frame import Frame
+from functions.lag.rollup import group_topics
 from functions.lag.sets import distinct
 from functions.views.prometheus.families import Labelled, gauge, gauges
 from functions.views.prometheus.taken import Taken
@@ -28,7 +29,7 @@ _TOPIC_GAUGES = {
 
 def topic_families(parts: Sequence[Taken]) -> Iterator[Metric]:
     """Each group's topics, and how many partitions each topic has."""
-    rows = [Labelled.of(p.cluster, _by_topic(p.group_partitions), _GROUP_TOPIC) for p in parts]
+    rows = [Labelled.of(p.cluster, group_topics(p.group_partitions), _GROUP_TOPIC) for p in parts]
     yield from gauges(rows, _TOPIC_GAUGES)
     topics = [Labelled.of(part.cluster, _sizes(part.topic_partitions), _TOPIC) for part in parts]
     told = ("partitions", "Partitions of the topic.")
@@ -48,27 +49,6 @@ def partition_families(parts: Sequence[Taken]) -> Iterator[Metric]:
     yield gauge(exposition.LOG_REPLICAS, "Replicas of the partition.", whole)
     yield gauge(exposition.LOG_IN_SYNC, "Replicas in sync.", in_sync)
     yield gauge(exposition.LOG_UNDER_REPLICATED, "1 where a replica is not in sync.", short)
-
-
-def _by_topic(rows: Frame) -> Frame:
-    """A row per group and topic. A sum lacks no part: one that was not read makes it unknown."""
-    groups, topics = rows.words("consumer_group"), rows.words("topic")
-    sets, first = distinct(groups.codes.values, topics.codes.values)
-    lag, committed = rows.numbers("lag"), rows.numbers("committed_offset")
-    unread, age = rows.words("unread_reason").known, rows.numbers("time_lag_seconds")
-    uncommitted = ~lag.known & ~committed.known & ~unread
-    oldest = sets.maximum(age)
-    blind = sets.have(~age.known & ~uncommitted)
-    return Frame.of(
-        {
-            "consumer_group": groups.take(first),
-            "topic": topics.take(first),
-            "lag": sets.total(lag, ~lag.known & ~uncommitted),
-            "committed_offset": sets.total(committed, unread),
-            # As it may be older than what is known of it, an age of 0 would be a guess.
-            "time_lag_seconds": oldest.only(~blind | (oldest.values > 0)),
-        }
-    )
 
 
 def _sizes(partitions: Frame) -> Frame:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functions.lag.frame import Frame
+from functions.lag.rollup import counts_of, totals
 from functions.lag.sets import distinct
 from functions.views.page.tables.choosing import Row, falling, ordered, records
 from functions.views.page.tables.severity import severities
@@ -15,28 +16,28 @@ ROWS = 50
 def sums(rows: Frame, by: str) -> tuple[list[Row], int]:
     """The worst sets of rows alike in the column `by`, and how many sets there are.
 
-    Of each: name, partitions, lag, the oldest time lag and the error of that partition, severity,
-    how many partitions are unread and uncommitted, records lost.
+    Of each: name, partitions, lag, the oldest time lag and the error of that partition (unknown
+    where another may be any older), severity, how many partitions are unread and uncommitted,
+    records lost. A set of which the user wants every partition ignored has none.
     """
-    sets, first = distinct(rows.words(by).codes.values)
-    unread = rows.words("unread_reason").known
-    lag, ages = rows.numbers("lag"), rows.numbers("time_lag_seconds")
-    uncommitted = ~lag.known & ~unread & ~rows.numbers("committed_offset").known
-    oldest = sets.first_at_maximum(ages.known, ages.values)
+    counts = counts_of(rows)
+    every, first = distinct(rows.words(by).codes.values)
+    sets = counts.sets(every)
+    oldest = sets.first_at_maximum(counts.age.known, counts.age.values)
+    error = rows.numbers("time_lag_error_seconds").take(oldest)
     frame = Frame(
         {
             "name": rows.words(by).take(first),
             "partitions": sets.rows(),
-            "lag": sets.total(lag, ~lag.known & ~uncommitted),
-            "time_lag_seconds": ages.take(oldest),
-            "time_lag_error_seconds": rows.numbers("time_lag_error_seconds").take(oldest),
+            **totals(sets, counts),
+            "time_lag_error_seconds": error.only(~sets.have(counts.unbounded)),
             "severity": sets.minimum(severities(rows)),
-            "unread": sets.rows(unread),
-            "uncommitted": sets.rows(uncommitted),
+            "unread": sets.rows(rows.words("unread_reason").known),
+            "uncommitted": sets.rows(counts.uncommitted),
             "records_lost": sets.total(rows.numbers("records_lost")),
         },
         sets.count,
-    )
+    ).where(sets.rows().values > 0)
     worst = [falling(frame.numbers(name)) for name in ("time_lag_seconds", "lag")]
     order = ordered([frame.numbers("severity"), *worst])
-    return records(frame.take(order[:ROWS])), sets.count
+    return records(frame.take(order[:ROWS])), len(frame)

@@ -13,6 +13,7 @@ from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.frame import AnyColumn, Frame
 from functions.lag.groups.counted import Counted
+from functions.lag.groups.counting import counted
 from functions.lag.groups.rows import rolled_up
 from functions.lag.model import Snapshot
 from functions.lag.rules import Rules
@@ -36,6 +37,7 @@ class Part:
     bounds: tuple[float | None, float | None] | None = None
     method: str | None = contract.METHOD_NONE
     status: str | None = contract.OK
+    last_status: str | None = None
     reason: str | None = None
     committed: int | None = 10
     unread: str | None = None
@@ -45,8 +47,8 @@ class Part:
     consumed: float | None = None
     drain: float | None = None
     loss: float | None = None
-    at_risk: bool = False
-    scaling: int | None = None
+    risk: str | None = contract.SAFE
+    allowed: int = 0
     ignored: bool = False
     member: str | None = None
     leader: int | None = 1
@@ -57,9 +59,15 @@ def behind(age: float | None, lag: int | None = 5, **more: Any) -> Part:
     return Part(age=age, lag=lag, **{"method": contract.METHOD_INTERPOLATED, **more})
 
 
-def silent(**more: Any) -> Part:
-    """A partition not read for longer than the window: its age and status go on, its lag not."""
-    return Part(**{"lag": None, "unread": contract.TIMEOUT, **more})
+def unread(lag: int | None = 5, **more: Any) -> Part:
+    """A partition that was last read just now, when it lagged; its age is exact no more."""
+    return Part(lag=lag, **{"unread": contract.TIMEOUT, "status": None, **more})
+
+
+def forgotten(**more: Any) -> Part:
+    """A partition not read for longer than the window: nothing of it counts but its last status."""
+    told = {"lag": None, "age": None, "unread": contract.TIMEOUT, "status": None}
+    return Part(**{**told, **more})
 
 
 UNCOMMITTED: dict[str, Any] = {
@@ -69,12 +77,16 @@ UNCOMMITTED: dict[str, Any] = {
     "status": None,
     "committed": None,
     "uncommitted": True,
+    "risk": None,
 }
 
 
 def frame_of(parts: Sequence[Part]) -> Frame:
     """The group-partitions' own rows, with every column of the contract."""
     of = _columns(parts)
+    read = np.array([reason is None for reason in of["unread"]], bool)
+    lag, age = Column.optional(of["lag"]), Column.optional(of["age"], np.float64)
+    exact = [bounded(p)[1] is not None for p in parts]
     columns: dict[str, AnyColumn] = {
         "consumer_group": Words.of(of["group"]),
         "topic": Words.of(of["topic"]),
@@ -85,35 +97,49 @@ def frame_of(parts: Sequence[Part]) -> Frame:
         "committed_offset": Column.optional(of["committed"]),
         "consume_rate": Column.optional(of["consumed"], np.float64),
         "drain_seconds": Column.optional(of["drain"], np.float64),
+        "records_lost": Column.optional(of["lost"]),
+        "lag": lag.only(read),
+        "last_lag": lag.only(~read),
+        "time_lag_seconds": age.only(read),
+        "time_lag_error_seconds": Column(np.zeros(len(parts)), read & np.array(exact, bool)),
+        "last_time_lag_seconds": age.only(~read),
+        "uncounted": Words.of(map(_uncounted, parts)),
+        "seconds_until_loss": Column.optional(of["loss"], np.float64),
+        "retention_risk": Words.of(of["risk"]),
+        "status": Words.of(of["status"]),
+        "last_status": Words.of(of["last_status"]),
         "status_reason": Words.of(of["reason"]),
     }
     return Frame.of(columns).completed(contract.GROUP_PARTITIONS)
 
 
 def counted_of(parts: Sequence[Part]) -> Counted:
-    """What counts of them; a lag that is neither known nor uncommitted is missing."""
+    """What counts of them."""
     of = _columns(parts)
-    lag, uncommitted = Column.optional(of["lag"]), np.array(of["uncommitted"], bool)
-    bounds = [p.bounds or (p.age, p.age) for p in parts]
-    return Counted(
-        lag=lag,
-        missing=~lag.known & ~uncommitted,
-        uncommitted=uncommitted,
-        lost=Column.optional(of["lost"]),
-        unknown=np.array([reason is not None for reason in of["unread"]], bool),
-        ages=Ages(
-            Column.optional(of["age"], np.float64),
-            Column.optional([least for least, _ in bounds], np.float64),
-            Column.optional([most for _, most in bounds], np.float64),
-            Words.of(of["method"]),
-        ),
-        produce_rate=Column.optional(of["produced"], np.float64),
-        until_loss=Column.optional(of["loss"], np.float64),
-        at_risk=np.array(of["at_risk"], bool),
-        status=Words.of(of["status"]),
-        scaling=Column.optional([p.lag if p.scaling is None else p.scaling for p in parts]),
-        ignored=np.array(of["ignored"], bool),
+    bounds = [bounded(p) for p in parts]
+    topics = Frame.of({"produce_rate": Column.optional(of["produced"], np.float64)})
+    ages = Ages(
+        Column.optional(of["age"], np.float64),
+        Column.optional([least for least, _ in bounds], np.float64),
+        Column.optional([most for _, most in bounds], np.float64),
+        Words.of(of["method"]),
     )
+    return counted(frame_of(parts), topics, Column.of(np.array(of["allowed"], np.int64)), ages)
+
+
+def bounded(part: Part) -> tuple[float | None, float | None]:
+    """What is proven of its age: nothing where it was not read."""
+    if part.unread is not None:
+        return None, None
+    return part.bounds or (part.age, part.age)
+
+
+def _uncounted(part: Part) -> str | None:
+    if part.ignored:
+        return contract.IGNORED
+    if part.uncommitted:
+        return contract.UNCOMMITTED
+    return contract.UNKNOWN if part.lag is None else None
 
 
 def groups_of(*names: str, **columns: AnyColumn) -> Frame:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.frame import Frame
-from functions.lag.groups.rows import group_topics, rolled_up, scaling
+from functions.lag.groups.rows import rolled_up, scaling
 from functions.lag.model import Snapshot
+from functions.lag.rollup import group_topics
 from functions.lag.rules import ByName, Rules
 from tests.builders import NOON, table
 from tests.functions.lag.groups.parts import (
@@ -23,18 +24,19 @@ from tests.functions.lag.groups.parts import (
     Part,
     behind,
     counted_of,
+    forgotten,
     frame_of,
     groups_of,
     of_group,
     rolled,
-    silent,
+    unread,
 )
 
 ABANDONED: dict[str, Any] = {"topic": "old", "ignored": True, "reason": contract.INACTIVE}
 
 
 def pairs_of(*parts: Part) -> Frame:
-    return group_topics(frame_of(parts), counted_of(parts))
+    return group_topics(frame_of(parts))
 
 
 def scaling_of(*parts: Part) -> list[tuple[Any, ...]]:
@@ -48,9 +50,15 @@ def test_a_group_counts_its_partitions_and_topics() -> None:
 
 
 def test_a_missing_partition_makes_the_counts_unknown_and_not_the_times() -> None:
-    group = rolled(behind(9.0, 5), silent(age=20.0))
+    group = rolled(behind(9.0, 5), forgotten())
     names = ("lag", "max_lag", "partitions_unknown", "time_lag_seconds")
-    assert of_group(group, *names) == (None, None, 1, 20)
+    assert of_group(group, *names) == (None, None, 1, 9)
+
+
+def test_a_partition_that_was_read_lately_counts_as_it_was() -> None:
+    group = rolled(behind(9.0, 5), unread(7, age=20.0))
+    names = ("lag", "max_lag", "partitions_unknown", "time_lag_seconds")
+    assert of_group(group, *names) == (12, 7, 1, 20)
 
 
 def test_uncommitted_partitions_are_counted_apart() -> None:
@@ -75,10 +83,10 @@ def test_each_group_has_its_own_row_and_one_without_partitions_knows_nothing() -
 
 IGNORED = [
     pytest.param(
-        behind(9e9, 999, status=contract.STOP, lost=9, loss=1.0, at_risk=True, **ABANDONED),
+        behind(9e9, 999, status=contract.STOP, lost=9, loss=1.0, risk=contract.LOST, **ABANDONED),
         id="old",
     ),
-    pytest.param(silent(age=None, status=contract.STOP, **ABANDONED), id="silent"),
+    pytest.param(forgotten(last_status=contract.STOP, **ABANDONED), id="silent"),
     pytest.param(Part(**{**UNCOMMITTED, **ABANDONED}), id="uncommitted"),
 ]
 
@@ -112,7 +120,7 @@ def test_a_group_of_which_all_is_ignored_is_inactive_and_has_no_numbers() -> Non
 
 
 def test_a_topic_has_the_sum_the_maximum_and_the_oldest_of_its_partitions() -> None:
-    parts = [behind(3.0, 5), behind(9.0, 1), Part(topic="bills"), silent(topic="bills", age=7.0)]
+    parts = [behind(3.0, 5), behind(9.0, 1), behind(7.0, topic="bills"), forgotten(topic="bills")]
     found = table(pairs_of(*parts), "consumer_group", "topic", "lag", "max_lag", "time_lag_seconds")
     assert sorted(found) == [("g", "bills", None, None, 7), ("g", "orders", 6, 5, 9)]
 
@@ -120,10 +128,12 @@ def test_a_topic_has_the_sum_the_maximum_and_the_oldest_of_its_partitions() -> N
 @pytest.mark.parametrize(
     ("parts", "lag"),
     [
-        pytest.param([behind(9.0, 9, scaling=4), behind(9.0, 7, scaling=0)], 4, id="sum"),
-        pytest.param([behind(9.0, 9, scaling=4), silent()], None, id="missing"),
-        pytest.param([behind(9.0, 9, scaling=4), silent(lag=5, scaling=5)], None, id="last-known"),
-        pytest.param([behind(9.0, 9, scaling=4), Part(**UNCOMMITTED)], 4, id="uncommitted"),
+        pytest.param([behind(9.0, 9), behind(9.0, 7)], 16, id="sum"),
+        pytest.param([behind(9.0, 9), behind(9.0, 7, status=contract.STALL)], 9, id="stalled"),
+        pytest.param([behind(9.0, 9, allowed=5), Part(lag=1, allowed=5)], 4, id="allowed"),
+        pytest.param([behind(9.0, 9), forgotten()], None, id="missing"),
+        pytest.param([behind(9.0, 9), unread()], None, id="last-known"),
+        pytest.param([behind(9.0, 9), Part(**UNCOMMITTED)], 9, id="uncommitted"),
         pytest.param([Part(**UNCOMMITTED)], None, id="nothing-known"),
     ],
 )
@@ -168,8 +178,8 @@ PARTS = st.builds(
     produced=st.none() | st.floats(0, 1e9),
     consumed=st.none() | st.floats(0, 1e9),
     drain=st.none() | st.floats(0, 1e9),
-    loss=st.none() | st.floats(-10, 1e9),
-    at_risk=st.booleans(),
+    loss=st.none() | st.floats(0, contract.NO_LOSS_SECONDS),
+    risk=st.none() | st.sampled_from([contract.LOST, contract.AT_RISK, contract.SAFE]),
     ignored=st.booleans(),
 )
 

@@ -13,9 +13,10 @@ from tests.functions.lag.groups.parts import (
     UNCOMMITTED,
     Part,
     behind,
+    forgotten,
     of_group,
     rolled,
-    silent,
+    unread,
 )
 
 WORST = ("worst_topic", "worst_partition", "worst_member", "worst_leader")
@@ -44,26 +45,26 @@ def test_a_group_has_the_status_of_its_worst_partition(
 
 
 def test_a_partition_not_read_counts_at_its_last_status() -> None:
-    assert of_group(rolled(Part(), silent(age=90.0, status=STOP)), "status") == (ERR,)
+    assert of_group(rolled(Part(), forgotten(last_status=STOP)), "status") == (ERR,)
 
 
 def test_a_status_is_unknown_when_no_partition_was_read() -> None:
-    stopped = silent(age=90.0, status=STOP, reason=contract.INACTIVE)
-    group = rolled(stopped, Part(unread=contract.DENIED, lag=3))
+    stopped = forgotten(last_status=STOP, reason=contract.INACTIVE)
+    group = rolled(stopped, unread(3))
     assert of_group(group, "status", "status_reason") == (None, None)
 
 
 def test_a_partition_without_a_commit_does_not_make_the_others_read() -> None:
-    assert of_group(rolled(silent(status=OK), Part(**UNCOMMITTED)), "status") == (None,)
+    assert of_group(rolled(forgotten(last_status=OK), Part(**UNCOMMITTED)), "status") == (None,)
 
 
 @pytest.mark.parametrize(
     ("parts", "share"),
     [
-        pytest.param([Part(), Part(), silent(), Part()], 0.75, id="three-of-four"),
+        pytest.param([Part(), Part(), forgotten(), Part()], 0.75, id="three-of-four"),
         pytest.param([Part(), Part(**UNCOMMITTED)], 1.0, id="uncommitted"),
-        pytest.param([Part(), silent(committed=None)], 0.5, id="commit-never-told"),
-        pytest.param([silent()], 0.0, id="none-read"),
+        pytest.param([Part(), forgotten(committed=None)], 0.5, id="commit-never-told"),
+        pytest.param([forgotten()], 0.0, id="none-read"),
         pytest.param([Part(**UNCOMMITTED)], None, id="none-committed"),
         pytest.param([], None, id="no-partitions"),
     ],
@@ -83,7 +84,7 @@ def test_a_group_is_complete_by_the_share_of_its_commits_that_were_read(
         pytest.param([behind(9.0, 8), behind(9.0, 9)], 1, id="lag"),
         pytest.param([Part(), behind(9.0, 9), behind(9.0, 9)], 1, id="first-of-equals"),
         pytest.param([behind(None, 900), behind(1.0, 1)], 1, id="age-unknown-last"),
-        pytest.param([behind(9.0), silent(age=90.0, status=STALL)], 1, id="silent"),
+        pytest.param([behind(9.0), forgotten(last_status=STALL)], 1, id="silent"),
         pytest.param([behind(8.0, status=None), behind(9.0)], 1, id="status-unknown-is-as-ok"),
         pytest.param(
             [behind(99.0, status=None), behind(9.0, status=WARN)], 1, id="status-known-to-be-bad"
@@ -109,8 +110,8 @@ def test_the_worst_partition(parts: list[Part], partition: int) -> None:
     "parts",
     [
         pytest.param([Part(), Part()], id="caught-up"),
-        pytest.param([Part(lag=1, method=contract.METHOD_ALLOWED)], id="allowed"),
-        pytest.param([behind(9.0), silent(age=None)], id="one-not-heard-of"),
+        pytest.param([Part(lag=1, allowed=1)], id="allowed"),
+        pytest.param([behind(9.0), forgotten()], id="one-not-heard-of"),
         pytest.param([], id="no-partitions"),
     ],
 )
@@ -119,7 +120,7 @@ def test_no_partition_is_worst_where_none_is_known_to_be(parts: list[Part]) -> N
 
 
 def test_a_stalled_partition_is_worst_whatever_was_not_heard_of() -> None:
-    group = rolled(silent(age=None), behind(9.0, status=STALL, partition=7))
+    group = rolled(forgotten(), behind(9.0, status=STALL, partition=7))
     assert of_group(group, "worst_partition") == (7,)
 
 

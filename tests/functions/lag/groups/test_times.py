@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.time_lag.ages import Ages
 from tests.functions.lag.groups.parts import (
     UNCOMMITTED,
     Part,
     behind,
+    forgotten,
     of_group,
     rolled,
-    silent,
+    unread,
 )
 
+NEAR = Part(loss=600.0, risk=contract.AT_RISK)
 TIMES = ("time_lag_seconds", "time_lag_error_seconds", "time_lag_method")
 CARRIED, AT_LEAST = contract.METHOD_CARRIED, contract.METHOD_AT_LEAST
 
@@ -49,37 +49,24 @@ CARRIED, AT_LEAST = contract.METHOD_CARRIED, contract.METHOD_AT_LEAST
         pytest.param(
             [behind(50.0), behind(30.0, bounds=(30.0, None))], (50, None, AT_LEAST), id="unbounded"
         ),
-        pytest.param([behind(50.0), silent(age=None)], (50, None, AT_LEAST), id="never-heard-of"),
-        pytest.param([behind(50.0), silent(age=90.0)], (90, None, AT_LEAST), id="silent-and-grown"),
+        pytest.param([behind(50.0), forgotten()], (50, None, AT_LEAST), id="never-heard-of"),
+        pytest.param([behind(50.0), unread(age=90.0)], (90, None, AT_LEAST), id="silent-and-grown"),
+        pytest.param([Part(), forgotten()], (None, None, None), id="forgotten-beside-0"),
         pytest.param(
-            [Part(), Part(unread=contract.DENIED)],
+            [Part(), unread(0)],
             (0, None, AT_LEAST),
             id="caught-up-when-silenced",
-        ),
-        pytest.param(
-            [behind(50.0), behind(None, bounds=(70.0, 80.0), method=None)],
-            (70, 10, AT_LEAST),
-            id="proven-without-an-estimate",
-        ),
-        pytest.param(
-            [behind(30.0, bounds=(40.0, 45.0))], (40, 5, "interpolated"), id="proven-to-be-older"
         ),
         pytest.param(
             [behind(50.0), Part(**UNCOMMITTED)], (50, 0, "interpolated"), id="uncommitted"
         ),
         pytest.param([Part(**UNCOMMITTED)], (None, None, None), id="only-uncommitted"),
-        pytest.param([silent(age=None)], (None, None, None), id="nothing-known"),
+        pytest.param([forgotten()], (None, None, None), id="nothing-known"),
         pytest.param([], (None, None, None), id="no-partitions"),
     ],
 )
 def test_the_time_lag_of_a_group(parts: list[Part], expected: tuple[Any, ...]) -> None:
     assert of_group(rolled(*parts), *TIMES) == expected
-
-
-def test_an_estimate_that_is_unknown_says_nothing_whatever_stands_there() -> None:
-    leftover = Column(np.array([99.0]), np.array([False]))
-    least = Column.of([5.0])
-    assert Ages(leftover, least, leftover, Words.unknown(1)).told().to_list() == [5]
 
 
 SECONDS = st.floats(0, 1e9)
@@ -92,8 +79,7 @@ def dated(draw: st.DrawFn) -> tuple[Part, float]:
     bounds = (draw(st.sampled_from([least, None])), draw(st.sampled_from([most, most, None])))
     ceiling = most * 2 if bounds[1] is None else most
     truth = draw(st.floats(0 if bounds[0] is None else least, ceiling))
-    seen = draw(st.sampled_from([estimate, estimate, None]))
-    return behind(seen, bounds=bounds), truth
+    return behind(estimate, bounds=bounds), truth
 
 
 @given(st.lists(dated(), min_size=1, max_size=5))
@@ -108,8 +94,7 @@ def test_a_group_is_never_younger_than_a_part_known_to_be_older(
     parts: list[tuple[Part, float]],
 ) -> None:
     told, error, _ = of_group(rolled(*(part for part, _ in parts)), *TIMES)
-    known = [age for part, _ in parts for age in (part.age, *(part.bounds or ())[:1])]
-    assert told == max((age for age in known if age is not None), default=None)
+    assert told == max(part.age or 0 for part, _ in parts)
     assert error is None or (np.isfinite(error) and error >= 0)
 
 
@@ -121,9 +106,25 @@ def test_an_error_is_told_only_where_every_part_is_bounded(parts: list[tuple[Par
     assert (method == AT_LEAST) == (not bounded and told is not None)
 
 
-def test_rates_are_summed_where_they_are_known() -> None:
-    group = rolled(Part(produced=1.5, consumed=None), Part(produced=2.0, consumed=4.0))
-    assert of_group(group, "produce_rate", "consume_rate") == (3.5, 4.0)
+MOVING = Part(produced=2.0, consumed=4.0)
+
+
+@pytest.mark.parametrize(
+    ("part", "rates"),
+    [
+        pytest.param(Part(produced=1.5, consumed=1.0), (3.5, 5.0), id="known"),
+        pytest.param(Part(produced=1.5), (3.5, None), id="seen-once"),
+        pytest.param(Part(consumed=1.0), (None, 5.0), id="a-new-log"),
+        pytest.param(Part(**UNCOMMITTED, produced=1.5), (3.5, 4.0), id="uncommitted"),
+        pytest.param(Part(produced=1.5, committed=None), (3.5, 4.0), id="empty-uncommitted"),
+        pytest.param(unread(produced=1.5, consumed=1.0), (3.5, 5.0), id="unread"),
+        pytest.param(forgotten(produced=1.5, consumed=1.0), (None, None), id="forgotten"),
+    ],
+)
+def test_rates_are_summed_where_every_part_is_known(
+    part: Part, rates: tuple[float | None, float | None]
+) -> None:
+    assert of_group(rolled(MOVING, part), "produce_rate", "consume_rate") == rates
 
 
 def test_rates_that_no_partition_knows_are_unknown() -> None:
@@ -137,10 +138,8 @@ def test_rates_that_no_partition_knows_are_unknown() -> None:
         pytest.param([behind(9.0, drain=3.0), behind(9.0, drain=8.0)], 8, id="slowest"),
         pytest.param([behind(9.0, drain=3.0), behind(9.0)], None, id="one-never"),
         pytest.param([behind(9.0, drain=3.0), Part()], 3, id="one-caught-up"),
-        pytest.param(
-            [Part(lag=1, method=contract.METHOD_ALLOWED), behind(9.0, drain=3.0)], 3, id="allowed"
-        ),
-        pytest.param([Part(), silent(drain=5.0)], None, id="one-missing"),
+        pytest.param([Part(lag=1, allowed=1), behind(9.0, drain=3.0)], 3, id="allowed"),
+        pytest.param([Part(), forgotten(drain=5.0)], None, id="one-missing"),
         pytest.param([Part(**UNCOMMITTED), Part()], 0, id="uncommitted"),
         pytest.param([Part(**UNCOMMITTED)], None, id="only-uncommitted"),
     ],
@@ -154,13 +153,18 @@ def test_a_group_drains_when_its_slowest_partition_does(
 @pytest.mark.parametrize(
     ("parts", "seconds"),
     [
-        pytest.param(
-            [Part(loss=600.0, at_risk=True), Part(loss=60.0, at_risk=True)], 60, id="least"
-        ),
-        pytest.param([Part(loss=60.0), Part(loss=600.0, at_risk=True)], 600, id="at-risk-only"),
+        pytest.param([NEAR, Part(loss=60.0, risk=contract.AT_RISK)], 60, id="least"),
+        pytest.param([Part(loss=60.0), NEAR], 600, id="at-risk-only"),
         pytest.param([Part(loss=60.0), Part()], contract.NO_LOSS_SECONDS, id="none-at-risk"),
-        pytest.param([Part(loss=-5.0, at_risk=True)], 0, id="overdue"),
-        pytest.param([Part()], None, id="unknown"),
+        pytest.param([Part(loss=60.0, risk=contract.LOST)], 0, id="lost"),
+        pytest.param([Part(risk=contract.LOST), NEAR], 0, id="lost-of-settings-unknown"),
+        pytest.param([Part(), behind(9.0, risk=None)], None, id="one-is-unknown"),
+        pytest.param([NEAR, behind(9.0, risk=None)], 600, id="unknown-beside-a-risk"),
+        pytest.param([Part(), forgotten()], None, id="one-is-forgotten"),
+        pytest.param([NEAR, forgotten(risk=contract.LOST)], 600, id="forgotten-beside-a-risk"),
+        pytest.param([forgotten(loss=60.0, risk=contract.AT_RISK)], None, id="forgotten"),
+        pytest.param([Part(), Part(**UNCOMMITTED)], contract.NO_LOSS_SECONDS, id="uncommitted"),
+        pytest.param([Part(**UNCOMMITTED)], None, id="only-uncommitted"),
     ],
 )
 def test_the_nearest_loss_is_that_of_a_partition_at_risk(

@@ -139,6 +139,7 @@ PARTITIONS = (
         member_id=None,
         status=None,
         last_status=None,
+        uncounted="uncommitted",
     ),
     *(a_partition(group, topic, 0) for group, topic in _READ.items()),
 )

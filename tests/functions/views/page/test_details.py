@@ -80,7 +80,7 @@ def test_topics_are_summed_where_all_of_them_is_known(billing: Seen) -> None:
 
 def test_a_sum_with_a_part_missing_is_unknown() -> None:
     silent = a_partition("g", "t", 1, unread_reason="timeout", lag=None)
-    uncommitted = a_partition("g", "u", 1, committed_offset=None, lag=None)
+    uncommitted = a_partition("g", "u", 1, lag=None, uncounted="uncommitted")
     rows = [a_partition("g", "t", 0), silent, a_partition("g", "u", 0), uncommitted]
     store = put(MemoryStore(), groups=[a_group("g")], partitions=rows)
 

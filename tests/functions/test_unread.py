@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What groups and topics publish about rows that were not read: for one window what was last known
+of them, then nothing; and the same in CloudWatch, on the page and at /metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from functions import contract
+from functions.contract import exposition
+from functions.lag.rules import NameFilter, Rules
+from functions.sinks.budget import Levels
+from functions.snapshots.history import newest_before
+from functions.views import page, prometheus
+from functions.views.http import Request
+from functions.views.page.words import count, duration
+from functions.views.snapshots import Snapshots
+from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading, cell, table
+from tests.functions.runs import CLUSTER, GROUP, Run
+from tests.functions.views.page.reading import UNKNOWN, read
+from tests.functions.views.prometheus.scrapes import Series
+
+DENIED, TIMEOUT = contract.DENIED, contract.TIMEOUT
+ORDERS = (*GROUP, "orders")
+LEVELS = Levels(scaling=NameFilter(), topics=True)
+LAG, AGE, LOSS = contract.OFFSET_LAG, contract.ESTIMATED_TIME_LAG, contract.TIME_TO_DATA_LOSS
+
+
+def after(
+    minutes: int,
+    commits: Commits,
+    unread: tuple[Commits, Sequence[Log]],
+) -> Run:
+    """A collector whose last good run was at noon, after another so many minutes later.
+
+    Until noon the log of each partition grew by two records a minute, to 20.
+    """
+    told, logs = unread
+    good = [
+        a_reading({"g": commits}, {"orders": [(0, 20 + 2 * at)] * len(logs)}, at=NOON + at * MINUTE)
+        for at in range(-4, 1)
+    ]
+    later = sorted({1, (minutes + 1) // 2, minutes} if minutes else set())
+    bad = [a_reading({"g": told}, {"orders": logs}, at=NOON + at * MINUTE) for at in later]
+    run = Run(*good, *bad, levels=LEVELS)
+    for at in (*range(-4, 1), *later):
+        run.sink.published.clear()
+        run(NOON + at * MINUTE)
+    return run
+
+
+def group_row(run: Run, *names: str) -> tuple[Any, ...]:
+    snapshot = newest_before(run.store, "shop", NOON + 48 * HOUR).snapshot
+    return tuple(cell(snapshot.groups, name, consumer_group="g") for name in names)
+
+
+CAUGHT_UP: Commits = {"orders": [20]}
+BEHIND: Commits = {"orders": [17]}
+# Minutes for which what was last read counts.
+WINDOW = 10
+
+
+@pytest.mark.parametrize("unread", [(DENIED, [(0, 20)]), (BEHIND, [TIMEOUT])], ids=["group", "log"])
+@pytest.mark.parametrize(
+    ("commits", "lag", "age"),
+    [pytest.param(CAUGHT_UP, 0, 0, id="caught-up"), pytest.param(BEHIND, 3, 75, id="behind")],
+)
+def test_a_group_counts_as_it_was_last_read_for_one_window_and_then_not_at_all(
+    commits: Commits, lag: int, age: float, unread: tuple[Commits, Sequence[Log]]
+) -> None:
+    for minutes in (1, 9):
+        run = after(minutes, commits, unread)
+        grown = age and pytest.approx(age + 60 * minutes, abs=1)
+        assert run.sink.values()[GROUP, LAG] == lag
+        assert run.sink.values()[GROUP, AGE] == grown
+        error, method = group_row(run, "time_lag_error_seconds", "time_lag_method")
+        assert (error, method) == (None, contract.METHOD_AT_LEAST)
+    for minutes in (11, 6 * 60):
+        said = after(minutes, commits, unread).sink.values()
+        absent = {(where, name) for where in (GROUP, ORDERS) for name in (LAG, AGE, LOSS)}
+        assert not absent & set(said)
+
+
+@pytest.mark.parametrize("minutes", [1, 5, 11, 60])
+def test_a_group_with_a_partition_that_was_not_read_does_not_scale(minutes: int) -> None:
+    commits: Commits = {"orders": [17, 12]}
+    whole = after(0, commits, (commits, [(0, 20)] * 2))
+    assert whole.sink.values()[GROUP, contract.SCALING_LAG] == 11
+    part = after(minutes, commits, (commits, [(0, 20), TIMEOUT]))
+    assert (GROUP, contract.SCALING_LAG) not in part.sink.values()
+
+
+def test_the_age_of_a_partition_that_was_read_is_told_as_a_least_one() -> None:
+    commits: Commits = {"orders": [17, 12]}
+    run = after(15, commits, (commits, [(0, 20), TIMEOUT]))
+    assert run.sink.values()[GROUP, AGE] == pytest.approx(75 + 15 * 60, abs=1)
+    names = ("time_lag_error_seconds", "time_lag_method", "last_status")
+    error, method, status = group_row(run, *names)
+    assert (error, method, status) == (None, contract.METHOD_AT_LEAST, contract.ERR)
+
+
+def test_rates_lack_no_part() -> None:
+    commits: Commits = {"orders": [17, 12]}
+    names = ("produce_rate", "consume_rate")
+    log: Sequence[Log] = [(0, 20), TIMEOUT]
+    assert group_row(after(9, commits, (commits, log)), *names)[1] == 0
+    assert group_row(after(11, commits, (commits, log)), *names) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "commits", "unread", "said"),
+    [
+        pytest.param(1, BEHIND, (BEHIND, [(0, 20)]), (None, None, None), id="read"),
+        pytest.param(9, BEHIND, (BEHIND, [TIMEOUT]), (3, 75, None), id="unread"),
+        pytest.param(11, BEHIND, (BEHIND, [TIMEOUT]), (3, 75, "unknown"), id="unread-for-long"),
+        pytest.param(
+            9, {"orders": [None]}, (DENIED, [(0, 20)]), (None, None, "uncommitted"), id="no-commit"
+        ),
+        pytest.param(
+            11, {"orders": [None]}, (DENIED, [(0, 20)]), (None, None, "unknown"), id="none-for-long"
+        ),
+        pytest.param(
+            1,
+            {"orders": [DENIED]},
+            ({"orders": [DENIED]}, [(0, 20)]),
+            (None, None, "unknown"),
+            id="never-read",
+        ),
+    ],
+)
+def test_a_row_says_what_it_counts_for(
+    minutes: int, commits: Commits, unread: tuple[Commits, Sequence[Log]], said: tuple[Any, ...]
+) -> None:
+    run = after(minutes, commits, unread)
+    rows = newest_before(run.store, "shop", NOON + HOUR).snapshot.group_partitions
+    ((lag, age, why),) = table(rows, "last_lag", "last_time_lag_seconds", "uncounted")
+    assert (lag, age and round(age), why) == said
+
+
+def cloudwatch(run: Run) -> tuple[float | None, float | None]:
+    """Lag and age of the topic as published in the last run."""
+    said = run.sink.values()
+    return said.get((ORDERS, LAG)), said.get((ORDERS, AGE))
+
+
+def at_metrics(run: Run, at: int) -> tuple[float | None, float | None]:
+    request = Request(path="/metrics", query={"level": "topic"}, host="lag.example")
+    given = prometheus.answer(request, Snapshots(run.store, lambda: at / 1000), at)
+    series: Series = {}
+    for line in given.body.decode().splitlines():
+        if line and not line.startswith("#"):
+            series[line.split("{")[0], frozenset()] = float(line.split()[-1])
+    names = (exposition.TOPIC_LAG, exposition.TOPIC_TIME_LAG)
+    lag, age = (series.get((name, frozenset())) for name in names)
+    return lag, age
+
+
+def on_page(run: Run, at: int, path: str) -> list[str] | None:
+    """The cells of lag and time lag in the table of sums; None where it has no row."""
+    request = Request.of("GET", path, "", {"host": "lag.example"})
+    seen = read(page.answer(request, Snapshots(run.store, lambda: at / 1000), at))
+    name = "orders" if "/group/" in path else "g"
+    rows = [row for row in (seen.tables[0] if seen.tables else []) if row[0] == name]
+    return rows[0][2:4] if rows else None
+
+
+def worded(lag: float | None, age: float | None) -> list[str]:
+    """How the page says so, but for how far off the age may be."""
+    told = (duration(age) or "").replace("\u00a0", " ")
+    return [count(lag) or UNKNOWN, told or UNKNOWN]
+
+
+TWO: Commits = {"orders": [15, 19]}
+CASES: Mapping[str, tuple[Commits, tuple[Commits, Sequence[Log]], float | None]] = {
+    "read": (TWO, (TWO, [(0, 20), (0, 20)]), 6),
+    "one-of-two-was-not-read": (TWO, (TWO, [(0, 20), TIMEOUT]), 6),
+    "caught-up-when-one-was-not-read": (
+        {"orders": [20, 20]},
+        ({"orders": [20, 20]}, [(0, 20), TIMEOUT]),
+        0,
+    ),
+    "commit-denied": (TWO, ({"orders": [15, DENIED]}, [(0, 20), (0, 20)]), 6),
+    "uncommitted-and-read": (
+        {"orders": [15, None]},
+        ({"orders": [15, None]}, [(0, 20), (0, 20)]),
+        5,
+    ),
+    "uncommitted-and-not-read": (
+        {"orders": [15, None]},
+        ({"orders": [15, None]}, [(0, 20), TIMEOUT]),
+        5,
+    ),
+    "group-denied": (TWO, (DENIED, [(0, 20), (0, 20)]), 6),
+    "a-commit-never-told": (
+        {"orders": [15, DENIED]},
+        ({"orders": [15, DENIED]}, [(0, 20), (0, 20)]),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("minutes", [1, 9, 11])
+@pytest.mark.parametrize("case", CASES)
+def test_a_topic_is_the_same_in_cloudwatch_on_the_page_and_at_metrics(
+    case: str, minutes: int
+) -> None:
+    commits, unread, lag = CASES[case]
+    run, at = after(minutes, commits, unread), NOON + minutes * MINUTE
+    said = cloudwatch(run)
+
+    missing = case not in ("read", "uncommitted-and-read") and minutes > WINDOW
+    assert said[0] == (None if missing else lag)
+    assert at_metrics(run, at) == pytest.approx(said, abs=1e-3)
+    (error,) = group_row(run, "time_lag_error_seconds")
+    for path in ("/cluster/shop/group/g", "/cluster/shop/topic/orders"):
+        cells = on_page(run, at, path)
+        assert cells is not None
+        told_lag, told_age = worded(*said)
+        assert cells[0] == told_lag
+        assert cells[1].removeprefix("at least ").startswith(told_age)
+        assert cells[1].startswith("at least ") == (said[1] is not None and error is None)
+
+
+def test_a_topic_that_is_ignored_has_no_sum_anywhere() -> None:
+    rules = Rules(ignore_inactive=True)
+    at = NOON + 25 * HOUR
+    readings = [a_reading({"g": {"orders": [5]}}, {"orders": [(0, 20)]}, at=t) for t in (NOON, at)]
+    run = Run(*readings, levels=LEVELS, rules=rules)
+    run(NOON)
+    run.sink.published.clear()
+    run(at)
+    assert cloudwatch(run) == at_metrics(run, at) == (None, None)
+    assert on_page(run, at, "/cluster/shop/group/g") is None
+    assert (CLUSTER, contract.COLLECTOR_SUCCESS) in run.sink.values()
