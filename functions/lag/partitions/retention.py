@@ -16,6 +16,9 @@ from functions.lag.rules import Rules
 
 # Below this growth, in seconds a second, an age never comes near retention within the 30 days.
 _STANDS = 0.02
+# In the last tenth of what may be left, a consumer that keeps its distance is as near to a loss as
+# one that stands: it may fall behind by this much at any time.
+_LAST_SHARE = 0.1
 _DELETE = "delete"
 
 
@@ -37,14 +40,15 @@ def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules
     `topics` holds the row of `topic_partitions` for each row, `now` the clock, ms, at its reading.
     The least of what time and size say; 30 days where neither will delete an unread record, and
     where none is unread. Unknown where there is no lag or no configuration to tell from, and
-    where retention by time counts an age that is unknown, unless size alone tells of a risk.
+    where retention by time counts an age that is unknown or may be any more than is known, unless
+    a risk is known all the same.
     LOST once records were lost; AT_RISK nearer than the horizon or half the retention time.
     """
     lag, limits, lost = rows.numbers("lag"), _limits(topics), rows.numbers("records_lost")
     # Where the log start pushes a group along, its age cannot grow, and says nothing of its speed.
     losing = lost.known & (lost.values > 0)
     caught = lies_still(rows, taken_at, rules) | losing
-    by_time, blind = _by_time(rows, limits.seconds, now, caught)
+    by_time, blind = _by_time(rows, limits.seconds, now, caught, rules)
     by_size = _by_size(rows, topics, limits.by_size)
     seconds, bound = np.minimum(by_time, by_size), _bound(limits.seconds, rules)
     none = lag.known & (lag.values == 0)
@@ -55,11 +59,6 @@ def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules
     risk = np.select([losing, ~told, soon], [0, 3, 1], default=2)
     words = Words.of([contract.LOST, contract.AT_RISK, contract.SAFE, None]).take(risk)
     return updated(rows, seconds_until_loss=left, retention_risk=words)
-
-
-def at_risk(rows: Frame) -> Mask:
-    """Rows that lose records soon or have lost some, silent ones as last told."""
-    return rows.words("retention_risk").is_in([contract.LOST, contract.AT_RISK])
 
 
 def _limits(topics: Frame) -> _Limits:
@@ -74,19 +73,25 @@ def _limits(topics: Frame) -> _Limits:
     )
 
 
-def _by_time(rows: Frame, limit: Column, now: Column, still: Mask) -> tuple[Seconds, Mask]:
-    """Seconds until the next record is as old as the limit, and where its age is needed for it.
+def _by_time(
+    rows: Frame, limit: Column, now: Column, still: Mask, rules: Rules
+) -> tuple[Seconds, Mask]:
+    """Seconds until the next record is as old as the limit, and where that may come sooner, as
+    nothing bounds its age.
 
     A growth that is still unknown counts as 1, as if nobody read: the nearest loss possible.
     """
     told, record = rows.numbers("age_growth"), rows.numbers("next_record_time")
-    growth = np.where(still | ~told.known, 1.0, told.values)
     own = Column((now.values - record.values) / 1_000, now.known & record.known)
     age = own.or_else(rows.numbers("time_lag_seconds"))
-    counts = limit.known & (growth > _STANDS)
-    known = counts & age.known
-    left = np.where(known, limit.values - age.values, 0.0) / np.where(known, growth, 1.0)
-    return _clipped(left, known), counts & ~age.known
+    known = limit.known & age.known
+    bounded = known & (own.known | rows.numbers("time_lag_error_seconds").known)
+    left = np.where(known, limit.values - age.values, 0.0)
+    last = left < _LAST_SHARE * np.minimum(limit.values, rules.risk_horizon_ms / 1_000)
+    growth = np.where(still | last | ~told.known, 1.0, told.values)
+    comes = known & (growth > _STANDS)
+    left = left / np.where(comes, growth, 1.0)
+    return _clipped(left, comes), limit.known & ~bounded
 
 
 def _by_size(rows: Frame, topics: Frame, limited: Mask) -> Seconds:
