@@ -39,6 +39,7 @@ def a_reading(
     owners: Mapping[tuple[str, str, int], str | None] | None = None,
     topic_ids: Mapping[str, str | None] | None = None,
     state: str = "Stable",
+    members: int = 1,
     problems: Sequence[Problem] = (),
     hidden_topics: Mapping[str, str] | None = None,
     unlisted_groups: Sequence[str] = (),
@@ -51,7 +52,7 @@ def a_reading(
     return ClusterReading(
         topic_partitions=_topic_rows(logs, ids, at),
         group_partitions=_group_rows(commits, ids, owners or {}, at),
-        groups=_groups(commits, state, at),
+        groups=_groups(commits, state, members, at),
         problems=tuple(problems),
         hidden_topics=hidden_topics or {},
         unlisted_groups=frozenset(unlisted_groups),
@@ -149,7 +150,7 @@ def _group_rows(
     )
 
 
-def _groups(groups: Groups, state: str, at: int) -> Frame:
+def _groups(groups: Groups, state: str, members: int, at: int) -> Frame:
     silent = [commits if isinstance(commits, str) else None for commits in groups.values()]
     read = np.array([reason is None for reason in silent], bool)
     return Frame.of(
@@ -160,7 +161,7 @@ def _groups(groups: Groups, state: str, at: int) -> Frame:
             "group_state": Words.of(state if known else None for known in read),
             "group_type": Words.of("classic" for _ in groups),
             "protocol": Words.of("consumer" for _ in groups),
-            "members": Column(np.ones(len(groups), np.int32), read),
+            "members": Column(np.full(len(groups), members, np.int32), read),
         }
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from functions.lag.columns import Column, Mask
 from functions.lag.frame import AnyColumn, Frame
-from functions.lag.partitions.memory import Memory, elapsed, updated
+from functions.lag.partitions.memory import Memory, elapsed, read_now, updated
 from functions.lag.rules import Rules
 
 _PAUSES_HALF_LIFE_SECONDS = 7 * 86_400.0
@@ -17,7 +17,8 @@ def with_moves(rows: Frame, memory: Memory, taken_at: int, rules: Rules) -> Fram
     """Observations, the commit's last change, its rewind and its usual pause, where read now.
 
     `observations`: readings of this topic, counted up to `most_observations`.
-    `commit_changed_at`: the first run, ms, that saw this commit; unknown without a commit.
+    `commit_changed_at`: the first run, ms, that saw this commit; unknown without a commit, and
+    while it is the one that a recreated topic was first read with, as it may be the old topic's.
     `rewound_from`, `rewound_at`: the highest commit before it went back, and the run, ms, that
     saw it go back last; unknown once that commit is reached again.
     `pause_seconds`, `pauses_seen`: see `_pauses`.
@@ -28,7 +29,7 @@ def with_moves(rows: Frame, memory: Memory, taken_at: int, rules: Rules) -> Fram
     return updated(
         rows,
         observations=_observations(memory.was, most_observations(rules)),
-        commit_changed_at=_changed_at(now, was, memory.was, taken_at),
+        commit_changed_at=_changed_at(now, was, memory, taken_at),
         **_rewinds(now, memory.was, taken_at),
         **_pauses(rows, memory.was, forward, taken_at, rules),
     )
@@ -42,13 +43,19 @@ def most_observations(rules: Rules) -> int:
 def lies_still(rows: Frame, taken_at: int, rules: Rules) -> Mask:
     """Rows whose commit has not moved for longer than the window, as far as runs saw.
 
-    Of a row without a commit none moved in all the readings that fill the window.
+    Of a row without a commit to this topic none moved in all the readings that fill the window.
     """
     since, seen = rows.numbers("commit_changed_at"), rows.numbers("observations")
-    long = since.known & (taken_at - since.values > rules.window_ms)
-    never = ~rows.numbers("committed_offset").known & seen.known
-    still: Mask = long | (never & (seen.values >= most_observations(rules)))
+    long = since.known & ~lately(since, taken_at, rules)
+    never = ~since.known & seen.known & (seen.values >= most_observations(rules))
+    still: Mask = long | never
     return still
+
+
+def lately(since: Column, taken_at: int, rules: Rules) -> Mask:
+    """Times, ms, that lie within the window: up to exactly its length ago."""
+    mask: Mask = since.known & (taken_at - since.values <= rules.window_ms)
+    return mask
 
 
 def _observations(was: Frame, most: int) -> Column:
@@ -57,15 +64,21 @@ def _observations(was: Frame, most: int) -> Column:
     return Column.of(count.astype(np.int32))
 
 
-def _changed_at(now: Column, was: Column, memory: Frame, taken_at: int) -> Column:
-    since = memory.numbers("commit_changed_at")
-    still = now.known & was.known & (now.values == was.values) & since.known
-    return Column(np.where(still, since.values, taken_at), now.known)
+def _changed_at(now: Column, was: Column, memory: Memory, taken_at: int) -> Column:
+    since = memory.was.numbers("commit_changed_at")
+    told = since.known | read_now(memory.was)
+    same = told & now.known & was.known & (now.values == was.values)
+    this_run = Column(np.full(len(now), taken_at, np.int64), now.known & ~memory.recreated)
+    return since.where(same, this_run)
 
 
 def _rewinds(now: Column, memory: Frame, taken_at: int) -> dict[str, AnyColumn]:
+    """A commit of another topic, or one that this log never reached, is none to go back from."""
     was, top = memory.numbers("committed_offset"), memory.numbers("rewound_from")
-    back = now.known & was.known & (now.values < was.values)
+    end = memory.numbers("end_offset")
+    ours = was.known & memory.numbers("commit_changed_at").known
+    ours &= ~end.known | (was.values <= end.values)
+    back = ours & now.known & (now.values < was.values)
     highest = np.where(top.known, np.maximum(top.values, was.values), was.values)
     source = np.where(back, highest, top.values)
     below = now.known & (back | top.known) & (now.values < source)

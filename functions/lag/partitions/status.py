@@ -11,7 +11,7 @@ from functions import contract
 from functions.lag.columns import Column, Mask, Words
 from functions.lag.frame import Frame
 from functions.lag.partitions.memory import Memory, Seconds, elapsed, read_now, updated
-from functions.lag.partitions.moves import lies_still
+from functions.lag.partitions.moves import lately, lies_still
 from functions.lag.rules import Rules
 from functions.lag.sets import distinct
 
@@ -112,9 +112,7 @@ def _past(rows: Frame) -> Mask:
 
 
 def _rewound(rows: Frame, taken_at: int, rules: Rules) -> Mask:
-    since = rows.numbers("rewound_at")
-    mask: Mask = since.known & (taken_at - since.values < rules.window_ms)
-    return mask
+    return lately(rows.numbers("rewound_at"), taken_at, rules)
 
 
 def _kept_up(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
@@ -144,9 +142,7 @@ def _usual(rows: Frame, ages: Column, still: Mask, taken_at: int) -> Mask:
 
 def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
     """A live member owns it, or did within the window: rebalances and crashes are no stop."""
-    owned = rows.numbers("owned_at")
-    mask: Mask = owned.known & (taken_at - owned.values <= rules.window_ms)
-    return mask
+    return lately(rows.numbers("owned_at"), taken_at, rules)
 
 
 def _catching_up(rows: Frame, was: Frame, age: Seconds) -> Mask:

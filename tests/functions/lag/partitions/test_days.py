@@ -117,7 +117,7 @@ def test_the_first_two_pauses_of_a_batch_job_are_stalls(told: Told, name: str, e
         pytest.param("stuck", [(11, STALL)], id="stuck"),
         pytest.param("stopped", [(11, STOP)], id="stopped"),
         pytest.param("stuck in an endless rebalance", [(11, STALL)], id="stuck-while-rebalancing"),
-        pytest.param("rewound", [(0, REWIND), (10, OK)], id="rewound-and-catching-up"),
+        pytest.param("rewound", [(0, REWIND), (11, OK)], id="rewound-and-catching-up"),
     ],
 )
 def test_trouble_is_told_once_after_so_many_runs(
