@@ -151,6 +151,9 @@ GROUP_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2}
 RECORDS_LOST = "records_lost"
 BEYOND_END = "beyond_end"
 PAUSING = "pausing"
+FALLING_BEHIND = "falling_behind"
+SLOW = "slow"
+NO_MEMBER = "no_member"
 INACTIVE = "inactive"
 GONE = "gone"
 

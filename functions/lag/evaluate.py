@@ -57,7 +57,7 @@ def evaluate(
     rows = with_moves(rows, memory, taken_at, rules)
     rows = with_rates(rows, memory, of_rows.numbers("produce_rate"), allowed, rules)
     rows = with_retention(rows, of_rows, now, taken_at, rules)
-    rows = with_status(rows, memory, ages.least, allowed, taken_at, rules)
+    rows = with_status(rows, states, memory, ages.least, allowed, taken_at, rules)
     rows = with_uncounted(rows, lags, taken_at, rules)
     counts = counted(rows, of_rows, allowed, ages)
     groups = held(rolled_up(groups, rows, counts, before, rules), before, taken_at, rules)

@@ -27,8 +27,9 @@ def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     """Status, its reason, how complete it is, and the worst partition with member and leader.
 
     The status is unknown where no partition with a lag was read now, and where all is well but
-    for one that lags and has no status yet; it has the worst partition's reason. `complete` is 0
-    where none was read, unknown where none has a commit.
+    for one that lags and has no status yet; it has the worst partition's reason, or while there is
+    none yet that nobody is there to read. `complete` is 0 where none was read, unknown where none
+    has a commit.
     """
     read = ~rows.words("unread_reason").known
     severity = _severities(status_of(rows))
@@ -38,9 +39,12 @@ def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     guess = sets.have(counted.lagging() & ~severity.known) & (worst_known.values == 0)
     status = Words(worst_known.only(seen & ~guess), GROUP_STATUSES)
     worst = rows.take(_worst(sets, rows, counted, severity))
+    reasons = rows.words("status_reason")
+    abandoned = sets.have(read & ~severity.known & reasons.is_in([contract.NO_MEMBER]))
+    no_member = Words.constant(contract.NO_MEMBER, sets.count).only(abandoned & ~status.known)
     return {
         "status": status,
-        "status_reason": worst.words("status_reason").only(status.known),
+        "status_reason": worst.words("status_reason").only(status.known).or_else(no_member),
         "complete": _complete(sets, rows, counted, read),
         "worst_topic": worst.words("topic"),
         "worst_partition": worst.numbers("partition_id"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from functions import contract
 from functions.lag.columns import Column, Mask
 from functions.lag.frame import Frame, locate
 from functions.lag.model import Snapshot
@@ -21,6 +22,18 @@ def with_owners(rows: Frame, groups: Frame, before: Snapshot, taken_at: int) -> 
     remembered = old.numbers("owned_at").take(locate(rows, old, _OWNED))
     now = Column(np.full(len(rows), taken_at, np.int64), _owned_now(rows, groups))
     return rows.with_columns(owned_at=now.or_else(remembered))
+
+
+def unowned(rows: Frame, groups: Frame) -> Mask:
+    """Rows that no live member owns, as far as is known; not while partitions are being assigned.
+
+    `groups` holds each row's group. One that could not be described may have members.
+    """
+    members = groups.numbers("members")
+    waiting = groups.words("group_state").is_in(contract.REBALANCING_STATES) & (members.values > 0)
+    read = ~rows.words("unread_reason").known
+    mask: Mask = read & members.known & ~rows.words("member_id").known & ~waiting
+    return mask
 
 
 def changed(rows: Frame, before: Snapshot) -> Mask:

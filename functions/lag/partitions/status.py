@@ -12,6 +12,7 @@ from functions.lag.columns import Column, Mask, Words
 from functions.lag.frame import Frame
 from functions.lag.partitions.memory import Memory, Seconds, elapsed, read_now, updated
 from functions.lag.partitions.moves import lately, lies_still
+from functions.lag.partitions.owners import unowned
 from functions.lag.rules import Rules
 from functions.lag.sets import distinct
 
@@ -30,6 +31,7 @@ _SLOW, _SURE = 10.0, 3.0
 
 def with_status(
     rows: Frame,
+    groups: Frame,
     memory: Memory,
     ages: Column,
     allowed: Column,
@@ -38,23 +40,28 @@ def with_status(
 ) -> Frame:
     """`status`, `last_status` and `status_reason` of each row, by the first rule that fits.
 
-    `ages` is what is proven of the time lag, in seconds: at least so old, unknown is 0. A row
-    that was not read has no status and keeps the last one with its reason; one without a lag, as
-    nothing is committed, has neither.
+    `groups` holds each row's group; `ages` is what is proven of the time lag, in seconds: at least
+    so old, unknown is 0. A row that was not read has no status and keeps the last one with its
+    reason; one without a lag, as nothing is committed, has neither. At the first reading there may
+    be a reason without a status.
     """
     age = np.where(ages.known, ages.values, 0.0)
+    alone = unowned(rows, groups)
+    old, moved = age > rules.window_ms / 1_000, _moved(rows, memory.was)
     still = lies_still(rows, taken_at, rules)
     usual = _usual(rows, ages, still, taken_at)
     verdicts: list[Verdict] = [
-        *_at_once(rows, memory, allowed),
+        *_at_once(rows, memory, allowed, alone & old),
         (_rewound(rows, taken_at, rules), contract.REWIND, None),
         (_kept_up(rows, age, still, taken_at) <= rules.window_ms / 1_000, contract.OK, None),
         (still & usual, contract.OK, contract.PAUSING),
         (usual, contract.OK, None),
         (still & _owned(rows, taken_at, rules), contract.STALL, None),
         (still, contract.STOP, None),
-        (~_catching_up(rows, memory.was, age), contract.WARN, None),
-        (np.ones(len(rows), bool), contract.OK, None),
+        (_catching_up(rows, memory.was, age), contract.OK, None),
+        (alone & ~moved, contract.WARN, contract.NO_MEMBER),
+        (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
+        (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]
     rule = np.select([mask for mask, _, _ in verdicts], list(range(len(verdicts))))
     status = Words.of(status for _, status, _ in verdicts).take(rule)
@@ -81,16 +88,18 @@ def inactive(rows: Frame, taken_at: int) -> Mask:
     return mask
 
 
-def _at_once(rows: Frame, memory: Memory, allowed: Column) -> list[Verdict]:
-    """The rules that need neither an age nor a movement."""
+def _at_once(rows: Frame, memory: Memory, allowed: Column, abandoned: Mask) -> list[Verdict]:
+    """The rules that need no movement; `abandoned` rows are old and nobody's."""
     lag, lost = rows.numbers("lag"), rows.numbers("records_lost")
+    first = rows.numbers("observations").values < _READINGS
     return [
         (~read_now(rows), None, None),
         (lost.known & (lost.values > 0), contract.ERR, contract.RECORDS_LOST),
         (_beyond_end(rows, memory), contract.ERR, contract.BEYOND_END),
         (~lag.known, None, None),
         (lag.values <= allowed.values, contract.OK, None),
-        (rows.numbers("observations").values < _READINGS, None, None),
+        (first & abandoned, None, contract.NO_MEMBER),
+        (first, None, None),
     ]
 
 
@@ -143,6 +152,13 @@ def _usual(rows: Frame, ages: Column, still: Mask, taken_at: int) -> Mask:
 def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
     """A live member owns it, or did within the window: rebalances and crashes are no stop."""
     return lately(rows.numbers("owned_at"), taken_at, rules)
+
+
+def _moved(rows: Frame, was: Frame) -> Mask:
+    """The commit is another than in the run before: somebody reads, as who is no member may."""
+    now, then = rows.numbers("committed_offset"), was.numbers("committed_offset")
+    mask: Mask = now.known & then.known & (now.values != then.values)
+    return mask
 
 
 def _catching_up(rows: Frame, was: Frame, age: Seconds) -> Mask:

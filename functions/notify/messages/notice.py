@@ -19,6 +19,13 @@ from functions.notify.news.change import Change, Row
 from functions.sinks.names import dimension_value
 
 _CLUSTER_IN_SUBJECT = 30
+_WHY = {
+    contract.BEYOND_END: "Its committed offset lies beyond the end of the log: was the topic made "
+    "anew?",
+    contract.FALLING_BEHIND: "Why: the backlog does not shrink.",
+    contract.SLOW: "Why: the backlog shrinks, but would take more than ten times its age.",
+    contract.NO_MEMBER: "Why: no member of the group reads it.",
+}
 
 
 def notice(change: Change) -> Notice:
@@ -102,8 +109,8 @@ def _causes(row: Row) -> Iterator[str]:
         yield f"Worst: {told}."
     if lost := row.get("records_lost"):
         yield f"Lost: {counted(lost, 'record')} deleted by retention before they were read."
-    elif row.get("status_reason") == contract.BEYOND_END:
-        yield "Its committed offset lies beyond the end of the log: was the topic made anew?"
+    elif why := _WHY.get(row.get("status_reason") or ""):
+        yield why
     left = row.get("seconds_until_loss")
     if left is not None and left < contract.NO_LOSS_SECONDS:
         yield f"At risk: retention may delete unread records in {span(left)}."

@@ -8,14 +8,23 @@ import pytest
 from functions.contract import (
     BEYOND_END,
     ERR,
+    FALLING_BEHIND,
+    NO_MEMBER,
     OK,
     REWIND,
+    SLOW,
     STALL,
     STOP,
+    WARN,
 )
-from tests.functions.lag.consecutive import Runs, partition
+from tests.builders import HOUR, MINUTE, NOON
+from tests.functions.lag.consecutive import Runs, group, partition
+from tests.functions.lag.time_index.brokers import Broker, Log
+from tests.functions.lag.time_lag.days import SECOND
 
 SAID = ("status", "status_reason")
+# Records of a group that stopped hours ago: an index dates them in the first run.
+ABANDONED = Broker({("t", 0): Log([NOON - 5 * HOUR + i * MINUTE for i in range(240)])})
 
 
 @pytest.mark.parametrize(
@@ -84,3 +93,65 @@ def test_a_rewind_is_followed_by_a_stop_in_the_next_run(members: int, after: str
     ]
 
     assert told == [REWIND] * 11 + [after] * 4
+
+
+def test_that_nobody_reads_old_records_is_said_from_the_first_reading() -> None:
+    runs = Runs(look_up=ABANDONED)
+    reports = [runs.run(minute, 100, 240, members=0, state="Empty") for minute in range(13)]
+
+    told = [partition(report, *SAID) for report in reports]
+    assert told == [(None, NO_MEMBER)] + [(WARN, NO_MEMBER)] * 10 + [(STOP, None)] * 2
+    told = [group(report, *SAID) for report in reports]
+    assert told == [(None, NO_MEMBER)] + [(WARN, NO_MEMBER)] * 10 + [(ERR, None)] * 2
+    assert group(reports[0], "last_status", "held_status", "incident_since") == (None,) * 3
+
+
+def test_of_the_first_reading_nothing_is_held() -> None:
+    runs = Runs(look_up=ABANDONED)
+    held = [group(runs.run(minute, 100, 240, members=0), "held_status")[0] for minute in range(4)]
+
+    assert held == [None, None, None, WARN]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"members": 1}, id="a-member-owns-it"),
+        pytest.param({"members": 3, "owners": {}, "state": "PreparingRebalance"}, id="rebalancing"),
+        pytest.param({"members": 0, "commit": 239}, id="its-records-are-young"),
+    ],
+)
+def test_at_the_first_reading_there_is_no_reason_where_somebody_may_read(
+    more: dict[str, object],
+) -> None:
+    young = Broker({("t", 0): Log([NOON - HOUR] * 239 + [NOON - MINUTE])})
+    report = Runs(look_up=young).run(0, **{"commit": 100, "end": 240, **more})  # type: ignore[arg-type]
+
+    assert partition(report, *SAID) == (None, None)
+    assert group(report, *SAID) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("speed", "reason"),
+    [pytest.param(15, FALLING_BEHIND, id="grows"), pytest.param(21, SLOW, id="hardly-shrinks")],
+)
+def test_a_warning_says_whether_the_backlog_shrinks(speed: int, reason: str) -> None:
+    records = [NOON - 5 * HOUR + i * 3 * SECOND for i in range(6_200)]
+    runs = Runs(look_up=Broker({("t", 0): Log(records)}))
+    said = {
+        partition(runs.run(minute, 1_000 + minute * speed, 6_000 + minute * 20), *SAID)
+        for minute in range(15)
+    }
+
+    assert said == {(None, None), (WARN, reason)}
+
+
+def test_a_reader_that_is_no_member_is_slow_and_not_absent() -> None:
+    records = [NOON - 5 * HOUR + i * 3 * SECOND for i in range(6_200)]
+    runs = Runs(look_up=Broker({("t", 0): Log(records)}))
+    said = [
+        partition(runs.run(minute, 1_000 + minute * 21, 6_000 + minute * 20, members=0), *SAID)
+        for minute in range(5)
+    ]
+
+    assert said == [(None, NO_MEMBER)] + [(WARN, SLOW)] * 4

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from functions import contract
 from functions.lag.model import ClusterReading
 from functions.notify.runs import StoredRuns
-from tests.builders import MINUTE, NOON, a_reading
+from tests.builders import HOUR, MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore
+from tests.functions.lag.time_index.brokers import Broker, Log
 from tests.functions.notify.fakes import Bench
 from tests.functions.runs import Run
 
@@ -32,6 +34,32 @@ def test_a_consumer_that_sticks_recovers_and_is_deleted_is_told_of() -> None:
         "Worst: orders partition 0, led by broker 0, read by m-1.",
     ]
     assert "When last seen: 3 records behind" in gone.text
+
+
+def test_a_group_that_nobody_reads_is_told_of_once_its_status_has_lasted() -> None:
+    store = MemoryStore()
+    bench = Bench(runs=StoredRuns(store))
+    records = Broker({("orders", 0): Log([NOON - HOUR] * 50)})
+    readings = [
+        a_reading({"g": {"orders": [9]}}, {"orders": [(0, 50)]}, at=NOON + n * MINUTE, members=0)
+        for n in range(5)
+    ]
+    collect, sent = Run(*readings, store=store, answers=records), []
+    for minute in range(5):
+        collect(NOON + minute * MINUTE)
+        bench.event(minute)
+        sent.append(len(bench.channel.sent))
+
+    statuses = [
+        value
+        for sets in collect.sink.published
+        for one in sets
+        for name, value in one.values
+        if name == contract.GROUP_STATUS
+    ]
+    assert statuses == [contract.GROUP_STATUS_VALUES[contract.WARN]] * 4
+    assert sent == [0, 0, 0, 1, 1]
+    assert "Why: no member of the group reads it." in bench.channel.sent[0].notice.text
 
 
 def a_minute(minute: int) -> ClusterReading:

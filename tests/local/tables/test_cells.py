@@ -29,11 +29,12 @@ def said(column: str, worst_status: str | None = None, **columns: Any) -> str:
     [
         ("OK", "OK", {}, "OK"),
         ("OK", "OK", {"status_reason": "pausing"}, "OK pausing"),
-        ("WARN", "WARN", {}, "WARN"),
+        ("WARN", "WARN", {"status_reason": "slow"}, "WARN slow"),
         ("ERR", "STALL", {}, "ERR STALL"),
         ("ERR", "STOP", {"status_reason": "inactive"}, "ERR STOP inactive"),
         ("ERR", "ERR", {"status_reason": "records_lost"}, "ERR records_lost"),
         (None, None, {}, "?"),
+        (None, None, {"status_reason": "no_member"}, "? no_member"),
         (None, "OK", {"last_status": "OK", "unread_reason": "timeout"}, "OK? timeout"),
         (None, None, {"last_status": "ERR", "status_reason": "gone"}, "ERR? gone"),
     ],

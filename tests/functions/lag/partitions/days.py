@@ -18,6 +18,7 @@ from functions.lag.partitions.rates import with_produce_rate, with_rates
 from functions.lag.partitions.status import with_status
 from functions.lag.rules import Rules
 from tests.builders import MINUTE, NOON
+from tests.functions.lag.partitions.rows import stable
 
 DAYS = 3
 RUNS = DAYS * 1_440
@@ -171,7 +172,7 @@ def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
     memory = aligned(rows, before)
     rows = with_moves(rows, memory, taken_at, rules)
     rows = with_rates(rows, memory, topics.numbers("produce_rate"), nothing, rules)
-    rows = with_status(rows, memory, ages, nothing, taken_at, rules)
+    rows = with_status(rows, stable(count), memory, ages, nothing, taken_at, rules)
     return Snapshot(taken_at, topics, rows, before.groups)
 
 

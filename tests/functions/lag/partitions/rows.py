@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.frame import DTYPES, AnyColumn, Frame
@@ -32,6 +34,12 @@ def snapshot(frame: Frame, topics: Frame | None = None, at: int = BEFORE) -> Sna
     """What a run left behind."""
     empty = Snapshot.empty()
     return Snapshot(at, topics or empty.topic_partitions, frame, empty.groups)
+
+
+def stable(count: int = 1) -> Frame:
+    """As many rows of stable groups with a member: the columns by which a status is told."""
+    members = Column.of(np.ones(count, np.int32))
+    return Frame.of({"members": members, "group_state": Words.constant("Stable", count)})
 
 
 def column(values: list[Any], kind: str = contract.DOUBLE) -> Column:

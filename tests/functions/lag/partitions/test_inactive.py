@@ -10,7 +10,7 @@ from functions.lag.partitions.memory import aligned
 from functions.lag.partitions.status import inactive, with_status
 from functions.lag.rules import Rules
 from tests.builders import HOUR
-from tests.functions.lag.partitions.rows import NOW, Row, column, first, rows, snapshot
+from tests.functions.lag.partitions.rows import NOW, Row, column, first, rows, snapshot, stable
 
 LEFT: Row = {"owned_at": NOW - 24 * HOUR, "commit_changed_at": NOW - 24 * HOUR}
 BESIDE: Row = {**LEFT, "partition_id": 1}
@@ -50,5 +50,5 @@ def test_inactive_is_a_reason_beside_any_status(row: Row, status: str) -> None:
     frame = rows({**LEFT, "observations": 10, **row})
     ages, allowed = column([86_400.0]), column([0], "long")
     memory = aligned(frame, snapshot(rows()))
-    told = with_status(frame, memory, ages, allowed, NOW, Rules())
+    told = with_status(frame, stable(), memory, ages, allowed, NOW, Rules())
     assert first(told, "status", "status_reason") == (status, INACTIVE)

@@ -8,10 +8,12 @@ import pytest
 from functions.contract import (
     BEYOND_END,
     ERR,
+    FALLING_BEHIND,
     OK,
     PAUSING,
     RECORDS_LOST,
     REWIND,
+    SLOW,
     STALL,
     STOP,
     WARN,
@@ -29,12 +31,13 @@ from tests.functions.lag.partitions.rows import (
     first,
     rows,
     snapshot,
+    stable,
 )
 
 TOLD = ("status", "status_reason")
 WINDOW = 600.0
 # A commit that moves, half an hour behind, and the backlog will take a day.
-SLOW: Row = {
+LATE: Row = {
     "committed_offset": 500,
     "end_offset": 600,
     "lag": 100,
@@ -52,10 +55,10 @@ HOURLY: Row = {"pause_seconds": 3_600.0, "pauses_seen": 1.5}
 
 
 def told(row: Row, was: Row | None = None, allowed: int = 0) -> Frame:
-    frame = rows({**SLOW, **row})
-    memory = aligned(frame, snapshot(rows({**SLOW, **(was or {})}, at=BEFORE)))
+    frame = rows({**LATE, **row})
+    memory = aligned(frame, snapshot(rows({**LATE, **(was or {})}, at=BEFORE)))
     ages, most = frame.numbers("time_lag_seconds"), column([allowed], "long")
-    return with_status(frame, memory, ages, most, NOW, Rules())
+    return with_status(frame, stable(), memory, ages, most, NOW, Rules())
 
 
 @pytest.mark.parametrize(
@@ -71,14 +74,14 @@ def told(row: Row, was: Row | None = None, allowed: int = 0) -> Frame:
         pytest.param({"rewound_at": NOW}, REWIND, None, id="32-went-back"),
         pytest.param({"rewound_at": NOW - 9 * MINUTE, **STILL}, REWIND, None, id="32-still-back"),
         pytest.param({"rewound_at": NOW - 10 * MINUTE, **STILL}, REWIND, None, id="32-window"),
-        pytest.param({"rewound_at": NOW - 10 * MINUTE - 1}, WARN, None, id="32-back-for-longer"),
+        pytest.param({"rewound_at": NOW - 10 * MINUTE - 1}, WARN, SLOW, id="32-back-for-longer"),
         pytest.param({"time_lag_seconds": WINDOW, **STILL}, OK, None, id="29-young"),
         pytest.param({"time_lag_seconds": None, **STILL}, OK, None, id="no-age-proven"),
         pytest.param(STILL, STALL, None, id="stuck-with-a-live-member"),
         pytest.param(ABANDONED, STOP, None, id="30-nobody-owns-it"),
-        pytest.param({}, WARN, None, id="33-slow"),
-        pytest.param({"drain_seconds": None}, WARN, None, id="falling-behind"),
-        pytest.param({"drain_seconds": 18_001.0}, WARN, None, id="longer-than-10-ages"),
+        pytest.param({}, WARN, SLOW, id="33-slow"),
+        pytest.param({"drain_seconds": None}, WARN, FALLING_BEHIND, id="falling-behind"),
+        pytest.param({"drain_seconds": 18_001.0}, WARN, SLOW, id="longer-than-10-ages"),
         pytest.param({"drain_seconds": 18_000.0}, OK, None, id="catching-up"),
     ],
 )
@@ -132,7 +135,7 @@ def test_a_still_commit_is_a_stall_where_somebody_could_move_it(row: Row, status
             id="29-idle-hours-of-the-producer",
         ),
         pytest.param({"time_lag_seconds": 10_800.0}, (OK, None), id="working-it-off"),
-        pytest.param({"time_lag_seconds": 10_801.0}, (WARN, None), id="working-for-too-long"),
+        pytest.param({"time_lag_seconds": 10_801.0}, (WARN, FALLING_BEHIND), id="too-long"),
     ],
 )
 def test_a_pause_no_longer_than_usual_is_no_stall(row: Row, said: tuple[str, str | None]) -> None:

@@ -93,6 +93,12 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
             {"status_reason": contract.BEYOND_END},
             "Its committed offset lies beyond the end of the log: was the topic made anew?",
         ),
+        ({"status_reason": contract.NO_MEMBER}, "Why: no member of the group reads it."),
+        ({"status_reason": contract.FALLING_BEHIND}, "Why: the backlog does not shrink."),
+        (
+            {"status_reason": contract.SLOW},
+            "Why: the backlog shrinks, but would take more than ten times its age.",
+        ),
         ({"partitions_unknown": 1}, "Not read: 1 partition, counted as last seen."),
         (
             {"max_lag": 1},

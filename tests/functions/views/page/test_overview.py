@@ -71,11 +71,17 @@ def test_each_state_has_its_words(store: MemoryStore, group: str, place: int, te
         ({"status": "ERR", "members": 0}, "ERRno member"),
         ({"status": "ERR", "members": 0, "status_reason": "records_lost"}, "ERRrecords lost"),
         ({"status": "ERR", "members": None}, "ERR"),
-        ({"status": "WARN", "members": 0}, "WARN"),
+        ({"status": "WARN", "status_reason": "falling_behind"}, "WARNfalling behind"),
+        ({"status": "WARN", "status_reason": "slow"}, "WARNcatching up too slowly"),
+        ({"status": "WARN", "status_reason": "no_member", "members": 0}, "WARNno member"),
+        (
+            {"status": None, "last_status": None, "status_reason": "no_member", "members": 0},
+            "unknownno member",
+        ),
         ({"status": "OK", "members": 0}, "OK"),
     ],
 )
-def test_a_group_in_error_that_nobody_reads_for_says_so(more: dict[str, Any], text: str) -> None:
+def test_a_group_that_is_not_well_says_why(more: dict[str, Any], text: str) -> None:
     page = read(opened(put(MemoryStore(), groups=[a_group("g", **more)])))
 
     assert page.cells("g")[STATUS] == text
