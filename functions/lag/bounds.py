@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hard bounds for the time at which a record was appended, by the reporter's own clock."""
+"""Hard bounds for the time from which a record could be read, by the reporter's own clock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import numpy as np
 
 from functions.lag.columns import Column, Mask, Rows
 
+# A follower that hangs holds the high watermark back for so long before it leaves the in-sync
+# replicas (replica.lag.time.max.ms, by default): the log's end as consumers see it stands still,
+# though records are appended, and a record's time may be as much earlier than it could be read.
+HELD_BACK_MS = 30_000
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`after` and `before`, ms, hold the append time between them; unknown is unbounded.
+    """`after` and `before`, ms, hold that time between them; unknown is unbounded.
 
     `end_after` and `end_before` are the log's ends at those moments; unknown where a bound is
     not from a reading of the log's end.
@@ -39,13 +44,22 @@ class Bounds:
         )
 
     def within(self, other: Bounds) -> Bounds:
-        """These bounds, tightened by others about the same; these alone where they contradict."""
-        clash = self.after.known & other.before.known & (other.before.values < self.after.values)
+        """These bounds, tightened by record times; these alone where the two contradict.
+
+        Times that come before these by HELD_BACK_MS at most do not: then the bounds hold both.
+        """
+        both = self.after.known & other.before.known
+        floor = self.after.values - HELD_BACK_MS
+        clash = both & (other.before.values < floor)
         clash |= self.before.known & other.after.known & (other.after.values > self.before.values)
+        early = both & (other.before.values < self.after.values)
+        held_back = early | (both & other.after.known & (other.after.values < self.after.values))
+        low = np.where(other.after.known, np.maximum(other.after.values, floor), floor)
         later = _better(self.after, other.after, clash, other.after.values > self.after.values)
         sooner = _better(self.before, other.before, clash, other.before.values < self.before.values)
+        sooner &= ~early
         return Bounds(
-            other.after.where(later, self.after),
+            Column.of(low).where(held_back & ~clash, other.after.where(later, self.after)),
             other.before.where(sooner, self.before),
             other.end_after.where(later, self.end_after),
             other.end_before.where(sooner, self.end_before),

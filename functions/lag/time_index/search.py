@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from functions.lag.bounds import Bounds
+from functions.lag.bounds import HELD_BACK_MS, Bounds
 from functions.lag.columns import Mask, Rows
 from functions.lag.frame import Frame
 from functions.lag.rules import Rules
@@ -132,9 +132,10 @@ def _view(sought: Sought, index: Index, rules: Rules) -> _View:
 
 
 def _outside(sought: Sought, found: Brackets) -> Mask:
-    """Positions whose record time is surely not between the bounds of the reporter's own clock."""
+    """Positions whose record time is surely of a clock that is not the reporter's own."""
     bounds, low, high = sought.bounds, found.low, found.high
-    early = high.known & bounds.after.known & (high.values <= bounds.after.values)
+    floor = bounds.after.values - HELD_BACK_MS
+    early = high.known & bounds.after.known & (high.values <= floor)
     late = low.known & (low.values > sought.now)
     late |= low.known & bounds.before.known & (low.values > bounds.before.values)
     mask: Mask = early | late
@@ -173,18 +174,22 @@ def _all(rows: Rows, value: int) -> Rows:
 
 
 def _span(sought: Sought, found: Brackets) -> Span:
-    """The brackets of history and index put together, and the points of the log at their ends."""
+    """The brackets of history and index put together, and the points of the log at their ends.
+
+    A record may have been appended before history's bracket, while the high watermark stood still.
+    """
     bounds = sought.bounds
     after = np.where(bounds.after.known, bounds.after.values, -1)
     low = np.where(found.low.known, found.low.values, -1)
+    lowest = np.maximum(low, np.where(bounds.after.known, after - HELD_BACK_MS, -1))
     before = np.where(bounds.before.known, bounds.before.values, sought.now)
     high = np.where(found.high.known, found.high.values, _ENDLESS)
-    by_index = low >= after
+    by_index = (low >= after) | (high <= after)
     record = found.next_time.known & (found.next_time.values <= before)
     return Span(
-        low=np.maximum(low, after),
+        low=lowest,
         high=np.minimum(high, before + 1),
-        left_time=np.maximum(low, after),
+        left_time=np.where(by_index, lowest, after),
         left_offset=found.low_offset.where(by_index, bounds.end_after),
         right_time=np.where(record, found.next_time.values, before),
         right_offset=found.next_offset.where(record, bounds.end_before),

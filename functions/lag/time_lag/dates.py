@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -88,10 +88,14 @@ def from_search(sought: Sought, searched: Searched) -> Dates:
     """By the index where it came to an end, by history where it did not or contradicts it.
 
     A record time outside the bounds of the reporter's own clock is moved to the nearer of them,
-    and their whole bracket is stated, as the producer's clock is not to be trusted then.
+    and their whole bracket is stated, as the producer's clock is not to be trusted then; but one
+    that a high watermark which stood still explains widens them. A search that was cut short does
+    so only where it put the record before them.
     """
     told = _told(sought, searched)
-    joined = sought.bounds.within(told.bounds)
+    after, ours = told.bounds.after, sought.bounds.after
+    proven = searched.ended | ~ours.known | (after.values >= ours.values)
+    joined = sought.bounds.within(replace(told.bounds, after=after.only(proven)))
     dates = from_bounds(joined, sought.offset, sought.now)
     method = np.full(len(told.best), _RECORD_TIME)
     by_index = _dates(told.best.values, told.best.known, joined.after, joined.before, method)

@@ -136,11 +136,24 @@ def test_bounds_tighten_each_other() -> None:
     assert pair(history.within(carried)) == (20, 90)
 
 
-def test_of_bounds_that_contradict_each_other_the_first_stand() -> None:
-    history = carried_bounds(Column.optional([50]), Column.optional([90]))
-    record = carried_bounds(Column.optional([3]), Column.optional([4]))
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        pytest.param((19_990, 19_999), (50_000, 90_000), id="another-clock"),
+        pytest.param((90_001, 90_002), (50_000, 90_000), id="another-clock-ahead"),
+        pytest.param((20_000, 20_000), (20_000, 90_000), id="held-back"),
+        pytest.param((10_000, 20_000), (20_000, 90_000), id="held-back-but-not-for-so-long"),
+        pytest.param((None, 20_000), (20_000, 90_000), id="held-back-nobody-knows-how-long"),
+        pytest.param((49_000, 51_000), (49_000, 51_000), id="perhaps-held-back"),
+    ],
+)
+def test_record_times_before_the_bounds_widen_them_or_are_of_another_clock(
+    record: tuple[int | None, int], expected: tuple[int, int]
+) -> None:
+    history = carried_bounds(Column.optional([50_000]), Column.optional([90_000]))
+    after, before = (Column.optional([time]) for time in record)
 
-    assert pair(history.within(record)) == (50, 90)
+    assert pair(history.within(carried_bounds(after, before))) == expected
 
 
 def test_between_two_ends_the_estimate_is_linear() -> None:
