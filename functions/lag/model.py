@@ -74,10 +74,12 @@ class Past:
     `ends` holds a frame an earlier run, the oldest first: topic, topic_id, partition_id, asked_at,
     read_at, end_offset of every partition it knew, those of its last reading where the run could
     not read it. `newest` is one of these runs, if any.
+    `scheduled`: for which time, ms UTC, each of these runs was; empty where that is not known.
     """
 
     newest: Snapshot
     ends: tuple[Frame, ...] = ()
+    scheduled: tuple[int, ...] = ()
 
     @classmethod
     def empty(cls) -> Past:

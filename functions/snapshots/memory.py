@@ -33,7 +33,8 @@ class Memory:
 
     def past(self) -> Past:
         """What the next run starts from."""
-        return Past(self.newest, tuple(self.ends[time] for time in sorted(self.ends)))
+        times = tuple(sorted(self.ends))
+        return Past(self.newest, tuple(self.ends[time] for time in times), times)
 
     def then(self, snapshot: Snapshot, interval_ms: int, *, stored: bool) -> Memory:
         """What is known after one more run, for the one that follows an interval later.

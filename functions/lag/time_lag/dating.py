@@ -20,10 +20,10 @@ from functions.lag.time_index.questions import LookUp
 from functions.lag.time_index.search import Sought
 from functions.lag.time_lag.asking import Wishes, improved
 from functions.lag.time_lag.dates import Dates, from_bounds, from_carried
-from functions.lag.time_lag.ends import Ends, bounds_of, ends_of
+from functions.lag.time_lag.ends import Ends, bounds_of, ends_of, on_schedule
 from functions.lag.time_lag.needs import Line, due, too_wide, worth_asking
 from functions.lag.time_lag.positions import Positions, positions_of
-from functions.lag.time_lag.rests import Rests, rests_of
+from functions.lag.time_lag.rests import Rests, believed, rests_of
 
 _ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "end_offset")
 _ASKED = ("topic", "partition_id", "leader")
@@ -63,10 +63,11 @@ def dated(
     positions = positions_of(unread.mask & now.known, unread.part, unread.offset, now.values)
     used, column = np.unique(positions.part, return_inverse=True)
     partitions = topics.take(used)
-    compact, ends = _compact(partitions), ends_of(_only(partitions, _ENDS), past.ends)
+    compact, known = _compact(partitions), _only(partitions, _ENDS)
+    ends = ends_of(known, past.ends, on_schedule(known, past, taken_at, rules.interval_ms))
     history = _history(ends, column, positions, compact[column])
     again = due(partitions, taken_at, rules.interval_ms)[column]
-    rests = rests_of(unread.offset, was, positions)
+    rests = believed(rests_of(unread.offset, was, positions), ends.doubted.take(column))
     anew = rests.ahead | (compact[column] & again)
     bounds = history.within(rests.bounds(~anew))
     worth = worth_asking(rows, positions, bounds, rests, rules)

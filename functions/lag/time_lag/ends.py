@@ -2,22 +2,27 @@
 """Log ends of earlier runs, lined up with the partitions of this one, the untrustworthy left out.
 
 An end that went back or another topic id starts a new history. A row that was carried because it
-could not be read is no reading of its own. Two readings whose clocks
-contradict their order are both left out, as nobody can tell which clock was wrong.
+could not be read is no reading of its own. A run whose clock is not that of its schedule is left
+out. Of others, two readings whose clocks contradict their order are both left out, as nobody can
+tell which clock was wrong.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
 from functions.lag.bounds import Bounds
 from functions.lag.columns import Column, Mask, Rows
 from functions.lag.frame import Frame, locate
+from functions.lag.model import Past
 
 _PARTITION = ("topic", "partition_id")
 _NEVER = np.iinfo(np.int64).max
+# A run begins when it is scheduled, or is late; the clocks of AWS agree much better than this.
+_EARLY_MS, _LATE_MS = 1_000, 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,9 @@ class Ends:
     """Per run (rows, the oldest first, this one last) and partition: end, clock before and after.
 
     `usable` is false where a run knew nothing of the partition, or nothing that can be trusted;
-    `contradicted` counts readings left out because of a clock.
+    `contradicted` counts readings left out because of other runs' clocks. `doubted`, by partition,
+    is the earliest time, ms, told by a clock that is not trusted, where such a one was the last
+    before this run's: what that run left behind is not to be believed from this time on.
     """
 
     end: Rows
@@ -33,18 +40,25 @@ class Ends:
     read: Rows
     usable: Mask
     contradicted: int
+    doubted: Column
 
 
-def ends_of(partitions: Frame, earlier: tuple[Frame, ...]) -> Ends:
-    """The ends known for these topic_partitions rows, each of which was read now."""
+def ends_of(partitions: Frame, earlier: tuple[Frame, ...], on_time: Mask | None = None) -> Ends:
+    """The ends known for these topic_partitions rows, each of which was read now.
+
+    `on_time` marks the earlier runs whose clock may be right; None: nobody can tell.
+    """
     runs = [_aligned(partitions, run) for run in earlier]
     runs.append((partitions, np.zeros(len(partitions), bool)))
     end, asked, read = (_stacked(runs, n) for n in ("end_offset", "asked_at", "read_at"))
     known = _once(asked.values, read.values, end.known & asked.known & read.known)
     same = _unbroken(end.values, known, np.array([other for _, other in runs]))
-    trusted = _in_order(asked.values, read.values, same)
-    contradicted = int((same & ~trusted).sum())
-    return Ends(end.values, asked.values, read.values, trusted, contradicted)
+    known = same if on_time is None else same & np.append(on_time, True)[:, np.newaxis]
+    trusted = _in_order(asked.values, read.values, known)
+    contradicted = int((known & ~trusted).sum())
+    nobody_can_tell = np.full(len(partitions), on_time is None)
+    doubted = _doubted(asked.values, same, trusted).only(~nobody_can_tell)
+    return Ends(end.values, asked.values, read.values, trusted, contradicted, doubted)
 
 
 def bounds_of(ends: Ends, column: Rows, offset: Rows) -> Bounds:
@@ -71,6 +85,33 @@ def _aligned(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
     ours = partitions.words("topic_id").codes_in(theirs.words)
     differs = ~(ours.known & (ours.values == theirs.codes.values))
     return rows, partitions.words("topic_id").known & theirs.known & differs
+
+
+def on_schedule(partitions: Frame, past: Past, taken_at: int, interval_ms: int) -> Mask | None:
+    """Earlier runs whose clock may be that of their schedule, as all whose schedule is unknown.
+
+    None where this run's own clock contradicts `taken_at`, for which it was scheduled.
+    """
+    most = max(interval_ms, _LATE_MS)
+    if not _in_time(partitions, taken_at, most):
+        return None
+    runs = zip_longest(past.ends, past.scheduled[: len(past.ends)])
+    return np.array([time is None or _in_time(run, time, most) for run, time in runs], bool)
+
+
+def _in_time(run: Frame, taken_at: int, most_late: int) -> bool:
+    """By its latest reading, as others may be carried from runs before."""
+    asked = run.numbers("asked_at")
+    late = asked.values[asked.known].max(initial=0) - taken_at
+    return not asked.known.any() or bool(-_EARLY_MS <= late <= most_late)
+
+
+def _doubted(asked: Rows, known: Mask, trusted: Mask) -> Column:
+    """The earliest time told by a wrong clock, where the last before this run was such a one."""
+    bad = known[:-1] & ~trusted[:-1]
+    earliest = np.where(bad, asked[:-1], _NEVER).min(axis=0, initial=_NEVER)
+    last = known[:-1] & (np.cumsum(known[:-1][::-1], axis=0)[::-1] == 1)
+    return Column(earliest, (last & bad).any(axis=0))
 
 
 def _stacked(runs: list[tuple[Frame, Mask]], name: str) -> Column:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,6 +61,22 @@ def rests_of(offset: Column, was: Frame, positions: Positions) -> Rests:
         settled=Column.of(settled).take(speaker).values & (speaker >= 0),
         ahead=said.known & (said.values > positions.now),
         moved=stood.known & ~same,
+    )
+
+
+def believed(rests: Rests, doubted: Column) -> Rests:
+    """Without brackets that reach to `doubted`, ms, a time told by a clock that was wrong then."""
+    reaches = rests.before.known & (rests.before.values >= doubted.values)
+    reaches |= rests.after.known & (rests.after.values >= doubted.values)
+    sure = ~(doubted.known & reaches)
+    return replace(
+        rests,
+        best=rests.best.only(sure),
+        after=rests.after.only(sure),
+        before=rests.before.only(sure),
+        record=rests.record.only(sure),
+        settled=rests.settled & sure,
+        ahead=rests.ahead & sure,
     )
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a minute apart over one group and one partition, each with what a warm collector keeps."""
+"""Runs a minute apart over groups at one partition, each with what a warm collector keeps."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,34 +14,42 @@ from functions.lag.time_index.questions import LookUp, nobody
 from functions.snapshots.memory import Memory
 from tests.builders import MINUTE, NOON, a_reading
 
-_OWNER = {("g", "t", 0): "m"}
-
 
 @dataclass(slots=True)
 class Runs:
-    """`run` reads group g at a commit on topic t; runs are numbered by their minute from noon."""
+    """`run` reads groups at their commits on topic t; a run is named by its minute from noon."""
 
     rules: Rules = Rules()  # noqa: RUF009 - frozen
     look_up: LookUp = nobody
     memory: Memory = field(default_factory=Memory.empty)
 
     def run(
-        self, minute: int, commit: int, end: int, *, members: int = 1, clock: int = 0, **more: Any
+        self,
+        minute: int,
+        commit: int | Sequence[int],
+        end: int,
+        *,
+        members: int = 1,
+        clock: int = 0,
+        **more: Any,
     ) -> LagReport:
         """The run scheduled at that minute, by a clock that is so many ms ahead of the truth."""
         at = NOON + minute * MINUTE
-        more = {"owners": _OWNER if members else {}, "members": members, **more}
-        reading = a_reading({"g": {"t": [commit]}}, {"t": [(0, end)]}, at=at + clock, **more)
+        commits = [commit] if isinstance(commit, int) else commit
+        groups = {f"g{number}": {"t": [each]} for number, each in enumerate(commits)}
+        owners = {(name, "t", 0): "m" for name in groups if members}
+        more = {"owners": owners, "members": members, **more}
+        reading = a_reading(groups, {"t": [(0, end)]}, at=at + clock, **more)
         report = evaluate(reading, self.memory.past(), self.rules, at, self.look_up)
         self.memory = self.memory.then(report.snapshot, self.rules.interval_ms, stored=True)
         return report
 
 
 def partition(report: LagReport, *names: str) -> tuple[Any, ...]:
-    """These columns of the only partition's row, None for unknown."""
+    """These columns of the first group's row of the partition, None for unknown."""
     return tuple(report.snapshot.group_partitions.columns[name].to_list()[0] for name in names)
 
 
 def group(report: LagReport, *names: str) -> tuple[Any, ...]:
-    """These columns of the only group's row, None for unknown."""
+    """These columns of the first group's row, None for unknown."""
     return tuple(report.snapshot.groups.columns[name].to_list()[0] for name in names)
