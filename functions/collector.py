@@ -15,7 +15,6 @@ from functions.errors import ReporterError, SourceError, StoreError
 from functions.lag.evaluate import evaluate
 from functions.lag.frame import Frame
 from functions.lag.model import ClusterReading, LagReport, Problem, Snapshot
-from functions.lag.partitions.retention import at_risk
 from functions.settings import Settings
 from functions.sinks.budget import Levels, noted
 from functions.sinks.metrics import MetricSet, groups_read, health_set, lag_sets, success_set
@@ -161,7 +160,8 @@ class Collector:
         rows = before.group_partitions
         left = rows.numbers("seconds_until_loss")
         near = self._settings.rules.risk_horizon_ms / 1000 + _NEARLY_SECONDS
-        soon = at_risk(rows) | (left.known & (left.values <= near))
+        at_risk = rows.words("retention_risk").is_in([contract.LOST, contract.AT_RISK])
+        soon = at_risk | (left.known & (left.values <= near))
         return frozenset(rows.words("topic").only(soon).pruned().words)
 
     def _publish(
