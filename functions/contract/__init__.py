@@ -130,7 +130,8 @@ REPORT_PREFIX = "reports"
 COMPACTED_TAG = "kafka-lag-compacted"
 COMPACTED_VALUE = "true"
 
-SCHEMA_VERSION = "2"
+# MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
+SCHEMA_VERSION = "2.1"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 
 # Why a row was not read this time (null: it was).

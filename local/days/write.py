@@ -23,7 +23,21 @@ from local.days.runs import WHOLE_DAY, runs
 
 MINUTE = timedelta(minutes=1)
 # What the version before did not have, by dataset.
-_LATER_COLUMNS = {"1": {contract.GROUPS: ("status_since",)}}
+_LATER_COLUMNS = {
+    "1": {
+        contract.GROUPS: ("status_since",),
+        contract.GROUP_PARTITIONS: (
+            "work_between_pauses",
+            "work_since_pause",
+            "pause_age_left",
+            "long_pause_seconds",
+            "long_pauses_seen",
+            "work_between_long_pauses",
+            "work_since_long_pause",
+            "long_pause_age_left",
+        ),
+    }
+}
 
 
 @dataclass(frozen=True, slots=True)
