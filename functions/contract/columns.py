@@ -80,6 +80,7 @@ COLUMNS = {
         "work_between_long_pauses": DOUBLE,
         "work_since_long_pause": DOUBLE,
         "long_pause_age_left": DOUBLE,
+        "not_catching_up_since": TIMESTAMP,
         "retention_margin": LONG,
         "seconds_until_loss": DOUBLE,
         "retention_risk": STRING,

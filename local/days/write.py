@@ -35,6 +35,7 @@ _LATER_COLUMNS = {
             "work_between_long_pauses",
             "work_since_long_pause",
             "long_pause_age_left",
+            "not_catching_up_since",
         ),
     }
 }

@@ -7,10 +7,9 @@ import numpy as np
 
 from functions.lag.columns import Column, Mask
 from functions.lag.frame import AnyColumn, Frame
-from functions.lag.partitions.memory import Memory, elapsed, read_now, updated
+from functions.lag.partitions.memory import Memory, read_now, updated
+from functions.lag.partitions.pause_columns import learnt
 from functions.lag.rules import Rules
-
-_PAUSES_HALF_LIFE_SECONDS = 7 * 86_400.0
 
 
 def with_moves(rows: Frame, memory: Memory, taken_at: int, rules: Rules) -> Frame:
@@ -21,17 +20,17 @@ def with_moves(rows: Frame, memory: Memory, taken_at: int, rules: Rules) -> Fram
     while it is the one that a recreated topic was first read with, as it may be the old topic's.
     `rewound_from`, `rewound_at`: the highest commit before it went back, and the run, ms, that
     saw it go back last; unknown once that commit is reached again.
-    `pause_seconds`, `pauses_seen`: see `_pauses`.
+    Columns of pauses: see `pauses`.
     """
     now, was = rows.numbers("committed_offset"), memory.was.numbers("committed_offset")
     both = now.known & was.known
-    forward = both & (now.values > was.values)
+    forward, back = both & (now.values > was.values), both & (now.values < was.values)
     return updated(
         rows,
         observations=_observations(memory.was, most_observations(rules)),
         commit_changed_at=_changed_at(now, was, memory, taken_at),
         **_rewinds(now, memory.was, taken_at),
-        **_pauses(rows, memory.was, forward, taken_at, rules),
+        **learnt(memory.was, rows, forward, back, taken_at, rules),
     )
 
 
@@ -84,27 +83,3 @@ def _rewinds(now: Column, memory: Frame, taken_at: int) -> dict[str, AnyColumn]:
     below = now.known & (back | top.known) & (now.values < source)
     since = np.where(back, taken_at, memory.numbers("rewound_at").values)
     return {"rewound_from": Column(source, below), "rewound_at": Column(since, below)}
-
-
-def _pauses(
-    rows: Frame, was: Frame, forward: Mask, taken_at: int, rules: Rules
-) -> dict[str, AnyColumn]:
-    """The usual pause before a commit moves on, in seconds, and how many were seen lately.
-
-    A pause is the gap between two moves or, if less, the time lag in the run before the second:
-    hours in which nobody produced are none of the group's. Only pauses longer than the window
-    count; of a time lag that was unknown nothing is learnt. `pause_seconds` is an EWMA of weight
-    1/2; `pauses_seen` halves in 7 days of readings. A commit that goes back ends no pause, as
-    somebody moved it: the time until it goes on is counted from there.
-    """
-    since, waited = was.numbers("commit_changed_at"), was.numbers("time_lag_seconds")
-    pause = np.minimum((taken_at - since.values) / 1_000, waited.values)
-    long = forward & since.known & waited.known & (pause > rules.window_ms / 1_000)
-    usual, seen = was.numbers("pause_seconds"), was.numbers("pauses_seen")
-    mean = np.where(usual.known, (usual.values + pause) / 2, pause)
-    left = np.exp2(-elapsed(rows, was) / _PAUSES_HALF_LIFE_SECONDS)
-    count = np.where(seen.known, seen.values * left, 0.0) + long
-    return {
-        "pause_seconds": Column(np.where(long, mean, usual.values), long | usual.known),
-        "pauses_seen": Column(count, long | seen.known),
-    }

@@ -13,6 +13,7 @@ from functions.lag.frame import Frame
 from functions.lag.partitions.memory import Memory, Seconds, elapsed, read_now, updated
 from functions.lag.partitions.moves import lately, lies_still
 from functions.lag.partitions.owners import unowned
+from functions.lag.partitions.pause_columns import usual
 from functions.lag.rules import Rules
 from functions.lag.sets import distinct
 
@@ -22,8 +23,6 @@ Verdict: TypeAlias = tuple[Mask, str | None, str | None]
 _INACTIVE_MS = 24 * 3_600_000
 # A first reading shows no movement.
 _READINGS = 2
-# So many times the usual pause, once so many of them were seen lately.
-_PATIENCE, _PAUSES = 3.0, 1.5
 # A backlog that takes longer than so many times its age is not being worked off; one that was
 # slow must do better than that to count as worked off again, or noise in the rates would flip it.
 _SLOW, _SURE = 10.0, 3.0
@@ -49,16 +48,17 @@ def with_status(
     alone = unowned(rows, groups)
     old, moved = age > rules.window_ms / 1_000, _moved(rows, memory.was)
     still = lies_still(rows, taken_at, rules)
-    usual = _usual(rows, ages, still, taken_at)
+    pausing = usual(rows, ages, still, taken_at, rules)
+    since = _not_catching_up_since(rows, memory.was, age, taken_at, rules)
     verdicts: list[Verdict] = [
         *_at_once(rows, memory, allowed, alone & old),
         (_rewound(rows, taken_at, rules), contract.REWIND, None),
         (_kept_up(rows, age, still, taken_at) <= rules.window_ms / 1_000, contract.OK, None),
-        (still & usual, contract.OK, contract.PAUSING),
-        (usual, contract.OK, None),
+        (still & pausing, contract.OK, contract.PAUSING),
+        (pausing, contract.OK, None),
         (still & _owned(rows, taken_at, rules), contract.STALL, None),
         (still, contract.STOP, None),
-        (_catching_up(rows, memory.was, age), contract.OK, None),
+        (~_slow(memory.was, since, taken_at, rules), contract.OK, None),
         (alone & ~moved, contract.WARN, contract.NO_MEMBER),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
@@ -67,7 +67,12 @@ def with_status(
     status = Words.of(status for _, status, _ in verdicts).take(rule)
     reason = Words.of(reason for _, _, reason in verdicts).take(rule)
     idle = Words.constant(contract.INACTIVE, len(rows)).only(inactive(rows, taken_at))
-    rows = updated(rows, last_status=status, status_reason=idle.or_else(reason))
+    rows = updated(
+        rows,
+        last_status=status,
+        status_reason=idle.or_else(reason),
+        not_catching_up_since=since,
+    )
     return rows.with_columns(status=status)
 
 
@@ -135,20 +140,6 @@ def _kept_up(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
     return kept
 
 
-def _usual(rows: Frame, ages: Column, still: Mask, taken_at: int) -> Mask:
-    """Ages that the group's known pauses bring; an idle producer's hours are none of it.
-
-    Of a commit that lies still the pause counts, if it is less: an old backlog may pause as well.
-    """
-    age, since = rows.numbers("time_lag_seconds").or_else(ages), rows.numbers("commit_changed_at")
-    pause, seen = rows.numbers("pause_seconds"), rows.numbers("pauses_seen")
-    old = np.where(age.known, age.values, np.inf)
-    lain = np.where(still & since.known, (taken_at - since.values) / 1_000, np.inf)
-    known = pause.known & seen.known & (seen.values >= _PAUSES)
-    mask: Mask = known & (np.minimum(old, lain) <= _PATIENCE * pause.values)
-    return mask
-
-
 def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
     """A live member owns it, or did within the window: rebalances and crashes are no stop."""
     return lately(rows.numbers("owned_at"), taken_at, rules)
@@ -158,6 +149,27 @@ def _moved(rows: Frame, was: Frame) -> Mask:
     """The commit is another than in the run before: somebody reads, as who is no member may."""
     now, then = rows.numbers("committed_offset"), was.numbers("committed_offset")
     mask: Mask = now.known & then.known & (now.values != then.values)
+    return mask
+
+
+def _not_catching_up_since(
+    rows: Frame, was: Frame, age: Seconds, taken_at: int, rules: Rules
+) -> Column:
+    """Since when, ms, no run saw the backlog being worked off; a first reading shows no movement,
+    so it counts as a whole window of that."""
+    first = rows.numbers("observations").values < _READINGS
+    begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
+    since = was.numbers("not_catching_up_since").or_else(begun)
+    return since.only(~_catching_up(rows, was, age))
+
+
+def _slow(was: Frame, since: Column, taken_at: int, rules: Rules) -> Mask:
+    """Not catching up in all the readings of a window, or slow before and not yet any better.
+
+    A burst of records looks like that for some minutes to a consumer that works it off.
+    """
+    lasted = taken_at - since.values >= rules.window_ms - rules.interval_ms
+    mask: Mask = since.known & (lasted | was.words("last_status").is_in([contract.WARN]))
     return mask
 
 

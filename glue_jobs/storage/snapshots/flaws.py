@@ -21,6 +21,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "work_between_long_pauses": (2, 1),
         "work_since_long_pause": (2, 1),
         "long_pause_age_left": (2, 1),
+        "not_catching_up_since": (2, 1),
     },
 }
 

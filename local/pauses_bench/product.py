@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of `evaluate`, a minute apart, each with the history that a warm run has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from functions import contract
+from functions.lag.columns import Column, Words
+from functions.lag.evaluate import evaluate
+from functions.lag.frame import AnyColumn, Frame
+from functions.lag.model import ClusterReading
+from functions.lag.rules import Rules
+from functions.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
+from functions.snapshots.memory import Memory
+from local.pauses_bench.tracks import A_MINUTE, DAY, STEP_SECONDS, Ints, Track
+
+FIRST = 1_769_904_000_000  # 2026-02-01T00:00:00Z
+_MINUTE_MS = 60_000
+STATUSES = (
+    contract.OK,
+    contract.WARN,
+    contract.STOP,
+    contract.STALL,
+    contract.REWIND,
+    contract.ERR,
+)
+UNKNOWN = -1
+_LOOK_UPS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A row a run, a column a track: status of the partition and held status of its group, as
+    places in STATUSES, -1 for none."""
+
+    status: Ints
+    held: Ints
+
+
+class Cluster:
+    """Tracks as partitions of a topic, each read by a group of its own; also their time index."""
+
+    def __init__(self, tracks: Sequence[Track]) -> None:
+        self._tracks, count = tracks, len(tracks)
+        at = tracks[0].at_runs()
+        self._end = np.stack([track.end[at] for track in tracks], axis=1)
+        self._committed = np.stack([track.committed[at] for track in tracks], axis=1)
+        self._owned = np.stack([track.owned[at] for track in tracks], axis=1)
+        self._names = Words.of(f"n{number:03}" for number in range(count))
+        self._topic = Words.constant("orders", count)
+        self._zeros = Column.of(np.zeros(count, np.int64))
+        self._numbers = Column.of(np.arange(count, dtype=np.int32))
+        self._run = 0
+
+    @property
+    def runs(self) -> int:
+        """How many there are."""
+        return len(self._end)
+
+    def reading(self, run: int) -> ClusterReading:
+        """What a run sees."""
+        self._run, at = run, FIRST + run * _MINUTE_MS
+        count, nobody = len(self._names), Words.unknown(len(self._names))
+        moment = Column.of(np.full(count, at))
+        key: dict[str, AnyColumn] = {
+            "topic": self._topic,
+            "topic_id": self._topic,
+            "partition_id": self._numbers,
+            "unread_reason": nobody,
+            "read_at": moment,
+        }
+        topics = Frame.of(
+            {
+                **key,
+                "asked_at": moment,
+                "leader": self._numbers,
+                "start_offset": self._zeros,
+                "end_offset": Column.of(self._end[run]),
+            }
+        )
+        member = self._names.only(self._owned[run])
+        rows = Frame.of(
+            {
+                **key,
+                "consumer_group": self._names,
+                "member_id": member,
+                "client_id": member,
+                "client_host": member,
+                "committed_offset": Column.of(self._committed[run]),
+            }
+        )
+        return ClusterReading(topics, rows, self._groups(moment))
+
+    def look_up(self, questions: TimeQuestions) -> TimeAnswers:
+        """The first record at or after each time, as the brokers' index would say."""
+        partitions = questions.partitions.numbers("partition_id").values
+        answers = TimeAnswers.nothing(len(questions))
+        now = self._run * A_MINUTE
+        for row, time in enumerate(questions.times.tolist()):
+            end = self._tracks[int(partitions[row])].end
+            first = now if time == NEWEST else max(0, -((FIRST - time) // (STEP_SECONDS * 1_000)))
+            offset = int(end[now]) - 1 if time == NEWEST else int(end[first - 1]) if first else 0
+            step = int(np.searchsorted(end[: now + 1], offset, side="right"))
+            if first <= now and 0 <= offset < int(end[now]):
+                answers.found[row] = True
+                answers.offsets[row], answers.times[row] = (
+                    offset,
+                    FIRST + step * STEP_SECONDS * 1_000,
+                )
+            else:
+                answers.none[row] = True
+        return answers
+
+    def _groups(self, moment: Column) -> Frame:
+        count = len(self._names)
+        return Frame.of(
+            {
+                "consumer_group": self._names,
+                "read_at": moment,
+                "unread_reason": Words.unknown(count),
+                "group_state": Words.constant("Stable", count),
+                "group_type": Words.constant("classic", count),
+                "protocol": Words.constant("consumer", count),
+                "members": Column.of(np.ones(count, np.int32)),
+            }
+        )
+
+
+def told(
+    tracks: Sequence[Track], progress: Callable[[int, Told], None] = lambda _, __: None
+) -> Told:
+    """What the product says of tracks of one length, run by run; `progress` is called each day.
+
+    Few look-ups: consumers that move need none here, as records come evenly from run to run.
+    """
+    rules, cluster = Rules(lookup_budget=_LOOK_UPS), Cluster(tracks)
+    memory, shape = Memory.empty(), (cluster.runs, len(tracks))
+    status, held = np.full(shape, UNKNOWN, np.int8), np.full(shape, UNKNOWN, np.int8)
+    for run in range(cluster.runs):
+        taken_at = FIRST + run * _MINUTE_MS
+        reading = cluster.reading(run)
+        snapshot = evaluate(reading, memory.past(), rules, taken_at, cluster.look_up).snapshot
+        memory = memory.then(snapshot, rules.interval_ms, stored=True)
+        status[run] = _codes(snapshot.group_partitions, "status")
+        held[run] = _codes(snapshot.groups, "held_status")
+        if run % DAY == DAY - 1:
+            progress(run + 1, Told(status, held))
+    return Told(status, held)
+
+
+def _codes(frame: Frame, name: str) -> Ints:
+    """In the order of the names, which is that of the tracks."""
+    codes = frame.words(name).codes_in(STATUSES)
+    order = np.argsort(np.array(frame.words("consumer_group").to_list()))
+    return np.where(codes.known, codes.values, UNKNOWN)[order]
