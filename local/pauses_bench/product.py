@@ -14,9 +14,8 @@ from functions.lag.evaluate import evaluate
 from functions.lag.frame import AnyColumn, Frame
 from functions.lag.model import ClusterReading
 from functions.lag.rules import Rules
-from functions.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
 from functions.snapshots.memory import Memory
-from local.pauses_bench.tracks import A_MINUTE, DAY, STEP_SECONDS, Ints, Track
+from local.pauses_bench.tracks import DAY, Ints, Track
 
 FIRST = 1_769_904_000_000  # 2026-02-01T00:00:00Z
 _MINUTE_MS = 60_000
@@ -29,7 +28,6 @@ STATUSES = (
     contract.ERR,
 )
 UNKNOWN = -1
-_LOOK_UPS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +40,10 @@ class Told:
 
 
 class Cluster:
-    """Tracks as partitions of a topic, each read by a group of its own; also their time index."""
+    """Tracks as partitions of a topic, each read by a group of its own."""
 
     def __init__(self, tracks: Sequence[Track]) -> None:
-        self._tracks, count = tracks, len(tracks)
+        count = len(tracks)
         at = tracks[0].at_runs()
         self._end = np.stack([track.end[at] for track in tracks], axis=1)
         self._committed = np.stack([track.committed[at] for track in tracks], axis=1)
@@ -54,7 +52,6 @@ class Cluster:
         self._topic = Words.constant("orders", count)
         self._zeros = Column.of(np.zeros(count, np.int64))
         self._numbers = Column.of(np.arange(count, dtype=np.int32))
-        self._run = 0
 
     @property
     def runs(self) -> int:
@@ -63,7 +60,7 @@ class Cluster:
 
     def reading(self, run: int) -> ClusterReading:
         """What a run sees."""
-        self._run, at = run, FIRST + run * _MINUTE_MS
+        at = FIRST + run * _MINUTE_MS
         count, nobody = len(self._names), Words.unknown(len(self._names))
         moment = Column.of(np.full(count, at))
         key: dict[str, AnyColumn] = {
@@ -95,26 +92,6 @@ class Cluster:
         )
         return ClusterReading(topics, rows, self._groups(moment))
 
-    def look_up(self, questions: TimeQuestions) -> TimeAnswers:
-        """The first record at or after each time, as the brokers' index would say."""
-        partitions = questions.partitions.numbers("partition_id").values
-        answers = TimeAnswers.nothing(len(questions))
-        now = self._run * A_MINUTE
-        for row, time in enumerate(questions.times.tolist()):
-            end = self._tracks[int(partitions[row])].end
-            first = now if time == NEWEST else max(0, -((FIRST - time) // (STEP_SECONDS * 1_000)))
-            offset = int(end[now]) - 1 if time == NEWEST else int(end[first - 1]) if first else 0
-            step = int(np.searchsorted(end[: now + 1], offset, side="right"))
-            if first <= now and 0 <= offset < int(end[now]):
-                answers.found[row] = True
-                answers.offsets[row], answers.times[row] = (
-                    offset,
-                    FIRST + step * STEP_SECONDS * 1_000,
-                )
-            else:
-                answers.none[row] = True
-        return answers
-
     def _groups(self, moment: Column) -> Frame:
         count = len(self._names)
         return Frame.of(
@@ -135,15 +112,15 @@ def told(
 ) -> Told:
     """What the product says of tracks of one length, run by run; `progress` is called each day.
 
-    Few look-ups: consumers that move need none here, as records come evenly from run to run.
+    Ages come from the ends of earlier runs alone: look-ups would double the time it takes.
     """
-    rules, cluster = Rules(lookup_budget=_LOOK_UPS), Cluster(tracks)
+    rules, cluster = Rules(lookup_budget=0), Cluster(tracks)
     memory, shape = Memory.empty(), (cluster.runs, len(tracks))
     status, held = np.full(shape, UNKNOWN, np.int8), np.full(shape, UNKNOWN, np.int8)
     for run in range(cluster.runs):
         taken_at = FIRST + run * _MINUTE_MS
         reading = cluster.reading(run)
-        snapshot = evaluate(reading, memory.past(), rules, taken_at, cluster.look_up).snapshot
+        snapshot = evaluate(reading, memory.past(), rules, taken_at).snapshot
         memory = memory.then(snapshot, rules.interval_ms, stored=True)
         status[run] = _codes(snapshot.group_partitions, "status")
         held[run] = _codes(snapshot.groups, "held_status")
