@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,12 +82,11 @@ def _batch(batch: Batch, days: int, rng: Generator) -> Pattern:
     return Pattern(batch.name, track, quiet_from(batch, track))
 
 
-def _bursts(days: int, rngs: object) -> list[Pattern]:
+def _bursts(days: int, rngs: Iterator[Generator]) -> list[Pattern]:
     found: list[Pattern] = []
     for share in (0.7, 0.8, 0.9):
         for minutes in (10, 20, 40, 80):
-            rng = next(rngs)  # type: ignore[call-overload]
-            end = random_bursts(rng, days, share, minutes)
+            end = random_bursts(next(rngs), days, share, minutes)
             name = f"random bursts, {share:.0%}, every {minutes} min"
             found.append(Pattern(name, _worked(end, RATE), 60, 4.0))
     return found
@@ -109,7 +108,7 @@ def random_bursts(rng: Generator, days: int, share: float, every: float) -> Ints
 
 
 def _troubled(days: int, rng: Generator) -> list[Pattern]:
-    when = (days - 2) * DAY + HOUR
+    when = min(days - 3, 12) * DAY + HOUR
     slow = {"a twelfth": 1 / 12, "half": 0.5, "four fifths": 0.8}
     soon = {"a twelfth": 12, "half": 21, "four fifths": 52}
     found = [
@@ -158,6 +157,3 @@ def _worked(end: Ints, a_minute: float) -> Track:
 
 def _owned(end: Ints, committed: Ints) -> Track:
     return Track(end, committed, np.ones(len(end), bool))
-
-
-Maker = Callable[[int, Generator], list[Pattern]]

@@ -58,7 +58,7 @@ def with_status(
         (pausing, contract.OK, None),
         (still & _owned(rows, taken_at, rules), contract.STALL, None),
         (still, contract.STOP, None),
-        (~_slow(memory.was, since, taken_at, rules), contract.OK, None),
+        (~_slow(rows, memory.was, age, since, taken_at, rules), contract.OK, None),
         (alone & ~moved, contract.WARN, contract.NO_MEMBER),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
@@ -155,34 +155,40 @@ def _moved(rows: Frame, was: Frame) -> Mask:
 def _not_catching_up_since(
     rows: Frame, was: Frame, age: Seconds, taken_at: int, rules: Rules
 ) -> Column:
-    """Since when, ms, no run saw the backlog being worked off; a first reading shows no movement,
-    so it counts as a whole window of that."""
+    """Since when, ms, no run saw for sure that the backlog was being worked off.
+
+    A first reading shows no movement, so it counts as a whole window of that.
+    """
     first = rows.numbers("observations").values < _READINGS
     begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
     since = was.numbers("not_catching_up_since").or_else(begun)
-    return since.only(~_catching_up(rows, was, age))
+    return since.only(~_worked_off(rows, was, age * _SURE))
 
 
-def _slow(was: Frame, since: Column, taken_at: int, rules: Rules) -> Mask:
-    """Not catching up in all the readings of a window, or slow before and not yet any better.
+def _slow(
+    rows: Frame, was: Frame, age: Seconds, since: Column, taken_at: int, rules: Rules
+) -> Mask:
+    """Not catching up, and for all the readings of a window not for sure; or slow before.
 
-    A burst of records looks like that for some minutes to a consumer that works it off.
+    To a consumer that works off bursts of records each looks like that for some minutes.
     """
+    slow = was.words("last_status").is_in([contract.WARN])
     lasted = taken_at - since.values >= rules.window_ms - rules.interval_ms
-    mask: Mask = since.known & (lasted | was.words("last_status").is_in([contract.WARN]))
+    limit = age * np.where(slow, _SURE, _SLOW)
+    mask: Mask = since.known & (lasted | slow) & ~_worked_off(rows, was, limit)
     return mask
 
 
-def _catching_up(rows: Frame, was: Frame, age: Seconds) -> Mask:
-    """Whether the backlog shrinks fast enough, by the rates or by what the last reading saw.
+def _worked_off(rows: Frame, was: Frame, limit: Seconds) -> Mask:
+    """Whether the backlog would be gone within the limit, by the rates or by what the last
+    reading saw.
 
     The rates remember a burst for minutes after it ended, hence the last reading. It is not
     asked of rows that were slow: they have caught up when the rates say so.
     """
     slow, drain = was.words("last_status").is_in([contract.WARN]), rows.numbers("drain_seconds")
-    limit, passed = age * np.where(slow, _SURE, _SLOW), elapsed(rows, was)
-    lag, old = rows.numbers("lag"), was.numbers("lag")
-    worked_off = np.where(lag.known & old.known, old.values - lag.values, 0)
-    shrank = ~slow & (passed > 0) & (worked_off * limit >= lag.values * passed)
+    lag, old, passed = rows.numbers("lag"), was.numbers("lag"), elapsed(rows, was)
+    less = np.where(lag.known & old.known, old.values - lag.values, 0)
+    shrank = ~slow & (passed > 0) & (less * limit >= lag.values * passed)
     mask: Mask = (drain.known & (drain.values <= limit)) | shrank
     return mask

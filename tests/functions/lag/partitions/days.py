@@ -20,7 +20,7 @@ from functions.lag.rules import Rules
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.partitions.rows import stable
 
-DAYS = 3
+DAYS = 4
 RUNS = DAYS * 1_440
 STEP_SECONDS = 15
 A_RUN = 60 // STEP_SECONDS
@@ -57,6 +57,15 @@ def bursts(records: int, every_minutes: int, lasting_minutes: int = 2) -> Rows:
     writing = MINUTES % every_minutes < lasting_minutes
     end: Rows = np.cumsum(np.where(writing, records // (lasting_minutes * A_RUN), 0))
     return end
+
+
+def random_bursts(capacity: int, share: float, every_minutes: int, seed: int) -> Rows:
+    """The log's end where bursts come at random, that take this share of a consumer's time."""
+    random, rate = np.random.default_rng(seed), np.zeros(STEPS)
+    starts = np.cumsum(random.exponential(every_minutes * A_RUN, STEPS // A_RUN)).astype(np.int64)
+    starts = starts[starts < STEPS]
+    np.add.at(rate, starts, random.exponential(share * every_minutes * capacity, len(starts)))
+    return np.floor(rate.cumsum()).astype(np.int64)
 
 
 def behind(end: Rows, seconds: int) -> Rows:

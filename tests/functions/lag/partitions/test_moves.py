@@ -24,6 +24,9 @@ STATE = (
     "rewound_at",
     "pause_seconds",
     "pauses_seen",
+    "work_between_pauses",
+    "work_since_pause",
+    "pause_age_left",
 )
 SILENT = {"unread_reason": "timeout"}
 
@@ -50,15 +53,6 @@ def after(*runs: Row, every: int = MINUTE) -> Frame:
 
 def commits(*offsets: int | None) -> list[Row]:
     return [{"committed_offset": offset} for offset in offsets]
-
-
-def pausing(*pauses: int, lag: float | None = None) -> list[Row]:
-    """A commit that moves on after so many minutes, with the time lag it had by then."""
-    runs: list[Row] = []
-    for number, minutes in enumerate(pauses):
-        ages = [60.0 * (m + 1) if lag is None else lag for m in range(minutes)]
-        runs += [{"committed_offset": number, "time_lag_seconds": age} for age in ages]
-    return [*runs, {"committed_offset": len(pauses)}]
 
 
 def test_readings_are_counted_up_to_those_that_fill_the_window() -> None:
@@ -122,38 +116,6 @@ def test_a_recreated_topic_was_not_rewound() -> None:
     assert first(told, "rewound_from") == (None,)
 
 
-@pytest.mark.parametrize(
-    ("runs", "seconds", "seen"),
-    [
-        pytest.param(pausing(10), None, None, id="within-the-window"),
-        pytest.param(pausing(20), 1200.0, 1.0, id="once"),
-        pytest.param(pausing(20, 40), 1800.0, 2.0, id="mean-with-the-one-before"),
-        pytest.param(pausing(20, 5), 1200.0, 1.0, id="short-ones-are-not-counted"),
-        pytest.param(pausing(60, lag=900.0), 900.0, 1.0, id="29-idle-hours-of-the-producer"),
-        pytest.param(pausing(60, lag=0.0), None, None, id="29-nothing-to-read"),
-        pytest.param([*pausing(20)[:-1], {"committed_offset": -1}], None, None, id="rewind"),
-        pytest.param([*commits(*[5] * 20), *commits(6)], None, None, id="age-unknown"),
-    ],
-)
-def test_a_pause_is_the_gap_between_moves_or_the_time_lag_if_less(
-    runs: list[Row], seconds: float | None, seen: float | None
-) -> None:
-    told = first(after(*runs), "pause_seconds", "pauses_seen")
-    assert told == (seconds, None if seen is None else pytest.approx(seen, abs=0.01))
-
-
-def test_of_a_pause_that_ended_while_nobody_looked_nothing_is_learnt() -> None:
-    told = after(*pausing(20)[:-1], SILENT, {"committed_offset": 1})
-    assert first(told, "pauses_seen", "commit_changed_at") == (None, NOON + 21 * MINUTE)
-
-
-def test_pauses_count_half_after_seven_days_silent_ones_too() -> None:
-    was = rows({"committed_offset": 5, "pauses_seen": 4.0, "pause_seconds": 900.0}, at=NOON)
-    week = NOON + 7 * 24 * 60 * MINUTE
-    told = a_run({"committed_offset": 5}, snapshot(was, at=week - MINUTE), week)
-    assert first(told, "pauses_seen", "pause_seconds") == (pytest.approx(2.0), 900.0)
-
-
 def test_a_silent_row_keeps_all_that_is_remembered() -> None:
     before = snapshot(after(*commits(9, 4, 5)), at=NOON + 2 * MINUTE)
     told = a_run({**SILENT}, before, NOON + 3 * MINUTE)
@@ -193,7 +155,7 @@ def test_whatever_runs_see_nothing_is_negative_or_from_the_future(
     with np.errstate(all="raise", under="ignore"):
         told = after(*runs, every=every)
     last = NOON + (len(runs) - 1) * every
-    seen, changed, source, since, pause, seen_pauses = first(told, *STATE)
+    seen, changed, source, since, pause, seen_pauses, *_ = first(told, *STATE)
     assert seen is None or 1 <= seen <= 10
     assert all(time is None or NOON <= time <= last for time in (changed, since))
     assert source is None or source > first(told, "committed_offset")[0]

@@ -51,12 +51,19 @@ LATE: Row = {
 }
 STILL: Row = {"commit_changed_at": NOW - 11 * MINUTE}
 ABANDONED: Row = {**STILL, "member_id": None, "owned_at": NOW - 11 * MINUTE}
-HOURLY: Row = {"pause_seconds": 3_600.0, "pauses_seen": 1.5}
+HOURLY: Row = {
+    "pause_seconds": 3_600.0,
+    "pauses_seen": 2.0,
+    "work_between_pauses": 3_000.0,
+    "work_since_pause": 3_000.0,
+    "pause_age_left": 3_600.0,
+}
 
 
 def told(row: Row, was: Row | None = None, allowed: int = 0) -> Frame:
     frame = rows({**LATE, **row})
-    memory = aligned(frame, snapshot(rows({**LATE, **(was or {})}, at=BEFORE)))
+    slow = {**LATE, "not_catching_up_since": NOW - 9 * MINUTE, **(was or {})}
+    memory = aligned(frame, snapshot(rows(slow, at=BEFORE)))
     ages, most = frame.numbers("time_lag_seconds"), column([allowed], "long")
     return with_status(frame, stable(), memory, ages, most, NOW, Rules())
 
@@ -126,20 +133,28 @@ def test_a_still_commit_is_a_stall_where_somebody_could_move_it(row: Row, status
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        pytest.param({"commit_changed_at": NOW - 3 * HOUR}, (OK, PAUSING), id="3-times-as-long"),
-        pytest.param({"commit_changed_at": NOW - 3 * HOUR - 1}, (STALL, None), id="longer"),
-        pytest.param({**STILL, "pauses_seen": 1.49}, (STALL, None), id="seen-once"),
+        pytest.param({"commit_changed_at": NOW - 2 * HOUR}, (OK, PAUSING), id="twice-as-long"),
+        pytest.param({"commit_changed_at": NOW - 2 * HOUR - 1}, (STALL, None), id="longer"),
+        pytest.param({**STILL, "pauses_seen": 1.0}, (STALL, None), id="seen-once"),
+        pytest.param({**STILL, "work_between_pauses": None}, (STALL, None), id="an-old-count"),
+        pytest.param({**STILL, "work_since_pause": 6_000.0}, (STALL, None), id="unusual-work"),
+        pytest.param({**STILL, "work_since_pause": None}, (OK, PAUSING), id="after-a-gap"),
         pytest.param(
-            {"commit_changed_at": NOW - 9 * HOUR, "time_lag_seconds": 10_800.0},
+            {**STILL, "work_since_pause": 6_000.0, "pauses_seen": 4.0},
+            (OK, PAUSING),
+            id="well-known-and-pausing-most-of-the-time",
+        ),
+        pytest.param(
+            {"commit_changed_at": NOW - 9 * HOUR, "time_lag_seconds": 7_200.0},
             (OK, PAUSING),
             id="29-idle-hours-of-the-producer",
         ),
-        pytest.param({"time_lag_seconds": 10_800.0}, (OK, None), id="working-it-off"),
-        pytest.param({"time_lag_seconds": 10_801.0}, (WARN, FALLING_BEHIND), id="too-long"),
+        pytest.param({"time_lag_seconds": 7_200.0}, (OK, None), id="working-it-off"),
+        pytest.param({"time_lag_seconds": 14_401.0}, (WARN, FALLING_BEHIND), id="working-for-too-long"),
     ],
 )
 def test_a_pause_no_longer_than_usual_is_no_stall(row: Row, said: tuple[str, str | None]) -> None:
-    usual = {"time_lag_seconds": 99 * 3_600.0, "drain_seconds": None, **HOURLY}
+    usual = {"time_lag_seconds": 4 * 3_600.0, "drain_seconds": None, **HOURLY}
     assert first(told({**usual, **row}), *TOLD) == said
 
 
@@ -175,6 +190,27 @@ def test_a_backlog_is_worked_off_by_the_rates_or_unless_slow_before_by_the_last_
     row: Row, was: Row, status: str
 ) -> None:
     assert first(told(row, was), "status") == (status,)
+
+
+@pytest.mark.parametrize(
+    ("since", "was", "status"),
+    [
+        pytest.param(NOW - 9 * MINUTE, OK, WARN, id="for-the-window"),
+        pytest.param(NOW - 8 * MINUTE, OK, OK, id="for-less"),
+        pytest.param(None, OK, OK, id="since-now"),
+        pytest.param(NOW - MINUTE, WARN, WARN, id="and-slow-before"),
+    ],
+)
+def test_a_group_is_slow_once_it_has_not_caught_up_for_a_window(
+    since: int | None, was: str, status: str
+) -> None:
+    found = told({}, {"not_catching_up_since": since, "last_status": was})
+    assert first(found, "status") == (status,)
+
+
+def test_a_first_reading_counts_as_a_window_without_catching_up() -> None:
+    found = told({"observations": 1}, {"not_catching_up_since": None})
+    assert first(found, "not_catching_up_since") == (NOW - 10 * MINUTE,)
 
 
 @pytest.mark.parametrize(
