@@ -150,7 +150,9 @@ def test_a_still_commit_is_a_stall_where_somebody_could_move_it(row: Row, status
             id="29-idle-hours-of-the-producer",
         ),
         pytest.param({"time_lag_seconds": 7_200.0}, (OK, None), id="working-it-off"),
-        pytest.param({"time_lag_seconds": 14_401.0}, (WARN, FALLING_BEHIND), id="working-for-too-long"),
+        pytest.param(
+            {"time_lag_seconds": 14_401.0}, (WARN, FALLING_BEHIND), id="working-for-too-long"
+        ),
     ],
 )
 def test_a_pause_no_longer_than_usual_is_no_stall(row: Row, said: tuple[str, str | None]) -> None:
