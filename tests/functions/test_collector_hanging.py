@@ -21,7 +21,7 @@ from functions.sinks.outlets import Outlet
 from functions.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
-from tests.functions.broker.brokers import ALL, Cluster, cluster
+from tests.functions.broker.listening import ALL, Cluster, cluster
 from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPICS, Run
 
 SUCCESS = (CLUSTER, contract.COLLECTOR_SUCCESS)
