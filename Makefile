@@ -23,7 +23,7 @@ CDK_CONFIG = $(if $(CONFIG),-c msk-lag-reporter=$(CONFIG))
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo report test check format lint types bench bench-time-lag clean prerequisites \
+.PHONY: help setup demo report test check format lint types bench bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve dashboards test-glue-5 \
         bench-import cost package cdk diff deploy synth destroy
 
@@ -73,6 +73,9 @@ bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 
 bench-time-lag: setup ## how right time lags are, case by case, beside other methods
 	$(BIN)/python -m local.bench_time_lag
+
+bench-pauses: setup ## whether recurring pauses are learnt and outages are not (over an hour)
+	$(BIN)/python -m local.bench_pauses
 
 bench-serve: setup ## how long answers take for a snapshot of 60,000 group-partitions
 	$(BIN)/python -m local.bench_serve

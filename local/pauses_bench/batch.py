@@ -154,14 +154,14 @@ BATCHES = (
     _shift("office hours", _office, WEEK, weekends=True),
     _job("daily from Monday to Friday, 6 hours", workdays(6 * HOUR), WEEK, weekends=True),
     _job("daily from Monday to Friday, at once", workdays(0), WEEK, weekends=True),
-    _job("hourly, 10 minutes of jitter", every(HOUR, 5, jitter=10), HOUR),
-    _job("every 6 hours, 10 minutes of jitter", every(6 * HOUR, 20, jitter=10), 6 * HOUR),
+    _job("hourly, 10 minutes of jitter", every(HOUR, 5, jitter=10), HOUR + 20),
+    _job("every 6 hours, 10 minutes of jitter", every(6 * HOUR, 20, jitter=10), 6 * HOUR + 20),
     _job("daily, 10 minutes of jitter", every(DAY, HOUR, jitter=10), DAY),
     Batch("by a count of records", 100, _by_count, most=10),
 )
 
 
-def steady(rng: Generator, days: int, outages: Sequence[Outage]) -> Track:
+def steady(days: int, outages: Sequence[Outage]) -> Track:
     """A consumer that keeps up, but for outages."""
     end, minutes = even(days), minutes_of(days)
     works = ~idle(minutes, outages)

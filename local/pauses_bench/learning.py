@@ -12,7 +12,7 @@ from local.pauses_bench.batch import DAYS, Batch, quiet_from, steady
 from local.pauses_bench.tracks import DAY, HOUR, Floats, Mask, Outage, Track
 from local.pauses_bench.watch import Held, Watch
 
-_GAPS = 12
+_GAPS, _HALF = 12, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Film:
     @property
     def columns(self) -> int:
         """How many tracks."""
-        return self.moves.shape[1]
+        return int(self.moves.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,15 @@ def calm(tracks: Sequence[tuple[Batch, Track]]) -> list[int]:
     ]
 
 
-def added_by_gaps(tracks: Sequence[Track], seeds: Sequence[int]) -> list[int]:
-    """C: held changes that 12 gaps of 5 minutes to 8 hours in which no run is add to each track."""
-    film = Film.of(tracks)
-    read = np.stack([_gaps(seed, len(film.moves)) for seed in seeds], axis=1)
+def added_by_gaps(tracks: Sequence[tuple[Batch, Track]], seeds: Sequence[int]) -> list[int]:
+    """C: held changes that 12 gaps of 5 minutes to 8 hours in which no run is add to each track,
+    once its pauses are known."""
+    film = Film.of([track for _, track in tracks])
+    since = [quiet_from(batch, track) for batch, track in tracks]
+    read = np.stack(
+        [_gaps(seed, first, len(film.moves)) for seed, first in zip(seeds, since, strict=True)],
+        axis=1,
+    )
     without, gaps = seen(film), seen(film, read)
     pairs = zip(gaps.changes, without.changes, strict=True)
     return [max(len(some) - len(others), 0) for some, others in pairs]
@@ -77,16 +82,16 @@ def added_by_gaps(tracks: Sequence[Track], seeds: Sequence[int]) -> list[int]:
 
 def steady_with_gaps(seeds: Sequence[int], days: int = 10) -> Mask:
     """C: steady groups that take gaps without runs for pauses."""
-    tracks = [steady(np.random.default_rng(seed), days, ()) for seed in seeds]
+    tracks = [steady(days, ()) for _ in seeds]
     film = Film.of(tracks)
-    read = np.stack([_gaps(seed, len(film.moves)) for seed in seeds], axis=1)
+    read = np.stack([_gaps(seed, HOUR, len(film.moves)) for seed in seeds], axis=1)
     return seen(film, read).known
 
 
-def _gaps(seed: int, runs: int) -> Mask:
+def _gaps(seed: int, first: int, runs: int) -> Mask:
     rng = np.random.default_rng([seed, 1])
     read = np.ones(runs, bool)
-    for since in rng.integers(HOUR, runs - 8 * HOUR, _GAPS):
+    for since in rng.integers(min(first, runs - 9 * HOUR), runs - 8 * HOUR, _GAPS):
         read[since : since + int(np.exp(rng.uniform(np.log(5), np.log(8 * HOUR))))] = False
     return read
 
@@ -119,7 +124,7 @@ def _failures(rng: np.random.Generator, since: int) -> list[Outage]:
     for _ in range(int(rng.integers(1, 5))):
         start = since + int(rng.uniform(HOUR, 3 * DAY))
         since = start + int(np.exp(rng.uniform(np.log(HOUR), np.log(12 * HOUR))))
-        found.append(Outage(start, since, again=bool(rng.random() < 0.5)))
+        found.append(Outage(start, since, again=bool(rng.random() < _HALF)))
     return found
 
 

@@ -18,6 +18,12 @@ CASES = 1_000  # of one seed
 OUTAGES = 4
 _SPEED = 3.0  # of a group that works off what an outage left, against its producers
 _LONGEST = 30 * HOUR
+# Minutes between two outages, at least: some alike within hours of one another are a rhythm, and
+# no rule can tell them from a job's.
+_APART = 3 * HOUR
+_HALF = 0.5
+_LATE_RUNS = 2
+_EVERY_THIRD = 3
 
 # Minutes between two commits, between two beginnings of production, and for how long it lasts;
 # every third kind is held out: no parameter was chosen by it.
@@ -33,7 +39,7 @@ KINDS = {
 
 def is_held_out(number: int) -> bool:
     """Every third seed, and every third pattern of a list, is left for the end."""
-    return number % 3 == 2
+    return number % _EVERY_THIRD == _EVERY_THIRD - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +70,33 @@ class Late:
     @property
     def late(self) -> Mask:
         """More than two runs."""
-        mask: Mask = self.runs > 2
+        mask: Mask = self.runs > _LATE_RUNS
         return mask
 
 
-def cases(seed: int, count: int = CASES, *, held_out: bool = False) -> Cases:
-    """Cases of one seed, of the kinds that are held out or of the others."""
+def cases(
+    seed: int,
+    count: int = CASES,
+    *,
+    held_out: bool = False,
+    longest: int = 3 * DAY,
+    history: int = 7 * DAY,
+) -> Cases:
+    """Cases of one seed, of the kinds that are held out or of the others.
+
+    `longest`: minutes from one outage to the next, at most. Half of the cases were seen for
+    `history` minutes before.
+    """
     rng = np.random.default_rng(seed)
     kinds = [k for k in range(len(KINDS)) if is_held_out(k) == held_out]
     kind = rng.choice(kinds, count)
     shape = np.array(list(KINDS.values()))[kind]
-    cold = rng.random(count) < 0.5
-    time = np.where(cold, rng.integers(15, 180, count), 7 * DAY + rng.integers(0, DAY, count))
+    cold = rng.random(count) < _HALF
+    time = np.where(
+        cold,
+        rng.integers(15, 180, count),
+        history + rng.integers(0, DAY, count),
+    )
     number = rng.integers(1, OUTAGES + 1, count)
     since, until = np.full((count, OUTAGES + 1), np.inf), np.full((count, OUTAGES + 1), np.inf)
     for outage in range(OUTAGES):
@@ -83,8 +104,8 @@ def cases(seed: int, count: int = CASES, *, held_out: bool = False) -> Cases:
         length = np.rint(np.exp(rng.uniform(np.log(5), np.log(12 * HOUR), count)))
         since[:, outage] = np.where(has, time, np.inf)
         until[:, outage] = np.where(has, time + length, np.inf)
-        gap = np.rint(np.exp(rng.uniform(np.log(30), np.log(3 * DAY), count)))
-        soon = (outage == number - 1) & (rng.random(count) < 0.5)
+        gap = np.rint(np.exp(rng.uniform(np.log(_APART), np.log(longest), count)))
+        soon = (outage == number - 1) & (rng.random(count) < _HALF)
         time = np.where(has, time + length + np.where(soon, HOUR, gap), time)
     since[:, -1] = time
     return Cases(kind, shape[:, 0], shape[:, 1], shape[:, 2], since, until)

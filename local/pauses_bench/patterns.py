@@ -104,7 +104,8 @@ def random_bursts(rng: Generator, days: int, share: float, every: float) -> Ints
     rate = np.zeros(steps)
     for shift in range(A_MINUTE):
         np.add.at(rate, starts + shift, sizes / A_MINUTE)
-    return np.floor(rate.cumsum()).astype(np.int64)
+    end: Ints = np.floor(rate.cumsum()).astype(np.int64)
+    return end
 
 
 def _troubled(days: int, rng: Generator) -> list[Pattern]:
@@ -116,7 +117,7 @@ def _troubled(days: int, rng: Generator) -> list[Pattern]:
         for name, share in slow.items()
     ]
     for name, outages in FAILURES.items():
-        track = steady(rng, days, outages).dead_from(when)
+        track = steady(days, outages).dead_from(when)
         found.append(Pattern(f"stuck after {name}", track, when + 30, 0.0, when))
     for batch in BATCHES[1], BATCHES[6]:
         dead = when + int(rng.integers(0, batch.period))

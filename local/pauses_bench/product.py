@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from functions import contract
 from functions.lag.columns import Column, Words
@@ -15,7 +17,7 @@ from functions.lag.frame import AnyColumn, Frame
 from functions.lag.model import ClusterReading
 from functions.lag.rules import Rules
 from functions.snapshots.memory import Memory
-from local.pauses_bench.tracks import DAY, Ints, Track
+from local.pauses_bench.tracks import DAY, Track
 
 FIRST = 1_769_904_000_000  # 2026-02-01T00:00:00Z
 _MINUTE_MS = 60_000
@@ -29,14 +31,16 @@ STATUSES = (
 )
 UNKNOWN = -1
 
+Codes: TypeAlias = npt.NDArray[np.int8]
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """A row a run, a column a track: status of the partition and held status of its group, as
     places in STATUSES, -1 for none."""
 
-    status: Ints
-    held: Ints
+    status: Codes
+    held: Codes
 
 
 class Cluster:
@@ -129,8 +133,8 @@ def told(
     return Told(status, held)
 
 
-def _codes(frame: Frame, name: str) -> Ints:
+def _codes(frame: Frame, name: str) -> Codes:
     """In the order of the names, which is that of the tracks."""
     codes = frame.words(name).codes_in(STATUSES)
     order = np.argsort(np.array(frame.words("consumer_group").to_list()))
-    return np.where(codes.known, codes.values, UNKNOWN)[order]
+    return np.where(codes.known, codes.values, UNKNOWN)[order].astype(np.int8)

@@ -39,7 +39,7 @@ class Track:
         return np.arange(self.runs) * A_MINUTE
 
     def ages(self) -> Floats:
-        """Seconds since the log first reached past the commit, run by run; 0 with nothing unread."""
+        """Seconds since the log first reached past each run's commit; 0 with nothing unread."""
         at = self.at_runs()
         appended = np.searchsorted(self.end, self.committed[at], side="right")
         ages: Floats = np.maximum(at - appended, 0) * float(STEP_SECONDS)
@@ -85,14 +85,18 @@ def produced(rng: np.random.Generator, days: int, rates: Floats | float = RATE) 
 def even(days: int, rates: Floats | float = RATE) -> Ints:
     """The log's end where records come as regularly as whole ones can."""
     steps = days * DAY * A_MINUTE
-    return np.floor(np.broadcast_to(np.asarray(rates) / A_MINUTE, steps).cumsum()).astype(np.int64)
+    written = np.broadcast_to(np.asarray(rates) / A_MINUTE, steps).cumsum()
+    end: Ints = np.floor(written).astype(np.int64)
+    return end
 
 
 def served(end: Ints, capacity: Floats) -> Ints:
     """Commits of a consumer of so many records a minute, step by step, whenever it is behind."""
     most = np.cumsum(capacity / A_MINUTE)
     backlog = np.minimum.accumulate(np.minimum(end, end - most + capacity / A_MINUTE))
-    return np.maximum(np.floor(np.minimum(most + np.minimum(backlog, 0), end)), 0).astype(np.int64)
+    read = np.floor(np.minimum(most + np.minimum(backlog, 0), end))
+    committed: Ints = np.maximum(read, 0).astype(np.int64)
+    return committed
 
 
 def delayed(committed: Ints, steps: int = 1) -> Ints:

@@ -90,5 +90,5 @@ def unlearnt(rows: int) -> Pauses:
 
 
 def _level(rows: int) -> Level:
-    numbers = [np.zeros(rows) for _ in range(4)]
-    return Level(*numbers, Column.unknown(rows, np.float64))
+    seen, pause, work, left = np.zeros((4, rows))
+    return Level(seen, pause, work, left, Column.unknown(rows, np.float64))

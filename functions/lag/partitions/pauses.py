@@ -25,10 +25,6 @@ _RATIO = 4.0
 _WINDOWS, _SHARE = 3.0, 0.15
 # A pause may last so many times the usual one.
 _PATIENCE = 2.0
-# The usual pause falls by half towards shorter ones in so many times its length.
-_FADING = 16.0
-# Work joins the usual work by this share.
-_WEIGHT = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +119,9 @@ def alike(one: Seconds, usual: Seconds, least: float) -> Mask:
     return mask
 
 
-def fallen(old: Seconds, new: Seconds, took: Seconds) -> Seconds:
-    """The new value where it is no less, else on its way down to it: pauses may vary."""
-    share = np.exp2(-took / (_FADING * np.maximum(old, 1.0)))
-    value: Seconds = np.where(new >= old, new, new + (old - new) * share)
-    return value
-
-
 def after_pause(level: Level, pause: Seconds, left: Seconds, window: float) -> Level:
     """The level after a pause that began with an age of `left`."""
-    worked, took = level.worked.values, level.worked.values + pause
-    told = level.worked.known
+    worked, told = level.worked.values, level.worked.known
     left = np.where(told, np.minimum(left, worked), 0.0)
     busy = told & (worked > _RATIO * pause)
     fits = told & ~busy & (level.seen > 0) & alike(worked, level.work, _WINDOWS * window)
@@ -142,12 +130,14 @@ def after_pause(level: Level, pause: Seconds, left: Seconds, window: float) -> L
     )
     less = np.maximum(level.seen - 1, 0)
     first = told & ~busy & ~fits & (less == 0)
+    # Means of all that were alike, then of the last ones.
+    weight = 1.0 / np.minimum(level.seen + 1, _MOST)
     seen = np.where(fits, np.minimum(level.seen + 1, _MOST), np.where(told, less, level.seen))
     again = Level(
         np.where(first, 1.0, seen),
-        np.where(fits, fallen(level.pause, pause, took), level.pause),
-        np.where(fits, level.work + (worked - level.work) * _WEIGHT, level.work),
-        np.where(fits, fallen(level.left, left, took), level.left),
+        np.where(fits, level.pause + (pause - level.pause) * weight, level.pause),
+        np.where(fits, level.work + (worked - level.work) * weight, level.work),
+        np.where(fits, level.left + (left - level.left) * weight, level.left),
         Column.of(np.zeros(len(pause))),
     )
     return Level(again.seen, pause, worked, left, again.worked).where(first, again)
