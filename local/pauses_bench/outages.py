@@ -47,9 +47,9 @@ class Cases:
     """Minutes, a row a case; `since` and `until` have a column an outage, the last is for good."""
 
     kind: Ints
-    every: Ints
-    cycle: Ints
-    lasting: Ints
+    every: Floats
+    cycle: Floats
+    lasting: Floats
     since: Floats
     until: Floats
 
@@ -90,7 +90,7 @@ def cases(
     rng = np.random.default_rng(seed)
     kinds = [k for k in range(len(KINDS)) if is_held_out(k) == held_out]
     kind = rng.choice(kinds, count)
-    shape = np.array(list(KINDS.values()))[kind]
+    shape = np.array(list(KINDS.values()), np.float64)[kind]
     cold = rng.random(count) < _HALF
     time = np.where(
         cold,

@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
-import numpy.typing as npt
 
 from functions.lag.columns import Column, Mask, Rows
 from functions.lag.frame import AnyColumn, Frame
 from functions.lag.partitions.memory import elapsed
 from functions.lag.partitions.pauses import Level, Move, Pauses, after_move, excused
 from functions.lag.rules import Rules
-
-A = TypeVar("A", bound=np.generic)
 
 # Columns of a level: seen, pause, work, left, worked.
 _USUAL = (
@@ -42,13 +37,13 @@ def learnt(
 
     Most groups never pause: only rows that did, or do so now, are looked at closely.
     """
-    before = _pauses_of(was)
+    kept = {name: was.numbers(name) for name in (*_USUAL, *_LONG)}
     since, age = was.numbers("commit_changed_at"), was.numbers("time_lag_seconds")
     lay = (was.numbers("read_at").values - since.values) / 1_000
     forward = forward & since.known
     window, passed = rules.window_ms / 1_000, elapsed(rows, was)
     near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)
-    traced = before.usual.worked.known | before.long.worked.known
+    traced = kept[_USUAL[-1]].known | kept[_LONG[-1]].known
     long = age.known & (np.minimum(lay, age.values) > window)
     at = np.flatnonzero((forward & (traced | long)) | (back & traced))
     move = Move(
@@ -57,7 +52,9 @@ def learnt(
         took=(taken_at - since.values[at]) / 1_000,
         seen=age.known[at] & near[at] & forward[at],
     )
-    return _columns_of(before, at, after_move(before.take(at), move, window))
+    if not len(at):
+        return dict(kept)
+    return dict(_with(kept, at, after_move(_pauses_of(was, at), move, window)))
 
 
 def usual(rows: Frame, ages: Column, still: Mask, taken_at: int, rules: Rules) -> Mask:
@@ -73,18 +70,17 @@ def usual(rows: Frame, ages: Column, still: Mask, taken_at: int, rules: Rules) -
     since = rows.numbers("commit_changed_at").take(at)
     old = np.where(age.known, age.values, np.inf)
     unmoved = np.where(since.known, (taken_at - since.values) / 1_000, np.inf)
-    known, window = _pauses_of(rows.take(at)), rules.window_ms / 1_000
-    mask[at] = excused(known, old, unmoved, still[at], window)
+    mask[at] = excused(_pauses_of(rows, at), old, unmoved, still[at], rules.window_ms / 1_000)
     return mask
 
 
-def _pauses_of(frame: Frame) -> Pauses:
-    return Pauses(_level_of(frame, _USUAL), _level_of(frame, _LONG))
+def _pauses_of(frame: Frame, at: Rows) -> Pauses:
+    return Pauses(_level_of(frame, at, _USUAL), _level_of(frame, at, _LONG))
 
 
-def _level_of(frame: Frame, names: tuple[str, ...]) -> Level:
+def _level_of(frame: Frame, at: Rows, names: tuple[str, ...]) -> Level:
     """A level; versions before 2.1 counted pauses without the work between them: none of these."""
-    seen, pause, work, left, worked = (frame.numbers(name) for name in names)
+    seen, pause, work, left, worked = (frame.numbers(name).take(at) for name in names)
     counts = seen.known & pause.known & work.known & left.known
     return Level(
         np.where(counts, seen.values, 0.0),
@@ -95,22 +91,15 @@ def _level_of(frame: Frame, names: tuple[str, ...]) -> Level:
     )
 
 
-def _columns_of(before: Pauses, at: Rows, after: Pauses) -> dict[str, AnyColumn]:
-    """The pauses before, with those after at the given rows."""
-    columns: dict[str, AnyColumn] = {}
-    for names, old, new in ((_USUAL, before.usual, after.usual), (_LONG, before.long, after.long)):
-        seen = _put(old.seen, at, new.seen)
-        counts = seen > 0
-        pairs = ((old.pause, new.pause), (old.work, new.work), (old.left, new.left))
-        numbers = [seen, *(_put(one, at, other) for one, other in pairs)]
-        values = _put(old.worked.values, at, new.worked.values)
-        worked = Column(values, _put(old.worked.known, at, new.worked.known))
-        levels = [*(Column(number, counts) for number in numbers), worked]
-        columns.update(zip(names, levels, strict=True))
+def _with(kept: dict[str, Column], at: Rows, after: Pauses) -> dict[str, Column]:
+    """The columns as they were, with what is known now at the given rows."""
+    columns: dict[str, Column] = {}
+    for names, level in ((_USUAL, after.usual), (_LONG, after.long)):
+        counts = level.seen > 0
+        numbers = (level.seen, level.pause, level.work, level.left)
+        new = [*(Column(number, counts) for number in numbers), level.worked]
+        for name, column in zip(names, new, strict=True):
+            values, known = kept[name].values.copy(), kept[name].known.copy()
+            values[at], known[at] = column.values, column.known
+            columns[name] = Column(values, known)
     return columns
-
-
-def _put(old: npt.NDArray[A], at: Rows, new: npt.NDArray[A]) -> npt.NDArray[A]:
-    values = old.copy()
-    values[at] = new
-    return values
