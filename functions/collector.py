@@ -161,7 +161,8 @@ class Collector:
         left = rows.numbers("seconds_until_loss")
         near = self._settings.rules.risk_horizon_ms / 1000 + _NEARLY_SECONDS
         at_risk = rows.words("retention_risk").is_in([contract.LOST, contract.AT_RISK])
-        soon = at_risk | (left.known & (left.values <= near))
+        nearing = (left.values <= near) & (left.values < contract.NO_LOSS_SECONDS)
+        soon = at_risk | (left.known & nearing)
         return frozenset(rows.words("topic").only(soon).pruned().words)
 
     def _publish(

@@ -59,7 +59,7 @@ def evaluate(
     rows = with_retention(rows, of_rows, now, taken_at, rules)
     rows = with_status(rows, states, memory, ages.least, allowed, taken_at, rules)
     rows = with_uncounted(rows, lags, taken_at, rules)
-    counts = counted(rows, of_rows, allowed, ages)
+    counts = counted(rows, of_rows, allowed, ages, rules)
     groups = held(rolled_up(groups, rows, counts, before, rules), before, taken_at, rules)
     frames = topics, rows, farewells(groups, reading, before)
     return LagReport(

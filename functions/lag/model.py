@@ -72,8 +72,8 @@ class Past:
     """What earlier runs left behind: the newest snapshot, and log ends over time.
 
     `ends` holds a frame an earlier run, the oldest first: topic, topic_id, partition_id, asked_at,
-    read_at, end_offset of every partition it knew, those of its last reading where the run could
-    not read it. `newest` is one of these runs, if any.
+    read_at, unread_reason, end_offset of every partition it knew, those of its last reading where
+    the run could not read it. `newest` is one of these runs, if any.
     `scheduled`: for which time, ms UTC, each of these runs was; empty where that is not known.
     """
 
@@ -91,9 +91,10 @@ class Past:
 class LagReport:
     """What one run says: the snapshot, and beside it what only metrics need.
 
-    `group_topics` has a row per group and topic: consumer_group, topic, lag, max_lag,
-    time_lag_seconds; `scaling` a row per group: scaling_lag. A partition that was not read counts
-    as it last was for as long as the rules' window. `look_ups` were asked of the time index.
+    `group_topics` has a row per group and topic: consumer_group, topic, committed_offset, lag,
+    max_lag, time_lag_seconds; `scaling` a row per group: scaling_lag. A partition that was not
+    read counts as it last was for as long as the rules' window. `look_ups` were asked of the time
+    index.
     `remarks` say what of the past was not used, and why.
     """
 

@@ -91,9 +91,11 @@ def group_topics(rows: Frame) -> Frame:
 
 
 def _age(rows: Frame) -> Column:
-    """An age that was 0 does not grow: nothing was unread then."""
+    """An age grows while its row is not read; that of a row that lagged by nothing stays 0."""
     last, passed = rows.numbers("last_time_lag_seconds"), unread_seconds(rows).values
-    grown = np.where(last.values > 0, last.values + passed, last.values)
+    # A record that is dated is unread, though it may have been appended just then.
+    behind = (last.values > 0) | rows.numbers("next_record_before").known
+    grown = np.where(behind, last.values + passed, last.values)
     return rows.numbers("time_lag_seconds").or_else(Column(grown, last.known))
 
 

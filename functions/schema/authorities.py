@@ -12,9 +12,9 @@ def authorities_fault(path: Path, shown: str) -> str | None:
 
     `shown` is its name for the person who wrote it.
     """
-    if not path.is_file():
-        return f"there is no file {shown}"
     try:
+        if not path.is_file():
+            return f"there is no file {shown}"
         # The library that connects loads the file in the same way.
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
     except ssl.SSLError:

@@ -18,7 +18,10 @@ from functions.snapshots.store import SnapshotStore
 A = TypeVar("A")
 B = TypeVar("B")
 
-COLUMNS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "end_offset")
+COLUMNS = (
+    *("topic", "topic_id", "partition_id"),
+    *("asked_at", "read_at", "unread_reason", "end_offset"),
+)
 
 _DAY_MS = 24 * 3_600_000
 

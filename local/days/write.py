@@ -36,6 +36,9 @@ _LATER_COLUMNS = {
             "work_since_long_pause",
             "long_pause_age_left",
             "not_catching_up_since",
+            "last_lag",
+            "last_time_lag_seconds",
+            "uncounted",
         ),
     }
 }

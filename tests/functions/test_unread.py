@@ -5,12 +5,14 @@ of them, then nothing; and the same in CloudWatch, on the page and at /metrics."
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from functions import contract
 from functions.contract import exposition
+from functions.errors import SourceError
 from functions.lag.rules import NameFilter, Rules
 from functions.sinks.budget import Levels
 from functions.snapshots.history import newest_before
@@ -48,7 +50,9 @@ def after(
     run = Run(*good, *bad, levels=LEVELS)
     for at in (*range(-4, 1), *later):
         run.sink.published.clear()
-        run(NOON + at * MINUTE)
+        # Where its only group was not read a run fails, once all is published and kept.
+        with suppress(SourceError):
+            run(NOON + at * MINUTE)
     return run
 
 

@@ -13,7 +13,7 @@ from functions.lag.model import LagReport, Past
 from functions.lag.rules import Rules
 from tests.builders import Commits, a_reading
 
-_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "end_offset")
+_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "unread_reason", "end_offset")
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class ConfigCache:
         self._kept: dict[tuple[str, str | None], tuple[float, Values]] = {}
 
     async def of(self, wire: Wire, table: TopicTable, now: Collection[str]) -> TopicSettings:
-        """The settings of the table's topics; of those in `now` none is taken from memory."""
+        """The settings of the table's topics; those in `now` are asked for."""
         ids = table.frame.words("topic_id").take(table.first).to_list()
         keys = dict(zip(table.names, zip(table.names, ids, strict=True), strict=True))
         asked = self._clock()

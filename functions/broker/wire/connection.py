@@ -102,6 +102,10 @@ class Wire:
         """The brokers that did not answer in this run, and why."""
         return dict(self._down)
 
+    def not_responding(self) -> dict[Any, UnansweredError]:
+        """Those of `down` that the end of the run's time did not cut off, as it does slow ones."""
+        return {node: why for node, why in self._down.items() if node not in self._cut_off}
+
     def odd_answers(self) -> dict[Any, str]:
         """The brokers that answered, in this run, what they were not asked, and what it was."""
         return dict(self._odd)
@@ -117,10 +121,6 @@ class Wire:
     async def pause(self, seconds: float) -> None:
         """Waits, while other questions go on."""
         await self.connections.net.sleep(seconds)
-
-    def not_responding(self) -> dict[Any, UnansweredError]:
-        """The same without those that the end of the run's time cut off: they may be slow."""
-        return {node: why for node, why in self._down.items() if node not in self._cut_off}
 
     def learn(self, metadata: Any) -> None:
         """Takes the brokers' addresses from a metadata response, whose topics it drops."""

@@ -9,7 +9,9 @@ from functions import contract
 from functions.lag.columns import Column, Words
 from functions.lag.frame import Frame
 from functions.lag.groups.counted import Counted
+from functions.lag.partitions.memory import Seconds
 from functions.lag.partitions.offset_lag import OffsetLag
+from functions.lag.partitions.retention import risk_bound
 from functions.lag.partitions.status import inactive
 from functions.lag.rollup import counts_of, unread_seconds
 from functions.lag.rules import Rules
@@ -34,7 +36,7 @@ def with_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) ->
     return rows.with_columns(taken_at=now, uncounted=_UNCOUNTED.take(why))
 
 
-def counted(rows: Frame, topics: Frame, allowed: Column, ages: Ages) -> Counted:
+def counted(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: Rules) -> Counted:
     """Of rows that say what is `uncounted`; `topics` and `allowed` (records) are each row's."""
     counts = counts_of(rows)
     surplus = np.maximum(counts.lag.values - allowed.values, 0)
@@ -44,13 +46,18 @@ def counted(rows: Frame, topics: Frame, allowed: Column, ages: Ages) -> Counted:
         ages=ages,
         surplus=Column(surplus, counts.lag.known),
         produce_rate=topics.numbers("produce_rate"),
-        until_loss=_until_loss(rows, risk),
+        until_loss=_until_loss(rows, risk, risk_bound(topics, rules)),
         risk_known=risk.known,
     )
 
 
-def _until_loss(rows: Frame, risk: Words) -> Column:
-    """Seconds, less by the time that went by since an unread row said so; 0 where it was lost."""
+def _until_loss(rows: Frame, risk: Words, bound: Seconds) -> Column:
+    """Seconds of rows at risk, less by the time that went by since an unread row said so.
+
+    0 where records were lost. A row that is not read may come to be at risk meanwhile, nearer to a
+    loss than its `bound` (s).
+    """
     seconds, lost = rows.numbers("seconds_until_loss"), risk.is_in([contract.LOST])
     left = np.where(lost, 0.0, np.maximum(seconds.values - unread_seconds(rows).values, 0.0))
-    return Column(left, lost | (risk.is_in([contract.AT_RISK]) & seconds.known))
+    comes = risk.codes.known & (seconds.values < contract.NO_LOSS_SECONDS) & (left < bound)
+    return Column(left, lost | ((risk.is_in([contract.AT_RISK]) | comes) & seconds.known))

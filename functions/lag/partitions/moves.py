@@ -7,7 +7,7 @@ import numpy as np
 
 from functions.lag.columns import Column, Mask
 from functions.lag.frame import AnyColumn, Frame
-from functions.lag.partitions.memory import Memory, read_now, updated
+from functions.lag.partitions.memory import Memory, updated
 from functions.lag.partitions.pause_columns import learnt
 from functions.lag.rules import Rules
 
@@ -65,8 +65,7 @@ def _observations(was: Frame, most: int) -> Column:
 
 def _changed_at(now: Column, was: Column, memory: Memory, taken_at: int) -> Column:
     since = memory.was.numbers("commit_changed_at")
-    told = since.known | read_now(memory.was)
-    same = told & now.known & was.known & (now.values == was.values)
+    same = now.known & was.known & (now.values == was.values)
     this_run = Column(np.full(len(now), taken_at, np.int64), now.known & ~memory.recreated)
     return since.where(same, this_run)
 

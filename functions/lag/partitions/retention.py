@@ -50,7 +50,7 @@ def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules
     caught = lies_still(rows, taken_at, rules) | losing
     by_time, blind = _by_time(rows, limits.seconds, now, caught, rules)
     by_size = _by_size(rows, topics, limits.by_size)
-    seconds, bound = np.minimum(by_time, by_size), _bound(limits.seconds, rules)
+    seconds, bound = np.minimum(by_time, by_size), risk_bound(topics, rules)
     none = lag.known & (lag.values == 0)
     none |= rows.words("time_lag_method").is_in([contract.METHOD_ALLOWED])
     told = none | (lag.known & limits.told & (~blind | (seconds < bound)))
@@ -59,6 +59,12 @@ def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules
     risk = np.select([losing, ~told, soon], [0, 3, 1], default=2)
     words = Words.of([contract.LOST, contract.AT_RISK, contract.SAFE, None]).take(risk)
     return updated(rows, seconds_until_loss=left, retention_risk=words)
+
+
+def risk_bound(topics: Frame, rules: Rules) -> Seconds:
+    """A loss nearer than this, s, is a risk: the horizon, or half the retention time if less."""
+    limit, horizon = _limits(topics).seconds, rules.risk_horizon_ms / 1_000
+    return np.where(limit.known, np.minimum(limit.values / 2, horizon), horizon)
 
 
 def _limits(topics: Frame) -> _Limits:
@@ -107,11 +113,6 @@ def _by_size(rows: Frame, topics: Frame, limited: Mask) -> Seconds:
     with_room = np.where(runs, speed, 1.0) * contract.NO_LOSS_SECONDS
     reached = runs & (records < with_room)
     return _clipped(np.where(reached, records, 0.0) / np.where(reached, speed, 1.0), reached)
-
-
-def _bound(limit: Column, rules: Rules) -> Seconds:
-    horizon = rules.risk_horizon_ms / 1_000
-    return np.where(limit.known, np.minimum(limit.values / 2, horizon), horizon)
 
 
 def _clipped(seconds: Seconds, known: Mask) -> Seconds:

@@ -25,7 +25,7 @@ from functions.lag.time_lag.needs import Line, due, too_wide, worth_asking
 from functions.lag.time_lag.positions import Positions, positions_of
 from functions.lag.time_lag.rests import Rests, believed, rests_of
 
-_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "end_offset")
+_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "unread_reason", "end_offset")
 _ASKED = ("topic", "partition_id", "leader")
 
 

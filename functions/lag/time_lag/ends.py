@@ -100,18 +100,21 @@ def on_schedule(partitions: Frame, past: Past, taken_at: int, interval_ms: int) 
 
 
 def _in_time(run: Frame, taken_at: int, most_late: int) -> bool:
-    """By its latest reading, as others may be carried from runs before."""
-    asked = run.numbers("asked_at")
+    """By its latest reading; rows that were carried tell of the clocks of runs before."""
+    asked = run.numbers("asked_at").only(~run.words("unread_reason").known)
     late = asked.values[asked.known].max(initial=0) - taken_at
     return not asked.known.any() or bool(-_EARLY_MS <= late <= most_late)
 
 
 def _doubted(asked: Rows, known: Mask, trusted: Mask) -> Column:
     """The earliest time told by a wrong clock, where the last before this run was such a one."""
-    bad = known[:-1] & ~trusted[:-1]
+    good = known[:-1] & trusted[:-1]
+    # The latest readings only: right ones in between end what an earlier wrong clock said.
+    since = ~np.logical_or.accumulate(good[::-1], axis=0)[::-1]
+    bad = known[:-1] & since
     earliest = np.where(bad, asked[:-1], _NEVER).min(axis=0, initial=_NEVER)
-    last = known[:-1] & (np.cumsum(known[:-1][::-1], axis=0)[::-1] == 1)
-    return Column(earliest, (last & bad).any(axis=0))
+    doubted: Mask = bad.any(axis=0)
+    return Column(earliest, doubted)
 
 
 def _stacked(runs: list[tuple[Frame, Mask]], name: str) -> Column:

@@ -22,6 +22,9 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "work_since_long_pause": (2, 1),
         "long_pause_age_left": (2, 1),
         "not_catching_up_since": (2, 1),
+        "last_lag": (2, 1),
+        "last_time_lag_seconds": (2, 1),
+        "uncounted": (2, 1),
     },
 }
 

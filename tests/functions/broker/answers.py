@@ -118,8 +118,19 @@ def find_coordinator(_: Broker, request: Any) -> Any:
     return FindCoordinatorResponse(throttle_time_ms=0, coordinators=found)
 
 
-def describe_configs(_: Broker, __: Any) -> Any:
-    return DescribeConfigsResponse(throttle_time_ms=0, results=[])
+def describe_configs(_: Broker, request: Any) -> Any:
+    result = DescribeConfigsResponse.DescribeConfigsResult
+    results = [
+        result(
+            error_code=0,
+            error_message=None,
+            resource_type=asked.resource_type,
+            resource_name=asked.resource_name,
+            configs=[],
+        )
+        for asked in request.resources
+    ]
+    return DescribeConfigsResponse(throttle_time_ms=0, results=results)
 
 
 def offset_fetch(broker: Broker, request: Any) -> Any:

@@ -23,7 +23,7 @@ from tests.builders import MINUTE, NOON, a_reading, datasets
 from tests.builders import Commit as CommitTold
 from tests.builders import Log as LogTold
 
-_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "end_offset")
+_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "unread_reason", "end_offset")
 _MAY_BE_NEGATIVE = ("retention_ms", "retention_bytes")  # -1 is Kafka's word for no limit
 _REASONS = st.sampled_from([contract.TIMEOUT, contract.DENIED, contract.NO_LEADER])
 _OFFSETS = st.integers(0, 60)

@@ -17,7 +17,7 @@ from tests.builders import HOUR, NOON, Commit, a_reading, table
 from tests.functions.lag.time_index.brokers import Broker, Log
 
 SECOND = 1_000
-_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "end_offset")
+_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "unread_reason", "end_offset")
 TIMES = ("time_lag_seconds", "time_lag_error_seconds", "time_lag_method")
 
 
