@@ -58,6 +58,8 @@ def _until_loss(rows: Frame, risk: Words, bound: Seconds) -> Column:
     loss than its `bound` (s).
     """
     seconds, lost = rows.numbers("seconds_until_loss"), risk.is_in([contract.LOST])
-    left = np.where(lost, 0.0, np.maximum(seconds.values - unread_seconds(rows).values, 0.0))
-    comes = risk.codes.known & (seconds.values < contract.NO_LOSS_SECONDS) & (left < bound)
+    passed = unread_seconds(rows)
+    left = np.where(lost, 0.0, np.maximum(seconds.values - passed.values, 0.0))
+    comes = passed.known & (seconds.values < contract.NO_LOSS_SECONDS) & (left < bound)
+    comes &= risk.codes.known
     return Column(left, lost | ((risk.is_in([contract.AT_RISK]) | comes) & seconds.known))

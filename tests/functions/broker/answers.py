@@ -118,15 +118,24 @@ def find_coordinator(_: Broker, request: Any) -> Any:
     return FindCoordinatorResponse(throttle_time_ms=0, coordinators=found)
 
 
+_SETTINGS = {
+    "retention.ms": "604800000",
+    "retention.bytes": "-1",
+    "cleanup.policy": "delete",
+    "message.timestamp.type": "CreateTime",
+}
+
+
 def describe_configs(_: Broker, request: Any) -> Any:
     result = DescribeConfigsResponse.DescribeConfigsResult
+    config = result.DescribeConfigsResourceResult
     results = [
         result(
             error_code=0,
             error_message=None,
             resource_type=asked.resource_type,
             resource_name=asked.resource_name,
-            configs=[],
+            configs=[config(name=name, value=value) for name, value in _SETTINGS.items()],
         )
         for asked in request.resources
     ]

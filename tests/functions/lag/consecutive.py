@@ -27,19 +27,23 @@ class Runs:
         self,
         minute: int,
         commit: int | Sequence[int],
-        end: int,
+        end: int | str,
         *,
         members: int = 1,
         clock: int = 0,
         **more: Any,
     ) -> LagReport:
-        """The run scheduled at that minute, by a clock that is so many ms ahead of the truth."""
+        """The run scheduled at that minute, by a clock that is so many ms ahead of the truth.
+
+        `end` is the log's, or the reason why it was not read.
+        """
         at = NOON + minute * MINUTE
         commits = [commit] if isinstance(commit, int) else commit
         groups = {f"g{number}": {"t": [each]} for number, each in enumerate(commits)}
         owners = {(name, "t", 0): "m" for name in groups if members}
         more = {"owners": owners, "members": members, **more}
-        reading = a_reading(groups, {"t": [(0, end)]}, at=at + clock, **more)
+        log = end if isinstance(end, str) else (0, end)
+        reading = a_reading(groups, {"t": [log]}, at=at + clock, **more)
         report = evaluate(reading, self.memory.past(), self.rules, at, self.look_up)
         self.memory = self.memory.then(report.snapshot, self.rules.interval_ms, stored=True)
         return report

@@ -152,6 +152,15 @@ def test_a_risk_that_was_last_seen_counts_down_for_one_window(
     assert seconds(report) == (told and pytest.approx(told, abs=1))
 
 
+def test_a_partition_that_is_not_read_may_come_to_be_at_risk_meanwhile() -> None:
+    kept = 46 * HOUR + 10 * MINUTE  # A risk from half of it on, five minutes from noon.
+    shop = Shop({"near": kept}, BROKER)
+    groups: Groups = {"g": {"near": [0]}}
+    assert seconds(shop.run(groups, {"near": [(0, 20)]})) == NO_LOSS_SECONDS
+    report = shop.run(groups, {"near": [TIMEOUT]}, NOON + 9 * MINUTE)
+    assert seconds(report) == pytest.approx((kept - 23 * HOUR) / 1_000 - 9 * 60, abs=1)
+
+
 def keeping_its_distance(behind: int, kept: int, runs: int = 40) -> LagReport:
     """A record a minute, read when it is so many minutes old, in the last of so many runs."""
     count = behind + runs + 1

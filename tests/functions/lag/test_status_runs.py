@@ -15,6 +15,7 @@ from functions.contract import (
     SLOW,
     STALL,
     STOP,
+    TIMEOUT,
     WARN,
 )
 from tests.builders import HOUR, MINUTE, NOON
@@ -59,6 +60,28 @@ def test_going_back_from_a_commit_of_another_topic_is_not_remembered_either() ->
         OK,
         None,
     )
+
+
+@pytest.mark.parametrize("ends", [(TIMEOUT, 5_000), (5_000, TIMEOUT)], ids=["first", "second"])
+def test_a_run_that_could_not_read_the_new_topic_makes_no_commit_its_own(
+    ends: tuple[int | str, ...],
+) -> None:
+    runs, another = Runs(), {"t": "another"}
+    runs.run(0, 1_000, 1_000)
+    for minute, end in enumerate((*ends, 5_000, 5_000), start=1):
+        runs.run(minute, 1_000, end, topic_ids=another)
+    told = [runs.run(5 + n, 0, 5_000, topic_ids=another) for n in range(3)]
+
+    assert (REWIND,) not in [partition(report, "status") for report in told]
+
+
+def test_an_age_of_0_grows_while_its_record_is_not_read() -> None:
+    appended_as_it_was_read = Log([NOON - HOUR, NOON + 200])
+    runs = Runs(look_up=Broker({("t", 0): appended_as_it_was_read}))
+
+    assert group(runs.run(0, 1, 2), "lag", "time_lag_seconds") == (1, 0.0)
+    later = group(runs.run(5, 1, TIMEOUT), "lag", "time_lag_seconds")
+    assert later == (1, pytest.approx(300, abs=1))
 
 
 def test_once_a_group_has_committed_to_the_new_topic_a_reset_is_a_rewind() -> None:

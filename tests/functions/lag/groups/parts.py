@@ -117,14 +117,16 @@ def counted_of(parts: Sequence[Part]) -> Counted:
     """What counts of them."""
     of = _columns(parts)
     bounds = [bounded(p) for p in parts]
-    topics = Frame.of({"produce_rate": Column.optional(of["produced"], np.float64)})
+    produced = {"produce_rate": Column.optional(of["produced"], np.float64)}
+    topics = Frame.of(produced).completed(contract.TOPIC_PARTITIONS)
+    allowed = Column.of(np.array(of["allowed"], np.int64))
     ages = Ages(
         Column.optional(of["age"], np.float64),
         Column.optional([least for least, _ in bounds], np.float64),
         Column.optional([most for _, most in bounds], np.float64),
         Words.of(of["method"]),
     )
-    return counted(frame_of(parts), topics, Column.of(np.array(of["allowed"], np.int64)), ages)
+    return counted(frame_of(parts), topics, allowed, ages, Rules())
 
 
 def bounded(part: Part) -> tuple[float | None, float | None]:
