@@ -18,8 +18,6 @@ A_MINUTE = 600
 Span = tuple[int, int]
 # What a group has committed by a minute, given what it had a run before.
 Commits = Callable[[int, int], int]
-# The end of the log by a minute.
-End = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +53,14 @@ def steady(outages: Sequence[Span], every: int = 1, speed: int = 3) -> Commits:
     return commits
 
 
-def by_pairs(minute: int) -> int:
-    """The log's end: as many records, all of two minutes in the second."""
-    return written((minute + 1) // 2 * 2)
-
-
-def a_job(period: int, work: int = 0, end: End = written) -> Commits:
+def a_job(period: int, work: int = 0) -> Commits:
     """Reads at the start of each period what is there, at once or at an even speed."""
 
     def commits(minute: int, _: int) -> int:
         start = minute - minute % period
         share = min(1.0, (minute - start + 1) / work) if work else 1.0
-        since = end(start - period) if start else end(0)
-        return int(since + (end(start) - since) * share)
+        since = written(start - period) if start else written(0)
+        return int(since + (written(start) - since) * share)
 
     return commits
 
@@ -83,7 +76,6 @@ def told(
     every: Every,
     gaps: Collection[Span] = (),
     known: int = 4,
-    end: End = written,
 ) -> dict[str, dict[int, tuple[str | None, str | None]]]:
     """Status and reason of each group by the minute of each run; in gaps no run was.
 
@@ -99,7 +91,7 @@ def told(
         at = NOON + minute * MINUTE
         reading = a_reading(
             {name: {"orders": [commit]} for name, commit in position.items()},
-            {"orders": [(0, end(minute))]},
+            {"orders": [(0, written(minute))]},
             at=at,
             owners={(name, "orders", 0): name for name in groups},
         )

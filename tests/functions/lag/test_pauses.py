@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import numpy as np
 import pytest
 
 from functions.contract import OK, PAUSING, STALL, WARN
-from tests.functions.lag.pausing import Every, Span, a_job, behind, by_pairs, steady, told
+from local.pauses_bench import product
+from local.pauses_bench.batch import BATCHES
+from tests.functions.lag.pausing import Every, Span, a_job, behind, steady, told
 
 HOUR, DAY, WEEK = 60, 1_440, 10_080
 EVERY_MINUTE, HALF_HOURLY, TWO_HOURLY = Every(), Every(30, 60), Every(120, 240)
@@ -96,5 +99,7 @@ def test_a_dead_job_is_reported_within_two_of_its_periods(weeks: dict[str, Said]
 
 
 def test_an_hourly_job_that_works_three_quarters_of_the_time_changes_nothing_once_known() -> None:
-    runs = told({"g": a_job(HOUR, 45, by_pairs)}, 5 * HOUR, EVERY_MINUTE, end=by_pairs)["g"]
-    assert {status for minute, (status, _) in runs.items() if minute >= 4 * HOUR} == {OK}
+    (hourly,) = [batch for batch in BATCHES if batch.name == "hourly, 45 minutes of work"]
+    track = hourly.track(np.random.default_rng(0), 1, ()).cut(7 * HOUR)
+    said = product.told([track]).status[4 * HOUR :, 0]
+    assert {product.STATUSES[code] for code in said} == {OK}

@@ -11,8 +11,20 @@ from local.days.scenarios import gaps
 from tests.local.days.conftest import Ask
 
 KEYS = {"taken_at", "topic", "partition_id", "consumer_group"}
-# Only a broker that is asked by time tells it, and there is none.
-NEVER = {"next_record_time"}
+# Only a broker that is asked by time tells the first, and there is none; no group pauses again and
+# again, so that the others are known.
+NEVER = {
+    "next_record_time",
+    "pause_seconds",
+    "pauses_seen",
+    "work_between_pauses",
+    "pause_age_left",
+    "long_pause_seconds",
+    "long_pauses_seen",
+    "work_between_long_pauses",
+    "work_since_long_pause",
+    "long_pause_age_left",
+}
 NULLABLE = [
     (dataset, column)
     for dataset, columns in contract.COLUMNS.items()
