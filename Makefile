@@ -31,7 +31,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 prerequisites: ## check Python, Java, Maven and Node, and say how to get what is missing
-	@$(PYTHON) local/prerequisites.py
+	@$(PYTHON) dev/prerequisites.py
 
 setup: prerequisites $(INSTALLED) ## install everything the project needs, from the lock file
 
@@ -41,10 +41,10 @@ $(INSTALLED): pyproject.toml uv.lock | prerequisites
 	@touch $@
 
 demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshots, reports
-	$(BIN)/python -m local.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
+	$(BIN)/python -m dev.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
 
 report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (./lag)
-	$(BIN)/python -m glue_jobs.daily_report --input $(STATE) --output $(STATE) $(if $(DATE),--date $(DATE))
+	$(BIN)/python -m kafka_lag_report.daily_report --input $(STATE) --output $(STATE) $(if $(DATE),--date $(DATE))
 
 test: setup ## all tests, real Kafka and Spark included
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
@@ -69,25 +69,25 @@ types: setup ## mypy, strict
 	$(BIN)/mypy
 
 bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
-	$(BIN)/python -m local.bench_collect
+	$(BIN)/python -m dev.bench_collect
 
 bench-time-lag: setup ## how right time lags are, case by case, beside other methods
-	$(BIN)/python -m local.bench_time_lag
+	$(BIN)/python -m dev.bench_time_lag
 
 bench-pauses: setup ## whether recurring pauses are learnt and outages are not (over an hour)
-	$(BIN)/python -m local.bench_pauses
+	$(BIN)/python -m dev.bench_pauses
 
 bench-serve: setup ## how long answers take for a snapshot of 60,000 group-partitions
-	$(BIN)/python -m local.bench_serve
+	$(BIN)/python -m dev.bench_serve
 
 bench-report: setup ## how long the daily report takes for 14.4 million rows, beside DuckDB
-	$(BIN)/python -m local.bench_report
+	$(BIN)/python -m dev.bench_report
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
-	@$(BIN)/python -m infra.bill $(if $(CONFIG),--config $(CONFIG))
+	@$(BIN)/python -m kafka_lag_cdk.bill $(if $(CONFIG),--config $(CONFIG))
 
 package: setup ## the collector's package, as it is deployed, and its sizes
-	$(BIN)/python -m infra.packaging
+	$(BIN)/python -m kafka_lag_cdk.packaging
 
 $(CDK): Makefile
 	@npm install --silent --no-audit --no-fund --no-save --prefix .local/cdk $(CDK_CLI)
@@ -113,10 +113,10 @@ synth/%: cdk
 	  '.local/synth/$(basename $(notdir $*))/*.template.json'
 
 bench-import: setup ## how long a new Lambda process takes to import the package
-	$(BIN)/python -m infra.packaging import-time
+	$(BIN)/python -m kafka_lag_cdk.packaging import-time
 
 dashboards: setup ## write Grafana's dashboards: docs/grafana
-	$(BIN)/python -m infra.grafana --output docs/grafana
+	$(BIN)/python -m kafka_lag_cdk.grafana --output docs/grafana
 
 clean: ## remove what was installed and built here
 	rm -rf $(VENV) .local .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.evaluate import evaluate
-from functions.lag.frame import Frame
-from functions.lag.model import ClusterReading, LagReport, Past, Problem, Snapshot
-from functions.lag.rules import Rules
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import ClusterReading, LagReport, Past, Problem, Snapshot
+from kafka_lag.lag.rules import Rules
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from glue_jobs.storage.session import open_session
-from tests.local.cluster_fixture import shared_cluster
+from kafka_lag_report.storage.session import open_session
+from tests.dev.cluster_fixture import shared_cluster
 
 __all__ = ["shared_cluster"]
 

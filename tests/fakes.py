@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from functions.broker.reading import Question
-from functions.errors import ReporterError, SinkError, StoreError
-from functions.lag.model import ClusterReading, Problem
-from functions.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions, nobody
-from functions.sinks.metrics import MetricSet
-from functions.snapshots.errors import UnusableError
+from kafka_lag.brokers.reading import Question
+from kafka_lag.errors import ReporterError, SinkError, StoreError
+from kafka_lag.lag.model import ClusterReading, Problem
+from kafka_lag.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions, nobody
+from kafka_lag.sinks.metrics import MetricSet
+from kafka_lag.snapshots.errors import UnusableError
 
 
 class FakeSource:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from functions import contract
-from functions.schema.document import DocumentSchema
+from kafka_lag import contract
+from kafka_lag.schema.document import DocumentSchema
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -51,7 +51,7 @@ def _help(module: str) -> str:
 
 @pytest.mark.parametrize("option", sorted(set(re.findall(r"(--[a-z][a-z-]+)", README))))
 def test_every_option_of_the_readme_is_in_some_help(option: str) -> None:
-    modules = ("local.watch", "local.demo", "local.serve", "glue_jobs.daily_report")
+    modules = ("kafka_lag.cli.watch", "dev.demo", "kafka_lag.cli.serve", "kafka_lag_report.daily_report")
     known = "".join(_help(module) for module in modules) + "--help --frozen"
     assert option in known
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from functions.snapshots.history import write
-from functions.views.snapshots import Snapshots
+from kafka_lag.snapshots.history import write
+from kafka_lag.views.snapshots import Snapshots
 from tests.builders import MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
 from tests.programs import find_program

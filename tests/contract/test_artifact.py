@@ -15,10 +15,10 @@ from zipfile import ZipFile
 
 import pytest
 
-from functions import contract
-from infra.packaging import Target, build
-from local.aws import AwsStandIn
-from local.kafka import KafkaCluster
+from kafka_lag import contract
+from kafka_lag_cdk.packaging import Target, build
+from dev.aws import AwsStandIn
+from dev.kafka import KafkaCluster
 from tests.infra.packaging.runtime.api import Answer
 from tests.infra.packaging.runtime.process import LambdaProcess, run, runtime_in
 from tests.kafka.looking import commit, create, produce
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="Lambda's packages are Linux's"),
 ]
 
-HANDLER, VIEWS = "functions.collect_lag.handler", "functions.serve_lag.handler"
+HANDLER, VIEWS = "kafka_lag.collect_lag.handler", "kafka_lag.serve_lag.handler"
 BUCKET, SECRET = "snapshots", "AmazonMSK_monitor"
 COLD = {"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}
 WARM = {"cluster": "orders", "scheduled_time": "2026-01-31T12:01:00Z"}
@@ -174,12 +174,12 @@ def test_without_the_package_there_is_only_what_lambda_brings(
 
 
 _IMPORT_ALL = """\
-import importlib, pkgutil, functions
-for found in pkgutil.walk_packages(functions.__path__, "functions."):
+import importlib, pkgutil, kafka_lag
+for found in pkgutil.walk_packages(kafka_lag.__path__, "kafka_lag."):
     importlib.import_module(found.name)
 # As a login by IAM would.
 importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider").__get_user_agent__()
-for name in ("functions.collect_lag", "numpy", "pyarrow", "kafka", "jmespath", "typing_extensions"):
+for name in ("kafka_lag.collect_lag", "numpy", "pyarrow", "kafka", "jmespath", "typing_extensions"):
     print(importlib.import_module(name).__file__)
 """
 

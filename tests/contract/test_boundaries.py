@@ -67,33 +67,33 @@ def forbidden(files: list[Path], *packages: str) -> list[str]:
 
 def test_the_arithmetic_knows_numpy_and_the_contract_only() -> None:
     assert (
-        offenders(files_of("functions/lag/"), "numpy", "functions.contract", "functions.lag") == []
+        offenders(files_of("functions/kafka_lag/lag/"), "numpy", "kafka_lag.contract", "kafka_lag.lag") == []
     )
 
 
 def test_the_arithmetic_has_no_clock_and_no_files() -> None:
-    assert forbidden(files_of("functions/lag/"), "time", "datetime", "os", "io", "pathlib") == []
+    assert forbidden(files_of("functions/kafka_lag/lag/"), "time", "datetime", "os", "io", "pathlib") == []
 
 
 def test_the_contract_imports_nothing_but_itself() -> None:
-    assert offenders(files_of("functions/contract/"), "functions.contract") == []
+    assert offenders(files_of("functions/kafka_lag/contract/"), "kafka_lag.contract") == []
 
 
 def test_the_errors_import_nothing() -> None:
-    assert imports(ROOT / "functions/errors.py") == set()
+    assert imports(ROOT / "functions/kafka_lag/errors.py") == set()
 
 
 def test_only_the_broker_adapter_imports_the_kafka_client() -> None:
     shipped = files_of("functions/", "glue_jobs/", "infra/", "local/")
-    others = [path for path in shipped if not name_of(path).startswith("functions/broker/")]
+    others = [path for path in shipped if not name_of(path).startswith("functions/kafka_lag/brokers/")]
     assert forbidden(others, "kafka") == []
 
 
 def test_adapters_do_not_reach_for_each_other() -> None:
     broker, sinks, snapshots = (f"functions.{name}" for name in ("broker", "sinks", "snapshots"))
-    assert forbidden(files_of("functions/broker/"), sinks, snapshots) == []
-    assert forbidden(files_of("functions/sinks/"), broker, snapshots) == []
-    assert forbidden(files_of("functions/snapshots/"), broker, sinks) == []
+    assert forbidden(files_of("functions/kafka_lag/brokers/"), sinks, snapshots) == []
+    assert forbidden(files_of("functions/kafka_lag/sinks/"), broker, snapshots) == []
+    assert forbidden(files_of("functions/kafka_lag/snapshots/"), broker, sinks) == []
 
 
 def test_the_lambda_asset_imports_nothing_beside_itself() -> None:
@@ -105,14 +105,14 @@ def test_jobs_know_the_collector_and_the_stand_ins_by_their_data_only() -> None:
 
 
 # One owner for what a configuration may say and for how a name is written as a dimension.
-SHARED_RULES = ("functions.schema", "functions.lag.rules", "functions.sinks.names")
+SHARED_RULES = ("kafka_lag.schema", "kafka_lag.lag.rules", "kafka_lag.sinks.names")
 
 
 def test_infrastructure_knows_the_contract_and_the_rules_of_configuration_only() -> None:
     files = files_of("infra/")
     assert forbidden(files, "glue_jobs", "local", "tests") == []
     wrong = forbidden(files, "functions")
-    known = ("functions.contract", *SHARED_RULES)
+    known = ("kafka_lag.contract", *SHARED_RULES)
     assert [line for line in wrong if not under(line.split(" imports ")[1], *known)] == []
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(name="demo", scope="module")
 def _demo() -> Iterator[subprocess.CompletedProcess[str]]:
-    command = [sys.executable, "-m", "local.demo", "--minutes", "0.3", "--keep"]
+    command = [sys.executable, "-m", "dev.demo", "--minutes", "0.3", "--keep"]
     environment = {**os.environ, "COLUMNS": "120"}
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment, timeout=240

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from functions import collect_lag, contract
-from functions.errors import ConfigError, LoginError, ReporterError, SourceError, StoreError
-from local.aws import AwsStandIn
-from local.kafka import KafkaCluster
+from kafka_lag import collect_lag, contract
+from kafka_lag.errors import ConfigError, LoginError, ReporterError, SourceError, StoreError
+from dev.aws import AwsStandIn
+from dev.kafka import KafkaCluster
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = pytest.mark.kafka

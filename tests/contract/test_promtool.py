@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from functions.views.http import Request
-from functions.views.prometheus import answer
+from kafka_lag.views.http import Request
+from kafka_lag.views.prometheus import answer
 from tests.builders import MINUTE, NOON
 from tests.contract.prometheus_programs import examples, program, snapshots
 

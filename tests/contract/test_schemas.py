@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from functions import contract
-from functions.lag.model import Snapshot
-from functions.snapshots.format import to_parquet
-from glue_jobs import schemas
-from infra.storage.report_columns import REPORT_COLUMNS
+from kafka_lag import contract
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag_report import schemas
+from kafka_lag_cdk.storage.report_columns import REPORT_COLUMNS
 from tests.infra.storage.stack import tables
 
 # The same type in the words of Arrow, Spark and Glue. A timestamp is milliseconds in UTC.

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from functions import contract
-from functions.lag.model import Snapshot
-from functions.snapshots import history
-from functions.snapshots.store import FolderStore
-from glue_jobs.daily_report import main
-from glue_jobs.storage.files import Files
-from glue_jobs.storage.snapshots import find_day, read
+from kafka_lag import contract
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots import history
+from kafka_lag.snapshots.store import FolderStore
+from kafka_lag_report.daily_report import main
+from kafka_lag_report.storage.files import Files
+from kafka_lag_report.storage.snapshots import find_day, read
 from tests.builders import MINUTE, NOON, a_reading, a_report, a_snapshot
 
 pytestmark = pytest.mark.spark

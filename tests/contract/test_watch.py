@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from functions import contract
-from local import watch
-from local.kafka import KafkaCluster
+from kafka_lag import contract
+from dev import watch
+from dev.kafka import KafkaCluster
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = pytest.mark.kafka
@@ -64,7 +64,7 @@ def test_the_table_names_the_group_its_lag_its_age_and_its_worst_partition(
 
 def test_a_second_look_knows_the_status(arguments: list[str]) -> None:
     options = [option for option in arguments if option != "--once"]
-    command = [sys.executable, "-m", "local.watch", *options, "--interval", "1"]
+    command = [sys.executable, "-m", "kafka_lag.cli.watch", *options, "--interval", "1"]
     with subprocess.Popen([*command, "--output", "json"], stdout=subprocess.PIPE) as watching:
         assert watching.stdout is not None
         looks = [json.loads(watching.stdout.readline())[0]["status"] for _ in range(2)]
@@ -109,7 +109,7 @@ def test_a_state_that_cannot_be_written_is_one_sentence_and_exit_code_one(
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "local.watch", *arguments, "--output", "json"]
+    command = [sys.executable, "-m", "kafka_lag.cli.watch", *arguments, "--output", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
         assert watching.stdout is not None
         assert watching.stderr is not None

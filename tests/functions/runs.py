@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from functions.broker.wire.access import Access
-from functions.collector import Collector
-from functions.errors import ReporterError
-from functions.lag.model import ClusterReading
-from functions.lag.rules import Rules
-from functions.lag.time_index.questions import LookUp, nobody
-from functions.settings import Settings
-from functions.sinks.budget import Levels
-from functions.sinks.outlets import Outlet
+from kafka_lag.brokers.wire.access import Access
+from kafka_lag.collector import Collector
+from kafka_lag.errors import ReporterError
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.time_index.questions import LookUp, nobody
+from kafka_lag.settings import Settings
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.outlets import Outlet
 from tests.builders import NOON, Groups, Topics, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingJournal, RecordingSink
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.lag.model import ClusterReading
-from functions.snapshots.history import newest_before
+from kafka_lag import contract
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.snapshots.history import newest_before
 from tests.builders import MINUTE, NOON, Log, a_reading, table
 from tests.fakes import MemoryStore
 from tests.functions.runs import Run

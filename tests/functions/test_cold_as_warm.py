@@ -6,9 +6,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.lag.model import ClusterReading
-from functions.snapshots.format import from_parquet
+from kafka_lag import contract
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.snapshots.format import from_parquet
 from tests.builders import HOUR, MINUTE, NOON, Commit, a_reading, table
 from tests.builders import Log as LogTold
 from tests.fakes import MemoryStore

@@ -7,12 +7,12 @@ from itertools import chain, repeat
 
 import pytest
 
-from functions import contract
-from functions.collector import told
-from functions.errors import ReporterError, SinkError, SourceError, StoreError
-from functions.lag.model import Problem
-from functions.sinks.budget import Levels
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.collector import told
+from kafka_lag.errors import ReporterError, SinkError, SourceError, StoreError
+from kafka_lag.lag.model import Problem
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore, RecordingSink
 from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPIC, TOPICS, Run

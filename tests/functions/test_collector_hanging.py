@@ -9,19 +9,19 @@ from threading import Event
 
 import pytest
 
-from functions import contract
-from functions.broker.source import KafkaSource
-from functions.broker.wire.credentials import FixedCredentials
-from functions.collector import Collector
-from functions.errors import ReporterError, SourceError, StoreError
-from functions.lag.model import Problem
-from functions.lag.rules import Rules
-from functions.settings import Settings
-from functions.sinks.outlets import Outlet
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.brokers.wire.credentials import FixedCredentials
+from kafka_lag.collector import Collector
+from kafka_lag.errors import ReporterError, SourceError, StoreError
+from kafka_lag.lag.model import Problem
+from kafka_lag.lag.rules import Rules
+from kafka_lag.settings import Settings
+from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
-from tests.functions.broker.listening import ALL, Cluster, cluster
+from tests.functions.brokers.listening import ALL, Cluster, cluster
 from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPICS, Run
 
 SUCCESS = (CLUSTER, contract.COLLECTOR_SUCCESS)

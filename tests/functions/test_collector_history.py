@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from functions import contract
-from functions.errors import ReporterError, StoreError
-from functions.lag.model import ClusterReading, Past
-from functions.snapshots.memory import recall
+from kafka_lag import contract
+from kafka_lag.errors import ReporterError, StoreError
+from kafka_lag.lag.model import ClusterReading, Past
+from kafka_lag.snapshots.memory import recall
 from tests.builders import MINUTE, NOON, a_reading, datasets, same
 from tests.fakes import MemoryStore
 from tests.functions.runs import Run

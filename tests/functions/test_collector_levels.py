@@ -8,15 +8,15 @@ import json
 
 import pytest
 
-from functions import contract
-from functions.errors import SinkError
-from functions.lag.rules import NameFilter
-from functions.sinks.budget import Levels
-from functions.sinks.emf import EmfSink
-from functions.sinks.otlp.access import NoAccess
-from functions.sinks.otlp.sending import Endpoint
-from functions.sinks.otlp.sink import OtlpSink
-from functions.snapshots.history import newest_before
+from kafka_lag import contract
+from kafka_lag.errors import SinkError
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.emf import EmfSink
+from kafka_lag.sinks.otlp.access import NoAccess
+from kafka_lag.sinks.otlp.sending import Endpoint
+from kafka_lag.sinks.otlp.sink import OtlpSink
+from kafka_lag.snapshots.history import newest_before
 from tests.builders import MINUTE, NOON, Groups, a_reading, table
 from tests.fakes import RecordingSink
 from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPIC, TOPICS, Run

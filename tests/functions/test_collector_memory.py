@@ -7,13 +7,13 @@ import re
 
 import pytest
 
-from functions import contract
-from functions.errors import StoreError
-from functions.lag.model import Snapshot
-from functions.lag.rules import NameFilter, Rules
-from functions.sinks.budget import Levels
-from functions.snapshots.history import newest_before
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.rules import NameFilter, Rules
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.snapshots.history import newest_before
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, Groups, a_reading, cell, table
 from tests.fakes import MemoryStore
 from tests.functions.runs import GROUP, GROUPS, TOPICS, Run

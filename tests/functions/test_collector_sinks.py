@@ -9,12 +9,12 @@ from itertools import chain, repeat
 
 import pytest
 
-from functions.errors import ReporterError, SinkError
-from functions.sinks.emf import EmfSink
-from functions.sinks.metrics import MetricSet, Sink
-from functions.sinks.otlp.access import NoAccess
-from functions.sinks.otlp.sending import Endpoint
-from functions.sinks.otlp.sink import OtlpSink
+from kafka_lag.errors import ReporterError, SinkError
+from kafka_lag.sinks.emf import EmfSink
+from kafka_lag.sinks.metrics import MetricSet, Sink
+from kafka_lag.sinks.otlp.access import NoAccess
+from kafka_lag.sinks.otlp.sending import Endpoint
+from kafka_lag.sinks.otlp.sink import OtlpSink
 from tests.fakes import RecordingSink
 from tests.functions.runs import CLUSTER, GROUP, Run
 from tests.functions.sinks.otlp.receiver import Reply, receiving

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from functions.errors import ConfigError
-from functions.event import scheduled_time
+from kafka_lag.errors import ConfigError
+from kafka_lag.event import scheduled_time
 from tests.builders import NOON
 
 

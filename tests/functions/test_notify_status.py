@@ -12,11 +12,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from functions import contract, notify_status
-from functions.errors import ReporterError
-from functions.notify.errors import TellingError
-from functions.snapshots.format import to_parquet
-from functions.snapshots.keys import object_key
+from kafka_lag import contract, notify_status
+from kafka_lag.errors import ReporterError
+from kafka_lag.notify.errors import TellingError
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE
 from tests.functions.notify.builders import a_row, a_set
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from functions.refusal import code_of, is_certain
+from kafka_lag.refusal import code_of, is_certain
 
 SILENT = ReadTimeoutError(endpoint_url="https://s3.example")
 

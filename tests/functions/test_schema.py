@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from functions.schema.document import DocumentSchema, faults_of
+from kafka_lag.schema.document import DocumentSchema, faults_of
 
 GOOD: dict[str, Any] = {
     "cluster": "shop",

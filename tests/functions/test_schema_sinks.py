@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from functions.lag.rules import NameFilter
-from functions.schema.document import DocumentSchema, faults_of
-from functions.sinks.budget import Levels
-from functions.sinks.chosen import Otlp
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.schema.document import DocumentSchema, faults_of
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.chosen import Otlp
 from tests.functions.test_schema import GOOD
 
 URL = "https://collector:4318/v1/metrics"

@@ -13,8 +13,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from functions import contract, serve_lag
-from functions.errors import ConfigError
+from kafka_lag import contract, serve_lag
+from kafka_lag.errors import ConfigError
 from tests.functions.views.burrow.asking import Shop, a_group, a_partition
 from tests.functions.views.test_function_url import an_event
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.broker.wire.access import Access
-from functions.errors import ConfigError
-from functions.lag.rules import ByName, NameFilter, Rules, Tolerance
-from functions.schema.document import DocumentSchema
-from functions.settings import Settings, from_environment, settings_of
-from functions.sinks.budget import Levels
-from functions.sinks.chosen import Otlp
+from kafka_lag import contract
+from kafka_lag.brokers.wire.access import Access
+from kafka_lag.errors import ConfigError
+from kafka_lag.lag.rules import ByName, NameFilter, Rules, Tolerance
+from kafka_lag.schema.document import DocumentSchema
+from kafka_lag.settings import Settings, from_environment, settings_of
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.chosen import Otlp
 from tests.functions.test_schema import GOOD
 
 AUTHORITY = str(Path(__file__).parents[1] / "infra" / "authority.pem")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from functions import contract
-from functions.settings import from_environment
+from kafka_lag import contract
+from kafka_lag.settings import from_environment
 from tests.functions.test_schema import GOOD
 from tests.functions.test_settings import AUTHORITY, environment, refusal
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.errors import ConfigError
-from functions.lag.rules import NameFilter
-from functions.settings import from_environment
-from functions.sink_wiring import cloudwatch_url, region_of, sinks_of
-from functions.sinks.budget import Levels
-from functions.sinks.cloudwatch import CloudWatchSink
-from functions.sinks.emf import EmfSink
-from functions.sinks.otlp.access import NoAccess, SecretHeaders, SignedAccess
-from functions.sinks.otlp.sink import OtlpSink
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.settings import from_environment
+from kafka_lag.sink_wiring import cloudwatch_url, region_of, sinks_of
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.cloudwatch import CloudWatchSink
+from kafka_lag.sinks.emf import EmfSink
+from kafka_lag.sinks.otlp.access import NoAccess, SecretHeaders, SignedAccess
+from kafka_lag.sinks.otlp.sink import OtlpSink
 from tests.functions.test_schema import GOOD
 
 URL = "https://collector:4318/v1/metrics"

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from functions.lag.columns import Column, Words
-from functions.lag.frame import Frame
-from functions.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
-from functions.source import look_up_until
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.source import look_up_until
 from tests.builders import NOON, a_reading
 from tests.fakes import FakeSource
 from tests.functions.runs import GROUPS, TOPICS, Run

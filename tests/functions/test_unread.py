@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.contract import exposition
-from functions.errors import SourceError
-from functions.lag.rules import NameFilter, Rules
-from functions.sinks.budget import Levels
-from functions.snapshots.history import newest_before
-from functions.views import page, prometheus
-from functions.views.http import Request
-from functions.views.page.words import count, duration
-from functions.views.snapshots import Snapshots
+from kafka_lag import contract
+from kafka_lag.contract import exposition
+from kafka_lag.errors import SourceError
+from kafka_lag.lag.rules import NameFilter, Rules
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.snapshots.history import newest_before
+from kafka_lag.views import page, prometheus
+from kafka_lag.views.http import Request
+from kafka_lag.views.page.words import count, duration
+from kafka_lag.views.snapshots import Snapshots
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading, cell, table
 from tests.functions.runs import CLUSTER, GROUP, Run
 from tests.functions.views.page.reading import UNKNOWN, read

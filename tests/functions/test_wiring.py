@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from functions import contract
-from functions.errors import ConfigError
-from functions.wiring import wired
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+from kafka_lag.wiring import wired
 from tests.functions.test_schema import GOOD
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from glue_jobs.storage.objects import s3_client
+from kafka_lag_report.storage.objects import s3_client
 
 
 @pytest.fixture(name="s3")

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from glue_jobs.schemas import CLUSTER, SNAPSHOTS
+from kafka_lag_report.schemas import CLUSTER, SNAPSHOTS
 
 Row = dict[str, Any]
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)

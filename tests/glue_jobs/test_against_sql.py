@@ -11,16 +11,16 @@ import pyarrow.compute
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.daily_report import main
-from glue_jobs.reports.coverage import coverage
-from glue_jobs.schemas import REPORTS
-from glue_jobs.storage.files import Files
-from glue_jobs.storage.snapshots.find import find_day
-from local.days import write_day
-from local.days.events import Span
-from local.days.hourly import write_usual_days
-from local.days.scenarios import older_version, truth
-from local.report_check import compare, run, written
+from kafka_lag_report.daily_report import main
+from kafka_lag_report.reports.coverage import coverage
+from kafka_lag_report.schemas import REPORTS
+from kafka_lag_report.storage.files import Files
+from kafka_lag_report.storage.snapshots.find import find_day
+from dev.days import write_day
+from dev.days.events import Span
+from dev.days.hourly import write_usual_days
+from dev.days.scenarios import older_version, truth
+from dev.report_check import compare, run, written
 from tests.glue_jobs.days import write_run
 from tests.glue_jobs.odd_days import GROUPS, write_odd_day
 

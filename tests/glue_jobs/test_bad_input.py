@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from glue_jobs.daily_report import main
+from kafka_lag_report.daily_report import main
 from tests.glue_jobs.days import group_row, minute, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]

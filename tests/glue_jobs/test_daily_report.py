@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.daily_report import main
-from glue_jobs.schemas import REPORTS, SNAPSHOTS
+from kafka_lag_report.daily_report import main
+from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
 from tests.glue_jobs.days import NOON, Row, group_row, minute, report_rows, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]

@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from glue_jobs.errors import UsageError
-from glue_jobs.options import parse
-from glue_jobs.schemas import REPORTS
+from kafka_lag_report.errors import UsageError
+from kafka_lag_report.options import parse
+from kafka_lag_report.schemas import REPORTS
 
 PLACES = ["--input", "in", "--output", "out"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.storage.session import EVERYWHERE, open_session
+from kafka_lag_report.storage.session import EVERYWHERE, open_session
 
 pytestmark = pytest.mark.spark
 
@@ -33,7 +33,7 @@ def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:
     other.write_text("#!/bin/sh\nexit 1\n")
     other.chmod(0o755)
     program = (
-        "from glue_jobs.storage.session import open_session\n"
+        "from kafka_lag_report.storage.session import open_session\n"
         "print(open_session().createDataFrame([(41,)], 'n int').collect())"
     )
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
@@ -48,7 +48,7 @@ def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_all_that_a_program_run_says(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "glue_jobs.daily_report"]
+    command = [sys.executable, "-m", "kafka_lag_report.daily_report"]
     places = ["--input", str(tmp_path), "--output", str(tmp_path)]
 
     done = subprocess.run(

@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError
-from glue_jobs.job import Job
-from glue_jobs.options import parse
-from glue_jobs.schemas import REPORTS
-from glue_jobs.storage.files import Files
-from glue_jobs.storage.objects import Disk
-from glue_jobs.storage.snapshots import Day
-from glue_jobs.telling import summary
-from glue_jobs.timings import Timings
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.job import Job
+from kafka_lag_report.options import parse
+from kafka_lag_report.schemas import REPORTS
+from kafka_lag_report.storage.files import Files
+from kafka_lag_report.storage.objects import Disk
+from kafka_lag_report.storage.snapshots import Day
+from kafka_lag_report.telling import summary
+from kafka_lag_report.timings import Timings
 from tests.glue_jobs.days import ARROW
 
 pytestmark = pytest.mark.spark

@@ -13,12 +13,12 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
-from infra.config.parts.shared import Shared
-from infra.lag_reports import LagReports
-from infra.notify.topic import AlarmTopic
-from infra.serve.lag_views import LagViews
-from infra.status_messages.status_messages import StatusNotifier
-from infra.storage.bucket import DataBucket
+from kafka_lag_cdk.config.parts.shared import Shared
+from kafka_lag_cdk.lag_reports import LagReports
+from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.serve.lag_views import LagViews
+from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
+from kafka_lag_cdk.storage.bucket import DataBucket
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import deployment
 from tests.infra.notify.notified import NOTIFY

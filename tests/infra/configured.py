@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from infra.config.deployment import Deployment
-from infra.config.parts.cluster import Cluster
-from infra.config.reading import checked, one_cluster
+from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.reading import checked, one_cluster
 
 UUID = "0a1b2c3d-1111-2222-3333-444455556666-7"
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:AmazonMSK_monitor-a1B2c3"

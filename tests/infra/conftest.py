@@ -12,8 +12,8 @@ import pytest
 from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
-from infra.config.reading import CONTEXT_KEY, read
-from infra.stacks import stacks_of
+from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
+from kafka_lag_cdk.stacks import stacks_of
 from tests.infra.code import SMALL_PACKAGE
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_without_a_configuration_the_app_says_what_to_do(tmp_path: Path) -> None:
     environ = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "infra.app"]
+    command = [sys.executable, "-m", "kafka_lag_cdk.app"]
     done = subprocess.run(
         command, check=False, capture_output=True, text=True, cwd=tmp_path, env=environ
     )

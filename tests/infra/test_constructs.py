@@ -9,11 +9,11 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from infra.config.parts.shared import Notify, Shared
-from infra.config.reading import one_cluster
-from infra.lag_collector import LagCollector
-from infra.lag_reports import LagReports
-from infra.names import SharedNames
+from kafka_lag_cdk.config.parts.shared import Notify, Shared
+from kafka_lag_cdk.config.reading import one_cluster
+from kafka_lag_cdk.lag_collector import LagCollector
+from kafka_lag_cdk.lag_reports import LagReports
+from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json
 from tests.infra.notify.notified import NOTIFY

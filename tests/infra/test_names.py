@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from infra.names import pascal_case
+from kafka_lag_cdk.names import pascal_case
 
 
 @pytest.mark.parametrize(

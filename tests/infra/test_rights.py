@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from infra.rights import allow
+from kafka_lag_cdk.rights import allow
 
 OBJECTS, OBJECT = "arn:aws:s3:::lag/reports/*", "arn:aws:s3:::lag/reports"
 

@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import App
 from aws_cdk.cx_api import CloudAssembly
 
-from infra.stacks import stacks_of
+from kafka_lag_cdk.stacks import stacks_of
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json, deployment
 from tests.infra.rehearsal.resolve import of_type, resolve

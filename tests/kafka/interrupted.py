@@ -7,13 +7,13 @@ from typing import Any
 
 from kafka.protocol.consumer import ListOffsetsRequest
 
-from functions.broker.reading import Question, read_cluster
-from functions.broker.topics.configs import ConfigCache
-from functions.broker.topics.offsets import END
-from functions.broker.wire.bootstrap import bootstrap
-from functions.broker.wire.connection import Wire
-from functions.lag.model import ClusterReading
-from local.kafka import KafkaCluster
+from kafka_lag.brokers.reading import Question, read_cluster
+from kafka_lag.brokers.topics.configs import ConfigCache
+from kafka_lag.brokers.topics.offsets import END
+from kafka_lag.brokers.wire.bootstrap import bootstrap
+from kafka_lag.brokers.wire.connection import Wire
+from kafka_lag.lag.model import ClusterReading
+from dev.kafka import KafkaCluster
 from tests.kafka.looking import access, login, only
 
 

@@ -20,19 +20,19 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from functions.broker.reading import Question
-from functions.broker.source import KafkaSource
-from functions.broker.wire.access import Access, Credentials
-from functions.broker.wire.credentials import FixedCredentials
-from functions.lag.evaluate import evaluate
-from functions.lag.frame import Frame
-from functions.lag.model import LagReport
-from functions.lag.rules import NameFilter, Rules
-from functions.snapshots.memory import Memory
-from functions.source import look_up_until
-from local.kafka import KafkaCluster
-from local.kafka.jars import kafka_server
-from local.kafka.readiness import quiet_admin
+from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.brokers.wire.access import Access, Credentials
+from kafka_lag.brokers.wire.credentials import FixedCredentials
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import LagReport
+from kafka_lag.lag.rules import NameFilter, Rules
+from kafka_lag.snapshots.memory import Memory
+from kafka_lag.source import look_up_until
+from dev.kafka import KafkaCluster
+from dev.kafka.jars import kafka_server
+from dev.kafka.readiness import quiet_admin
 
 Row = dict[str, Any]
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from functions.lag.model import LagReport
-from local.kafka import KafkaCluster
-from local.kafka.access import acl
+from kafka_lag.lag.model import LagReport
+from dev.kafka import KafkaCluster
+from dev.kafka.access import acl
 from tests.kafka.looking import (
     await_denial,
     commit,

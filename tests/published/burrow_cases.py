@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from functions.contract import OK, REWIND, STALL, STOP
+from kafka_lag.contract import OK, REWIND, STALL, STOP
 
 # Time in ms, offset, and the lag at that moment, None where Burrow did not know it.
 Commit: TypeAlias = tuple[int, int, int | None]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
-from functions.contract import METHOD_AT_LEAST, METHOD_INTERPOLATED, METHOD_NONE
+from kafka_lag.contract import METHOD_AT_LEAST, METHOD_INTERPOLATED, METHOD_NONE
 
 # The log's end, and when it was read.
 Point: TypeAlias = tuple[int, int]

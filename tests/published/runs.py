@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from functions import contract
-from functions.lag.evaluate import evaluate
-from functions.lag.frame import Frame
-from functions.lag.model import LagReport, Past
-from functions.lag.rules import Rules
+from kafka_lag import contract
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.rules import Rules
 from tests.builders import Commits, a_reading
 
 _ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "unread_reason", "end_offset")

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import pytest
 
-from functions.lag.model import LagReport
-from functions.lag.rules import Rules
+from kafka_lag.lag.model import LagReport
+from kafka_lag.lag.rules import Rules
 from tests.builders import HOUR, NOON, table
 from tests.published.lookup_table_cases import (
     CASES,

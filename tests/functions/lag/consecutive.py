@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from functions.lag.evaluate import evaluate
-from functions.lag.model import LagReport
-from functions.lag.rules import Rules
-from functions.lag.time_index.questions import LookUp, nobody
-from functions.snapshots.memory import Memory
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.model import LagReport
+from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.time_index.questions import LookUp, nobody
+from kafka_lag.snapshots.memory import Memory
 from tests.builders import MINUTE, NOON, a_reading
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from functions.lag.evaluate import evaluate
-from functions.lag.frame import Frame
-from functions.lag.model import Past, Snapshot
-from functions.lag.rules import Rules
-from functions.snapshots.ends import ends_of
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import Past, Snapshot
+from kafka_lag.lag.rules import Rules
+from kafka_lag.snapshots.ends import ends_of
 from tests.builders import MINUTE, NOON, a_reading, table
 
 A_MINUTE = 600

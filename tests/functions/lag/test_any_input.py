@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.lag.columns import Column
-from functions.lag.evaluate import evaluate
-from functions.lag.frame import Frame
-from functions.lag.model import LagReport, Past
-from functions.lag.rules import ByName, Rules, Tolerance
-from functions.lag.time_index.questions import TimeAnswers
-from functions.sinks.budget import Levels, plan
-from functions.sinks.metrics import lag_sets
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.rules import ByName, Rules, Tolerance
+from kafka_lag.lag.time_index.questions import TimeAnswers
+from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.metrics import lag_sets
 from tests.builders import MINUTE, NOON, a_reading, datasets
 from tests.builders import Commit as CommitTold
 from tests.builders import Log as LogTold

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.lag.model import ClusterReading, Snapshot
-from functions.lag.rules import NameFilter, Rules
+from kafka_lag import contract
+from kafka_lag.lag.model import ClusterReading, Snapshot
+from kafka_lag.lag.rules import NameFilter, Rules
 from tests.builders import (
     HOUR,
     MINUTE,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.lag.model import LagReport, Snapshot
+from kafka_lag import contract
+from kafka_lag.lag.model import LagReport, Snapshot
 from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report, a_snapshot, cell, table
 
 THEN, NOW = NOON - MINUTE, NOON

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Words
 
 NUMBERS = st.lists(st.none() | st.integers(-(2**40), 2**40), max_size=20)
 NAMES = st.lists(st.none() | st.sampled_from(["", "a", "b", "c", "ü", "a b"]), max_size=20)

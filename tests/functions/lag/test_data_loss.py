@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from functions.contract import NO_LOSS_SECONDS, TIMEOUT
-from functions.lag.columns import Column, Words
-from functions.lag.evaluate import evaluate
-from functions.lag.model import ClusterReading, LagReport, Past
-from functions.lag.rules import Rules
-from functions.lag.time_index.questions import LookUp, nobody
-from functions.snapshots.ends import ends_of
+from kafka_lag.contract import NO_LOSS_SECONDS, TIMEOUT
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.model import ClusterReading, LagReport, Past
+from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.time_index.questions import LookUp, nobody
+from kafka_lag.snapshots.ends import ends_of
 from tests.builders import HOUR, MINUTE, NOON, Groups, Topics, a_reading, cell
 from tests.functions.lag.time_index.brokers import Broker, Log
 

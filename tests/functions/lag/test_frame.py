@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import Frame, locate
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import Frame, locate
 from tests.builders import table
 
 KEYS = st.lists(

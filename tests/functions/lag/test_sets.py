@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.lag.columns import Column
-from functions.lag.sets import Sets, distinct
+from kafka_lag.lag.columns import Column
+from kafka_lag.lag.sets import Sets, distinct
 
 COUNT = 4
 # Set, value, whether the row is missing: an unknown value need not be (uncommitted counts apart).

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from functions.contract import (
+from kafka_lag.contract import (
     BEYOND_END,
     ERR,
     FALLING_BEHIND,

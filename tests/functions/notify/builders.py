@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import DTYPES, AnyColumn, Frame
-from functions.notify.news.change import Change, Row
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
+from kafka_lag.notify.news.change import Change, Row
 from tests.builders import MINUTE, NOON
 
 

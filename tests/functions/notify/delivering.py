@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from functions.notify.channels.channel import Channel, InTime, Refusal
-from functions.notify.delivery import Delivery
-from functions.notify.messages.telling import Notice, Telling
+from kafka_lag.notify.channels.channel import Channel, InTime, Refusal
+from kafka_lag.notify.delivery import Delivery
+from kafka_lag.notify.messages.telling import Notice, Telling
 from tests.functions.notify.fakes import MemoryClaims, RecordingChannel
 
 NOTICE = Notice("s", "t", {}, "thread")

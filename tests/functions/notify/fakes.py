@@ -6,17 +6,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from functions.errors import StoreError
-from functions.lag.frame import Frame
-from functions.notify.channels.channel import InTime, Refusal
-from functions.notify.delivery import Delivery
-from functions.notify.memory.cursor import Cursors
-from functions.notify.memory.objects import Stored
-from functions.notify.messages.telling import Telling
-from functions.notify.notifier import Notifier, Outcome
-from functions.notify.notifiers import Notifiers
-from functions.notify.runs import Runs
-from functions.snapshots.errors import UnusableError
+from kafka_lag.errors import StoreError
+from kafka_lag.lag.frame import Frame
+from kafka_lag.notify.channels.channel import InTime, Refusal
+from kafka_lag.notify.delivery import Delivery
+from kafka_lag.notify.memory.cursor import Cursors
+from kafka_lag.notify.memory.objects import Stored
+from kafka_lag.notify.messages.telling import Telling
+from kafka_lag.notify.notifier import Notifier, Outcome
+from kafka_lag.notify.notifiers import Notifiers
+from kafka_lag.notify.runs import Runs
+from kafka_lag.snapshots.errors import UnusableError
 from tests.builders import MINUTE, NOON
 from tests.fakes import RecordingJournal
 

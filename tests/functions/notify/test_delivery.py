@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from functions.notify.errors import TellingError
-from functions.notify.memory.claim import ClaimBook
+from kafka_lag.notify.errors import TellingError
+from kafka_lag.notify.memory.claim import ClaimBook
 from tests.functions.notify.delivering import Counting, a_delivery, always, some
 from tests.functions.notify.fakes import MemoryClaims, RecordingChannel
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from functions.errors import StoreError
-from functions.notify.channels.channel import InTime, Refusal
-from functions.notify.channels.event_bus import EventBus
-from functions.notify.channels.sns import Sns
-from functions.notify.errors import OutOfTimeError, TellingError
-from functions.notify.messages.telling import Event, Telling
+from kafka_lag.errors import StoreError
+from kafka_lag.notify.channels.channel import InTime, Refusal
+from kafka_lag.notify.channels.event_bus import EventBus
+from kafka_lag.notify.channels.sns import Sns
+from kafka_lag.notify.errors import OutOfTimeError, TellingError
+from kafka_lag.notify.messages.telling import Event, Telling
 from tests.functions.notify.delivering import NOTICE, Counting, a_delivery, always, some
 from tests.functions.notify.fakes import MemoryClaims, RecordingChannel
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.errors import ConfigError
-from functions.notify.event import completed_runs
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+from kafka_lag.notify.event import completed_runs
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON
 
 KEY = object_key(contract.GROUPS, "shop", NOON)

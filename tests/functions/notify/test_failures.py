@@ -8,10 +8,10 @@ from contextlib import suppress
 
 import pytest
 
-from functions import contract
-from functions.notify.errors import TellingError
-from functions.notify.memory.objects import Stored
-from functions.notify.notifier import Outcome
+from kafka_lag import contract
+from kafka_lag.notify.errors import TellingError
+from kafka_lag.notify.memory.objects import Stored
+from kafka_lag.notify.notifier import Outcome
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_row, a_set, minutes
 from tests.functions.notify.fakes import CURSOR, Bench, Crash, RecordingChannel

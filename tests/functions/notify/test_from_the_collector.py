@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from functions import contract
-from functions.lag.model import ClusterReading
-from functions.notify.runs import StoredRuns
+from kafka_lag import contract
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.notify.runs import StoredRuns
 from tests.builders import HOUR, MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore
 from tests.functions.lag.time_index.brokers import Broker, Log

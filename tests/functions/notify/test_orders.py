@@ -8,9 +8,9 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.errors import ReporterError
-from functions.notify.news.change import Row
+from kafka_lag import contract
+from kafka_lag.errors import ReporterError
+from kafka_lag.notify.news.change import Row
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_row, a_set
 from tests.functions.notify.fakes import Bench

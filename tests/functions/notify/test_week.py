@@ -11,15 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from functions import contract
-from functions.errors import ReporterError
-from functions.lag.columns import Words
-from functions.lag.frame import Frame
-from functions.lag.groups.held import held
-from functions.lag.model import Snapshot
-from functions.lag.rules import Rules
-from functions.notify.channels.channel import InTime, Refusal
-from functions.notify.messages.telling import Telling
+from kafka_lag import contract
+from kafka_lag.errors import ReporterError
+from kafka_lag.lag.columns import Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.groups.held import held
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.rules import Rules
+from kafka_lag.notify.channels.channel import InTime, Refusal
+from kafka_lag.notify.messages.telling import Telling
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import Bench, Crash, RecordingChannel
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from functions import contract
-from functions.errors import ConfigError
-from functions.notify.wiring import wired
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+from kafka_lag.notify.wiring import wired
 from tests.fakes import RecordingJournal
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:status"

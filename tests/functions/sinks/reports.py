@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import AnyColumn, Frame
-from functions.lag.model import LagReport, Snapshot
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.model import LagReport, Snapshot
 from tests.builders import NOON
 
 # Groups, and how many partitions they have of each topic.

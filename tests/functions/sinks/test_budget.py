@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.lag.model import LagReport, Snapshot
-from functions.lag.rules import NameFilter
-from functions.sinks.budget import Levels, Plan, noted, plan
-from functions.sinks.metrics import lag_sets
+from kafka_lag import contract
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.budget import Levels, Plan, noted, plan
+from kafka_lag.sinks.metrics import lag_sets
 from tests.builders import table
 from tests.functions.sinks.reports import Cluster, a_report
 

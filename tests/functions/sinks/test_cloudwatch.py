@@ -16,10 +16,10 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectTimeoutError
 from moto import mock_aws
 
-from functions import contract
-from functions.errors import SinkError
-from functions.sinks.cloudwatch import CloudWatchSink
-from functions.sinks.metrics import MetricSet
+from kafka_lag import contract
+from kafka_lag.errors import SinkError
+from kafka_lag.sinks.cloudwatch import CloudWatchSink
+from kafka_lag.sinks.metrics import MetricSet
 from tests.functions.sinks.times import Waited
 
 CLUSTER, GROUP = contract.DIMENSION_CLUSTER, contract.DIMENSION_GROUP

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.errors import SinkError
-from functions.sinks.emf import EmfSink, emf_line
-from functions.sinks.metrics import MetricSet
+from kafka_lag import contract
+from kafka_lag.errors import SinkError
+from kafka_lag.sinks.emf import EmfSink, emf_line
+from kafka_lag.sinks.metrics import MetricSet
 from tests.builders import NOON
 from tests.functions.sinks.emf_rules import faults_in, values_in
 

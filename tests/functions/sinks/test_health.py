@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.model import LagReport, Problem, Snapshot
-from functions.sinks.budget import Levels, plan
-from functions.sinks.metrics import MetricSet, health_set, success_set
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.model import LagReport, Problem, Snapshot
+from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.metrics import MetricSet, health_set, success_set
 from tests.functions.sinks.reports import a_report, with_groups
 
 REPORT = a_report({"g": {"orders": 2, "bills": 1}})

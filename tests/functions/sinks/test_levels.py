@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 
-from functions import contract
-from functions.lag.model import Snapshot
-from functions.lag.rules import NameFilter
-from functions.sinks.budget import Levels, plan
-from functions.sinks.metrics import health_set, lag_sets, success_set
+from kafka_lag import contract
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.metrics import health_set, lag_sets, success_set
 from tests.functions.sinks.reports import a_report
 
 

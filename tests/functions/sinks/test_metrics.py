@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.model import LagReport, Snapshot
-from functions.lag.rules import NameFilter
-from functions.sinks.budget import Levels, plan
-from functions.sinks.metrics import lag_sets
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.metrics import lag_sets
 from tests.functions.sinks.reports import a_report, with_groups
 
 REPORT = a_report({"g": {"orders": 2, "bills": 1}})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from functions.sinks.names import dimension_value, original_name
+from kafka_lag.sinks.names import dimension_value, original_name
 
 # Any text Kafka or a test can produce, unpaired surrogates and control characters too.
 NAMES = st.text(st.characters(exclude_categories=()), max_size=60) | st.text(

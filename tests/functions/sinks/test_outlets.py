@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.lag.model import LagReport, Snapshot
-from functions.lag.rules import NameFilter
-from functions.sinks.budget import Levels, Plan, noted, plan
-from functions.sinks.outlets import Outlet, Planner, omissions
+from kafka_lag import contract
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.budget import Levels, Plan, noted, plan
+from kafka_lag.sinks.outlets import Outlet, Planner, omissions
 from tests.fakes import RecordingSink
 from tests.functions.sinks.reports import a_report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from functions.sinks.patience import Patience, Time
+from kafka_lag.sinks.patience import Patience, Time
 from tests.functions.sinks.times import Waited
 
 

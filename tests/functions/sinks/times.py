@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from functions.sinks.patience import Time
+from kafka_lag.sinks.patience import Time
 
 
 class Waited:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from functions import contract
-from functions.errors import StoreError
-from functions.snapshots.ends import COLUMNS, ends_of, read_ends, run_times
-from functions.snapshots.format import to_parquet
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.snapshots.ends import COLUMNS, ends_of, read_ends, run_times
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot, same
 from tests.fakes import MemoryStore
 

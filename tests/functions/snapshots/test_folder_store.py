@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from functions.errors import StoreError
-from functions.snapshots.errors import UnusableError
-from functions.snapshots.store import FolderStore
+from kafka_lag.errors import StoreError
+from kafka_lag.snapshots.errors import UnusableError
+from kafka_lag.snapshots.store import FolderStore
 
 KEY = "snapshots/groups/cluster=c/dt=2026-01-31/hour=12/one.parquet"
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.errors import StoreError
-from functions.lag.columns import Column, Words
-from functions.lag.frame import DTYPES, Frame
-from functions.snapshots.format import arrow_type, from_parquet, to_parquet
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import DTYPES, Frame
+from kafka_lag.snapshots.format import arrow_type, from_parquet, to_parquet
 from tests.builders import a_snapshot, table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

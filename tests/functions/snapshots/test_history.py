@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from functions import contract
-from functions.errors import StoreError
-from functions.lag.model import Snapshot
-from functions.snapshots.history import newest_before, write
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.history import newest_before, write
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot, datasets, same
 from tests.fakes import MemoryStore
 

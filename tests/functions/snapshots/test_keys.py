@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.snapshots.keys import CLUSTER_NAME, day_prefix, object_key, taken_at_of
+from kafka_lag import contract
+from kafka_lag.snapshots.keys import CLUSTER_NAME, day_prefix, object_key, taken_at_of
 from tests.builders import NOON
 
 SECONDS = st.integers(0, 4_102_444_800).map(lambda second: second * 1000)

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from functions import contract
-from functions.errors import StoreError
-from functions.lag.model import Past
-from functions.snapshots.history import write
-from functions.snapshots.keys import object_key
-from functions.snapshots.memory import Memory, recall
-from functions.snapshots.thinning import kept
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.lag.model import Past
+from kafka_lag.snapshots.history import write
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.memory import Memory, recall
+from kafka_lag.snapshots.thinning import kept
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
 

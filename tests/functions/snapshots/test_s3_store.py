@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from functions.errors import StoreError
-from functions.snapshots.errors import UnusableError
-from functions.snapshots.store import S3Store
+from kafka_lag.errors import StoreError
+from kafka_lag.snapshots.errors import UnusableError
+from kafka_lag.snapshots.store import S3Store
 
 
 @pytest.fixture(name="client")

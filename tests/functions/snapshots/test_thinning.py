@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.snapshots.thinning import kept, needed_since
+from kafka_lag.snapshots.thinning import kept, needed_since
 from tests.builders import MINUTE, NOON
 
 INTERVALS = st.integers(1000, 3_600_000)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from functions.errors import ConfigError
-from functions.views.bearer import Bearer, secret_token
+from kafka_lag.errors import ConfigError
+from kafka_lag.views.bearer import Bearer, secret_token
 
 TOKEN = "correct-horse"
 

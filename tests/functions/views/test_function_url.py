@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.errors import ConfigError
-from functions.views.function_url import checked, is_signed, reply, resolver
-from functions.views.http import Answer, Request
-from functions.views.snapshots import Snapshots
+from kafka_lag.errors import ConfigError
+from kafka_lag.views.function_url import checked, is_signed, reply, resolver
+from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.snapshots import Snapshots
 from tests.functions.views.burrow.asking import Shop, a_group, a_partition
 
 REQUEST = Request.of("GET", "/v3/kafka", "", {"host": "lag.example"})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.views.http import MOST_QUERY_BYTES, Request
+from kafka_lag.views.http import MOST_QUERY_BYTES, Request
 
 
 def request(path: str = "/", query: str = "", **headers: str) -> Request:

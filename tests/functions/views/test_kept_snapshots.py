@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from functions import contract
-from functions.lag.columns import Column
-from functions.lag.frame import Frame
-from functions.snapshots.format import to_parquet
-from functions.snapshots.keys import object_key
-from functions.views.snapshots import Snapshots
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column
+from kafka_lag.lag.frame import Frame
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 from tests.functions.views.test_snapshots import MINUTE, NOON, Clock
 

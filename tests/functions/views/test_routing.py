@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from functions.views.http import Answer, Request
-from functions.views.routing import answer
-from functions.views.snapshots import Snapshots
+from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.routing import answer
+from kafka_lag.views.snapshots import Snapshots
 from tests.builders import MINUTE, NOON
 from tests.functions.views.burrow.asking import Shop, a_group, a_partition
 

@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from glue_jobs.day import group_partitions, topic_partitions
-from glue_jobs.day.partitions import group_partition_days
-from glue_jobs.day.topic_partitions import produced
-from glue_jobs.reports.retention_risk import retention_risk
+from kafka_lag_report.day import group_partitions, topic_partitions
+from kafka_lag_report.day.partitions import group_partition_days
+from kafka_lag_report.day.topic_partitions import produced
+from kafka_lag_report.reports.retention_risk import retention_risk
 from tests.glue_jobs.days import NOON, Row, frame, group_row, minute, topic_row
 
 pytestmark = pytest.mark.spark

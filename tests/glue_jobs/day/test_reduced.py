@@ -4,7 +4,7 @@
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from glue_jobs.day.reduced import Keeper, keeping
+from kafka_lag_report.day.reduced import Keeper, keeping
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.day.runs import intervals, run_weights, weighed
+from kafka_lag_report.day.runs import intervals, run_weights, weighed
 from tests.glue_jobs.days import Row, frame
 
 pytestmark = pytest.mark.spark

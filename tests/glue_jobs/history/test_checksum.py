@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.history.checksum import Checksum, checksum
-from glue_jobs.schemas.arrow import TEXT
+from kafka_lag_report.history.checksum import Checksum, checksum
+from kafka_lag_report.schemas.arrow import TEXT
 
 _SCHEMA = pa.schema(
     [

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from glue_jobs.errors import DataError, StoreError, UndecodedError
-from glue_jobs.history.compaction import Part, Source, compact
-from glue_jobs.storage.objects import Disk
+from kafka_lag_report.errors import DataError, StoreError, UndecodedError
+from kafka_lag_report.history.compaction import Part, Source, compact
+from kafka_lag_report.storage.objects import Disk
 from tests.glue_jobs.days import Row, group_row, minute, write_run
 
 

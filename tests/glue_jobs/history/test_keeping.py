@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError, StoreError
-from glue_jobs.history.due import parts
-from glue_jobs.history.keeping import keep
-from glue_jobs.schemas import SNAPSHOTS
-from glue_jobs.storage.files import Files
-from glue_jobs.storage.objects import Disk
-from glue_jobs.storage.snapshots import Day, find_day, leaving_out_bad
+from kafka_lag_report.errors import DataError, StoreError
+from kafka_lag_report.history.due import parts
+from kafka_lag_report.history.keeping import keep
+from kafka_lag_report.schemas import SNAPSHOTS
+from kafka_lag_report.storage.files import Files
+from kafka_lag_report.storage.objects import Disk
+from kafka_lag_report.storage.snapshots import Day, find_day, leaving_out_bad
 from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
 
 pytestmark = pytest.mark.spark

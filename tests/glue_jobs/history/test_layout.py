@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.history.layout import KEYS, ROW_GROUP_ROWS, TIME, encoded, shares, sorted_rows
-from glue_jobs.schemas import SNAPSHOTS
-from glue_jobs.schemas.arrow import arrow_schema
+from kafka_lag_report.history.layout import KEYS, ROW_GROUP_ROWS, TIME, encoded, shares, sorted_rows
+from kafka_lag_report.schemas import SNAPSHOTS
+from kafka_lag_report.schemas.arrow import arrow_schema
 from tests.glue_jobs.days import Row, minute
 
 

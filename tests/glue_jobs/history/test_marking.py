@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from glue_jobs.history.marking import mark_compacted
-from glue_jobs.schemas import SNAPSHOTS
-from glue_jobs.storage.snapshots import Day, Run
-from glue_jobs.storage.snapshots.day import FROM_HISTORY, FROM_SNAPSHOTS
+from kafka_lag_report.history.marking import mark_compacted
+from kafka_lag_report.schemas import SNAPSHOTS
+from kafka_lag_report.storage.snapshots import Day, Run
+from kafka_lag_report.storage.snapshots.day import FROM_HISTORY, FROM_SNAPSHOTS
 from tests.glue_jobs.days import NOON
 
 GOOD, BAD = "hour=12/20260131T120000Z-0of1.parquet", "hour=12/20260131T120100Z-0of1.parquet"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from functions import contract
-from glue_jobs.errors import DataError
-from glue_jobs.history.tagging import TAG, VALUE, tag_compacted
+from kafka_lag import contract
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.history.tagging import TAG, VALUE, tag_compacted
 
 _BUCKET = "lag"
 _KEYS = [f"snapshots/groups/cluster=a%20b/{number}.parquet" for number in range(40)]

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from html.parser import HTMLParser
 from typing import Any
 
-from glue_jobs.page.model import (
+from kafka_lag_report.page.model import (
     Anomaly,
     Bar,
     Broker,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from glue_jobs.page.render import render
+from kafka_lag_report.page.render import render
 from tests.chromium import chromium
 from tests.glue_jobs.page.pages import NASTY, full
 

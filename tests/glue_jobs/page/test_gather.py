@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from glue_jobs.page.gather import gather
-from glue_jobs.page.model import Bar, Limits, Page, Peak, Stretch
-from glue_jobs.schemas import REPORTS, SNAPSHOTS
+from kafka_lag_report.page.gather import gather
+from kafka_lag_report.page.model import Bar, Limits, Page, Peak, Stretch
+from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
 from tests.glue_jobs.page.pages import DAY, at
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from glue_jobs.errors import DataError
-from glue_jobs.page.serving import serve_as_html
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.page.serving import serve_as_html
 
 KEY = "reports/page/cluster=demo/dt=2026-01-31/report.html"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of groups: what was lost before what may be, before what was late."""
 
-from glue_jobs.page.model import GroupDay, TopicRisk
-from glue_jobs.page.standing import standing, worst_first, worst_topics
+from kafka_lag_report.page.model import GroupDay, TopicRisk
+from kafka_lag_report.page.standing import standing, worst_first, worst_topics
 from tests.glue_jobs.page.pages import calm
 
 

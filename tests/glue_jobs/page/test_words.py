@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.page import words
+from kafka_lag_report.page import words
 from tests.glue_jobs.page.pages import DAY
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.reports.anomalies import anomalies
-from glue_jobs.schemas.reports import LAG_HOURLY
+from kafka_lag_report.reports.anomalies import anomalies
+from kafka_lag_report.schemas.reports import LAG_HOURLY
 from tests.glue_jobs.days import Row
 from tests.glue_jobs.reports.frames import found_in, rows_of
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.reports.broker_hotspots import broker_hotspots
+from kafka_lag_report.reports.broker_hotspots import broker_hotspots
 from tests.glue_jobs.days import Row
 from tests.glue_jobs.reports.frames import SEGMENTS, TOPIC_SEGMENTS, found_in, rows_of
 

@@ -5,12 +5,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from glue_jobs.reports.anomalies import anomalies
-from glue_jobs.reports.broker_hotspots import broker_hotspots
-from glue_jobs.reports.consumer_hotspots import consumer_hotspots
-from glue_jobs.reports.lag_hourly import lag_hourly
-from glue_jobs.reports.lag_summary import lag_summary
-from glue_jobs.schemas import CLUSTER, REPORTS
+from kafka_lag_report.reports.anomalies import anomalies
+from kafka_lag_report.reports.broker_hotspots import broker_hotspots
+from kafka_lag_report.reports.consumer_hotspots import consumer_hotspots
+from kafka_lag_report.reports.lag_hourly import lag_hourly
+from kafka_lag_report.reports.lag_summary import lag_summary
+from kafka_lag_report.schemas import CLUSTER, REPORTS
 from tests.glue_jobs.days import frame
 from tests.glue_jobs.reports.frames import (
     INTERVALS,

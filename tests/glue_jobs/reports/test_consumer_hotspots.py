@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.reports.consumer_hotspots import consumer_hotspots
+from kafka_lag_report.reports.consumer_hotspots import consumer_hotspots
 from tests.glue_jobs.days import Row
 from tests.glue_jobs.reports.frames import SEGMENTS, found_in, rows_of, watched
 

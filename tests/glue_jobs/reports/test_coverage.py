@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.reports.coverage import coverage
-from glue_jobs.schemas import CLUSTER, REPORTS, SNAPSHOTS
-from glue_jobs.storage.snapshots import Day, Run
-from glue_jobs.storage.snapshots.day import FROM_HISTORY, FROM_SNAPSHOTS
+from kafka_lag_report.reports.coverage import coverage
+from kafka_lag_report.schemas import CLUSTER, REPORTS, SNAPSHOTS
+from kafka_lag_report.storage.snapshots import Day, Run
+from kafka_lag_report.storage.snapshots.day import FROM_HISTORY, FROM_SNAPSHOTS
 from tests.glue_jobs.days import NOON, write_run
 from tests.glue_jobs.storage.snapshots.places import found, write_history
 

@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import Row as Found
 from pyspark.sql import SparkSession
 
-from glue_jobs.day import group_partitions, topic_partitions
-from glue_jobs.day.runs import intervals, run_weights
-from glue_jobs.reports.partition_skew import partition_skew
-from glue_jobs.reports.spread import spread
+from kafka_lag_report.day import group_partitions, topic_partitions
+from kafka_lag_report.day.runs import intervals, run_weights
+from kafka_lag_report.reports.partition_skew import partition_skew
+from kafka_lag_report.reports.spread import spread
 from tests.glue_jobs.days import Row, frame, group_row, minute, topic_row
 
 pytestmark = pytest.mark.spark

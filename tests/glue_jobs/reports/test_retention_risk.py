@@ -4,8 +4,8 @@
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from glue_jobs.day import group_partitions, topic_partitions
-from glue_jobs.reports.retention_risk import retention_risk
+from kafka_lag_report.day import group_partitions, topic_partitions
+from kafka_lag_report.reports.retention_risk import retention_risk
 from tests.glue_jobs.days import NOON, Row, frame, group_row, minute, topic_row
 
 pytestmark = pytest.mark.spark

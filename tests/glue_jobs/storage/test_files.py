@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError
-from glue_jobs.storage.files import Files, Stored, unreachable
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.storage.files import Files, Stored, unreachable
 
 pytestmark = pytest.mark.spark
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from glue_jobs.errors import StoreError
-from glue_jobs.storage.objects import Anywhere, s3_place
+from kafka_lag_report.errors import StoreError
+from kafka_lag_report.storage.objects import Anywhere, s3_place
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])

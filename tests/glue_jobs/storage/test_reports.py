@@ -12,12 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from glue_jobs.errors import DataError
-from glue_jobs.schemas import CLUSTER, REPORTS, STRING
-from glue_jobs.storage.files import JVM_FAILURES, Files
-from glue_jobs.storage.parquet import naming_broken_files
-from glue_jobs.storage.reports import page_address, staged, stored
-from glue_jobs.storage.snapshots import Day
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING
+from kafka_lag_report.storage.files import JVM_FAILURES, Files
+from kafka_lag_report.storage.parquet import naming_broken_files
+from kafka_lag_report.storage.reports import page_address, staged, stored
+from kafka_lag_report.storage.snapshots import Day
 from tests.glue_jobs.days import ARROW, NOON, report_rows
 
 pytestmark = pytest.mark.spark

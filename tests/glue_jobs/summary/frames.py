@@ -4,7 +4,7 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from glue_jobs.schemas import CLUSTER, REPORTS
+from kafka_lag_report.schemas import CLUSTER, REPORTS
 from tests.glue_jobs.days import Row, frame_of
 
 

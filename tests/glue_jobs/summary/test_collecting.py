@@ -7,9 +7,9 @@ from typing import TypeAlias
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.summary.cause import Cause
-from glue_jobs.summary.collecting import findings
-from glue_jobs.summary.findings import (
+from kafka_lag_report.summary.cause import Cause
+from kafka_lag_report.summary.collecting import findings
+from kafka_lag_report.summary.findings import (
     Broker,
     Coverage,
     Findings,

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.summary import print_reports
+from kafka_lag_report.summary import print_reports
 from tests.glue_jobs.days import Row
 from tests.glue_jobs.summary.frames import covered, group_row, reports, row
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from glue_jobs.summary.links import link
+from kafka_lag_report.summary.links import link
 
 _PAGE = "reports/page/cluster=a%20b/dt=2026-01-31/report.html"
 _QUOTED = "reports/page/cluster%3Da%2520b/dt%3D2026-01-31/report.html"

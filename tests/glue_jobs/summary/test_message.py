@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.summary.changes import Change, Kind, changes
-from glue_jobs.summary.findings import Coverage, Findings, Group, GroupDay, Risk, Topic
-from glue_jobs.summary.message import Message, message
+from kafka_lag_report.summary.changes import Change, Kind, changes
+from kafka_lag_report.summary.findings import Coverage, Findings, Group, GroupDay, Risk, Topic
+from kafka_lag_report.summary.message import Message, message
 
 _DAY = date(2026, 1, 31)
 _SEEN = {"groups": Coverage(1440, 0, 60.0, 60.0)}

@@ -11,9 +11,9 @@ from moto import mock_aws
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.sns.models import sns_backends
 
-from glue_jobs.errors import DataError, UsageError
-from glue_jobs.summary.message import Message
-from glue_jobs.summary.publishing import for_chat, publish, sns_client, topic_region
+from kafka_lag_report.errors import DataError, UsageError
+from kafka_lag_report.summary.message import Message
+from kafka_lag_report.summary.publishing import for_chat, publish, sns_client, topic_region
 
 _REGION = "eu-central-1"
 _MESSAGE = Message(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells under their names."""
 
-from glue_jobs.summary.console.table import table
+from kafka_lag_report.summary.console.table import table
 
 
 def test_words_stand_left_and_numbers_right() -> None:

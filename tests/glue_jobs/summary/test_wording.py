@@ -3,8 +3,8 @@
 
 import pytest
 
-from glue_jobs.summary.cause import Cause
-from glue_jobs.summary.wording import counted, number, percent, shown, span
+from kafka_lag_report.summary.cause import Cause
+from kafka_lag_report.summary.wording import counted, number, percent, shown, span
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Template
 
-from infra.alarms.any_group import AnyGroupAlarm
-from infra.alarms.groups import AnomalyAlarms, GroupAlarms
-from infra.alarms.job_failure import job_failure_rule
-from infra.alarms.reporter import ReporterAlarms
-from infra.config.parts.cluster import Cluster
-from infra.notify.chat import ChatChannels
-from infra.notify.topic import AlarmTopic
+from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
+from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
+from kafka_lag_cdk.alarms.job_failure import job_failure_rule
+from kafka_lag_cdk.alarms.reporter import ReporterAlarms
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.notify.chat import ChatChannels
+from kafka_lag_cdk.notify.topic import AlarmTopic
 from tests.infra.alarms.simulated import (
     AT_RISK,
     CLUSTER,

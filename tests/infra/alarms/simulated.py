@@ -11,14 +11,14 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from functions.lag.columns import Column, Words
-from functions.lag.evaluate import evaluate
-from functions.lag.model import ClusterReading
-from functions.lag.rules import Rules
-from functions.sinks.budget import Levels, plan
-from functions.sinks.emf import EmfSink
-from functions.sinks.metrics import MetricSet, health_set, lag_sets, success_set
-from functions.snapshots.memory import Memory
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.rules import Rules
+from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.emf import EmfSink
+from kafka_lag.sinks.metrics import MetricSet, health_set, lag_sets, success_set
+from kafka_lag.snapshots.memory import Memory
 from tests.builders import MINUTE, NOON, a_reading
 from tests.infra.cloudwatch.metrics import Metrics
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from infra.alarms.alarm import MISSING, OPERATORS
-from infra.alarms.any_group_query import left_out, query
-from infra.alarms.rules import BY_MEMBER, GROUP_NOW, OF_REPORTER, RULES, Missing, Rule
-from infra.alarms.subject import ClusterSubject
-from infra.alarms.table import markdown
-from infra.storage.named_queries import queries
+from kafka_lag_cdk.alarms.alarm import MISSING, OPERATORS
+from kafka_lag_cdk.alarms.any_group_query import left_out, query
+from kafka_lag_cdk.alarms.rules import BY_MEMBER, GROUP_NOW, OF_REPORTER, RULES, Missing, Rule
+from kafka_lag_cdk.alarms.subject import ClusterSubject
+from kafka_lag_cdk.alarms.table import markdown
+from kafka_lag_cdk.storage.named_queries import queries
 from tests.infra.alarms.conftest import LOG_GROUP, ByName, alarms_of, watched
 from tests.infra.alarms.simulated import REBALANCES, STEADY, STOPS
 from tests.infra.configured import cluster

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.alarms.rules import SLA, STATUS, Rule
-from infra.alarms.subject import ClusterSubject
-from infra.names import construct_id
+from kafka_lag_cdk.alarms.rules import SLA, STATUS, Rule
+from kafka_lag_cdk.alarms.subject import ClusterSubject
+from kafka_lag_cdk.names import construct_id
 from tests.infra.configured import cluster
 
 GROUPS = st.text(max_size=300) | st.sampled_from(["a" * 240, "a" * 300, "ä" * 300])

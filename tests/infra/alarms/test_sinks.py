@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.alarms.rules import HEARTBEAT, OF_REPORTER, reporter_rules
+from kafka_lag_cdk.alarms.rules import HEARTBEAT, OF_REPORTER, reporter_rules
 from tests.infra.config.refused import refused_cluster
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from infra.alarms.rules import DROPPED, LOSS, RULES, SLA
-from infra.alarms.table import markdown
+from kafka_lag_cdk.alarms.rules import DROPPED, LOSS, RULES, SLA
+from kafka_lag_cdk.alarms.table import markdown
 
 MANUAL = Path(__file__).parents[3] / "docs" / "operations.md"
 

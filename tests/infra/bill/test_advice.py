@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from infra.bill.advice import ASSUMPTIONS, levers, warnings
-from infra.bill.lines import bill_of
-from infra.bill.prices import price_lists
+from kafka_lag_cdk.bill.advice import ASSUMPTIONS, levers, warnings
+from kafka_lag_cdk.bill.lines import bill_of
+from kafka_lag_cdk.bill.prices import price_lists
 from tests.infra.configured import cluster_json, deployment, moved
 
 LISTS = price_lists()

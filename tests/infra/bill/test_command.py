@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m infra.bill`: where it finds the configuration, what it prints, how it refuses."""
+"""`python -m kafka_lag_cdk.bill`: where it finds the configuration, what it prints, how it refuses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from infra.bill.__main__ import main
-from infra.config.reading import CONTEXT_KEY
+from kafka_lag_cdk.bill.__main__ import main
+from kafka_lag_cdk.config.reading import CONTEXT_KEY
 from tests.infra.configured import cluster_json, moved
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.json"))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from infra.bill.comparison import Comparison, compared
-from infra.bill.prices import price_lists
+from kafka_lag_cdk.bill.comparison import Comparison, compared
+from kafka_lag_cdk.bill.prices import price_lists
 from tests.infra.configured import cluster_json, deployment
 
 METRIC = price_lists()["us-east-1"]["custom_metric"]

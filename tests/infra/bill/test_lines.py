@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from infra.bill.lines import Bill, Line, bill_of, total
-from infra.bill.prices import price_lists
+from kafka_lag_cdk.bill.lines import Bill, Line, bill_of, total
+from kafka_lag_cdk.bill.prices import price_lists
 from tests.infra.configured import cluster_json, deployment, moved
 
 LISTS = price_lists()

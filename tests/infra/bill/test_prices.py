@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from infra.bill.prices import REFERENCE_REGION, Price, PriceList, price_lists, prices_for
-from infra.bill.usage.cluster import cluster_usage
-from infra.bill.usage.shared import shared_usage
+from kafka_lag_cdk.bill.prices import REFERENCE_REGION, Price, PriceList, price_lists, prices_for
+from kafka_lag_cdk.bill.usage.cluster import cluster_usage
+from kafka_lag_cdk.bill.usage.shared import shared_usage
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment
 
 LISTS = price_lists()

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from infra.bill.lines import bill_of
-from infra.bill.prices import price_lists
-from infra.config.reading import read
+from kafka_lag_cdk.bill.lines import bill_of
+from kafka_lag_cdk.bill.prices import price_lists
+from kafka_lag_cdk.config.reading import read
 
 ROOT = Path(__file__).parents[3]
 

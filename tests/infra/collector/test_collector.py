@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.event import scheduled_time
-from infra.collector.schedule import cron_of
+from kafka_lag import contract
+from kafka_lag.event import scheduled_time
+from kafka_lag_cdk.collector.schedule import cron_of
 from tests.infra.configured import UUID
 
 Of = Callable[[str, str], list[dict[str, Any]]]
@@ -36,7 +36,7 @@ def test_it_runs_in_the_brokers_subnets_on_a_current_runtime(of: Of) -> None:
         "subnet-1a1b2c3d4e5f60718",
     ]
     told = [made[key] for key in ("Runtime", "Architectures", "MemorySize", "Timeout", "Handler")]
-    assert told == ["python3.13", ["arm64"], 512, 55, "functions.collect_lag.handler"]
+    assert told == ["python3.13", ["arm64"], 512, 55, "kafka_lag.collect_lag.handler"]
 
 
 def test_runtime_architecture_and_concurrency_follow_the_configuration(of: Of) -> None:

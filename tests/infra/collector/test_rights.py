@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from functions import contract
+from kafka_lag import contract
 from tests.infra.configured import KEY, SECRET, UUID
 from tests.infra.rehearsal.resolve import ACCOUNT
 

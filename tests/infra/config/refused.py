@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.config.faults import ConfigurationError
+from kafka_lag_cdk.config.faults import ConfigurationError
 from tests.infra.configured import cluster_json, deployment
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from functions.sinks.budget import plan
-from infra.config import checks
-from infra.config.document import KEYS, loaded
-from infra.config.faults import ConfigurationError
-from infra.config.parts.cluster import Cluster
+from kafka_lag.sinks.budget import plan
+from kafka_lag_cdk.config import checks
+from kafka_lag_cdk.config.document import KEYS, loaded
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.parts.cluster import Cluster
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster_json, deployment
 from tests.infra.scaling.services import SERVICE, STEPS

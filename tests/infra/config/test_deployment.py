@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from infra.config.faults import ConfigurationError
-from infra.config.reading import one_cluster
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import one_cluster
 from tests.infra.config.refused import refused
 from tests.infra.configured import cluster_json, deployment
 from tests.infra.scaling.services import SERVICE, STEPS

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from infra.config.document import document_of, loaded
+from kafka_lag_cdk.config.document import document_of, loaded
 from tests.infra.configured import cluster
 from tests.infra.scaling.services import SERVICE, STEPS
 

@@ -10,12 +10,12 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from functions.schema.sinks import OtlpSchema
-from infra.config.deployment import Deployment
-from infra.config.document import KEYS
-from infra.config.parts.cluster import Cluster
-from infra.config.parts.scaling import Scaling
-from infra.config.parts.shared import Shared
+from kafka_lag.schema.sinks import OtlpSchema
+from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cdk.config.document import KEYS
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.parts.scaling import Scaling
+from kafka_lag_cdk.config.parts.shared import Shared
 
 DOCS = Path(__file__).parents[3] / "docs"
 TEXT = (DOCS / "configuration.md").read_text()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from functions.settings import settings_of
-from infra.config.document import document_of, sla_seconds
-from infra.config.faults import ConfigurationError
-from infra.config.reading import checked, read
+from kafka_lag.settings import settings_of
+from kafka_lag_cdk.config.document import document_of, sla_seconds
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import checked, read
 from tests.infra.configured import KEY, SECRET, cluster, cluster_json, deployment
 
 HERE = Path(__file__).parent

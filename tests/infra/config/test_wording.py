@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from infra.config.faults import ConfigurationError
-from infra.config.reading import checked
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import checked
 from tests.infra.config.refused import refused, refused_cluster
 from tests.infra.configured import KEY, SECRET, cluster_json
 from tests.infra.notify.notified import NOTIFY

@@ -12,9 +12,9 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Template
 
-from infra.config.parts.cluster import Cluster
-from infra.dashboard.cluster_dashboard import ClusterDashboard
-from infra.names import DEPLOYMENT
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.dashboard.cluster_dashboard import ClusterDashboard
+from kafka_lag_cdk.names import DEPLOYMENT
 from tests.infra.configured import cluster
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type, resolve
 

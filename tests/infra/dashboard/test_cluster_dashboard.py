@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from functions import contract
+from kafka_lag import contract
 from tests.infra.dashboard.page import Line, Widget, Widgets, lines_of, title_of
 from tests.infra.dashboard.pages import CLUSTERS, STEPS
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from infra.dashboard.search import search
-from infra.names import dashboard_name
+from kafka_lag_cdk.dashboard.search import search
+from kafka_lag_cdk.names import dashboard_name
 from tests.infra.configured import cluster
 from tests.infra.dashboard.pages import NAME
 

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from infra.dashboard.console import Console
-from infra.dashboard.header import header
-from infra.dashboard.reporter import QUERY_LINES
+from kafka_lag_cdk.dashboard.console import Console
+from kafka_lag_cdk.dashboard.header import header
+from kafka_lag_cdk.dashboard.reporter import QUERY_LINES
 from tests.infra.dashboard.page import Widgets
 from tests.infra.dashboard.pages import CLUSTERS
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from infra.grafana.dashboards import files
+from kafka_lag_cdk.grafana.dashboards import files
 
 Json = dict[str, Any]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.grafana.__main__ import main
-from infra.grafana.dashboards import files
+from kafka_lag_cdk.grafana.__main__ import main
+from kafka_lag_cdk.grafana.dashboards import files
 
 ROOT = Path(__file__).parents[3]
 CHECKED_IN = ROOT / "docs" / "grafana"
@@ -19,7 +19,7 @@ CHECKED_IN = ROOT / "docs" / "grafana"
 
 def test_the_dashboards_that_are_checked_in_are_current() -> None:
     found = {path.name: path.read_text() for path in CHECKED_IN.glob("*.json")}
-    assert found == files(), "run python -m infra.grafana --output docs/grafana"
+    assert found == files(), "run python -m kafka_lag_cdk.grafana --output docs/grafana"
 
 
 def test_it_writes_a_file_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,7 +48,7 @@ def test_a_folder_that_cannot_be_is_told_in_a_sentence(
 
 def test_it_needs_no_cdk() -> None:
     """So that whoever has only Grafana can write them, in no time."""
-    code = "import sys, infra.grafana.__main__; sys.exit('aws_cdk' in sys.modules)"
+    code = "import sys, kafka_lag_cdk.grafana.__main__; sys.exit('aws_cdk' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.contract import exposition
+from kafka_lag import contract
+from kafka_lag.contract import exposition
 from tests.infra.grafana.documents import NAMES, documents, drawn, targets
 
 CLUSTER, GROUP, TOPIC = (

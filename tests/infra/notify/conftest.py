@@ -11,11 +11,11 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
-from infra.alarms.any_group import AnyGroupAlarm
-from infra.alarms.groups import GroupAlarms
-from infra.alarms.job_failure import job_failure_rule
-from infra.notify.chat import ChatChannels
-from infra.notify.topic import AlarmTopic
+from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
+from kafka_lag_cdk.alarms.groups import GroupAlarms
+from kafka_lag_cdk.alarms.job_failure import job_failure_rule
+from kafka_lag_cdk.notify.chat import ChatChannels
+from kafka_lag_cdk.notify.topic import AlarmTopic
 from tests.infra.configured import cluster
 from tests.infra.notify.notified import NOTIFY
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from infra.config.parts.shared import Notify
-from infra.notify.chat import has_chats
+from kafka_lag_cdk.config.parts.shared import Notify
+from kafka_lag_cdk.notify.chat import has_chats
 from tests.infra.notify.conftest import ELSEWHERE
 from tests.infra.notify.followed import Resources
 from tests.infra.notify.notified import NOTIFY

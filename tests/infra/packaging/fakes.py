@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from infra.packaging.target import PackagingError, Target
+from kafka_lag_cdk.packaging.target import PackagingError, Target
 
 _HEADERS = 64 + 2 * 56
 

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from infra.packaging.archive import Package, add, replacing
+from kafka_lag_cdk.packaging.archive import Package, add, replacing
 from tests.infra.packaging.fakes import write
 
 FILES: dict[str, str | bytes] = {"pkg/b.py": "b" * 1000, "pkg/a.py": "", "c.so": b"\0\1\2"}

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from infra.packaging import Package, PackagingError, Target, build
+from kafka_lag_cdk.packaging import Package, PackagingError, Target, build
 from tests.infra.packaging.fakes import Index, write
 
 LOCK = "dep==1.0 ; python_full_version >= '3.12' \\\n    --hash=sha256:aa\n"
@@ -49,8 +49,8 @@ def _names(package: Package) -> list[str]:
 def test_a_package_has_the_sources_and_what_they_import(project: Project) -> None:
     assert _names(project.build()) == [
         "dep/__init__.py",
-        "functions/__init__.py",
-        "functions/schemas/Request.json",
+        "functions/kafka_lag/__init__.py",
+        "functions/kafka_lag/schemas/Request.json",
     ]
 
 
@@ -78,7 +78,7 @@ def test_changed_functions_are_another_package_without_fetching_again(project: P
     write(project.sources, {"new.py": "changed = True"})
     second = project.build()
     assert second.sha256 != first.sha256
-    assert "functions/new.py" in _names(second)
+    assert "functions/kafka_lag/new.py" in _names(second)
     assert len(project.index.asked) == 1
 
 

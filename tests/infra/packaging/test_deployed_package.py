@@ -11,9 +11,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from infra.packaging import Package, Target, build
-from infra.packaging.sizes import excesses
-from infra.packaging.wheels.libraries import machine_of, needed_by
+from kafka_lag_cdk.packaging import Package, Target, build
+from kafka_lag_cdk.packaging.sizes import excesses
+from kafka_lag_cdk.packaging.wheels.libraries import machine_of, needed_by
 
 # What Lambda's Amazon Linux has: the C and C++ libraries and the loader.
 SYSTEM = re.compile(r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux-.*)\.so\.\d+")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from zipfile import ZipFile
 
-from infra.packaging import Target, build
+from kafka_lag_cdk.packaging import Target, build
 from tests.infra.packaging.fakes import Index
 
 ROOT = Path(__file__).parents[3]

@@ -10,8 +10,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from infra.packaging import Package, PackagingError, glue_package
-from infra.packaging.build import GLUE_JOBS
+from kafka_lag_cdk.packaging import Package, PackagingError, glue_package
+from kafka_lag_cdk.packaging.build import GLUE_JOBS
 from tests.infra.packaging.fakes import Index, write
 
 JOB = {
@@ -66,11 +66,11 @@ def test_the_glue_zip_has_the_job_with_its_data_and_packages_with_their_licences
         "dep-1.0.dist-info/licenses/COPYING",
         "dep/__init__.py",
         "dep/style.css",
-        "glue_jobs/__init__.py",
-        "glue_jobs/page/page.css",
-        "glue_jobs/page/page.html.j2",
-        "glue_jobs/page/page.js",
-        "glue_jobs/storage/log4j2.properties",
+        "glue_jobs/kafka_lag_report/__init__.py",
+        "glue_jobs/kafka_lag_report/page/page.css",
+        "glue_jobs/kafka_lag_report/page/page.html.j2",
+        "glue_jobs/kafka_lag_report/page/page.js",
+        "glue_jobs/kafka_lag_report/storage/log4j2.properties",
     ]
 
 
@@ -98,7 +98,7 @@ def _shipped(tmp_path_factory: pytest.TempPathFactory) -> Package:
 
 def test_the_shipped_glue_zip_has_what_the_page_is_made_with(shipped: Package) -> None:
     names = _names(shipped)
-    assert {"glue_jobs/daily_report.py", "glue_jobs/storage/log4j2.properties"} <= set(names)
+    assert {"glue_jobs/kafka_lag_report/daily_report.py", "glue_jobs/kafka_lag_report/storage/log4j2.properties"} <= set(names)
     assert {"jinja2/__init__.py", "markupsafe/_native.py"} <= set(names)
     assert [name for name in names if re.search(r"\.(so|pyc|pyi|c)$", name)] == []
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from infra.packaging import glue_package
-from infra.storage.daily_report import SCRIPT
-from infra.storage.report_columns import REPORT_COLUMNS
-from local.aws import AwsStandIn
+from kafka_lag import contract
+from kafka_lag_cdk.packaging import glue_package
+from kafka_lag_cdk.storage.daily_report import SCRIPT
+from kafka_lag_cdk.storage.report_columns import REPORT_COLUMNS
+from dev.aws import AwsStandIn
 from tests.glue_jobs.days import NOON, group_row, topic_row, write_run
 from tests.infra.packaging.glue import Glue
 from tests.infra.storage.stack import only

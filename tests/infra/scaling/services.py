@@ -9,9 +9,9 @@ from typing import Any
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from infra.config.parts.cluster import Cluster
-from infra.scaling.names import construct_id_of
-from infra.scaling.service_scaling import ServiceScaling
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.scaling.names import construct_id_of
+from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
 from tests.infra.configured import cluster
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION, resolve
 

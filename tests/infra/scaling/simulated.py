@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from functions.broker.wire.access import Access
-from functions.collector import Collector
-from functions.lag.model import ClusterReading
-from functions.lag.rules import NameFilter, Rules
-from functions.settings import Settings
-from functions.sinks.budget import Levels
-from functions.sinks.emf import emf_line
-from functions.sinks.outlets import Outlet
+from kafka_lag.brokers.wire.access import Access
+from kafka_lag.collector import Collector
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.rules import NameFilter, Rules
+from kafka_lag.settings import Settings
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.emf import emf_line
+from kafka_lag.sinks.outlets import Outlet
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingJournal, RecordingSink
 from tests.infra.cloudwatch.metrics import Metrics

@@ -45,7 +45,7 @@ def test_the_token_is_made_by_aws_and_named_to_the_function_alone() -> None:
     assert "SecretString" not in made
     own = [each for each in template("full")["Resources"].values() if "Environment" in str(each)]
     named = [each for each in own if {"Ref": name} in _values(each)]
-    assert [each["Properties"]["Handler"] for each in named] == ["functions.serve_lag.handler"]
+    assert [each["Properties"]["Handler"] for each in named] == ["kafka_lag.serve_lag.handler"]
 
 
 def _values(resource: dict[str, dict[str, dict[str, dict[str, object]]]]) -> list[object]:

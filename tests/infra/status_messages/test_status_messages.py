@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.snapshots.keys import object_key
 from tests.infra.answering import THEIRS, only, resources, rights, template
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type
 
@@ -48,7 +48,7 @@ def test_a_bucket_of_ours_tells_eventbridge_without_a_function_of_cdks() -> None
     handlers = [
         each["Handler"] for each in of_type(resources("full"), "AWS::Lambda::Function").values()
     ]
-    assert sorted(handlers) == ["functions.notify_status.handler", "functions.serve_lag.handler"]
+    assert sorted(handlers) == ["kafka_lag.notify_status.handler", "kafka_lag.serve_lag.handler"]
 
 
 def test_claims_expire_in_a_bucket_of_ours_and_cursors_do_not() -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 from aws_cdk import App, Stack
 
-from infra.config.parts.shared import Keep, Notify, Report
-from infra.notify.topic import AlarmTopic
-from infra.packaging import glue_package
-from infra.storage.bucket import DataBucket
-from infra.storage.catalog import Catalog
-from infra.storage.daily_report import DailyReport
-from infra.storage.named_queries import NamedQueries
-from infra.storage.workgroup import Workgroup
+from kafka_lag_cdk.config.parts.shared import Keep, Notify, Report
+from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.packaging import glue_package
+from kafka_lag_cdk.storage.bucket import DataBucket
+from kafka_lag_cdk.storage.catalog import Catalog
+from kafka_lag_cdk.storage.daily_report import DailyReport
+from kafka_lag_cdk.storage.named_queries import NamedQueries
+from kafka_lag_cdk.storage.workgroup import Workgroup
 from tests.infra.rehearsal.resolve import of_type, resolve
 
 # Names that a projection must take as they are: a dot, capitals, an underscore.

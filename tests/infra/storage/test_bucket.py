@@ -7,8 +7,8 @@ from typing import Any
 
 from aws_cdk import Stack
 
-from functions import contract
-from infra.storage.bucket import DataBucket
+from kafka_lag import contract
+from kafka_lag_cdk.storage.bucket import DataBucket
 from tests.infra.storage.stack import KEEP, only, synthesised, template
 
 

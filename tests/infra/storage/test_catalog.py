@@ -13,11 +13,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from functions import contract
-from functions.snapshots import history
-from functions.snapshots.keys import CLUSTER_NAME
-from functions.snapshots.store import S3Store
-from infra.storage.report_columns import REPORT_COLUMNS
+from kafka_lag import contract
+from kafka_lag.snapshots import history
+from kafka_lag.snapshots.keys import CLUSTER_NAME
+from kafka_lag.snapshots.store import S3Store
+from kafka_lag_cdk.storage.report_columns import REPORT_COLUMNS
 from tests.builders import HOUR, NOON, a_snapshot
 from tests.infra.storage.stack import CLUSTERS, KEEP, tables, template
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from functions.broker.reading import Question
-from functions.broker.source import KafkaSource
-from functions.broker.wire.access import IAM, Access, Login
-from functions.broker.wire.certificate import ClientCertificate, client_certificate
-from functions.broker.wire.credentials import CredentialSource, FixedCredentials
-from functions.broker.wire.iam import TokenLogin
-from functions.errors import SourceError
-from functions.lag.model import ClusterReading
-from local.kafka import ClientPair, KafkaCluster
+from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.brokers.wire.access import IAM, Access, Login
+from kafka_lag.brokers.wire.certificate import ClientCertificate, client_certificate
+from kafka_lag.brokers.wire.credentials import CredentialSource, FixedCredentials
+from kafka_lag.brokers.wire.iam import TokenLogin
+from kafka_lag.errors import SourceError
+from kafka_lag.lag.model import ClusterReading
+from dev.kafka import ClientPair, KafkaCluster
 from tests.kafka.looking import access, login, only
 
 _MINE = only("^wayfarers?$")

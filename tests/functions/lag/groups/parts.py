@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import AnyColumn, Frame
-from functions.lag.groups.counted import Counted
-from functions.lag.groups.counting import counted
-from functions.lag.groups.rows import rolled_up
-from functions.lag.model import Snapshot
-from functions.lag.rules import Rules
-from functions.lag.time_lag.ages import Ages
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.groups.counted import Counted
+from kafka_lag.lag.groups.counting import counted
+from kafka_lag.lag.groups.rows import rolled_up
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.time_lag.ages import Ages
 
 _RULES = Rules()
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import AnyColumn, Frame
-from functions.lag.groups.farewells import farewells
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.groups.farewells import farewells
 from tests.builders import MINUTE, NOON, a_reading, table
 from tests.functions.lag.groups.parts import groups_of, left_behind, of_group
 

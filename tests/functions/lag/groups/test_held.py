@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.lag.columns import Words
-from functions.lag.frame import Frame
-from functions.lag.groups.held import held
-from functions.lag.rules import Rules
+from kafka_lag import contract
+from kafka_lag.lag.columns import Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.groups.held import held
+from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.groups.parts import groups_of, left_behind, of_group
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import Frame
-from functions.lag.groups.rows import rolled_up, scaling
-from functions.lag.model import Snapshot
-from functions.lag.rollup import group_topics
-from functions.lag.rules import ByName, Rules
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.groups.rows import rolled_up, scaling
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.rollup import group_topics
+from kafka_lag.lag.rules import ByName, Rules
 from tests.builders import NOON, table
 from tests.functions.lag.groups.parts import (
     UNCOMMITTED,

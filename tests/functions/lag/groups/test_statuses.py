@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from functions import contract
-from functions.contract import ERR, OK, REWIND, STALL, STOP, WARN
+from kafka_lag import contract
+from kafka_lag.contract import ERR, OK, REWIND, STALL, STOP, WARN
 from tests.functions.lag.groups.parts import (
     UNCOMMITTED,
     Part,

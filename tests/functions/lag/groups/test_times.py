@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
+from kafka_lag import contract
 from tests.functions.lag.groups.parts import (
     UNCOMMITTED,
     Part,

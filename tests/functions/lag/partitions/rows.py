@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import DTYPES, AnyColumn, Frame
-from functions.lag.model import Snapshot
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
+from kafka_lag.lag.model import Snapshot
 from tests.builders import MINUTE, NOON
 
 Row: TypeAlias = dict[str, Any]

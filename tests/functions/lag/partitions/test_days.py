@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from functions.contract import OK, PAUSING, REWIND, STALL, STOP, WARN
+from kafka_lag.contract import OK, PAUSING, REWIND, STALL, STOP, WARN
 from tests.functions.lag.partitions.days import (
     DAYS,
     MINUTES,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.lag.frame import Frame
-from functions.lag.model import Snapshot
-from functions.lag.partitions.memory import aligned
-from functions.lag.partitions.moves import lies_still, most_observations, with_moves
-from functions.lag.rules import Rules
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.partitions.memory import aligned
+from kafka_lag.lag.partitions.moves import lies_still, most_observations, with_moves
+from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.partitions.rows import Row, first, numbers_of, rows, snapshot
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.lag.frame import Frame
-from functions.lag.partitions.memory import aligned
-from functions.lag.partitions.rates import (
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.partitions.memory import aligned
+from kafka_lag.lag.partitions.rates import (
     LONGEST_DRAIN_SECONDS,
     with_produce_rate,
     with_rates,
 )
-from functions.lag.rules import Rules
+from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE
 from tests.functions.lag.partitions.rows import (
     BEFORE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from functions.contract import (
+from kafka_lag.contract import (
     BEYOND_END,
     ERR,
     FALLING_BEHIND,
@@ -18,10 +18,10 @@ from functions.contract import (
     STOP,
     WARN,
 )
-from functions.lag.frame import Frame
-from functions.lag.partitions.memory import aligned
-from functions.lag.partitions.status import with_status
-from functions.lag.rules import Rules
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.partitions.memory import aligned
+from kafka_lag.lag.partitions.status import with_status
+from kafka_lag.lag.rules import Rules
 from tests.builders import HOUR, MINUTE
 from tests.functions.lag.partitions.rows import (
     BEFORE,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from functions.lag.columns import Column, Rows, Words
-from functions.lag.frame import Frame
-from functions.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.lag.columns import Column, Rows, Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
 
 
 @dataclass(slots=True)

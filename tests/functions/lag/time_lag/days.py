@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from functions.lag.columns import Words
-from functions.lag.evaluate import evaluate
-from functions.lag.frame import Frame
-from functions.lag.model import LagReport, Past
-from functions.lag.rules import Rules
-from functions.lag.time_index.questions import LookUp, nobody
+from kafka_lag.lag.columns import Words
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.time_index.questions import LookUp, nobody
 from tests.builders import HOUR, NOON, Commit, a_reading, table
 from tests.functions.lag.time_index.brokers import Broker, Log
 

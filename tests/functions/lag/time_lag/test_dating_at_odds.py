@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from functions import contract
-from functions.lag.evaluate import evaluate
-from functions.lag.model import LagReport, Past
-from functions.lag.rules import ByName, Rules
+from kafka_lag import contract
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.rules import ByName, Rules
 from tests.builders import HOUR, MINUTE, NOON, a_reading, table
 from tests.functions.lag.time_index.brokers import Broker, Log
 from tests.functions.lag.time_lag.days import SECOND, TIMES, Days, an_hour, told

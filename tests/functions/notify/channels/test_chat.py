@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from functions.notify.channels.chat import for_chat
-from functions.notify.messages.tellings import tellings
+from kafka_lag.notify.channels.chat import for_chat
+from kafka_lag.notify.messages.tellings import tellings
 from tests.functions.notify.builders import a_change
 
 

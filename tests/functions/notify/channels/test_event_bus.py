@@ -12,10 +12,10 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from moto import mock_aws
 
-from functions import contract
-from functions.notify.channels.channel import Refusal
-from functions.notify.channels.event_bus import EventBus
-from functions.notify.messages.telling import Event, Notice, Telling
+from kafka_lag import contract
+from kafka_lag.notify.channels.channel import Refusal
+from kafka_lag.notify.channels.event_bus import EventBus
+from kafka_lag.notify.messages.telling import Event, Notice, Telling
 from tests.builders import NOON
 
 NOTICE = Notice("s", "t", {}, "thread")

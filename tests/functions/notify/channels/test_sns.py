@@ -12,10 +12,10 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from functions.notify.channels.channel import Refusal
-from functions.notify.channels.sns import Sns
-from functions.notify.messages.telling import Telling
-from functions.notify.messages.tellings import tellings
+from kafka_lag.notify.channels.channel import Refusal
+from kafka_lag.notify.channels.sns import Sns
+from kafka_lag.notify.messages.telling import Telling
+from kafka_lag.notify.messages.tellings import tellings
 from tests.functions.notify.builders import a_change
 
 REGION = "eu-west-1"

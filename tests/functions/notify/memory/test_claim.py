@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from functions.notify.memory.claim import Claim, ClaimBook, Taken
-from functions.notify.memory.objects import Stored
+from kafka_lag.notify.memory.claim import Claim, ClaimBook, Taken
+from kafka_lag.notify.memory.objects import Stored
 from tests.functions.notify.fakes import MemoryClaims
 
 KEY = "notified/claims/shop/sns/m"

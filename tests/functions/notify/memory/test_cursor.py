@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from functions import contract
-from functions.errors import StoreError
-from functions.notify.memory.cursor import Cursors
-from functions.notify.news.incident import Incident
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.notify.memory.cursor import Cursors
+from kafka_lag.notify.news.incident import Incident
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import MemoryClaims
 

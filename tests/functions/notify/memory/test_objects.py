@@ -11,8 +11,8 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from functions.errors import StoreError
-from functions.notify.memory.objects import Claims, S3Claims, Stored
+from kafka_lag.errors import StoreError
+from kafka_lag.notify.memory.objects import Claims, S3Claims, Stored
 from tests.functions.notify.fakes import MemoryClaims
 
 

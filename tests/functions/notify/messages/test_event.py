@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from functions import contract
-from functions.notify.messages.event import event
+from kafka_lag import contract
+from kafka_lag.notify.messages.event import event
 from tests.functions.notify.builders import a_change, a_row
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "notifications.md"

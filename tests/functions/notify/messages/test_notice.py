@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import contract
-from functions.notify.messages.notice import notice
+from kafka_lag import contract
+from kafka_lag.notify.messages.notice import notice
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_change
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.notify.messages.telling import Telling
-from functions.notify.messages.tellings import tellings
-from functions.notify.news.change import Change
+from kafka_lag import contract
+from kafka_lag.notify.messages.telling import Telling
+from kafka_lag.notify.messages.tellings import tellings
+from kafka_lag.notify.news.change import Change
 from tests.functions.notify.builders import a_change
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from functions import contract
-from functions.lag.frame import Frame
-from functions.notify.memory.cursor import Cursor
-from functions.notify.news.change import Change, Row
-from functions.notify.news.changes import News, news
-from functions.notify.news.incident import Incident, Standing
+from kafka_lag import contract
+from kafka_lag.lag.frame import Frame
+from kafka_lag.notify.memory.cursor import Cursor
+from kafka_lag.notify.news.change import Change, Row
+from kafka_lag.notify.news.changes import News, news
+from kafka_lag.notify.news.incident import Incident, Standing
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_farewell, a_row, a_set
 

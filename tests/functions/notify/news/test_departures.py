@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from functions import contract
-from functions.notify.news.departures import MISSING_MS
+from kafka_lag import contract
+from kafka_lag.notify.news.departures import MISSING_MS
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_farewell, a_row, a_set
 from tests.functions.notify.fakes import Bench

@@ -15,12 +15,12 @@ import pytest
 from botocore.credentials import Credentials
 from moto import mock_aws
 
-from functions import contract
-from functions.errors import SinkError
-from functions.sinks.metrics import MetricSet
-from functions.sinks.otlp.access import Access, SecretHeaders, SignedAccess
-from functions.sinks.otlp.sending import Endpoint
-from functions.sinks.otlp.sink import OtlpSink
+from kafka_lag import contract
+from kafka_lag.errors import SinkError
+from kafka_lag.sinks.metrics import MetricSet
+from kafka_lag.sinks.otlp.access import Access, SecretHeaders, SignedAccess
+from kafka_lag.sinks.otlp.sending import Endpoint
+from kafka_lag.sinks.otlp.sink import OtlpSink
 from tests.builders import NOON
 from tests.functions.sinks.otlp.receiver import Reply, receiving
 from tests.functions.sinks.times import Waited

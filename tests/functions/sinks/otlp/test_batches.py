@@ -10,9 +10,9 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 
-from functions import contract
-from functions.sinks.metrics import MetricSet
-from functions.sinks.otlp.batches import Batch, Limits, batches
+from kafka_lag import contract
+from kafka_lag.sinks.metrics import MetricSet
+from kafka_lag.sinks.otlp.batches import Batch, Limits, batches
 from tests.builders import NOON
 from tests.functions.sinks.otlp.receiver import Received
 

@@ -10,14 +10,14 @@ from itertools import chain, repeat
 
 import pytest
 
-from functions import contract
-from functions.errors import SinkError
-from functions.sinks.metrics import MetricSet
-from functions.sinks.otlp.access import NoAccess
-from functions.sinks.otlp.batches import Limits
-from functions.sinks.otlp.sending import Endpoint
-from functions.sinks.otlp.sink import OtlpSink
-from functions.sinks.patience import Time
+from kafka_lag import contract
+from kafka_lag.errors import SinkError
+from kafka_lag.sinks.metrics import MetricSet
+from kafka_lag.sinks.otlp.access import NoAccess
+from kafka_lag.sinks.otlp.batches import Limits
+from kafka_lag.sinks.otlp.sending import Endpoint
+from kafka_lag.sinks.otlp.sink import OtlpSink
+from kafka_lag.sinks.patience import Time
 from tests.builders import NOON
 from tests.functions.sinks.otlp.receiver import Receiver, Reply, receiving
 from tests.functions.sinks.times import Waited

@@ -7,14 +7,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import DTYPES, Frame
-from functions.snapshots.format import to_parquet
-from functions.snapshots.keys import object_key
-from functions.views import burrow
-from functions.views.http import Answer, Request
-from functions.views.snapshots import Snapshots
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import DTYPES, Frame
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.views import burrow
+from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.snapshots import Snapshots
 from tests.builders import MINUTE, NOON
 from tests.fakes import MemoryStore
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from functions.errors import StoreError
+from kafka_lag.errors import StoreError
 from tests.builders import NOON
 from tests.functions.views.burrow.asking import Shop, a_group, a_partition
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from functions.snapshots.keys import object_key
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON
 from tests.functions.views.burrow.asking import Row, Shop, a_group, a_partition
 

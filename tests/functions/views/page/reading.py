@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from functions.views.http import Answer
+from kafka_lag.views.http import Answer
 
 _VOID = {"meta", "link", "input", "path", "rect"}
 

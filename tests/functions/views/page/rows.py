@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from functions import contract
-from functions.lag.columns import Column, Words
-from functions.lag.frame import DTYPES, Frame
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import DTYPES, Frame
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 NOON = 1_769_860_800_000  # 2026-01-31T12:00:00Z

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-from functions.views.http import Request
-from functions.views.page import answer
-from functions.views.snapshots import Snapshots
+from kafka_lag.views.http import Request
+from kafka_lag.views.page import answer
+from kafka_lag.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from functions import contract
-from functions.snapshots.format import to_parquet
-from functions.snapshots.keys import object_key
-from functions.views.http import Answer, Request
-from functions.views.page import answer
-from functions.views.snapshots import Snapshots
+from kafka_lag import contract
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.page import answer
+from kafka_lag.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import (
     DAY,

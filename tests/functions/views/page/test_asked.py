@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.views.page.asked import Asked, asked
+from kafka_lag.views.page.asked import Asked, asked
 
 SORTS, STATUSES = ("severity", "lag"), ("ERR", "OK")
 

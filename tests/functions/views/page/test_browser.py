@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from functions.views.page.links import link
+from kafka_lag.views.page.links import link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import MINUTE, NOON, a_group
 from tests.functions.views.page.served import Served, serving

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from functions.views.page.links import found, link
+from kafka_lag.views.page.links import found, link
 
 
 @given(st.text(st.characters(codec="utf-8")), st.sampled_from(["group", "topic"]))

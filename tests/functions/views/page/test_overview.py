@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.snapshots.keys import object_key
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, read
 from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON, a_group

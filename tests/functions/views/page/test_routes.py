@@ -9,12 +9,12 @@ import re
 
 import pytest
 
-from functions import contract
-from functions.snapshots.keys import object_key
-from functions.views.http import Request
-from functions.views.page import answer
-from functions.views.page.links import link
-from functions.views.snapshots import Snapshots
+from kafka_lag import contract
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.views.http import Request
+from kafka_lag.views.page import answer
+from kafka_lag.views.page.links import link
+from kafka_lag.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import read
 from tests.functions.views.page.rows import NOON, a_group

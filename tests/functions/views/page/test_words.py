@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.views.page import words
+from kafka_lag.views.page import words
 from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON
 
 

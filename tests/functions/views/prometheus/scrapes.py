@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from functions.lag.frame import Frame
-from functions.lag.model import Snapshot
-from functions.snapshots.history import write
-from functions.views.http import Answer, Request
-from functions.views.prometheus import answer
-from functions.views.snapshots import Snapshots
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.history import write
+from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.prometheus import answer
+from kafka_lag.views.snapshots import Snapshots
 from tests.builders import MINUTE, NOON
 from tests.fakes import MemoryStore
 

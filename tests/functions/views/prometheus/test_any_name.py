@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from functions.lag.columns import Column
+from kafka_lag.lag.columns import Column
 from tests.builders import a_snapshot
 from tests.functions.views.prometheus.scrapes import scrape, stored, value, with_groups
 

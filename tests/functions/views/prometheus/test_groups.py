@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from functions import contract
-from functions.contract import exposition
-from functions.lag.columns import Column, Words
-from functions.snapshots.keys import object_key
+from kafka_lag import contract
+from kafka_lag.contract import exposition
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.snapshots.keys import object_key
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
 from tests.functions.views.prometheus.scrapes import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from functions import contract
-from functions.lag.columns import Words
-from functions.lag.model import Snapshot
+from kafka_lag import contract
+from kafka_lag.lag.columns import Words
+from kafka_lag.lag.model import Snapshot
 from tests.builders import NOON, a_snapshot
 from tests.functions.views.prometheus.scrapes import names, scrape, stored, value
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from functions.errors import StoreError
+from kafka_lag.errors import StoreError
 from tests.builders import a_snapshot
 from tests.fakes import MemoryStore
 from tests.functions.views.prometheus.scrapes import ask, scrape, stored

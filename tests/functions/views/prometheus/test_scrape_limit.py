@@ -7,14 +7,14 @@ import re
 
 import numpy as np
 
-from functions.contract import exposition
-from functions.lag.columns import Column, Words
-from functions.views.function_url import MOST_BYTES as MOST_OF_THE_URL
-from functions.views.function_url import reply
-from functions.views.http import Request
-from functions.views.prometheus.scrape import MOST_BYTES, MOST_TO_PACK
-from functions.views.routing import answer
-from functions.views.snapshots import Snapshots
+from kafka_lag.contract import exposition
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.views.function_url import MOST_BYTES as MOST_OF_THE_URL
+from kafka_lag.views.function_url import reply
+from kafka_lag.views.http import Request
+from kafka_lag.views.prometheus.scrape import MOST_BYTES, MOST_TO_PACK
+from kafka_lag.views.routing import answer
+from kafka_lag.views.snapshots import Snapshots
 from tests.builders import NOON, a_snapshot
 from tests.functions.views.prometheus.scrapes import stored, with_groups
 from tests.functions.views.prometheus.test_documented import DOC

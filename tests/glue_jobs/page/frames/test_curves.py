@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.page.frames.curves import slot_minutes, stretches
-from glue_jobs.page.model import Stretch
+from kafka_lag_report.page.frames.curves import slot_minutes, stretches
+from kafka_lag_report.page.model import Stretch
 
 
 def test_a_status_stands_until_the_next_run() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from glue_jobs.page.model import (
+from kafka_lag_report.page.model import (
     Anomaly,
     Broker,
     Consumer,
@@ -15,8 +15,8 @@ from glue_jobs.page.model import (
     TopicRisk,
     TopicSkew,
 )
-from glue_jobs.page.view.attention import MOST, attention
-from glue_jobs.page.view.sentences import Name
+from kafka_lag_report.page.view.attention import MOST, attention
+from kafka_lag_report.page.view.sentences import Name
 from tests.glue_jobs.page.pages import at, calm, of, page
 
 

@@ -3,8 +3,8 @@
 
 import json
 
-from glue_jobs.page.model import Listed
-from glue_jobs.page.view.listing import COLUMNS, REST_BYTES, STATIC_ROWS, listing
+from kafka_lag_report.page.model import Listed
+from kafka_lag_report.page.view.listing import COLUMNS, REST_BYTES, STATIC_ROWS, listing
 from tests.glue_jobs.page.pages import NASTY, calm, of, page
 
 

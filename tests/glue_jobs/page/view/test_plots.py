@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.page.model import Bar, Curve, Stretch
-from glue_jobs.page.view import plots
+from kafka_lag_report.page.model import Bar, Curve, Stretch
+from kafka_lag_report.page.view import plots
 
 
 def test_an_unknown_slot_breaks_the_line() -> None:

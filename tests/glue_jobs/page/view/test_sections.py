@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts at the head of the page and the cards below it."""
 
-from glue_jobs.page.model import Listed
-from glue_jobs.page.view.sections import cards, tally
+from kafka_lag_report.page.model import Listed
+from kafka_lag_report.page.view.sections import cards, tally
 from tests.glue_jobs.page.pages import calm, curve, of, page
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.reports.lag_summary import lag_summary
+from kafka_lag_report.reports.lag_summary import lag_summary
 from tests.glue_jobs.days import Row, frame
 from tests.glue_jobs.reports.frames import (
     INTERVALS,

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from glue_jobs.reports.lag_days.weighted import PERCENTILES, mean, minutes, with_percentiles
+from kafka_lag_report.reports.lag_days.weighted import PERCENTILES, mean, minutes, with_percentiles
 
 pytestmark = pytest.mark.spark
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from glue_jobs.storage.files import Files
-from glue_jobs.storage.snapshots import Day, find_day
+from kafka_lag_report.storage.files import Files
+from kafka_lag_report.storage.snapshots import Day, find_day
 from tests.glue_jobs.days import NOON, group_row, minute, write_run
 
 DATE = NOON.date()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError, NoSnapshotsError, NothingYetError
-from glue_jobs.options import parse
-from glue_jobs.storage.files import Files
-from glue_jobs.storage.snapshots import asked_days
+from kafka_lag_report.errors import DataError, NoSnapshotsError, NothingYetError
+from kafka_lag_report.options import parse
+from kafka_lag_report.storage.files import Files
+from kafka_lag_report.storage.snapshots import asked_days
 from tests.glue_jobs.days import minute, write_run
 
 pytestmark = pytest.mark.spark

@@ -7,9 +7,9 @@ from urllib.parse import quote
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError
-from glue_jobs.schemas import SNAPSHOTS
-from glue_jobs.storage.snapshots.day import run_time
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.schemas import SNAPSHOTS
+from kafka_lag_report.storage.snapshots.day import run_time
 from tests.glue_jobs.days import NOON, minute, write_run
 from tests.glue_jobs.storage.snapshots.places import AFTER, DATE, found, utc, write_history
 

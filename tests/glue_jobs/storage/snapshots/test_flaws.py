@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from functions import contract
-from glue_jobs.errors import DataError
-from glue_jobs.schemas import SNAPSHOTS
-from glue_jobs.storage.snapshots import Run
-from glue_jobs.storage.snapshots.flaws import ADDED, MAJOR, flaw
-from glue_jobs.storage.snapshots.footers import VERSION_KEY, Footer
+from kafka_lag import contract
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.schemas import SNAPSHOTS
+from kafka_lag_report.storage.snapshots import Run
+from kafka_lag_report.storage.snapshots.flaws import ADDED, MAJOR, flaw
+from kafka_lag_report.storage.snapshots.footers import VERSION_KEY, Footer
 from tests.glue_jobs.days import NOON
 
 RUN = Run("s3://b/snapshots/x.parquet", "hour=12/x.parquet", 9, NOON)

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.errors import DataError
-from glue_jobs.storage.files import naming
-from glue_jobs.storage.snapshots import Day, leaving_out_bad, read
-from glue_jobs.storage.snapshots.left_out import MOST_REPEATS
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.storage.files import naming
+from kafka_lag_report.storage.snapshots import Day, leaving_out_bad, read
+from kafka_lag_report.storage.snapshots.left_out import MOST_REPEATS
 from tests.glue_jobs.days import group_row, minute, write_run
 from tests.glue_jobs.storage.snapshots.places import (
     damage_pages,

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.schemas import CLUSTER, SNAPSHOTS
-from glue_jobs.storage.snapshots import history_rows, read
+from kafka_lag_report.schemas import CLUSTER, SNAPSHOTS
+from kafka_lag_report.storage.snapshots import history_rows, read
 from tests.glue_jobs.days import NOON, group_row, minute, topic_row, write_run
 from tests.glue_jobs.storage.snapshots.places import (
     DATE,

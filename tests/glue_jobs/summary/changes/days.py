@@ -4,9 +4,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from glue_jobs.summary.cause import Cause
-from glue_jobs.summary.changes import Kind, changes
-from glue_jobs.summary.findings import (
+from kafka_lag_report.summary.cause import Cause
+from kafka_lag_report.summary.changes import Kind, changes
+from kafka_lag_report.summary.findings import (
     Broker,
     Coverage,
     Findings,

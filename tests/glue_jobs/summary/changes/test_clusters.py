@@ -3,8 +3,8 @@
 
 import pytest
 
-from glue_jobs.summary.changes import Kind, changes
-from glue_jobs.summary.findings import Broker, Coverage, Findings, Heat
+from kafka_lag_report.summary.changes import Kind, changes
+from kafka_lag_report.summary.findings import Broker, Coverage, Findings, Heat
 from tests.glue_jobs.summary.changes.days import BROKER, HOT, SEEN, day, lone, told_of
 
 

@@ -3,8 +3,8 @@
 
 import pytest
 
-from glue_jobs.summary.changes import Kind, changes
-from glue_jobs.summary.findings import Findings, Group, GroupDay, Hour, Unusual
+from kafka_lag_report.summary.changes import Kind, changes
+from kafka_lag_report.summary.findings import Findings, Group, GroupDay, Hour, Unusual
 from tests.glue_jobs.summary.changes.days import GROUP, day, lone, told_of
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All findings of a day together."""
 
-from glue_jobs.summary.changes import Kind, changes
-from glue_jobs.summary.findings import Group, GroupDay, Risk, Topic
+from kafka_lag_report.summary.changes import Kind, changes
+from kafka_lag_report.summary.findings import Group, GroupDay, Risk, Topic
 from tests.glue_jobs.summary.changes.days import (
     AT_RISK,
     BROKER,

@@ -3,9 +3,9 @@
 
 import pytest
 
-from glue_jobs.summary.cause import Cause
-from glue_jobs.summary.changes import Kind
-from glue_jobs.summary.findings import Risk, Skew, Topic
+from kafka_lag_report.summary.cause import Cause
+from kafka_lag_report.summary.changes import Kind
+from kafka_lag_report.summary.findings import Risk, Skew, Topic
 from tests.glue_jobs.summary.changes.days import (
     AT_RISK,
     BY_BROKER,

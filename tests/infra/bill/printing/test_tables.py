@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from infra.bill.lines import bill_of
-from infra.bill.prices import price_lists
-from infra.bill.printing.numbers import amount, counted, dollars
-from infra.bill.printing.tables import show
-from infra.config.deployment import Deployment
+from kafka_lag_cdk.bill.lines import bill_of
+from kafka_lag_cdk.bill.prices import price_lists
+from kafka_lag_cdk.bill.printing.numbers import amount, counted, dollars
+from kafka_lag_cdk.bill.printing.tables import show
+from kafka_lag_cdk.config.deployment import Deployment
 from tests.infra.configured import cluster_json, deployment
 
 LISTS = price_lists()

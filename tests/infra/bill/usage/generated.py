@@ -7,10 +7,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from functions.lag.evaluate import evaluate
-from functions.lag.model import LagReport, Past, Snapshot
-from functions.lag.rules import Rules
-from functions.snapshots.ends import ends_of
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.model import LagReport, Past, Snapshot
+from kafka_lag.lag.rules import Rules
+from kafka_lag.snapshots.ends import ends_of
 from tests.builders import MINUTE, NOON, a_reading
 
 _RULES = Rules()

@@ -13,15 +13,15 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
-from infra.alarms.any_group import AnyGroupAlarm
-from infra.alarms.any_group_query import query
-from infra.alarms.groups import AnomalyAlarms, GroupAlarms
-from infra.alarms.reporter import ReporterAlarms
-from infra.alarms.rules import OF_REPORTER
-from infra.bill.usage.alarms import AlarmMetrics, alarm_metrics
-from infra.bill.usage.metrics import published, wanted
-from infra.config.parts.cluster import Cluster
-from infra.scaling.service_scaling import ServiceScaling
+from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
+from kafka_lag_cdk.alarms.any_group_query import query
+from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
+from kafka_lag_cdk.alarms.reporter import ReporterAlarms
+from kafka_lag_cdk.alarms.rules import OF_REPORTER
+from kafka_lag_cdk.bill.usage.alarms import AlarmMetrics, alarm_metrics
+from kafka_lag_cdk.bill.usage.metrics import published, wanted
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
 from tests.infra.configured import cluster
 
 STEPS = {"out": [{"above": 1000, "add": 1}], "below": 100}

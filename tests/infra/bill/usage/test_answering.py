@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.bill.usage.shared import shared_usage
+from kafka_lag_cdk.bill.usage.shared import shared_usage
 from tests.infra.configured import cluster_json, deployment
 
 DAYS = 30.4

@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from functions import contract
-from functions.lag.model import LagReport, Snapshot
-from functions.lag.rules import NameFilter
-from functions.sinks.budget import Levels, plan
-from functions.sinks.emf import emf_line
-from functions.sinks.metrics import MetricSet, health_set, lag_sets, success_set
-from functions.snapshots.format import to_parquet
-from infra.bill.usage import measured
-from infra.bill.usage.runs import compacted_bytes, snapshot_bytes
-from infra.config.parts.cluster import Expected
+from kafka_lag import contract
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.emf import emf_line
+from kafka_lag.sinks.metrics import MetricSet, health_set, lag_sets, success_set
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag_cdk.bill.usage import measured
+from kafka_lag_cdk.bill.usage.runs import compacted_bytes, snapshot_bytes
+from kafka_lag_cdk.config.parts.cluster import Expected
 from tests.builders import NOON
 from tests.infra.bill.usage.generated import Size, reports
 

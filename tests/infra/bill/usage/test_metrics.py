@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from functions.lag.model import LagReport, Snapshot
-from functions.lag.rules import NameFilter
-from functions.sinks.budget import Levels, plan
-from functions.sinks.metrics import health_set, lag_sets, success_set
-from infra.bill.usage.metrics import published, wanted
-from infra.config.parts.cluster import Cluster
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.metrics import health_set, lag_sets, success_set
+from kafka_lag_cdk.bill.usage.metrics import published, wanted
+from kafka_lag_cdk.config.parts.cluster import Cluster
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster
 

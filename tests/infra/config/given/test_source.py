@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.config.faults import ConfigurationError
-from infra.config.reading import CONTEXT_KEY, read
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
 
 
 def refused(text: str, folder: Path) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from functions import contract
-from infra.config.parts.answering import StatusMessages, Views
+from kafka_lag import contract
+from kafka_lag_cdk.config.parts.answering import StatusMessages, Views
 from tests.infra.config.refused import refused
 from tests.infra.configured import cluster_json, deployment
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.packaging.target import Architecture, PackagingError, Target
-from infra.packaging.wheels.fetch import fetch
+from kafka_lag_cdk.packaging.target import Architecture, PackagingError, Target
+from kafka_lag_cdk.packaging.wheels.fetch import fetch
 
 HERE = {"uv": "/bin/uv", "pip": "/bin/python", "docker": "/bin/docker"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.packaging.wheels.libraries import machine_of, needed_by, unneeded
+from kafka_lag_cdk.packaging.wheels.libraries import machine_of, needed_by, unneeded
 from tests.infra.packaging.fakes import shared_object, write
 
 MODULE = "pkg/_fast.cpython-313-aarch64-linux-gnu.so"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.packaging.wheels.prune import prune
+from kafka_lag_cdk.packaging.wheels.prune import prune
 from tests.infra.packaging.fakes import shared_object, write
 
 TAG = "cpython-313-aarch64-linux-gnu.so"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from infra.packaging.build import FUNCTIONS, GLUE, GLUE_JOBS, ROOT
-from infra.packaging.target import Target
-from infra.packaging.wheels.requirements import (
+from kafka_lag_cdk.packaging.build import FUNCTIONS, GLUE, GLUE_JOBS, ROOT
+from kafka_lag_cdk.packaging.target import Target
+from kafka_lag_cdk.packaging.wheels.requirements import (
     COMMAND,
     IN_THE_RUNTIME,
     NAME,

@@ -12,7 +12,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from infra.storage.named_queries import queries
+from kafka_lag_cdk.storage.named_queries import queries
 from tests.infra.storage.stack import tables
 
 Row = dict[str, Any]

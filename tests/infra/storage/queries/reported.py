@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from functions import contract
-from infra.storage.report_columns import REPORT_COLUMNS
+from kafka_lag import contract
+from kafka_lag_cdk.storage.report_columns import REPORT_COLUMNS
 from tests.infra.storage.queries.story import SHOP
 
 SATURDAY, FRIDAY = "2026-01-31", "2026-01-30"

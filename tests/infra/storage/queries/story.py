@@ -18,16 +18,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from functions import contract
-from functions.broker.wire.access import Access
-from functions.collector import Collector
-from functions.errors import SourceError
-from functions.lag.columns import Column, Words
-from functions.lag.model import ClusterReading
-from functions.lag.rules import ByName, Rules
-from functions.settings import Settings
-from functions.sinks.outlets import Outlet
-from functions.snapshots.store import FolderStore
+from kafka_lag import contract
+from kafka_lag.brokers.wire.access import Access
+from kafka_lag.collector import Collector
+from kafka_lag.errors import SourceError
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.rules import ByName, Rules
+from kafka_lag.settings import Settings
+from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.snapshots.store import FolderStore
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading
 from tests.fakes import FakeSource, RecordingJournal, RecordingSink
 from tests.infra.storage.stack import CLUSTERS

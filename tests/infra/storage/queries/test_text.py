@@ -13,9 +13,9 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
-from functions import contract
-from infra.storage import report_columns as reports
-from infra.storage.named_queries import Query, queries
+from kafka_lag import contract
+from kafka_lag_cdk.storage import report_columns as reports
+from kafka_lag_cdk.storage.named_queries import Query, queries
 from tests.infra.rehearsal.resolve import of_type
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
 from tests.infra.storage.queries.reported import write_report

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.lag.columns import Column, Words
-from functions.lag.frame import Frame
-from functions.views.page.tables.choosing import alphabet, containing, falling, ordered, sheet
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.views.page.tables.choosing import alphabet, containing, falling, ordered, sheet
 
 SOME = st.lists(st.none() | st.integers(-(10**15), 10**15), min_size=1)
 

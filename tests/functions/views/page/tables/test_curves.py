@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from functions import contract
-from functions.snapshots.format import to_parquet
-from functions.snapshots.keys import object_key
-from functions.views.page.latest import Latest, latest
-from functions.views.page.tables.curves import Curve, past
-from functions.views.snapshots import Snapshots
+from kafka_lag import contract
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.views.page.latest import Latest, latest
+from kafka_lag.views.page.tables.curves import Curve, past
+from kafka_lag.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import HOUR, MINUTE, NOON, a_group, frame_of
 from tests.functions.views.waiting import WaitingStore

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A look at the described cluster at one second, as the broker adapter would give it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.model import ClusterReading
+from dev.days.cast import Cast, Mask
+from dev.days.events import HOUR, Absent, Events, Rebalance
+from dev.days.logs import Numbers
+from dev.days.silence import Silence
+
+# Milliseconds after its scheduled time at which a run has commits, asks for ends, has ends.
+_COMMITS_MS, _ASKED_MS, _ENDS_MS = 150, 400, 450
+# Big clusters' groups are not all answered at once.
+_SPREAD_MS = 200
+_REPLICAS = 3
+
+
+class Reader:
+    """Tells what a collector's source would; `midnight` in ms UTC."""
+
+    def __init__(self, cast: Cast, events: Events, midnight: int) -> None:
+        self._cast, self._events, self._midnight = cast, events, midnight
+        self._day, self._logs = cast.day, cast.logs
+        self._silence = Silence(cast, events)
+        self._brokers = sorted(self._day.racks)
+        twice = self._brokers * 2
+        copies = min(_REPLICAS, len(self._brokers))
+        self._replicas = [tuple(twice[n : n + copies]) for n in range(len(self._brokers))]
+
+    def read(self, second: float, commits: Numbers) -> ClusterReading:
+        """The reading of the run at this second of the day; a commit of -1 is none."""
+        hidden = self._silence.hidden(second)
+        gone = (g.name for g in self._day.groups if g.exists.end * HOUR <= second)
+        return ClusterReading(
+            topic_partitions=self._topics(second, hidden),
+            group_partitions=self._commits(second, commits, hidden),
+            groups=self._groups(second),
+            hidden_topics=hidden,
+            gone_groups=frozenset(gone),
+        )
+
+    def _topics(self, second: float, hidden: dict[str, str]) -> Frame:
+        logs, of, now = self._logs, self._logs.topic, self._ms(second)
+        silent, leader = self._silence.of_partitions(second), self._cast.leaders(second)
+        read = ~silent.known
+        at = np.where(leader >= 0, np.searchsorted(self._brokers, leader), -1)
+        columns: dict[str, AnyColumn] = {
+            "asked_at": Column(np.full(len(logs), now + _ASKED_MS), read),
+            "read_at": Column(np.full(len(logs), now + _ENDS_MS), read),
+            "unread_reason": silent,
+            "partition_id": Column.of(logs.partition),
+            "leader": Column(leader, leader >= 0),
+            "leader_rack": _words([self._day.racks[broker] for broker in self._brokers], at),
+            "replicas": _words(self._replicas, at),
+            "in_sync_replicas": _words(self._replicas, at),
+            "start_offset": Column(logs.starts(second), read),
+            "end_offset": Column(logs.ends(second), read),
+        }
+        frame = Frame.of({**columns, **self._named(of), **self._configured(of)})
+        return _where(frame, logs.exist(second) & ~self._silence.named(set(hidden)))
+
+    def _named(self, of: npt.NDArray[np.int32]) -> dict[str, AnyColumn]:
+        topics = self._day.topics
+        return {
+            "topic": _words([topic.name for topic in topics], of),
+            "topic_id": _words([topic.topic_id for topic in topics], of),
+        }
+
+    def _configured(self, of: npt.NDArray[np.int32]) -> dict[str, AnyColumn]:
+        topics = self._day.topics
+        told = np.array([topic.told for topic in topics] + [False])[of]
+        kept = [-1 if t.retention_seconds is None else t.retention_seconds * 1_000 for t in topics]
+        return {
+            "retention_ms": Column(_numbers(kept)[of], told),
+            "retention_bytes": Column(_numbers(t.retention_bytes for t in topics)[of], told),
+            "cleanup_policy": _words([topic.cleanup_policy for topic in topics], of).only(told),
+            "timestamp_type": _words([topic.timestamp_type for topic in topics], of).only(told),
+        }
+
+    def _commits(self, second: float, commits: Numbers, hidden: dict[str, str]) -> Frame:
+        cast, of = self._cast, self._logs.topic[self._cast.row]
+        owner, members = cast.owners(second), cast.members
+        silent = self._silence.of_commits(second)
+        columns: dict[str, AnyColumn] = {
+            "read_at": Column(self._answered_ms(second)[cast.group], ~silent.known),
+            "unread_reason": silent,
+            "consumer_group": _words([group.name for group in self._day.groups], cast.group),
+            "partition_id": Column.of(self._logs.partition[cast.row]),
+            "client_id": _words([member.client_id for member in members], owner),
+            "client_host": _words([member.client_host for member in members], owner),
+            "member_id": _words([member.member_id for member in members], owner),
+            "committed_offset": Column(commits, (commits >= 0) & ~silent.known),
+        }
+        reasons = self._silence.of_groups(second)
+        mute = np.array([reason is not None for reason in reasons] + [False])[cast.group]
+        mute |= self._silence.named(set(hidden))[cast.row]
+        return _where(Frame.of({**columns, **self._named(of)}), cast.exist(second) & ~mute)
+
+    def _groups(self, second: float) -> Frame:
+        groups, every = self._day.groups, np.arange(len(self._day.groups))
+        reasons = self._silence.of_groups(second)
+        read = np.array([reason is None for reason in reasons], bool)
+        states = [self._state(group.name, second) for group in groups]
+        staffed = zip(groups, states, strict=True)
+        members = _numbers(0 if state == "Empty" else len(g.members) for g, state in staffed)[every]
+        frame = Frame.of(
+            {
+                "consumer_group": _words([group.name for group in groups], every),
+                "read_at": Column(self._answered_ms(second)[every], read),
+                "unread_reason": _words(reasons, every),
+                "group_state": _words(states, every).only(read),
+                "group_type": _words([group.group_type for group in groups], every).only(read),
+                "protocol": _words([group.protocol for group in groups], every).only(read),
+                "members": Column(members.astype(np.int32), read),
+            }
+        )
+        return _where(frame, np.array([g.exists.holds(second) for g in groups], bool))
+
+    def _state(self, group: str, second: float) -> str:
+        for event in self._events.on(Rebalance, second):
+            if event.group == group:
+                return event.state
+        absent = any(event.group == group for event in self._events.on(Absent, second))
+        return "Empty" if absent else "Stable"
+
+    def _answered_ms(self, second: float) -> Numbers:
+        spread = np.arange(len(self._day.groups) + 1, dtype=np.int64) * 37 % _SPREAD_MS
+        return self._ms(second) + _COMMITS_MS + spread
+
+    def _ms(self, second: float) -> int:
+        return self._midnight + round(second * 1_000)
+
+
+def _words(words: Sequence[Hashable | None], codes: npt.NDArray[Any]) -> Words:
+    """The word at each code, unknown where that is None and at -1; equal words are one."""
+    index: dict[Hashable, int] = {}
+    table = [-1 if word is None else index.setdefault(word, len(index)) for word in words]
+    places = np.array([*table, -1], np.int32)[codes]
+    return Words(Column(places, places >= 0), tuple(index))
+
+
+def _numbers(values: Iterable[float]) -> Numbers:
+    return np.array([*values, 0], np.int64)
+
+
+def _where(frame: Frame, mask: Mask) -> Frame:
+    return frame if mask.all() else frame.where(mask)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A described day as Parquet objects in the layout in which a collector leaves them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow.parquet as pq
+
+from kafka_lag import contract
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.format import to_parquet
+from kafka_lag.snapshots.keys import object_key
+from dev.days.describe import Day
+from dev.days.events import Span
+from dev.days.runs import WHOLE_DAY, runs
+
+MINUTE = timedelta(minutes=1)
+# What the version before did not have, by dataset.
+_LATER_COLUMNS = {
+    "1": {
+        contract.GROUPS: ("status_since",),
+        contract.GROUP_PARTITIONS: (
+            "work_between_pauses",
+            "work_since_pause",
+            "pause_age_left",
+            "long_pause_seconds",
+            "long_pauses_seen",
+            "work_between_long_pauses",
+            "work_since_long_pause",
+            "long_pause_age_left",
+            "not_catching_up_since",
+            "last_lag",
+            "last_time_lag_seconds",
+            "uncounted",
+        ),
+    }
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written: runs, objects, and rows of `group_partitions`."""
+
+    runs: int = 0
+    objects: int = 0
+    rows: int = 0
+
+    def __add__(self, other: Written) -> Written:
+        return Written(self.runs + other.runs, self.objects + other.objects, self.rows + other.rows)
+
+
+def write_day(
+    root: Path,
+    day: Day,
+    *,
+    date: date,
+    every: timedelta = MINUTE,
+    hours: Span = WHOLE_DAY,
+    datasets: Collection[str] = contract.DATASETS,
+    progress: Callable[[Written], None] = lambda _: None,
+) -> Written:
+    """Write these datasets of the runs scheduled in these hours of the UTC day `date`.
+
+    `progress` is told of each run. A cluster's name is percent-encoded in its folder's.
+    """
+    written = Written()
+    for snapshot in runs(day, datetime.combine(date, time(), UTC), every, hours):
+        for dataset in datasets:
+            _put(root, day, dataset, snapshot)
+        one = Written(1, len(datasets), len(snapshot.group_partitions))
+        progress(one)
+        written += one
+    return written
+
+
+def _put(root: Path, day: Day, dataset: str, snapshot: Snapshot) -> None:
+    path = root / object_key(dataset, quote(day.cluster, safe=""), snapshot.taken_at)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = to_parquet(snapshot.dataset(dataset), dataset)
+    older = day.schema_version != contract.SCHEMA_VERSION
+    path.write_bytes(_older(data, dataset, day.schema_version) if older else data)
+
+
+def _older(data: bytes, dataset: str, version: str) -> bytes:
+    """As a collector of that version would have written it."""
+    table: Any = pq.read_table(io.BytesIO(data))
+    table = table.drop_columns(list(_LATER_COLUMNS[version].get(dataset, ())))
+    table = table.replace_schema_metadata({contract.SCHEMA_VERSION_KEY: version})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()

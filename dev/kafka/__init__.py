@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Kafka cluster on this machine, from Maven jars: `with KafkaCluster() as cluster:`."""
+
+from dev.kafka.access import Credentials
+from dev.kafka.cluster import KafkaCluster
+from dev.kafka.errors import KafkaClusterError
+from dev.kafka.node.certificates import ClientPair
+from dev.kafka.node.settings import PROTOCOLS, Protocol
+
+__all__ = [
+    "PROTOCOLS",
+    "ClientPair",
+    "Credentials",
+    "KafkaCluster",
+    "KafkaClusterError",
+    "Protocol",
+]

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster: made, steered node by node, and taken down whatever happens."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient
+
+from dev.kafka.access import (
+    client_config,
+    create_acls,
+    create_users,
+    monitor_acls,
+    new_users,
+    wait_for,
+)
+from dev.kafka.errors import KafkaClusterError
+from dev.kafka.jars import KafkaServer, kafka_server
+from dev.kafka.node.certificates import Authority, ClientPair
+from dev.kafka.node.guard import Guard
+from dev.kafka.node.process import BrokerProcess
+from dev.kafka.node.settings import (
+    Node,
+    Protocol,
+    meta_properties,
+    new_id,
+    new_nodes,
+    server_properties,
+)
+from dev.kafka.readiness import (
+    brokers_seen,
+    quiet_admin,
+    wait_for_broker,
+    wait_for_coordinators,
+    wait_for_logins,
+    wait_until,
+)
+
+# The first compiler alone and the plain collector: three JVMs start on two cores in less time.
+QUICK_START = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+class KafkaCluster:
+    """A context manager for brokers 1 to N, each in its own rack (az1, az2, ...).
+
+    `folder` must be missing or empty and, like the temporary one made without it, is removed at
+    the end unless `keep` or a broker failed to start. `settings` are broker settings that win
+    over the ones made here. `users` are `admin` (may do all) and `monitor` (may describe, and no
+    more).
+    """
+
+    def __init__(
+        self,
+        *,
+        brokers: int = 3,
+        folder: Path | None = None,
+        keep: bool = False,
+        settings: Mapping[str, str] | None = None,
+        java_options: Sequence[str] = QUICK_START,
+    ) -> None:
+        self.cluster_id = new_id()
+        self.users = new_users("admin", "monitor")
+        self.folder = _empty_folder(folder)
+        self.cafile = self.folder / "ca.pem"
+        self._authority = Authority()
+        self._settings = dict(settings or {})
+        self._java_options = tuple(java_options)
+        self._keep = keep
+        self._nodes = new_nodes(brokers, self.folder)
+        self._processes: dict[int, BrokerProcess] = {}
+        self._guard: Guard | None = None
+        self._admin: AdminClient | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._start_all()
+            self._admit_users()
+        except BaseException as error:
+            if self._guard is not None and isinstance(error, KafkaClusterError):
+                self._guard.spare_folder()
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def node_ids(self) -> tuple[int, ...]:
+        """All nodes, those that do not run included."""
+        return tuple(node.id for node in self._nodes)
+
+    @property
+    def pids(self) -> Mapping[int, int]:
+        """Process id by node, of those that run."""
+        running = {number: process.pid for number, process in self._processes.items()}
+        return {number: pid for number, pid in running.items() if pid is not None}
+
+    def bootstrap(self, protocol: Protocol = "SASL_SSL") -> str:
+        """Return host:port,host:port of all nodes."""
+        return ",".join(node.address(protocol) for node in self._nodes)
+
+    def broker_address(self, node: int, protocol: Protocol = "SASL_SSL") -> str:
+        """Return host:port of one node."""
+        return self._nodes[self.node_ids.index(node)].address(protocol)
+
+    def client_config(self, user: str = "admin", protocol: Protocol = "SASL_SSL") -> dict[str, Any]:
+        """Configure a confluent-kafka client (secrets inside); PLAINTEXT takes no user."""
+        login = self.client_pair(user) if protocol == "SSL" else self.users[user]
+        return client_config(self.bootstrap(protocol), protocol, login, self.cafile)
+
+    def client_pair(self, user: str, until: datetime | None = None) -> ClientPair:
+        """Issue a certificate, for a while, by which the SSL listener takes a client for a user."""
+        return self._authority.client(user, until)
+
+    def admin(self) -> AdminClient:
+        """Return the one client that may do all, without login; log lines are off."""
+        if self._admin is None:
+            self._admin = quiet_admin(self.client_config(protocol="PLAINTEXT"))
+        return self._admin
+
+    def alive(self, node: int) -> bool:
+        """Whether the node's process exists; a paused one does."""
+        return self._processes[node].alive
+
+    def stop(self, node: int) -> None:
+        """Shut a node down in good order; returns when its process is gone."""
+        self._processes[node].stop()
+
+    def kill(self, node: int) -> None:
+        """End a node like a power cut; returns when its process is gone."""
+        self._processes[node].kill()
+
+    def pause(self, node: int) -> None:
+        """Freeze a node: it keeps its connections and answers nothing until `resume`."""
+        self._processes[node].pause()
+
+    def resume(self, node: int) -> None:
+        """Let a paused node go on; others may have put it out of the cluster meanwhile."""
+        self._processes[node].resume()
+
+    def start(self, node: int) -> None:
+        """Start a node that was stopped, on its old ports; returns when it is back for all."""
+        process = self._processes[node]
+        process.start()
+        wait_for_broker(process, brokers=1)
+        admin = self.admin()
+        wait_until(lambda: node in brokers_seen(admin), what=f"node {node} seen by the others")
+
+    def add_acl(self, *acls: AclBinding) -> None:
+        """Store bindings made by `dev.kafka.access.acl`; brokers follow in milliseconds."""
+        create_acls(self.admin(), list(acls))
+
+    def remove_acl(self, *acls: AclBinding) -> None:
+        """Take bindings back, exactly as they were added."""
+        wait_for(self.admin().delete_acls([_exactly(binding) for binding in acls]))
+
+    def close(self) -> None:
+        """Kill all nodes and remove the folder unless it is kept; a second time does nothing."""
+        for process in self._processes.values():
+            process.kill()
+        if self._guard is not None:
+            self._guard.close()
+            self._guard = None
+
+    def _start_all(self) -> None:
+        self._guard = guard = Guard.over(self.folder, keep=self._keep)
+        server = kafka_server()
+        for node in self._nodes:
+            self._write_node(node, server)
+            process = BrokerProcess(
+                node, class_path=server.class_path, java=self._java_options, guard=guard
+            )
+            self._processes[node.id] = process
+        self._authority.write(self.cafile, [node.keystore for node in self._nodes])
+        for process in self._processes.values():
+            process.start()
+        for process in self._processes.values():
+            wait_for_broker(process, brokers=len(self._nodes))
+
+    def _write_node(self, node: Node, server: KafkaServer) -> None:
+        node.data.mkdir(parents=True)
+        text = server_properties(node, self._nodes, self._settings)
+        node.properties.write_text(text, encoding="utf-8")
+        meta = meta_properties(node, self.cluster_id)
+        (node.data / "meta.properties").write_text(meta, encoding="utf-8")
+        shutil.copy(server.bootstrap, node.data)
+
+    def _admit_users(self) -> None:
+        # ACLs first: brokers replay in this order, so who can log in has its permissions.
+        create_acls(self.admin(), monitor_acls())
+        create_users(self.admin(), self.users)
+        wait_for_coordinators(
+            self.admin(), count=int(self._settings.get("offsets.topic.num.partitions", "6"))
+        )
+        wait_for_logins(
+            [
+                self.client_config(user) | {"bootstrap.servers": self.broker_address(node)}
+                for node in self.node_ids
+                for user in self.users
+            ]
+        )
+
+
+def _empty_folder(folder: Path | None) -> Path:
+    if folder is None:
+        return Path(tempfile.mkdtemp(prefix="kafka-cluster-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise KafkaClusterError(f"The folder {folder} is not empty")
+    return folder.resolve()
+
+
+def _exactly(binding: AclBinding) -> AclBindingFilter:
+    return AclBindingFilter(
+        binding.restype,
+        binding.name,
+        binding.resource_pattern_type,
+        binding.principal,
+        binding.host,
+        binding.operation,
+        binding.permission_type,
+    )

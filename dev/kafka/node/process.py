@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One broker's Java process: started, stopped, paused, and its last words when it dies."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+
+from dev.kafka.errors import KafkaClusterError
+from dev.kafka.node.guard import Guard
+from dev.kafka.node.settings import Node
+
+STOPS_WITHIN = 20.0
+_STANDS_WITHIN, _LOOKS_EVERY = 5.0, 0.005
+
+
+class BrokerProcess:
+    """Whether and how one node runs; every started process is told to the guard."""
+
+    def __init__(self, node: Node, *, class_path: str, java: Sequence[str], guard: Guard) -> None:
+        self.node = node
+        self._command = ["java", *java, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+        self._command += ["-cp", class_path, "kafka.Kafka", str(node.properties)]
+        self._guard = guard
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process, which is ready some seconds later; its log is continued."""
+        if self.alive:
+            raise KafkaClusterError(f"Node {self.node.id} runs already")
+        with self.node.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # Its own session: Ctrl-C must not take brokers down in the middle of a run.
+                start_new_session=True,
+                cwd=self.node.folder,
+            )
+        self._guard.watch(self._process.pid)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process exists; a paused one does."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, null when it does not run."""
+        return self._process.pid if self._process is not None and self.alive else None
+
+    def raise_if_dead(self) -> None:
+        """Tell what the node said last, and where its log lies, unless it runs."""
+        if self.alive:
+            return
+        words = self.node.log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
+        told = "\n".join(words) or "(it said nothing)"
+        raise KafkaClusterError(f"Node {self.node.id} died. Its log, {self.node.log}:\n{told}")
+
+    def stop(self) -> None:
+        """Ask the process to end (SIGTERM), kill it if it does not, and wait until it is gone."""
+        # SIGCONT as well, for a paused process would hear of the SIGTERM only when it goes on.
+        self._end(signal.SIGTERM, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End the process at once (SIGKILL), paused or not, and wait until it is gone."""
+        self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Freeze the process (SIGSTOP): its connections stay open and nothing answers.
+
+        Returns once it stands still: on a busy machine its threads run on for a while.
+        """
+        self._signal(signal.SIGSTOP)
+        deadline = time.monotonic() + _STANDS_WITHIN
+        while not self._stands_still() and time.monotonic() < deadline:
+            time.sleep(_LOOKS_EVERY)
+
+    def resume(self) -> None:
+        """Let a paused process go on (SIGCONT)."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.pid is None:
+            raise KafkaClusterError(f"Node {self.node.id} does not run")
+        os.kill(self.pid, number)
+
+    def _stands_still(self) -> bool:
+        """Whether all threads have stopped since it was last asked, or the process is gone."""
+        if self._process is None or not self.alive:
+            return True
+        pid, _ = os.waitpid(self._process.pid, os.WUNTRACED | os.WNOHANG)
+        return pid != 0
+
+    def _end(self, *signals: signal.Signals) -> None:
+        process = self._process
+        if process is None:
+            return
+        for number in signals:
+            process.send_signal(number)
+        try:
+            process.wait(STOPS_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._guard.forget(process.pid)
+        self._process = None

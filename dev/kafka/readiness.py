@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a cluster can be used: asked of the brokers themselves, never guessed by sleeping."""
+
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from dev.kafka.errors import KafkaClusterError
+from dev.kafka.node.process import BrokerProcess
+from dev.kafka.node.settings import HOST
+
+READY_WITHIN = 60.0
+# Seconds, the most that librdkafka takes. It keeps a group request that timed out before it was
+# sent, and aborts the whole process when a broker next comes or goes (its issue 4605). So none
+# may time out: who asks stops waiting instead.
+NEVER_TIMES_OUT = 3_600.0
+_PAUSE = 0.05
+
+
+def quiet_admin(config: Mapping[str, Any]) -> AdminClient:
+    """Make a client that keeps connection failures, expected here, off the terminal."""
+    # Otherwise it goes on asking by the leader epochs it learned before a broker was restarted,
+    # and gets FENCED_LEADER_EPOCH for many minutes.
+    return AdminClient({"metadata.max.age.ms": 1_000, **config, "log_level": 0})
+
+
+def wait_until(happened: Callable[[], bool], *, what: str, timeout: float = READY_WITHIN) -> None:
+    """Poll until it has happened; after `timeout` seconds raise, naming `what` did not."""
+    deadline = time.monotonic() + timeout
+    while not happened():
+        if time.monotonic() > deadline:
+            raise KafkaClusterError(f"After {timeout:.0f} s {what} is not so")
+        time.sleep(_PAUSE)
+
+
+def wait_for_broker(process: BrokerProcess, *, brokers: int) -> None:
+    """Wait until this very broker answers and sees at least so many brokers alive."""
+    address = process.node.address("PLAINTEXT")
+
+    def listens() -> bool:
+        process.raise_if_dead()
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex((HOST, process.node.ports["PLAINTEXT"])) == 0
+
+    wait_until(listens, what=f"node {process.node.id} listening")
+    admin = quiet_admin({"bootstrap.servers": address})
+
+    def sees_the_others() -> bool:
+        process.raise_if_dead()
+        seen = brokers_seen(admin)
+        return len(seen) >= brokers and process.node.id in seen
+
+    wait_until(sees_the_others, what=f"node {process.node.id} seeing {brokers} brokers")
+
+
+def brokers_seen(admin: AdminClient, *, timeout: float = 2.0) -> frozenset[int]:
+    """Return the ids of the brokers in the metadata; empty when nobody answers in time."""
+    try:
+        return frozenset(admin.list_topics(timeout=timeout).brokers)
+    except KafkaException:
+        return frozenset()
+
+
+def wait_for_coordinators(admin: AdminClient, *, count: int) -> None:
+    """Wait until every partition of `__consumer_offsets` (made by asking) serves its groups."""
+    # A group's partition is its name's Java hash modulo their number: for one letter its code.
+    names = [chr(ord("a") + number) for number in range(min(26, count))]
+
+    wait_until(lambda: groups_served(admin, names), what="every group coordinator serving")
+
+
+def groups_served(admin: AdminClient, groups: Sequence[str], *, timeout: float = 2.0) -> bool:
+    """Whether the coordinators of all these groups describe them within so many seconds."""
+    futures = admin.describe_consumer_groups([*groups], request_timeout=NEVER_TIMES_OUT)
+    answered, silent = wait(futures.values(), timeout)
+    return not silent and all(future.exception() is None for future in answered)
+
+
+def wait_for_logins(configs: list[dict[str, Any]]) -> None:
+    """Wait until each of these clients, a user at one broker, has logged in."""
+    with ThreadPoolExecutor(max_workers=len(configs)) as pool:
+        list(pool.map(_wait_for_login, configs))
+
+
+def _wait_for_login(config: Mapping[str, Any]) -> None:
+    admin = quiet_admin(config)
+    what = f"{config['sasl.username']} logged in at {config['bootstrap.servers']}"
+    wait_until(lambda: bool(brokers_seen(admin)), what=what)

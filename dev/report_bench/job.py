@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The daily job in a process of its own, as spark-submit starts it, with its stages timed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import pyspark
+
+from kafka_lag_report.storage.session import OWN_JVM
+from dev.report_bench.memory import PeakMemory
+
+CORES, HEAP = 2, "2g"
+# What no query of the reports' numbers would do.
+NOT_REPORTS = ("session", "history", "pages", "serve", "tell", "send", "mark")
+_ROOT = Path(__file__).parents[2]
+SCRIPT = _ROOT / "glue_jobs" / "daily_report.py"
+SLOW_SCRIPT = Path(__file__).with_name("slow_job.py")
+_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+_STAGE = re.compile(r"stage (?P<name>[^:]+): (?P<seconds>\d+(?:\.\d+)?) s")
+# One machine needs no 200 tasks a shuffle.
+_ONE_MACHINE = {**OWN_JVM, "spark.sql.shuffle.partitions": "8"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRun:
+    """What a run took: `seconds` from start to exit, of which `stages` say a part.
+
+    `ended` has each stage's end, seconds since the epoch; `peak_bytes` None is unknown.
+    """
+
+    seconds: float
+    stages: Mapping[str, float] = field(default_factory=dict)
+    ended: Mapping[str, float] = field(default_factory=dict)
+    peak_bytes: int | None = None
+
+    @property
+    def report_seconds(self) -> float:
+        """Of the stages that make reports; of the whole run where it told of none."""
+        told = [s for name, s in self.stages.items() if name not in NOT_REPORTS]
+        return sum(told) if told else self.seconds
+
+
+def output_of(source: Path) -> Path:
+    """Where the job's files for a day in `source` go: apart, as the next run must not find them."""
+    return source / "output"
+
+
+def run_job(
+    source: Path,
+    day: date,
+    *,
+    cores: int = CORES,
+    script: Path = SCRIPT,
+    settings: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> JobRun:
+    """Run the job over `source` into an empty `output_of` it.
+
+    `settings` are Spark's, more of them; `environment` is what `script` needs of it. Raises
+    SystemExit with the job's last words if it fails.
+    """
+    shutil.rmtree(output_of(source), ignore_errors=True)
+    spark = {**_ONE_MACHINE, **(settings or {}), "spark.master": f"local[{cores}]"}
+    began = time.perf_counter()
+    # Spark puts what its Python says on stderr on stdout anyway.
+    with (
+        subprocess.Popen(
+            _command(script, source, day, spark),
+            env={**_environment(), **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as job,
+        PeakMemory(job.pid) as memory,
+    ):
+        told = stages(job.stdout or (), time.time)
+        code = job.wait()
+    if code:
+        raise SystemExit(f"the job failed ({code}): {told.last_line or 'it said nothing'}")
+    return JobRun(
+        seconds=time.perf_counter() - began,
+        stages=told.seconds,
+        ended=told.ended,
+        peak_bytes=memory.peak,
+    )
+
+
+def _command(script: Path, source: Path, day: date, settings: Mapping[str, str]) -> list[str]:
+    command = [str(_SUBMIT), "--driver-memory", HEAP]
+    command += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    command += [str(script), "--timings", "--show", "0"]
+    return [
+        *command,
+        "--input",
+        str(source),
+        "--output",
+        str(output_of(source)),
+        "--date",
+        str(day),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a job printed: each stage's seconds and end, and its last words."""
+
+    seconds: Mapping[str, float]
+    ended: Mapping[str, float]
+    last_line: str
+
+
+def stages(lines: Iterable[str], clock: Callable[[], float]) -> Told:
+    """Read until the job says no more; a stage ends when its line comes, by this clock."""
+    seconds: dict[str, float] = {}
+    ended: dict[str, float] = {}
+    last_line = ""
+    for line in lines:
+        last_line = line.strip() or last_line
+        if found := _STAGE.fullmatch(line.strip()):
+            seconds[found["name"]] = float(found["seconds"])
+            ended[found["name"]] = clock()
+    return Told(seconds, ended, last_line)
+
+
+def _environment() -> dict[str, str]:
+    """This process's own, and where the job finds its package and its Python."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(_ROOT),
+        "PYTHONUNBUFFERED": "1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }

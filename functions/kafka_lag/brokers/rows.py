@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers about groups as the columns of the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from kafka_lag.brokers.groups.census import Group
+from kafka_lag.brokers.groups.commits import Commits, as_arrays
+from kafka_lag.brokers.groups.members import Description, Member
+from kafka_lag.brokers.topics.table import TopicTable
+from kafka_lag.lag.columns import Column, Rows, Words
+from kafka_lag.lag.frame import Frame
+
+
+def group_rows(
+    groups: Iterable[Group], commits: Commits, descriptions: Mapping[str, Description]
+) -> Frame:
+    """A row a group; a group whose commits were not read has an unread_reason.
+
+    `members` is unknown where the group could not be described.
+    """
+    known = list(groups)
+    told = [descriptions.get(group.name, Description()) for group in known]
+    members = [None if d.members is None else len(d.members) for d in told]
+    return Frame.of(
+        {
+            "consumer_group": Words.of(group.name for group in known),
+            "read_at": Column.optional([commits.read_at.get(group.name) for group in known]),
+            "unread_reason": Words.of(
+                failure and failure.reason
+                for failure in (g.failure or commits.silent.get(g.name) for g in known)
+            ),
+            "group_state": Words.of(d.state or g.state for g, d in zip(known, told, strict=True)),
+            "group_type": Words.of(group.kind for group in known),
+            "protocol": Words.of(
+                g.protocol or d.protocol for g, d in zip(known, told, strict=True)
+            ),
+            "members": Column.optional(members, np.int32),
+        }
+    )
+
+
+def group_partition_rows(
+    table: TopicTable, commits: Commits, descriptions: Mapping[str, Description]
+) -> Frame:
+    """Every partition of each topic in which a group has a commit or an assignment."""
+    group, row, offset = as_arrays(commits)
+    owner_group, owner_row, owner, members = _assignments(table, commits, descriptions)
+    cells = _Cells(table, np.concatenate([group, owner_group]), np.concatenate([row, owner_row]))
+    committed = Column.unknown(len(cells.row))
+    at = cells.at(group, row)
+    committed.values[at], committed.known[at] = offset, offset >= 0
+    owned_by = np.full(len(cells.row), -1, np.int64)
+    owned_by[cells.at(owner_group, owner_row)] = owner
+    refused: list[str | None] = [None] * len(cells.row)
+    for (place, partition), failure in commits.refused.items():
+        refused_at = int(cells.at(np.array([place]), np.array([partition]))[0])
+        refused[refused_at], committed.known[refused_at] = failure.reason, False
+    read_at = Column.optional([commits.read_at.get(name) for name in commits.names])
+    return Frame.of(
+        {
+            "read_at": read_at.take(cells.group),
+            "unread_reason": Words.of(refused),
+            "consumer_group": Words(Column.of(cells.group.astype(np.int32)), commits.names),
+            "topic": table.frame.words("topic").take(cells.row),
+            "topic_id": table.frame.words("topic_id").take(cells.row),
+            "partition_id": table.frame.numbers("partition_id").take(cells.row),
+            "client_id": Words.of(m.client_id for m in members).take(owned_by),
+            "client_host": Words.of(m.client_host for m in members).take(owned_by),
+            "member_id": Words.of(m.member_id for m in members).take(owned_by),
+            "committed_offset": committed,
+        }
+    )
+
+
+class _Cells:
+    """Group times partition, for whole topics: where each pair stands in the result."""
+
+    def __init__(self, table: TopicTable, group: Rows, row: Rows) -> None:
+        topic = table.frame.words("topic").codes.values.astype(np.int64)
+        self._topics = max(len(table.names), 1)
+        self._table, self._topic = table, topic
+        self._pairs = np.unique(group * self._topics + topic[row])
+        pair_group, pair_topic = np.divmod(self._pairs, self._topics)
+        size = table.count[pair_topic]
+        self._begin = np.cumsum(size) - size
+        self.group: Rows = np.repeat(pair_group, size)
+        within = np.arange(int(size.sum())) - np.repeat(self._begin, size)
+        self.row: Rows = np.repeat(table.first[pair_topic], size) + within
+
+    def at(self, group: Rows, row: Rows) -> Rows:
+        """Positions of pairs that were given when these cells were made."""
+        topic = self._topic[row]
+        pair = np.searchsorted(self._pairs, group * self._topics + topic)
+        position: Rows = self._begin[pair] + row - self._table.first[topic]
+        return position
+
+
+def _assignments(
+    table: TopicTable, commits: Commits, descriptions: Mapping[str, Description]
+) -> tuple[Rows, Rows, Rows, list[Member]]:
+    groups: list[int] = []
+    rows: list[int] = []
+    owners: list[int] = []
+    members: list[Member] = []
+    for place, name in enumerate(commits.names):
+        described = descriptions.get(name, Description())
+        for member in described.members or () if name in commits.read_at else ():
+            mine = _owned_rows(table, member)
+            groups += [place] * len(mine)
+            owners += [len(members)] * len(mine)
+            rows += mine
+            members.append(member)
+    return np.array(groups, np.int64), np.array(rows, np.int64), np.array(owners, np.int64), members
+
+
+def _owned_rows(table: TopicTable, member: Member) -> list[int]:
+    rows: list[int] = []
+    for topic, partitions in member.owns:
+        code = table.index.get(topic)
+        if code is not None:
+            first, count = int(table.first[code]), int(table.count[code])
+            # The group's own client wrote these numbers, and may have written anything.
+            rows += [first + partition for partition in partitions if 0 <= partition < count]
+    return rows

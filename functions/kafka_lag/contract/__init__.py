@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every name that crosses a seam: metrics, dimensions, columns, words, keys, variables.
+
+Imports nothing but its own columns, so that infrastructure, jobs and tests can read it without the
+collector. All of it is public interface: see CHANGELOG.md before changing a letter.
+"""
+
+from kafka_lag.contract.columns import BOOLEAN as BOOLEAN
+from kafka_lag.contract.columns import COLUMNS as COLUMNS
+from kafka_lag.contract.columns import DATASETS as DATASETS
+from kafka_lag.contract.columns import DOUBLE as DOUBLE
+from kafka_lag.contract.columns import GROUP_PARTITIONS as GROUP_PARTITIONS
+from kafka_lag.contract.columns import GROUPS as GROUPS
+from kafka_lag.contract.columns import INT as INT
+from kafka_lag.contract.columns import INT_LIST as INT_LIST
+from kafka_lag.contract.columns import LONG as LONG
+from kafka_lag.contract.columns import STRING as STRING
+from kafka_lag.contract.columns import TIMESTAMP as TIMESTAMP
+from kafka_lag.contract.columns import TOPIC_PARTITIONS as TOPIC_PARTITIONS
+
+# Environment of the collector.
+ENV_CONFIG = "KAFKA_LAG_CONFIG"
+ENV_BUCKET = "KAFKA_LAG_BUCKET"
+# Instead of the document's, where a deploy looked them up: host:port,host:port.
+ENV_BOOTSTRAP_SERVERS = "KAFKA_LAG_BOOTSTRAP_SERVERS"
+# Set by Lambda itself.
+ENV_REGION = "AWS_REGION"
+
+# Environment of serve_lag, beside the bucket: who may ask, and the secret of those with a token.
+ENV_AUTH = "KAFKA_LAG_AUTH"
+ENV_TOKEN_SECRET = "KAFKA_LAG_TOKEN_SECRET"  # noqa: S105  # the name of a variable
+AUTH_IAM, AUTH_BEARER = "iam", "bearer"
+
+# Environment of notify_status, beside the bucket.
+ENV_STATUS_TOPIC = "KAFKA_LAG_STATUS_TOPIC"
+ENV_EVENT_BUS = "KAFKA_LAG_EVENT_BUS"
+ENV_CHAT = "KAFKA_LAG_CHAT"
+
+# What notify_status remembers lies here: of each channel a cursor a cluster, and a claim a message.
+NOTIFIED_PREFIX = "notified"
+# Claims expire and cursors do not, so a lifecycle rule must tell them apart by prefix.
+CLAIMS_PREFIX = f"{NOTIFIED_PREFIX}/claims"
+CURSORS_PREFIX = f"{NOTIFIED_PREFIX}/cursors"
+
+# EventBridge.
+EVENT_SOURCE = "kafka-lag"
+EVENT_DETAIL_TYPE = "Kafka Lag Group Status"
+EVENT_SCHEMA_VERSION = "1"
+
+# What a message tells, and the status of a group that was deleted, which is no held status.
+OPENED, WORSE, BETTER, RESOLVED = "opened", "worse", "better", "resolved"
+STATUS_GONE = "GONE"
+# What subscribers filter messages by; the kind is one of the above, or `gone`.
+ATTRIBUTE_CLUSTER = "cluster"
+ATTRIBUTE_GROUP = "group"
+ATTRIBUTE_STATUS = "status"
+ATTRIBUTE_OWNER = "owner"
+ATTRIBUTE_KIND = "kind"
+
+# The event a schedule sends.
+EVENT_CLUSTER = "cluster"
+EVENT_SCHEDULED_TIME = "scheduled_time"
+
+# CloudWatch.
+NAMESPACE = "KafkaLag"
+DIMENSION_CLUSTER = "Cluster Name"
+DIMENSION_GROUP = "Consumer Group"
+DIMENSION_TOPIC = "Topic"
+DIMENSION_PARTITION = "Partition"
+
+OFFSET_LAG = "OffsetLag"
+MAX_OFFSET_LAG = "MaxOffsetLag"
+ESTIMATED_TIME_LAG = "EstimatedTimeLag"
+GROUP_STATUS = "GroupStatus"
+TIME_TO_DATA_LOSS = "TimeToDataLoss"
+SCALING_LAG = "ScalingLag"
+SCALING_LAG_PER_MEMBER = "ScalingLagPerMember"
+ESTIMATED_DRAIN_TIME = "EstimatedDrainTime"
+MEMBERS = "Members"
+REBALANCING = "Rebalancing"
+COLLECTOR_SUCCESS = "CollectorSuccess"
+COLLECTOR_DURATION = "CollectorDuration"
+GROUPS_READ = "GroupsRead"
+PARTITIONS_UNKNOWN = "PartitionsUnknown"
+PARTITIONS_UNCOMMITTED = "PartitionsUncommitted"
+READ_ERRORS = "ReadErrors"
+LAGS_CLAMPED = "LagsClamped"
+TIME_LAG_LOOKUPS = "TimeLagLookups"
+METRICS_OMITTED = "MetricsOmitted"
+
+COUNT = "Count"
+SECONDS = "Seconds"
+NO_UNIT = "None"
+
+# The reporter's own, which no budget leaves out.
+HEALTH_UNITS = {
+    COLLECTOR_SUCCESS: COUNT,
+    COLLECTOR_DURATION: SECONDS,
+    GROUPS_READ: COUNT,
+    PARTITIONS_UNKNOWN: COUNT,
+    PARTITIONS_UNCOMMITTED: COUNT,
+    READ_ERRORS: COUNT,
+    LAGS_CLAMPED: COUNT,
+    TIME_LAG_LOOKUPS: COUNT,
+    METRICS_OMITTED: COUNT,
+}
+METRIC_UNITS = {
+    OFFSET_LAG: COUNT,
+    MAX_OFFSET_LAG: COUNT,
+    ESTIMATED_TIME_LAG: SECONDS,
+    GROUP_STATUS: NO_UNIT,
+    TIME_TO_DATA_LOSS: SECONDS,
+    SCALING_LAG: COUNT,
+    SCALING_LAG_PER_MEMBER: COUNT,
+    ESTIMATED_DRAIN_TIME: SECONDS,
+    MEMBERS: COUNT,
+    REBALANCING: NO_UNIT,
+    **HEALTH_UNITS,
+}
+# Of each level before options; a partition has those of a topic.
+LAG_METRICS = (OFFSET_LAG, ESTIMATED_TIME_LAG)
+GROUP_METRICS = (*LAG_METRICS, GROUP_STATUS, TIME_TO_DATA_LOSS)
+SCALING_METRICS = (SCALING_LAG, SCALING_LAG_PER_MEMBER)
+
+SNAPSHOT_PREFIX = "snapshots"
+HISTORY_PREFIX = "history"
+REPORT_PREFIX = "reports"
+
+# The tag of a snapshot object whose rows are in the history: only then may it expire.
+COMPACTED_TAG = "kafka-lag-compacted"
+COMPACTED_VALUE = "true"
+
+# MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
+SCHEMA_VERSION = "2.1"
+SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
+
+# Why a row was not read this time (null: it was).
+DENIED = "denied"
+NO_LEADER = "no_leader"
+NO_COORDINATOR = "no_coordinator"
+TIMEOUT = "timeout"
+ERROR = "error"
+
+# uncounted: why a group-partition adds nothing to the sums of its group and topic (null: it does).
+UNCOMMITTED, UNKNOWN, IGNORED = "uncommitted", "unknown", "ignored"
+
+# status: of a partition, and OK, WARN, ERR of a group; the metric's numbers.
+OK, WARN, STOP, STALL, REWIND, ERR = "OK", "WARN", "STOP", "STALL", "REWIND", "ERR"
+GROUP_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2}
+
+# status_reason
+RECORDS_LOST = "records_lost"
+BEYOND_END = "beyond_end"
+PAUSING = "pausing"
+FALLING_BEHIND = "falling_behind"
+SLOW = "slow"
+NO_MEMBER = "no_member"
+INACTIVE = "inactive"
+GONE = "gone"
+
+# time_lag_method
+METHOD_NONE = "none"
+METHOD_ALLOWED = "allowed"
+METHOD_CARRIED = "carried"
+METHOD_INTERPOLATED = "interpolated"
+METHOD_RECORD_TIME = "record_time"
+METHOD_AT_LEAST = "at_least"
+
+# retention_risk; and the longest time to loss that is told, also where nothing will be lost.
+LOST, AT_RISK, SAFE = "LOST", "AT_RISK", "SAFE"
+NO_LOSS_SECONDS = 30 * 86_400.0
+
+# group_state, in Kafka's words, of groups that are being assigned partitions.
+REBALANCING_STATES = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+
+# group_type: groups that are listed and have no lag, as they commit no records read in order.
+UNSUPPORTED_GROUP_TYPES = ("share", "streams")
+
+# published: the finest level that the cluster's levels chose for this row.
+PUBLISHED_NONE = "none"
+PUBLISHED_GROUP = "group"
+PUBLISHED_TOPIC = "topic"
+PUBLISHED_PARTITION = "partition"

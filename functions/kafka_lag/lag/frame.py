@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows as named columns of one length: the shape in which the parts hand numbers on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask, Rows, Words
+
+AnyColumn: TypeAlias = Column | Words
+
+DTYPES: dict[str, Any] = {
+    contract.LONG: np.int64,
+    contract.INT: np.int32,
+    contract.DOUBLE: np.float64,
+    contract.BOOLEAN: np.bool_,
+    contract.TIMESTAMP: np.int64,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Columns by name, all `length` rows long.
+
+    Names and types are those of one dataset of `contract.COLUMNS`; a frame may hold a part of
+    them, and a column that is absent is unknown throughout (see `completed`).
+    """
+
+    columns: Mapping[str, AnyColumn]
+    length: int
+
+    @classmethod
+    def of(cls, columns: Mapping[str, AnyColumn]) -> Frame:
+        """From columns of one length; at least one."""
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) != 1:
+            raise ValueError(f"columns of different lengths: {sorted(lengths)}")
+        return cls(dict(columns), lengths.pop())
+
+    @classmethod
+    def empty(cls, dataset: str) -> Frame:
+        """Every column of a dataset, no rows."""
+        return cls({}, 0).completed(dataset)
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def numbers(self, name: str) -> Column:
+        """A column of numbers, times or truths. Raises TypeError for one of words."""
+        column = self.columns[name]
+        if not isinstance(column, Column):
+            raise TypeError(f"{name} holds words")
+        return column
+
+    def words(self, name: str) -> Words:
+        """A column of strings or lists. Raises TypeError for one of numbers."""
+        column = self.columns[name]
+        if not isinstance(column, Words):
+            raise TypeError(f"{name} holds numbers")
+        return column
+
+    def with_columns(self, **columns: AnyColumn) -> Frame:
+        """The same rows with columns added or replaced."""
+        return Frame.of({**self.columns, **columns})
+
+    def take(self, rows: Rows) -> Frame:
+        """The rows at these positions; a negative position is a row of unknowns."""
+        return Frame({n: c.take(rows) for n, c in self.columns.items()}, len(rows))
+
+    def where(self, mask: Mask) -> Frame:
+        """The rows at which the mask is true."""
+        return self.take(np.flatnonzero(mask))
+
+    def completed(self, dataset: str) -> Frame:
+        """Exactly the columns of the dataset in its order; those not yet there are unknown."""
+        return Frame(
+            {
+                name: self.columns.get(name, unknown(kind, self.length))
+                for name, kind in contract.COLUMNS[dataset].items()
+            },
+            self.length,
+        )
+
+    def concat(self, other: Frame) -> Frame:
+        """These rows, then the other's; both must have the same columns."""
+        joined: dict[str, AnyColumn] = {}
+        for name, column in self.columns.items():
+            if isinstance(column, Words):
+                joined[name] = column.concat(other.words(name))
+            else:
+                joined[name] = column.concat(other.numbers(name))
+        return Frame(joined, self.length + other.length)
+
+
+def unknown(kind: str, length: int) -> AnyColumn:
+    """A column of a contract type in which nothing is known."""
+    if kind in (contract.STRING, contract.INT_LIST):
+        return Words.unknown(length)
+    return Column.unknown(length, DTYPES[kind])
+
+
+def locate(wanted: Frame, among: Frame, names: tuple[str, ...]) -> Rows:
+    """For each wanted row, the row of `among` with the same key, -1 where there is none.
+
+    A key with an unknown part matches nothing. Of several rows with one key the last is meant.
+    """
+    if not len(among) or not len(wanted):
+        return np.full(len(wanted), -1, np.int64)
+    left, right = _codes(wanted, among, names)
+    order = np.argsort(right, kind="stable")
+    position = np.searchsorted(right, left, side="right", sorter=order) - 1
+    found = order[np.maximum(position, 0)]
+    match = (position >= 0) & (right[found] == left) & (left >= 0)
+    rows: Rows = np.where(match, found, -1)
+    return rows
+
+
+def _codes(wanted: Frame, among: Frame, names: tuple[str, ...]) -> tuple[Rows, Rows]:
+    left, right = np.zeros(len(wanted), np.int64), np.zeros(len(among), np.int64)
+    for name in names:
+        column = among.columns[name]
+        if isinstance(column, Words):
+            ours, theirs = wanted.words(name).codes_in(column.words), column.codes
+        else:
+            ours, theirs = wanted.numbers(name), column
+        base = 1 + max(int(ours.values.max(initial=0)), int(theirs.values.max(initial=0)))
+        left = np.where(ours.known & (left >= 0), left * base + ours.values, -1)
+        right = np.where(theirs.known & (right >= 0), right * base + theirs.values, -2)
+    return left, right

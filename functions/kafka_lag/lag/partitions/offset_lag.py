@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records behind, per group and partition, from offsets read in the order commit, then end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag.lag.columns import Column, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetLag:
+    """Lag and what it does not count; all columns have one row per group-partition.
+
+    `position`: the offset of the next unread record, max(committed, log start), or the start of
+    the log where an uncommitted partition counts from there.
+    `lag`: records between max(committed, log start) and the end, never negative; unknown where
+    nothing was committed (see `uncommitted`) or an offset was never seen.
+    `lost`: records deleted before they were read, start - committed where positive.
+    `margin`: records the group is ahead of deletion, committed - start, 0 at least.
+    `uncommitted`: no commit, records to read, and no rule that counts them.
+    `beyond_end`: committed after the end of the log, as after a topic was recreated; lag is 0.
+    """
+
+    position: Column
+    lag: Column
+    lost: Column
+    margin: Column
+    uncommitted: Mask
+    beyond_end: Mask
+
+
+def offset_lag(committed: Column, start: Column, end: Column, *, from_start: Mask) -> OffsetLag:
+    """Lag of each row; `from_start` marks rows that count from the log start if uncommitted.
+
+    A commit below the log start counts from the start: what is deleted cannot be read any more.
+    An empty partition without a commit has lag 0, as librdkafka commits nothing there.
+    """
+    ahead = committed.values - start.values
+    both = committed.known & start.known
+    position = Column(
+        np.where(start.known, np.maximum(committed.values, start.values), committed.values),
+        committed.known,
+    )
+    absent = ~committed.known & start.known & end.known
+    countable = absent & (from_start | (start.values >= end.values))
+    position = position.or_else(start.only(countable))
+    return OffsetLag(
+        position=position,
+        lag=Column(np.maximum(end.values - position.values, 0), position.known & end.known),
+        lost=Column(np.maximum(-ahead, 0), both),
+        margin=Column(np.maximum(ahead, 0), both),
+        uncommitted=absent & ~countable,
+        beyond_end=committed.known & end.known & (committed.values > end.values),
+    )

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long until the broker deletes a record that its group has not read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask, Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.partitions.memory import Seconds, updated
+from kafka_lag.lag.partitions.moves import lies_still
+from kafka_lag.lag.rules import Rules
+
+# Below this growth, in seconds a second, an age never comes near retention within the 30 days.
+_STANDS = 0.02
+# In the last tenth of what may be left, a consumer that keeps its distance is as near to a loss as
+# one that stands: it may fall behind by this much at any time.
+_LAST_SHARE = 0.1
+_DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What deletes a partition's records: `told` where its configuration is known.
+
+    `seconds` is retention by time, unknown where there is none; `by_size` marks the others'.
+    """
+
+    told: Mask
+    seconds: Column
+    by_size: Mask
+
+
+def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules: Rules) -> Frame:
+    """`seconds_until_loss`, 0 to 30 days, and `retention_risk` of each row that was read now.
+
+    `topics` holds the row of `topic_partitions` for each row, `now` the clock, ms, at its reading.
+    The least of what time and size say; 30 days where neither will delete an unread record, and
+    where none is unread. Unknown where there is no lag or no configuration to tell from, and
+    where retention by time counts an age that is unknown or may be any more than is known, unless
+    a risk is known all the same.
+    LOST once records were lost; AT_RISK nearer than the horizon or half the retention time.
+    """
+    lag, limits, lost = rows.numbers("lag"), _limits(topics), rows.numbers("records_lost")
+    # Where the log start pushes a group along, its age cannot grow, and says nothing of its speed.
+    losing = lost.known & (lost.values > 0)
+    caught = lies_still(rows, taken_at, rules) | losing
+    by_time, blind = _by_time(rows, limits.seconds, now, caught, rules)
+    by_size = _by_size(rows, topics, limits.by_size)
+    seconds, bound = np.minimum(by_time, by_size), risk_bound(topics, rules)
+    none = lag.known & (lag.values == 0)
+    none |= rows.words("time_lag_method").is_in([contract.METHOD_ALLOWED])
+    told = none | (lag.known & limits.told & (~blind | (seconds < bound)))
+    left = Column(np.where(none, contract.NO_LOSS_SECONDS, seconds), told)
+    soon = (left.values < bound) | (left.values <= 0)
+    risk = np.select([losing, ~told, soon], [0, 3, 1], default=2)
+    words = Words.of([contract.LOST, contract.AT_RISK, contract.SAFE, None]).take(risk)
+    return updated(rows, seconds_until_loss=left, retention_risk=words)
+
+
+def risk_bound(topics: Frame, rules: Rules) -> Seconds:
+    """A loss nearer than this, s, is a risk: the horizon, or half the retention time if less."""
+    limit, horizon = _limits(topics).seconds, rules.risk_horizon_ms / 1_000
+    return np.where(limit.known, np.minimum(limit.values / 2, horizon), horizon)
+
+
+def _limits(topics: Frame) -> _Limits:
+    """Kafka deletes old records, by time or by size, only where the clean-up policy says so."""
+    policy = topics.words("cleanup_policy")
+    deletes = policy.is_in([word for word in policy.words if _DELETE in word])
+    ms, size = topics.numbers("retention_ms"), topics.numbers("retention_bytes")
+    return _Limits(
+        told=policy.known & (~deletes | (ms.known & size.known)),
+        seconds=Column(ms.values / 1_000, deletes & ms.known & (ms.values >= 0)),
+        by_size=deletes & size.known & (size.values >= 0),
+    )
+
+
+def _by_time(
+    rows: Frame, limit: Column, now: Column, still: Mask, rules: Rules
+) -> tuple[Seconds, Mask]:
+    """Seconds until the next record is as old as the limit, and where that may come sooner, as
+    nothing bounds its age.
+
+    A growth that is still unknown counts as 1, as if nobody read: the nearest loss possible.
+    """
+    told, record = rows.numbers("age_growth"), rows.numbers("next_record_time")
+    own = Column((now.values - record.values) / 1_000, now.known & record.known)
+    age = own.or_else(rows.numbers("time_lag_seconds"))
+    known = limit.known & age.known
+    bounded = known & (own.known | rows.numbers("time_lag_error_seconds").known)
+    left = np.where(known, limit.values - age.values, 0.0)
+    last = left < _LAST_SHARE * np.minimum(limit.values, rules.risk_horizon_ms / 1_000)
+    growth = np.where(still | last | ~told.known, 1.0, told.values)
+    comes = known & (growth > _STANDS)
+    left = left / np.where(comes, growth, 1.0)
+    return _clipped(left, comes), limit.known & ~bounded
+
+
+def _by_size(rows: Frame, topics: Frame, limited: Mask) -> Seconds:
+    """Seconds until what is produced has pushed the log start to the commit.
+
+    A group that has not committed stands at the log start; a consume rate not yet known is 0.
+    """
+    margin, start = rows.numbers("retention_margin"), topics.numbers("start_offset")
+    produce, consume = topics.numbers("produce_rate"), rows.numbers("consume_rate")
+    speed = produce.values - np.where(consume.known, consume.values, 0.0)
+    runs = limited & produce.known & (speed > 0) & start.known & (start.values > 0)
+    records = np.where(margin.known, margin.values, 0).astype(np.float64)
+    with_room = np.where(runs, speed, 1.0) * contract.NO_LOSS_SECONDS
+    reached = runs & (records < with_room)
+    return _clipped(np.where(reached, records, 0.0) / np.where(reached, speed, 1.0), reached)
+
+
+def _clipped(seconds: Seconds, known: Mask) -> Seconds:
+    """Within 0 and 30 days, which is also what nothing to be lost is told as."""
+    return np.where(
+        known, np.clip(seconds, 0.0, contract.NO_LOSS_SECONDS), contract.NO_LOSS_SECONDS
+    )

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One word for how a group does on a partition: Burrow's words, bounded in time, not in runs."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask, Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.partitions.memory import Memory, Seconds, elapsed, read_now, updated
+from kafka_lag.lag.partitions.moves import lately, lies_still
+from kafka_lag.lag.partitions.owners import unowned
+from kafka_lag.lag.partitions.pause_columns import usual
+from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.sets import distinct
+
+# Where a rule holds, and the status and reason it gives.
+Verdict: TypeAlias = tuple[Mask, str | None, str | None]
+
+_INACTIVE_MS = 24 * 3_600_000
+# A first reading shows no movement.
+_READINGS = 2
+# A backlog that takes longer than so many times its age is not being worked off; one that was
+# slow must do better than that to count as worked off again, or noise in the rates would flip it.
+_SLOW, _SURE = 10.0, 3.0
+
+
+def with_status(
+    rows: Frame,
+    groups: Frame,
+    memory: Memory,
+    ages: Column,
+    allowed: Column,
+    taken_at: int,
+    rules: Rules,
+) -> Frame:
+    """`status`, `last_status` and `status_reason` of each row, by the first rule that fits.
+
+    `groups` holds each row's group; `ages` is what is proven of the time lag, in seconds: at least
+    so old, unknown is 0. A row that was not read has no status and keeps the last one with its
+    reason; one without a lag, as nothing is committed, has neither. At the first reading there may
+    be a reason without a status.
+    """
+    age = np.where(ages.known, ages.values, 0.0)
+    alone = unowned(rows, groups)
+    old, moved = age > rules.window_ms / 1_000, _moved(rows, memory.was)
+    still = lies_still(rows, taken_at, rules)
+    pausing = usual(rows, ages, still, taken_at, rules)
+    since = _not_catching_up_since(rows, memory.was, age, taken_at, rules)
+    verdicts: list[Verdict] = [
+        *_at_once(rows, memory, allowed, alone & old),
+        (_rewound(rows, taken_at, rules), contract.REWIND, None),
+        (_kept_up(rows, age, still, taken_at) <= rules.window_ms / 1_000, contract.OK, None),
+        (still & pausing, contract.OK, contract.PAUSING),
+        (pausing, contract.OK, None),
+        (still & _owned(rows, taken_at, rules), contract.STALL, None),
+        (still, contract.STOP, None),
+        (~_slow(rows, memory.was, age, since, taken_at, rules), contract.OK, None),
+        (alone & ~moved, contract.WARN, contract.NO_MEMBER),
+        (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
+        (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
+    ]
+    rule = np.select([mask for mask, _, _ in verdicts], list(range(len(verdicts))))
+    status = Words.of(status for _, status, _ in verdicts).take(rule)
+    reason = Words.of(reason for _, _, reason in verdicts).take(rule)
+    idle = Words.constant(contract.INACTIVE, len(rows)).only(inactive(rows, taken_at))
+    rows = updated(
+        rows,
+        last_status=status,
+        status_reason=idle.or_else(reason),
+        not_catching_up_since=since,
+    )
+    return rows.with_columns(status=status)
+
+
+def inactive(rows: Frame, taken_at: int) -> Mask:
+    """Rows of groups and topics where in 24 h nobody owned a partition and no commit moved.
+
+    Silent rows count as they were last seen. Where nothing is committed, nothing lies still.
+    """
+    owned, moved = rows.numbers("owned_at"), rows.numbers("commit_changed_at")
+    since = taken_at - _INACTIVE_MS
+    alive = (owned.known & (owned.values > since)) | (moved.known & (moved.values > since))
+    if not (moved.known & ~alive).any():
+        return np.zeros(len(rows), bool)
+    codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
+    pairs, _ = distinct(*codes)
+    left = (pairs.rows(alive).values == 0) & (pairs.rows(moved.known).values > 0)
+    mask: Mask = left[pairs.of_row]
+    return mask
+
+
+def _at_once(rows: Frame, memory: Memory, allowed: Column, abandoned: Mask) -> list[Verdict]:
+    """The rules that need no movement; `abandoned` rows are old and nobody's."""
+    lag, lost = rows.numbers("lag"), rows.numbers("records_lost")
+    first = rows.numbers("observations").values < _READINGS
+    return [
+        (~read_now(rows), None, None),
+        (lost.known & (lost.values > 0), contract.ERR, contract.RECORDS_LOST),
+        (_beyond_end(rows, memory), contract.ERR, contract.BEYOND_END),
+        (~lag.known, None, None),
+        (lag.values <= allowed.values, contract.OK, None),
+        (first & abandoned, None, contract.NO_MEMBER),
+        (first, None, None),
+    ]
+
+
+def _beyond_end(rows: Frame, memory: Memory) -> Mask:
+    """A commit past the end of a recreated topic, or one seen there twice.
+
+    Seen once it may be a commit of the moment: commits are read before the ends.
+    """
+    now, was = rows.numbers("committed_offset"), memory.was.numbers("committed_offset")
+    again = _past(memory.was) & (now.values == was.values)
+    mask: Mask = _past(rows) & (memory.recreated | again)
+    return mask
+
+
+def _past(rows: Frame) -> Mask:
+    committed, end = rows.numbers("committed_offset"), rows.numbers("end_offset")
+    mask: Mask = committed.known & end.known & (committed.values > end.values)
+    return mask
+
+
+def _rewound(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+    return lately(rows.numbers("rewound_at"), taken_at, rules)
+
+
+def _kept_up(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
+    """The age, in seconds; of a commit that moved within the window, what it was just after.
+
+    It grows from one move to the next: only what a move leaves over says who keeps up.
+    """
+    since = rows.numbers("commit_changed_at")
+    grown = np.where(since.known & ~still, (taken_at - since.values) / 1_000, 0.0)
+    kept: Seconds = age - grown
+    return kept
+
+
+def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+    """A live member owns it, or did within the window: rebalances and crashes are no stop."""
+    return lately(rows.numbers("owned_at"), taken_at, rules)
+
+
+def _moved(rows: Frame, was: Frame) -> Mask:
+    """The commit is another than in the run before: somebody reads, as who is no member may."""
+    now, then = rows.numbers("committed_offset"), was.numbers("committed_offset")
+    mask: Mask = now.known & then.known & (now.values != then.values)
+    return mask
+
+
+def _not_catching_up_since(
+    rows: Frame, was: Frame, age: Seconds, taken_at: int, rules: Rules
+) -> Column:
+    """Since when, ms, no run saw for sure that the backlog was being worked off.
+
+    A first reading shows no movement, so it counts as a whole window of that.
+    """
+    first = rows.numbers("observations").values < _READINGS
+    begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
+    since = was.numbers("not_catching_up_since").or_else(begun)
+    return since.only(~_worked_off(rows, was, age * _SURE))
+
+
+def _slow(
+    rows: Frame, was: Frame, age: Seconds, since: Column, taken_at: int, rules: Rules
+) -> Mask:
+    """Not catching up, and for all the readings of a window not for sure; or slow before.
+
+    To a consumer that works off bursts of records each looks like that for some minutes.
+    """
+    slow = was.words("last_status").is_in([contract.WARN])
+    lasted = taken_at - since.values >= rules.window_ms - rules.interval_ms
+    limit = age * np.where(slow, _SURE, _SLOW)
+    mask: Mask = since.known & (lasted | slow) & ~_worked_off(rows, was, limit)
+    return mask
+
+
+def _worked_off(rows: Frame, was: Frame, limit: Seconds) -> Mask:
+    """Whether the backlog would be gone within the limit, by the rates or by what the last
+    reading saw.
+
+    The rates remember a burst for minutes after it ended, hence the last reading. It is not
+    asked of rows that were slow: they have caught up when the rates say so.
+    """
+    slow, drain = was.words("last_status").is_in([contract.WARN]), rows.numbers("drain_seconds")
+    lag, old, passed = rows.numbers("lag"), was.numbers("lag"), elapsed(rows, was)
+    less = np.where(lag.known & old.known, old.values - lag.values, 0)
+    shrank = ~slow & (passed > 0) & (less * limit >= lag.values * passed)
+    mask: Mask = (drain.known & (drain.values <= limit)) | shrank
+    return mask

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rows say of their time lag: the snapshot's columns, and ages for what is published."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask, Words
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.time_lag.ages import Ages
+from kafka_lag.lag.time_lag.dates import Dates
+
+
+def told(rows: Frame, lag: Column, allowed: Column, dates: Dates, now: Column) -> Ages:
+    """The age of every row that was read; `now`, ms, is its own reading."""
+    clear = lag.known & (lag.values <= allowed.values)
+    nothing = Column(np.zeros(len(rows)), clear)
+    behind = ~clear & lag.known
+    # Times are the broker's or a producer's as well: one a moment ahead is age 0, not less.
+    dated = behind & dates.best.known
+    return Ages(
+        seconds=nothing.or_else(_seconds(now, dates.best).only(dated)),
+        least=nothing.or_else(_seconds(now, dates.before).only(dated)),
+        most=nothing.or_else(_seconds(now, dates.after).only(dated)),
+        method=_methods(rows, lag, dates, clear, dated),
+    )
+
+
+def with_time_lag(rows: Frame, ages: Ages, dates: Dates) -> Frame:
+    """The rows with their time lag, its error and method; unknown where not read this time.
+
+    The error is the farther end of what is proven, and unknown where nothing bounds the age.
+    """
+    read = ~rows.words("unread_reason").known
+    bounded = ages.seconds.known & ages.most.known
+    least = np.where(ages.least.known, ages.least.values, 0.0)
+    error = np.maximum(ages.most.values - ages.seconds.values, ages.seconds.values - least)
+    times = {"after": dates.after, "before": dates.before, "time": dates.record}
+    carried = {f"next_record_{name}": column for name, column in times.items()}
+    return rows.with_columns(
+        **{n: column.where(read, rows.numbers(n)) for n, column in carried.items()},
+        time_lag_seconds=ages.seconds.only(read),
+        time_lag_error_seconds=Column(np.maximum(error, 0.0), bounded & read),
+        time_lag_method=ages.method.only(read),
+    )
+
+
+def _methods(rows: Frame, lag: Column, dates: Dates, clear: Mask, dated: Mask) -> Words:
+    none = Words.constant(contract.METHOD_NONE, len(rows)).only(clear & (lag.values == 0))
+    allowed = Words.constant(contract.METHOD_ALLOWED, len(rows)).only(clear)
+    carried = Words.constant(contract.METHOD_CARRIED, len(rows))
+    return none.or_else(allowed).or_else(dates.method.only(dated)).or_else(carried.only(dated))
+
+
+def _seconds(now: Column, time: Column) -> Column:
+    age = np.maximum(now.values - time.values, 0) / 1000
+    return Column(np.where(time.known, age, 0.0), time.known & now.known)

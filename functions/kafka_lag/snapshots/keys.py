@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the object of a run lies: one key from cluster and scheduled time, and back."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from kafka_lag import contract
+
+_STAMP = "%Y%m%dT%H%M%SZ"
+_NAME = re.compile(r"/(\d{8}T\d{6}Z)-\d+of\d+\.parquet$")
+
+# What a cluster may be called: its name is a folder, a partition value and a dimension.
+CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+# Where clocks differ, a run may be of a time to come. One dated further ahead, by a wrong clock or
+# by hand, would hide or silence all others until then.
+AHEAD_MS = 10 * 60_000
+
+
+def object_key(dataset: str, cluster: str, taken_at: int) -> str:
+    """The key of one dataset of the run scheduled at `taken_at`, ms UTC."""
+    time = datetime.fromtimestamp(taken_at / 1000, UTC)
+    day = day_prefix(dataset, cluster, taken_at)
+    return f"{day}hour={time:%H}/{time.strftime(_STAMP)}-0of1.parquet"
+
+
+def day_prefix(dataset: str, cluster: str, at: int) -> str:
+    """What all keys of a dataset's UTC day start with."""
+    day = datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
+    return f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster}/dt={day}/"
+
+
+def hour_prefix(dataset: str, cluster: str, at: int) -> str:
+    """What all keys of a dataset's UTC hour start with."""
+    return f"{day_prefix(dataset, cluster, at)}hour={datetime.fromtimestamp(at / 1000, UTC):%H}/"
+
+
+def taken_at_of(key: str) -> int | None:
+    """The scheduled time, ms UTC, in a key; None for a key that is no snapshot's."""
+    match = _NAME.search(key)
+    if match is None:
+        return None
+    try:
+        time = datetime.strptime(match.group(1), _STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(time.timestamp() * 1000)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, as a person types it and as Glue passes it."""
+
+import argparse
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, NoReturn
+
+from kafka_lag_report.errors import UsageError
+
+DESCRIPTION = """\
+Read one UTC day of snapshots, or each day of a range, and write that day's reports:
+  partition_skew     how unevenly lag and production fall on a topic's partitions, and why
+  retention_risk     which partitions lost records, or came near it, and when
+  lag_summary        lag, status, SLA and rates of each group and topic
+  lag_hourly         each group's hours, which anomalies are measured by
+  anomalies          hours unlike the same hour of the 14 days before
+  broker_hotspots    brokers with more than their share
+  consumer_hotspots  members with more than their share
+  coverage           how much of the day was seen, and which objects were left out
+Output: <output>/reports/<report>/cluster=<c>/dt=<date>/*.parquet, replaced as a whole by each run;
+<output>/reports/page/cluster=<c>/dt=<date>/report.html, the same for people; and <output>/history/,
+the rows of days that are over in a few sorted files.
+"""
+EPILOG = """\
+examples:
+  uv run python -m kafka_lag_report.daily_report --input ./state --output ./state --date 2026-01-31
+  uv run python -m kafka_lag_report.daily_report --input ./state --output ./out --cluster orders audit
+
+exit code: 0 written, 1 snapshots or output at fault, 2 wrong usage.
+Unknown options are named on stderr and ignored, because Glue adds some of its own.
+"""
+MOST_DAYS = 366
+FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One run over `dates`, ascending; no `clusters` means all that have snapshots of a date.
+
+    `today` is the UTC date of the start, so a date that equals it is still in progress; `scheduled`
+    is a run that nobody gave a date; `show` 0 prints no rows; a null `topic_arn` sends no summary.
+    """
+
+    input: str
+    output: str
+    dates: tuple[date, ...]
+    today: date
+    scheduled: bool
+    clusters: tuple[str, ...]
+    show: int
+    history: bool
+    topic_arn: str | None
+    always_summarise: bool
+    timings: bool
+    ignored: tuple[str, ...]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of printing usage and exiting, so that one place words all failures."""
+
+    def error(self, message: str) -> NoReturn:
+        """Turn argparse's own complaint into ours."""
+        raise UsageError(f"{message}; see --help")
+
+
+def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
+    """Read the arguments (null: the process's own); UsageError names the first wrong one.
+
+    Abbreviations are off: Glue's own `--job-...` options must never be taken for ours.
+    """
+    given, others = _parser().parse_known_args(argv)
+    today = now().astimezone(UTC).date()
+    return Options(
+        input=given.input.rstrip("/"),
+        output=given.output.rstrip("/"),
+        dates=_dates(given.date, given.until, today),
+        today=today,
+        scheduled=given.date is None,
+        clusters=tuple(dict.fromkeys(name for names in given.cluster for name in names)),
+        show=given.show,
+        history=not given.no_history,
+        topic_arn=given.topic_arn or None,
+        always_summarise=given.summary == "always",
+        timings=given.timings,
+        # names only: a value passed by mistake may be a secret
+        ignored=tuple(word.split("=")[0] for word in others if word.startswith("--")),
+    )
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="daily_report",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    place = "folder (on Glue: s3:// address)"
+    add("--input", required=True, type=_place, metavar="DIR", help=f"{place} that holds snapshots/")
+    add("--output", required=True, type=_place, metavar="DIR", help=f"{place} to hold reports/")
+    add("--date", type=_day, metavar="YYYY-MM-DD", help="UTC day (default: yesterday)")
+    add("--until", type=_day, metavar="YYYY-MM-DD", help="with --date: each day up to this one")
+    many = "default: all; several by spaces or commas"
+    names: Any = {"nargs": "+", "action": "extend", "type": _clusters, "default": []}
+    add("--cluster", **names, metavar="NAME", help=many)
+    add("--show", type=_rows, default=20, metavar="N", help="rows to print, worst first (20)")
+    add("--topic-arn", type=_topic, metavar="ARN", help="SNS topic for a summary (default: none)")
+    add("--summary", choices=("changes", "always"), default="changes", help="when (changes)")
+    # Glue has no bare options: each comes with a value
+    flag: Any = {"nargs": "?", "const": True, "default": False, "type": _flag, "metavar": "true"}
+    add("--no-history", **flag, help="report from the snapshots, compact nothing")
+    add("--timings", **flag, help="print the seconds of each stage")
+    return parser
+
+
+def _dates(first: date | None, last: date | None, today: date) -> tuple[date, ...]:
+    """Every date from first to last; UsageError for a range that nobody can mean."""
+    if first is None:
+        if last is not None:
+            raise UsageError("--until needs --date, the first day of the range; see --help")
+        return (today - timedelta(days=1),)
+    last = last or first
+    if last < first:
+        raise UsageError(f"--until {last} lies before --date {first}; turn them round")
+    if last > today:
+        raise UsageError(f"{last} is in the future: today is {today} in UTC; ask for a day so far")
+    days = (last - first).days + 1
+    if days > MOST_DAYS:
+        raise UsageError(f"{first} to {last} are {days} days; ask for {MOST_DAYS} at most")
+    return tuple(first + timedelta(days=number) for number in range(days))
+
+
+def _place(text: str) -> str:
+    if not text.strip("/ "):
+        raise argparse.ArgumentTypeError(f"{text!r} is no place to keep data")
+    scheme, there, path = text.partition("://")
+    # as Hadoop takes it; S3 itself would take a//b and a/../b for other objects than a/b and b
+    return f"{scheme}://{posixpath.normpath(path)}" if there and path.strip("/") else text
+
+
+def _day(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    # fromisoformat also takes 20260131 and 2026-W05-6, which no folder is named after
+    if day is None or day.isoformat() != text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date written YYYY-MM-DD")
+    return day
+
+
+def _clusters(text: str) -> list[str]:
+    """Names by commas too, as Glue passes one value for each option."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} names no cluster; leave it out for all")
+    return names
+
+
+def _rows(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows, 0 or more")
+    return int(text)
+
+
+def _topic(text: str) -> str:
+    if text and not (text.startswith("arn:") and ":sns:" in text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the ARN of an SNS topic")
+    return text
+
+
+def _flag(text: str) -> bool:
+    value = FLAGS.get(text.lower())
+    if value is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return value

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of the reports as Spark writes them; docs/snapshots.md says what each means."""
+
+from kafka_lag_report.schemas.types import (
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    INT_LIST,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    columns,
+)
+
+PARTITION_SKEW = columns(
+    consumer_group=STRING,
+    topic=STRING,
+    lag_partitions=INT,
+    lag_mean=DOUBLE,
+    lag_max=DOUBLE,
+    lag_max_to_mean=DOUBLE,
+    lag_top_partition=INT,
+    lag_top_share=DOUBLE,
+    lag_even_share=DOUBLE,
+    lag_gini=DOUBLE,
+    lag_skewed=BOOLEAN,
+    lag_skewed_minutes=DOUBLE,
+    production_partitions=INT,
+    production_mean=DOUBLE,
+    production_max=DOUBLE,
+    production_max_to_mean=DOUBLE,
+    production_top_partition=INT,
+    production_top_share=DOUBLE,
+    production_even_share=DOUBLE,
+    production_gini=DOUBLE,
+    production_skewed=BOOLEAN,
+    production_skewed_minutes=DOUBLE,
+    cause=STRING,
+    cause_partitions=INT_LIST,
+    cause_leader=INT,
+    cause_member=STRING,
+    cause_client_id=STRING,
+    cause_client_host=STRING,
+)
+
+RETENTION_RISK = columns(
+    consumer_group=STRING,
+    topic=STRING,
+    partition_id=INT,
+    retention_risk=STRING,
+    records_lost=LONG,
+    least_margin=LONG,
+    least_margin_at=TIMESTAMP,
+    lag_at_least_margin=LONG,
+    least_seconds_until_loss=DOUBLE,
+    least_seconds_until_loss_at=TIMESTAMP,
+    retention_seconds=DOUBLE,
+    retention_needed_seconds=DOUBLE,
+)
+
+LAG_SUMMARY = columns(
+    consumer_group=STRING,
+    topic=STRING,
+    owner=STRING,
+    lag_p50=DOUBLE,
+    lag_p95=DOUBLE,
+    lag_p99=DOUBLE,
+    lag_max=DOUBLE,
+    time_lag_p50=DOUBLE,
+    time_lag_p95=DOUBLE,
+    time_lag_p99=DOUBLE,
+    time_lag_max=DOUBLE,
+    first_seen=TIMESTAMP,
+    last_seen=TIMESTAMP,
+    known_minutes=DOUBLE,
+    unknown_minutes=DOUBLE,
+    produce_rate=DOUBLE,
+    consume_rate=DOUBLE,
+    best_consume_rate=DOUBLE,
+    catch_up_capacity=DOUBLE,
+    ok_minutes=DOUBLE,
+    warn_minutes=DOUBLE,
+    err_minutes=DOUBLE,
+    status_changes=INT,
+    rebalancing_runs=INT,
+    sla_seconds=DOUBLE,
+    sla_minutes=DOUBLE,
+    sla_met_minutes=DOUBLE,
+    sla_compliance=DOUBLE,
+    records_lost=LONG,
+    gone=BOOLEAN,
+)
+
+LAG_HOURLY = columns(
+    consumer_group=STRING,
+    hour=INT,
+    known_minutes=DOUBLE,
+    time_lag_seconds=DOUBLE,
+    time_lag_max=DOUBLE,
+    lag=DOUBLE,
+    produce_rate=DOUBLE,
+    consume_rate=DOUBLE,
+)
+
+ANOMALIES = columns(
+    consumer_group=STRING,
+    hour=INT,
+    measure=STRING,
+    value=DOUBLE,
+    usual=DOUBLE,
+    spread=DOUBLE,
+    deviation=DOUBLE,
+    direction=STRING,
+    days=INT,
+)
+
+BROKER_HOTSPOTS = columns(
+    leader=INT,
+    leader_rack=STRING,
+    partitions_led=DOUBLE,
+    partitions_share=DOUBLE,
+    produced=LONG,
+    produce_share=DOUBLE,
+    lag_mean=DOUBLE,
+    lag_share=DOUBLE,
+    lag_to_partitions=DOUBLE,
+    hot=BOOLEAN,
+)
+
+CONSUMER_HOTSPOTS = columns(
+    consumer_group=STRING,
+    client_host=STRING,
+    client_id=STRING,
+    member_id=STRING,
+    partitions_owned=DOUBLE,
+    partitions_share=DOUBLE,
+    consumed=LONG,
+    lag_mean=DOUBLE,
+    lag_share=DOUBLE,
+    lag_to_partitions=DOUBLE,
+    hot=BOOLEAN,
+)
+
+COVERAGE = columns(
+    dataset=STRING,
+    runs=INT,
+    expected_runs=INT,
+    objects=INT,
+    objects_skipped=INT,
+    skipped=STRING,
+    first_run=TIMESTAMP,
+    last_run=TIMESTAMP,
+    interval_seconds=DOUBLE,
+    longest_gap_seconds=DOUBLE,
+    in_progress=BOOLEAN,
+    source=STRING,
+)
+
+REPORTS = {
+    "partition_skew": PARTITION_SKEW,
+    "retention_risk": RETENTION_RISK,
+    "lag_summary": LAG_SUMMARY,
+    "lag_hourly": LAG_HOURLY,
+    "anomalies": ANOMALIES,
+    "broker_hotspots": BROKER_HOTSPOTS,
+    "consumer_hotspots": CONSUMER_HOTSPOTS,
+    "coverage": COVERAGE,
+}

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The monthly bill of a configuration, before anything is deployed: `python -m infra.bill`."""

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `cdk` runs: the configuration read and checked, then its stacks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from aws_cdk import App, Validations
+from cdk_nag import AwsSolutionsChecks
+
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
+from kafka_lag_cdk.packaging.target import PackagingError
+from kafka_lag_cdk.stacks import stacks_of
+
+# With `-c nag=true` the AwsSolutions rules are held against every stack.
+_NAG = "nag"
+
+
+def main() -> int:
+    """Synthesises; 1, and what to do on stderr, where configuration or packing is at fault."""
+    app = App()
+    try:
+        stacks_of(app, read(app.node.try_get_context(CONTEXT_KEY), Path.cwd()))
+    except (ConfigurationError, PackagingError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    # What the command line says is text.
+    if app.node.try_get_context(_NAG) in (True, "true"):
+        Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    app.synth()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

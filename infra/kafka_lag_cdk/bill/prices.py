@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prices as AWS states them: by region, in tiers, with where and when they were read."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, model_validator
+
+from kafka_lag_cdk.config.parts.kinds import Listed, Region, Strict, Text
+
+FILE = Path(__file__).with_name("prices.toml")
+
+# Whose prices stand in for those of a region that the file does not hold.
+REFERENCE_REGION = "us-east-1"
+
+_Amount = Annotated[float, Field(ge=0, strict=False)]
+
+
+class Tier(Strict):
+    """Dollars a unit up to so many units of a month, None: for all beyond."""
+
+    price: _Amount
+    up_to: _Amount | None = None
+
+
+class Price(Strict):
+    """What one thing costs; unverified where no copy of AWS's own list was read."""
+
+    unit: Text
+    tiers: Annotated[tuple[Tier, ...], Listed, Field(min_length=1)]
+    retrieved: date
+    source: Text
+    verified: bool
+
+    @model_validator(mode="after")
+    def _rising(self) -> Price:
+        *bounded, last = [tier.up_to for tier in self.tiers]
+        bounds = [bound for bound in bounded if bound is not None]
+        if last is not None or len(bounds) < len(bounded) or bounds != sorted(set(bounds)):
+            raise ValueError("up_to must rise from tier to tier, and the last has none")
+        return self
+
+    def cost(self, quantity: float) -> float:
+        """Dollars for so many units within one month, account and region."""
+        total, below = 0.0, 0.0
+        for tier in self.tiers:
+            bound = quantity if tier.up_to is None else min(quantity, tier.up_to)
+            total += max(bound - below, 0.0) * tier.price
+            below = max(bound, below)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """The prices of one region, each by its key in the file."""
+
+    region: str
+    prices: Mapping[str, Price]
+
+    def __getitem__(self, key: str) -> Price:
+        return self.prices[key]
+
+
+def price_lists(file: Path = FILE) -> dict[str, PriceList]:
+    """Every region's list. Raises pydantic's ValidationError for a file that is wrong."""
+    read = TypeAdapter(dict[Region, dict[str, Price]]).validate_python(
+        tomllib.loads(file.read_text())
+    )
+    return {region: PriceList(region, prices) for region, prices in read.items()}
+
+
+def prices_for(region: str, lists: Mapping[str, PriceList]) -> PriceList:
+    """The region's list, or that of the reference region where there is none."""
+    return lists.get(region, lists[REFERENCE_REGION])

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many metrics a cluster's alarms watch, which is what alarms are charged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafka_lag import contract
+from kafka_lag_cdk.alarms.any_group_query import left_out
+from kafka_lag_cdk.alarms.rules import LOSS, STATUS, reporter_rules
+from kafka_lag_cdk.bill.usage.metrics import Published
+from kafka_lag_cdk.config.document import namespace_of, sink_names, sla_seconds
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.parts.scaling import Scaling
+
+# What each named group has whether or not anything is promised.
+_OF_GROUP = (STATUS, LOSS)
+# A metric and the two bounds of its band.
+_OF_ANOMALY = 3
+# Scaling out and in; those of tracking are made by Application Auto Scaling itself.
+_OF_SCALING = 2
+# Steps by age watch ScalingLag as well.
+_OF_SCALING_BY_AGE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmMetrics:
+    """Metrics under alarm; `analysed` are those that the query over all groups looks at.
+
+    A failure of the daily report is told by an event, which costs nothing.
+    """
+
+    reporter: int
+    groups: int
+    scaling: int
+    anomalies: int
+    analysed: int
+
+    @property
+    def standard(self) -> int:
+        """Alarms on one metric each."""
+        return self.reporter + self.groups + self.scaling
+
+
+def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
+    """What the alarms of a cluster watch; the query sees all published groups but some named."""
+    told = cluster.alarms
+    promised = sum(sla_seconds(cluster, group) is not None for group in told.groups)
+    return AlarmMetrics(
+        reporter=len(reporter_rules(paused=cluster.paused, published=bool(sink_names(cluster)))),
+        groups=len(_OF_GROUP) * len(told.groups) + promised,
+        scaling=sum(_of_scaling(scaling) for scaling in cluster.scaling),
+        anomalies=_OF_ANOMALY * len(told.anomalies),
+        analysed=_analysed(cluster, published),
+    )
+
+
+def _analysed(cluster: Cluster, published: Published) -> int:
+    told = cluster.alarms
+    if cluster.paused or not sink_names(cluster) or not told.any_group:
+        return 0
+    without = left_out(namespace_of(cluster), cluster.name, told.groups)
+    # Where every group is taken to be scaled, not all that are named may fit into the budget.
+    return max(0, published.groups - len(without))
+
+
+def _of_scaling(scaling: Scaling) -> int:
+    return _OF_SCALING_BY_AGE if scaling.metric == contract.ESTIMATED_TIME_LAG else _OF_SCALING

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the clusters of one account and region use together in a month."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_lag_cdk.bill.usage import item, measured
+from kafka_lag_cdk.bill.usage.answering import answering
+from kafka_lag_cdk.bill.usage.item import Item, size
+from kafka_lag_cdk.bill.usage.runs import job_minutes, runs_per_day, snapshot_bytes
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.parts.network import Scram, Tls
+from kafka_lag_cdk.config.parts.shared import Report, Shared
+
+
+def shared_usage(shared: Shared, clusters: tuple[Cluster, ...]) -> list[Item]:
+    """The daily job, queries, who is told, and what answers."""
+    return [
+        *_job(shared.report, clusters),
+        *_queries(clusters),
+        *_messages(shared, len(clusters)),
+        *_secrets(clusters),
+        *answering(shared, clusters),
+    ]
+
+
+def _job(report: Report, clusters: tuple[Cluster, ...]) -> Iterator[Item]:
+    if not report.enabled:
+        return
+    minutes = min(job_minutes(clusters, report.workers), report.time_limit_minutes)
+    yield Item(
+        item.GLUE,
+        "daily report",
+        "glue_dpu_hour",
+        quantity=report.workers * minutes / 60 * measured.DAYS,
+        basis=f"{report.workers} DPU, {minutes:.1f} min a day",
+        lever="shared.report.enabled",
+    )
+
+
+def _queries(clusters: tuple[Cluster, ...]) -> Iterator[Item]:
+    """Each over one cluster's groups of one day, an average cluster's."""
+    queries = measured.QUERIES_PER_DAY * measured.DAYS
+    objects = sum(runs_per_day(cluster) for cluster in clusters) / len(clusters)
+    sizes = [snapshot_bytes(c.expected).groups * runs_per_day(c) for c in clusters]
+    scan = max(sum(sizes) / len(clusters), measured.LEAST_SCAN)
+    yield Item(
+        item.ATHENA,
+        "queries",
+        "athena_scan",
+        quantity=queries * scan / measured.TB,
+        basis=f"{measured.QUERIES_PER_DAY} a day, {size(scan)} each",
+    )
+    yield Item(
+        item.S3,
+        "reads of queries",
+        "s3_read",
+        quantity=queries * objects,
+        basis=f"{objects:,.0f} objects a query",
+    )
+
+
+def _messages(shared: Shared, clusters: int) -> Iterator[Item]:
+    """Of alarms, and as many of changed statuses where the topic has these too."""
+    notify, both = shared.notify, shared.status_messages and shared.status_messages.topic
+    of_cluster = measured.MESSAGES_PER_CLUSTER * (2 if both else 1)
+    messages = of_cluster * clusters
+    for what, price, receivers in (
+        ("e-mail", "email", len(notify.email)),
+        ("https", "https_message", len(notify.https)),
+    ):
+        if receivers:
+            yield Item(
+                item.MESSAGES,
+                what,
+                price,
+                quantity=messages * receivers,
+                basis=f"{of_cluster} a cluster and receiver",
+                lever="shared.notify",
+            )
+
+
+def _secrets(clusters: tuple[Cluster, ...]) -> Iterator[Item]:
+    """Logins are the user's own, and clusters may share them and their keys."""
+    logins = [c.auth for c in clusters if isinstance(c.auth, Scram | Tls)]
+    secrets = {login.secret_arn for login in logins}
+    keys = {login.kms_key_arn for login in logins} - {None}
+    kinds = (
+        ("logins", "secret", len(secrets), "your secrets", "auth"),
+        ("keys of logins", "kms_key", len(keys), "your keys", "auth"),
+        ("key of the alarm topic", "kms_key", 1, "a region", ""),
+    )
+    for what, price, count, basis, lever in kinds:
+        if count:
+            yield Item(item.SECRETS, what, price, quantity=count, basis=basis, lever=lever)

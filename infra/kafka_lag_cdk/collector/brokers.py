@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The brokers' addresses: as configured, or as MSK tells them when the stack is deployed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from aws_cdk import CfnResource, CustomResource, Duration
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.parts.network import Open
+from kafka_lag_cdk.findings import tested_runtime
+from kafka_lag_cdk.lambdas.log import log_of
+from kafka_lag_cdk.rights import allow, role_with
+
+_ANSWERS_WITHIN_SECONDS = 300
+_CODE = Path(__file__).with_name("resolver")
+
+
+class BootstrapServers(Construct):
+    """Asks MSK once, and again when ARN or login change; `servers` is a token, commas between."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, cluster: Cluster) -> None:
+        super().__init__(scope, construct_id)
+        asking = allow("kafka:GetBootstrapBrokers", on=cluster.arn or "")
+        role = role_with(self, [asking], service="lambda.amazonaws.com")
+        plain = isinstance(cluster.auth, Open) and cluster.auth.plaintext
+        answer = CustomResource(
+            self,
+            "Answer",
+            service_token=self._function(cluster, role).function_arn,
+            properties={
+                "ClusterArn": cluster.arn,
+                "Way": "plaintext" if plain else cluster.auth.type,
+            },
+        )
+        # A function that dies answers nobody, and CloudFormation would wait for an hour. CDK's own
+        # property writes text where CloudFormation's schema has a number.
+        resource = cast("CfnResource", answer.node.default_child)
+        resource.add_property_override("ServiceTimeout", _ANSWERS_WITHIN_SECONDS)
+        self.servers = answer.get_att_string("Servers")
+
+    def _function(self, cluster: Cluster, role: iam.Role) -> lambda_.Function:
+        log_group = log_of(self, days=7)
+        log_group.grant_write(role)
+        function = lambda_.Function(
+            self,
+            "Function",
+            description=f"Finds the brokers of {cluster.name} at deploy time",
+            runtime=lambda_.Runtime.PYTHON_3_13,
+            architecture=lambda_.Architecture.ARM_64,
+            code=lambda_.Code.from_asset(str(_CODE), exclude=["__pycache__"]),
+            handler="index.handler",
+            role=role,
+            timeout=Duration.minutes(1),
+            log_group=log_group,
+        )
+        tested_runtime(function)
+        return function

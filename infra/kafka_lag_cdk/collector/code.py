@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The collector's package as CDK takes it, built once for all clusters of a kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aws_cdk import aws_lambda as lambda_
+
+from kafka_lag_cdk.config.parts.cluster import Function
+from kafka_lag_cdk.packaging.build import BUILT, build
+from kafka_lag_cdk.packaging.target import Target
+
+
+def collector_code(settings: Function, package: Path | None) -> lambda_.Code:
+    """A package that is there, or one built for this runtime; wheels are fetched the first time.
+
+    Raises PackagingError when they cannot be. CDK wants a new object for every stack.
+    """
+    target = Target(python=settings.python, architecture=settings.architecture)
+    return lambda_.Code.from_asset(str(package or build(target, BUILT).path))

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The collector's place in the brokers' VPC: out to the brokers and to AWS, nothing in."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from kafka_lag_cdk.collector.endpoints import VpcEndpoints
+from kafka_lag_cdk.collector.sinks import sink_ports
+from kafka_lag_cdk.config.parts.cluster import Cluster
+
+_HTTPS = 443
+_UNKNOWN = "unknown"
+
+
+class CollectorNetwork(Construct):
+    """A security group of its own, the ways it opens in others, and the endpoints asked for.
+
+    `vpc` and `subnets` are known by their ids alone; nothing is looked up.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, cluster: Cluster) -> None:
+        super().__init__(scope, construct_id)
+        self._settings = cluster.vpc
+        ids = list(cluster.vpc.subnets)
+        self.vpc = ec2.Vpc.from_vpc_attributes(
+            self,
+            "Vpc",
+            vpc_id=cluster.vpc.id,
+            # Asked for, but in no resource: one of each a subnet.
+            availability_zones=[_UNKNOWN] * len(ids),
+            private_subnet_ids=ids,
+            private_subnet_route_table_ids=[_UNKNOWN] * len(ids),
+        )
+        self.subnets = ec2.SubnetSelection(subnets=self.vpc.private_subnets)
+        self.group = ec2.SecurityGroup(
+            self,
+            "Group",
+            vpc=self.vpc,
+            description=f"Lag collector of {cluster.name}: out to brokers and AWS, nothing in",
+            allow_all_outbound=False,
+        )
+        for port in cluster.ports:
+            self._open_brokers(port)
+        self._open_endpoints()
+        for port in sink_ports(cluster):
+            self.group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(port), "to OTLP endpoints")
+        if any(wanted for _, wanted in cluster.vpc.endpoints):
+            VpcEndpoints(self, "Endpoints", settings=cluster.vpc, vpc=self.vpc)
+
+    def _open_brokers(self, port: int) -> None:
+        known = self._settings.brokers_security_group
+        if known is None:
+            self.group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(port), "to the brokers")
+            return
+        brokers = ec2.SecurityGroup.from_security_group_id(self, f"Brokers{port}", known)
+        said = "lag collector to the brokers"
+        self.group.connections.allow_to(brokers, ec2.Port.tcp(port), said)
+
+    def _open_endpoints(self) -> None:
+        # The S3 gateway is reached at S3's public addresses, whose list only AWS knows.
+        https = ec2.Port.tcp(_HTTPS)
+        self.group.add_egress_rule(ec2.Peer.any_ipv4(), https, "to S3 and Secrets Manager")
+        for index, known in enumerate(self._settings.endpoint_security_groups):
+            group = ec2.SecurityGroup.from_security_group_id(self, f"Endpoint{index}", known)
+            group.add_ingress_rule(self.group, https, "lag collector to the endpoint")

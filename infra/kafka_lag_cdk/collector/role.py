@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a collector may do, statement by statement; metrics in its log need nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from kafka_lag import contract
+from kafka_lag_cdk.collector.sinks import sink_rights
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.parts.network import Iam, Scram, Tls
+from kafka_lag_cdk.rights import Right, allow, listing, role_with, writing
+
+_INTERFACES = (
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
+)
+_TOPICS = ("kafka-cluster:DescribeTopic", "kafka-cluster:DescribeTopicDynamicConfiguration")
+
+
+def collector_role(
+    scope: Construct, *, cluster: Cluster, bucket: str, log_group: logs.ILogGroup
+) -> iam.Role:
+    """The role of one cluster's collector; `bucket` by name."""
+    return role_with(
+        scope,
+        _rights(scope, cluster, bucket, log_group),
+        service="lambda.amazonaws.com",
+        description=f"Lag collector of {cluster.name}",
+    )
+
+
+def _rights(
+    scope: Construct, cluster: Cluster, bucket: str, log_group: logs.ILogGroup
+) -> Iterator[Right]:
+    yield writing(log_group)
+    yield allow(
+        *_INTERFACES,
+        on="*",
+        because="Lambda makes the function's network interfaces in its name: their ids are not "
+        "known before, and Describe takes no resource at all",
+    )
+    yield from _on_bucket(scope, cluster, bucket)
+    if isinstance(cluster.auth, Scram | Tls):
+        yield allow("secretsmanager:GetSecretValue", on=cluster.auth.secret_arn)
+        if cluster.auth.kms_key_arn:
+            yield allow("kms:Decrypt", on=cluster.auth.kms_key_arn)
+    if isinstance(cluster.auth, Iam):
+        yield from _on_cluster(cluster.arn or "")
+    yield from sink_rights(scope, cluster)
+
+
+def _on_bucket(scope: Construct, cluster: Cluster, bucket: str) -> Iterator[Right]:
+    arn = f"arn:{Stack.of(scope).partition}:s3:::{bucket}"
+    own = [
+        f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster.name}/*"
+        for dataset in contract.DATASETS
+    ]
+    yield listing(arn, *own)
+    yield allow(
+        "s3:GetObject",
+        "s3:PutObject",
+        on=[f"{arn}/{prefix}" for prefix in own],
+        because="a key a minute, this cluster's only",
+    )
+
+
+def _on_cluster(arn: str) -> Iterator[Right]:
+    """MSK's own actions: to describe, never to read a record or change anything."""
+    topics, groups = (
+        f"{arn.replace(':cluster/', f':{kind}/', 1)}/*" for kind in ("topic", "group")
+    )
+    all_of = "every topic and group of this one cluster is reported, those to come too"
+    yield allow("kafka-cluster:Connect", "kafka-cluster:DescribeCluster", on=arn)
+    yield allow(*_TOPICS, on=topics, because=all_of)
+    yield allow("kafka-cluster:DescribeGroup", on=groups, because=all_of)

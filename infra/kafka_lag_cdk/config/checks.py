@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alarms and scaling that would never have data, told before a deploy: nobody would miss them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kafka_lag import contract
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.names import dimension_value
+from kafka_lag_cdk.config.document import interval_minutes, loaded, sink_names
+from kafka_lag_cdk.config.faults import Fault, Place
+from kafka_lag_cdk.config.parts.cluster import Cluster
+
+# Characters that CDK lets a dimension have.
+_LONGEST_VALUE = 255
+
+
+def faults(cluster: Cluster) -> Iterator[Fault]:
+    """Groups that are named and would not be heard of.
+
+    For a cluster whose document has no faults of its own.
+    """
+    document = loaded(cluster)
+    yield from _too_long(cluster)
+    yield from _unread(cluster, document["groups"])
+    yield from _unscaled(cluster, document["levels"])
+    yield from _no_room(document["levels"])
+    yield from _too_seldom(cluster)
+    yield from _unpublished(cluster)
+
+
+def _too_long(cluster: Cluster) -> Iterator[Fault]:
+    """CloudWatch takes 1,024 characters, but CDK makes no metric of more than 255."""
+    for place, group in _named(cluster):
+        if (length := len(dimension_value(group))) > _LONGEST_VALUE:
+            told = f"as a dimension the name has {length} characters, and alarms are made for"
+            yield _fault(
+                place, f"{told} {_LONGEST_VALUE} at most; any_group watches it all the same"
+            )
+
+
+def _unread(cluster: Cluster, read: NameFilter) -> Iterator[Fault]:
+    for place, group in _named(cluster):
+        if read.deny is not None and read.deny.search(group):
+            yield _fault(place, f"the group {group} is not read: groups.deny matches it")
+        elif not read.accepts(group):
+            yield _fault(place, f"the group {group} is not read: groups.allow does not match it")
+
+
+def _named(cluster: Cluster) -> Iterator[tuple[Place, str]]:
+    for key in ("groups", "anomalies"):
+        for index, group in enumerate(getattr(cluster.alarms, key)):
+            yield ("alarms", key, index), group
+    for index, scaling in enumerate(cluster.scaling):
+        yield ("scaling", index, "group"), scaling.group
+
+
+def _unscaled(cluster: Cluster, levels: Any) -> Iterator[Fault]:
+    for index, scaling in enumerate(cluster.scaling):
+        if not _scales(levels, scaling.group):
+            yield _fault(
+                ("scaling", index, "group"),
+                f"{scaling.group} gets no {contract.SCALING_LAG}, as levels.scaling keeps it out; "
+                "without levels.scaling it follows from scaling",
+            )
+
+
+def _scales(levels: Any, group: str) -> bool:
+    return levels.scaling is not None and levels.scaling.accepts(group)
+
+
+def _no_room(levels: Any) -> Iterator[Fault]:
+    """Groups that are named come first in the budget, so they must fit together."""
+    more = levels.drain_time + levels.members + levels.rebalancing
+    needed = len(contract.HEALTH_UNITS) + sum(
+        len(contract.GROUP_METRICS) + more + len(contract.SCALING_METRICS) * _scales(levels, group)
+        for group in levels.named
+    )
+    if levels.named and levels.max_metrics < needed:
+        yield _fault(
+            ("levels", "max_metrics"),
+            f"{levels.max_metrics} leaves no room for the groups that alarms and scaling name; "
+            f"they need {needed}",
+        )
+
+
+def _too_seldom(cluster: Cluster) -> Iterator[Fault]:
+    minutes = interval_minutes(cluster)
+    for index, scaling in enumerate(cluster.scaling):
+        if scaling.tracking and minutes > 1:
+            yield _fault(
+                ("scaling", index, "tracking"),
+                f"needs {contract.SCALING_LAG_PER_MEMBER} every minute, and interval_seconds "
+                f"makes it every {minutes}; give steps",
+            )
+
+
+def _unpublished(cluster: Cluster) -> Iterator[Fault]:
+    if sink_names(cluster):
+        return
+    for place, group in _named(cluster):
+        yield _fault(
+            place,
+            f"{group} has no metrics in CloudWatch, as sinks names neither emf nor cloudwatch",
+        )
+
+
+def _fault(place: Place, sentence: str) -> Fault:
+    return Fault(place, sentence, joint=True)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All clusters of one configuration together, and what must not happen between them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from kafka_lag_cdk.config.faults import Fault, FaultsError
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.parts.kinds import Account, Listed, Prefix, Strict
+from kafka_lag_cdk.config.parts.shared import Shared
+
+_LONGEST_STACK_NAME = 128
+
+
+class Deployment(Strict):
+    """`name` begins all names that another would share; `account` is everyone's default."""
+
+    name: Prefix = "kafka-lag"
+    account: Account | None = None
+    shared: Shared = Shared()
+    clusters: Annotated[tuple[Cluster, ...], Listed, Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _together(self) -> Deployment:
+        between = (
+            *self._alike(),
+            *self._half_an_account(),
+            *self._two_endpoints(),
+            *self._two_masters(),
+        )
+        told = (Fault(("clusters",), sentence) for sentence in between)
+        FaultsError.insist_on_none((*told, *self._too_long(), *self._unused_buckets()))
+        return self
+
+    def places(self) -> dict[tuple[str | None, str], tuple[Cluster, ...]]:
+        """The clusters by account and region, in the order they were written."""
+        found: dict[tuple[str | None, str], tuple[Cluster, ...]] = {}
+        for cluster in self.clusters:
+            place = self.place_of(cluster)
+            found[place] = (*found.get(place, ()), cluster)
+        return found
+
+    def place_of(self, cluster: Cluster) -> tuple[str | None, str]:
+        """Account (None: whichever deploys) and region of a cluster."""
+        account, region = cluster.place
+        return account or self.account, region
+
+    def stack_name(self, cluster: Cluster) -> str:
+        """The name of a cluster's stack, which has letters, digits and '-' only."""
+        return f"{self.name}-{re.sub(r'[^A-Za-z0-9-]', '-', cluster.name)}"
+
+    @property
+    def shared_stack_name(self) -> str:
+        """The name of each region's shared stack."""
+        return f"{self.name}-shared"
+
+    def _too_long(self) -> Iterator[Fault]:
+        for index, cluster in enumerate(self.clusters):
+            if (length := len(self.stack_name(cluster))) > _LONGEST_STACK_NAME:
+                yield Fault(
+                    ("clusters", index, "name"),
+                    f"gives its stack a name of {length} characters, and CloudFormation takes "
+                    f"{_LONGEST_STACK_NAME} at most: shorten it, or the deployment's name",
+                )
+
+    def _alike(self) -> Iterator[str]:
+        names = [cluster.name for cluster in self.clusters]
+        stacks = [self.stack_name(cluster) for cluster in self.clusters]
+        for stack, count in Counter([*map(str.lower, stacks), self.shared_stack_name]).items():
+            if count > 1:
+                same = [n for n, s in zip(names, stacks, strict=True) if s.lower() == stack]
+                yield (
+                    f"{' and '.join(same)} would get the stack {stack}, which "
+                    "another has: change a name"
+                )
+
+    def _half_an_account(self) -> Iterator[str]:
+        """Whoever deploys is in some account: its shared stack may be another's of this region."""
+        for account, region in self.places():
+            known = [other for other, there in self.places() if there == region and other]
+            if account is None and known:
+                names = ", ".join(cluster.name for cluster in self.places()[None, region])
+                yield (
+                    f"{names} in {region} would share a stack or not, as others there are in "
+                    f"account {known[0]}: give account"
+                )
+
+    def _unused_buckets(self) -> Iterator[Fault]:
+        regions = {region for _, region in self.places()}
+        for region in self.shared.existing_buckets:
+            if region not in regions:
+                yield Fault(
+                    ("shared", "existing_buckets", region),
+                    f"no cluster is in this region; there are some in {', '.join(sorted(regions))}",
+                )
+
+    def _two_endpoints(self) -> Iterator[str]:
+        for kind in ("s3", "secrets_manager"):
+            owners: dict[str, str] = {}
+            for cluster in self.clusters:
+                if not getattr(cluster.vpc.endpoints, kind):
+                    continue
+                other = owners.setdefault(cluster.vpc.id, cluster.name)
+                if other != cluster.name:
+                    yield (
+                        f"{other} and {cluster.name} both make the {kind} endpoint of "
+                        f"{cluster.vpc.id}, which can have one; leave it to one of them"
+                    )
+
+    def _two_masters(self) -> Iterator[str]:
+        owners: dict[tuple[object, ...], str] = {}
+        for cluster in self.clusters:
+            for scaling in cluster.scaling:
+                service = (*self.place_of(cluster), scaling.ecs_cluster, scaling.service)
+                told = f"{cluster.name}'s group {scaling.group}"
+                if service not in owners:
+                    owners[service] = told
+                else:
+                    yield (
+                        f"{owners[service]} and {told} both scale the service "
+                        f"{scaling.ecs_cluster}/{scaling.service}, which follows one"
+                    )

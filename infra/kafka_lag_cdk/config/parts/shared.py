@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the clusters of a region share: storage, queries, the daily report, who is told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from kafka_lag_cdk.config.parts.answering import OrOff, StatusMessages, Views
+from kafka_lag_cdk.config.parts.kinds import (
+    Bucket,
+    ChatName,
+    Distinct,
+    Email,
+    Https,
+    Listed,
+    Region,
+    SlackChannel,
+    SlackWorkspace,
+    Strict,
+    TeamsChannel,
+    Uuid,
+    Whole,
+)
+
+Days = Annotated[int, Field(ge=8, le=3650)]
+
+NEVER = "never"
+
+
+class Slack(Strict):
+    """A channel of a workspace that AWS's chat integration has been let into."""
+
+    name: ChatName
+    workspace_id: SlackWorkspace
+    channel_id: SlackChannel
+
+
+class Teams(Strict):
+    """A channel of Microsoft Teams, by the ids that AWS's chat integration shows."""
+
+    name: ChatName
+    team_id: Uuid
+    channel_id: TeamsChannel
+    tenant_id: Uuid
+
+
+class Notify(Strict):
+    """Who hears of alarms; `recovered` tells them too when one is over."""
+
+    email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
+    https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
+    slack: Annotated[tuple[Slack, ...], Listed] = ()
+    teams: Annotated[tuple[Teams, ...], Listed] = ()
+    recovered: bool = True
+
+    @model_validator(mode="after")
+    def _each_chat_once(self) -> Notify:
+        """A name, and a channel, can be configured once an account."""
+        for kind in (self.slack, self.teams):
+            for what in ("name", "channel_id"):
+                if len({getattr(each, what) for each in kind}) < len(kind):
+                    raise ValueError(f"two chat channels have one {what}, which AWS takes once")
+        return self
+
+
+class Keep(Strict):
+    """Days after which data expires; snapshots only once they are compacted into history.
+
+    Eight at least: a collector looks for its newest snapshot up to seven days back. Reports
+    fifteen: each is compared with those of the fourteen days before.
+    """
+
+    snapshot_days: Days = 35
+    history_days: Days = 400
+    report_days: Annotated[int, Field(ge=15, le=3650)] = 400
+
+
+class Report(Strict):
+    """The daily job, started at `hour` UTC for the day before.
+
+    Its `summary` goes where alarms go: when something changed, for each day, or never.
+    """
+
+    enabled: bool = True
+    hour: Annotated[int, Field(ge=0, le=23)] = 1
+    glue_version: Literal["6.0", "5.1"] = "6.0"
+    workers: Annotated[int, Field(ge=2, le=100)] = 2
+    time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
+    summary: Literal["changes", "always", "never"] = "changes"
+
+
+class Athena(Strict):
+    """What one query may read at most."""
+
+    scan_limit_gb: Whole = 10
+
+
+class Shared(Strict):
+    """One region's shared part; `existing_buckets`, by region, are taken instead of a new one.
+
+    Of `views` and `status_messages` there is nothing unless somebody asked for them.
+    """
+
+    existing_buckets: dict[Region, Bucket] = Field(default_factory=dict)
+    keep: Keep = Keep()
+    report: Report = Report()
+    athena: Athena = Athena()
+    notify: Notify = Notify()
+    views: Annotated[Views | None, OrOff] = None
+    status_messages: Annotated[StatusMessages | None, OrOff] = None

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The groups' part of the page: who is ill, how far behind, how old, who will lose data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from kafka_lag import contract
+from kafka_lag_cdk.config.document import loaded, sla_seconds
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.dashboard.search import Searches
+from kafka_lag_cdk.dashboard.widgets import MOST_NAMED, THIRD, WHOLE, Row, graph, heading, rows_of, titled
+from kafka_lag_cdk.metrics import LagMetrics
+
+_SECONDS, _RECORDS = "seconds", "records"
+_HOUR = 3_600.0
+# The risk begins half-way up; the 30 days of what is at none would press it to the ground.
+_HORIZONS_SHOWN = 2
+
+# Metrics that are published where `levels` says so, with the name it has for each.
+_CHOSEN = (
+    ("members", contract.MEMBERS, "Members by group", None),
+    ("rebalancing", contract.REBALANCING, "Rebalancing by group: 1 while it does", None),
+    ("drain_time", contract.ESTIMATED_DRAIN_TIME, "Time to drain by group", _SECONDS),
+)
+
+
+def group_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
+    """What is watched of all groups, then the groups with a service level."""
+    document, searches = loaded(cluster), Searches(metrics)
+    promised = _promises(cluster)
+    return [
+        heading("Groups"),
+        [_status(searches)],
+        [
+            _lag("group", searches.of_groups(contract.OFFSET_LAG)),
+            _age("group", searches.of_groups(contract.ESTIMATED_TIME_LAG), _levels(promised)),
+        ],
+        *_by_topic(document, searches),
+        [_loss(document, searches)],
+        *_chosen(document, searches),
+        *_promised(promised, metrics),
+    ]
+
+
+def _status(searches: Searches) -> cloudwatch.IWidget:
+    return graph(
+        "Status by group: 0 OK, 1 WARN, 2 ERR",
+        searches.of_groups(contract.GROUP_STATUS),
+        width=WHOLE,
+        most=max(contract.GROUP_STATUS_VALUES.values()),
+    )
+
+
+def _lag(by: str, line: cloudwatch.IMetric) -> cloudwatch.IWidget:
+    return graph(f"Lag by {by}", line, unit=_RECORDS)
+
+
+def _age(by: str, line: cloudwatch.IMetric, marks: list[tuple[str, float]]) -> cloudwatch.IWidget:
+    return graph(f"Time lag by {by}", line, unit=_SECONDS, marks=marks)
+
+
+def _by_topic(document: dict[str, Any], searches: Searches) -> list[Row]:
+    if not document["levels"].topics:
+        return []
+    by = "group and topic"
+    lag = _lag(by, searches.of_topics(contract.OFFSET_LAG))
+    return [[lag, _age(by, searches.of_topics(contract.ESTIMATED_TIME_LAG), [])]]
+
+
+def _loss(document: dict[str, Any], searches: Searches) -> cloudwatch.IWidget:
+    horizon = document["risk_horizon_hours"] * _HOUR
+    return graph(
+        "Retention risk: time until unread records are deleted (no line: none soon, or unknown)",
+        searches.of_groups_lowest(contract.TIME_TO_DATA_LOSS),
+        width=WHOLE,
+        unit=_SECONDS,
+        most=_HORIZONS_SHOWN * horizon,
+        marks=[("at risk below", horizon)],
+    )
+
+
+def _chosen(document: dict[str, Any], searches: Searches) -> list[Row]:
+    graphs = [
+        graph(title, searches.of_groups(metric), width=THIRD, unit=unit)
+        for level, metric, title, unit in _CHOSEN
+        if getattr(document["levels"], level)
+    ]
+    return rows_of(graphs, 3)
+
+
+def _promises(cluster: Cluster) -> dict[str, float]:
+    """The time lag that is promised for each named group that has a service level."""
+    found = {name: sla_seconds(cluster, name) for name in cluster.named_groups}
+    return {name: seconds for name, seconds in found.items() if seconds is not None}
+
+
+def _levels(promised: dict[str, float]) -> list[tuple[str, float]]:
+    """A mark for each service level that there is, with the groups that it is of."""
+    return [
+        (titled(", ".join(name for name, each in promised.items() if each == seconds)), seconds)
+        for seconds in sorted(set(promised.values()))[:MOST_NAMED]
+    ]
+
+
+def _promised(promised: dict[str, float], metrics: LagMetrics) -> Iterator[Row]:
+    """A graph for each group that has a service level, with a line where that is."""
+    graphs = [
+        graph(
+            titled(name),
+            metrics.of_group(contract.ESTIMATED_TIME_LAG, name),
+            width=THIRD,
+            unit=_SECONDS,
+            marks=[("service level", seconds)],
+        )
+        for name, seconds in promised.items()
+    ][:MOST_NAMED]
+    if graphs:
+        yield heading("Time lag against the service level")
+    yield from rows_of(graphs, 3)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that watches one cluster, as one construct: collector, alarms, scaling, dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
+from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
+from kafka_lag_cdk.alarms.reporter import ReporterAlarms
+from kafka_lag_cdk.collector.code import collector_code
+from kafka_lag_cdk.collector.function import CollectorFunction
+from kafka_lag_cdk.collector.schedule import CollectorSchedule
+from kafka_lag_cdk.config.document import sink_names
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.dashboard.cluster_dashboard import ClusterDashboard
+from kafka_lag_cdk.lag_reports import LagReports
+from kafka_lag_cdk.names import SharedNames
+from kafka_lag_cdk.scaling.names import construct_id_of
+from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
+
+
+class LagCollector(Construct):
+    """Collects the lag of `cluster` into the bucket of `reports`, and tells its topic.
+
+    `reports` is the region's shared part, or its names where another stack holds it; alarms and
+    dashboard are named after its deployment. With `recovered` the topic also hears that an alarm
+    is over. `package` is the collector's zip; unless given, it is built from this project's lock
+    file. `alarms` tell people, `scaling_alarms` only set numbers of tasks; `dashboard` is None
+    where the cluster wants none.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: Cluster,
+        reports: LagReports | SharedNames,
+        recovered: bool = True,
+        package: Path | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        shared = reports.names if isinstance(reports, LagReports) else reports
+        self._cluster, self._recovered, self._name = cluster, recovered, shared.name
+        collector = CollectorFunction(
+            self,
+            "Collector",
+            cluster=cluster,
+            bucket=shared.bucket,
+            code=collector_code(cluster.function, package),
+        )
+        self.function, self.log_group = collector.function, collector.log_group
+        CollectorSchedule(self, "Schedule", cluster=cluster, function=self.function)
+        topic = sns.Topic.from_topic_arn(self, "Topic", shared.topic_arn)
+        self.alarms = (*self._of_reporter(topic), *self._of_groups(topic))
+        self.scaling_alarms = tuple(self._scaled())
+        self.dashboard = self._drawn() if cluster.dashboard else None
+
+    def _of_reporter(self, topic: sns.ITopic) -> tuple[cloudwatch.IAlarm, ...]:
+        return ReporterAlarms(
+            self,
+            "Reporter",
+            cluster=self._cluster,
+            function=self.function,
+            log_group=self.log_group,
+            topic=topic,
+            recovered=self._recovered,
+            name=self._name,
+        ).alarms
+
+    def _of_groups(self, topic: sns.ITopic) -> Iterator[cloudwatch.IAlarm]:
+        cluster, name = self._cluster, self._name
+        # Nothing is published of a cluster that is paused, and what looks is charged.
+        published = sink_names(cluster) and not cluster.paused
+        if cluster.alarms.any_group and published:
+            yield AnyGroupAlarm(self, "AnyGroup", cluster=cluster, topic=topic, name=name).alarm
+        for kind, word in ((GroupAlarms, "Groups"), (AnomalyAlarms, "Anomalies")):
+            yield from kind(
+                self, word, cluster=cluster, topic=topic, recovered=self._recovered, name=name
+            ).alarms
+
+    def _scaled(self) -> Iterator[cloudwatch.IAlarm]:
+        for scaling in self._cluster.scaling:
+            yield from ServiceScaling(
+                self,
+                construct_id_of(scaling),
+                cluster=self._cluster,
+                scaling=scaling,
+                name=self._name,
+            ).alarms
+
+    def _drawn(self) -> cloudwatch.Dashboard:
+        return ClusterDashboard(
+            self,
+            "Dashboard",
+            cluster=self._cluster,
+            function=self.function,
+            log_group=self.log_group,
+            alarms=self.alarms,
+            scaling_alarms=self.scaling_alarms,
+            name=self._name,
+        ).dashboard

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the clusters of a region share, as one construct: bucket, tables, queries, report, topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aws_cdk import Stack
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from kafka_lag_cdk.alarms.job_failure import job_failure_rule
+from kafka_lag_cdk.collector.code import collector_code
+from kafka_lag_cdk.config.parts.cluster import Function
+from kafka_lag_cdk.config.parts.shared import Notify, Report, Shared
+from kafka_lag_cdk.names import DEPLOYMENT, SharedNames, topic_name
+from kafka_lag_cdk.notify.chat import ChatChannels, has_chats
+from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.packaging.build import BUILT, glue_package
+from kafka_lag_cdk.serve.lag_views import LagViews
+from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
+from kafka_lag_cdk.storage.bucket import DataBucket
+from kafka_lag_cdk.storage.catalog import Catalog
+from kafka_lag_cdk.storage.daily_report import DailyReport
+from kafka_lag_cdk.storage.named_queries import NamedQueries
+from kafka_lag_cdk.storage.workgroup import Workgroup
+
+
+class LagReports(Construct):
+    """Everything of a region that outlives a cluster; `names` is what collectors need of it.
+
+    `clusters` are the names that tables know and queries may ask for. `name` is the deployment's:
+    the workgroup has it, with underscores the database, and the names of topic, alarms and
+    dashboards begin with it. An `existing_bucket` is used as it is.
+
+    Chat channels are an account's and can be made once. `chat` are the regions, each with a
+    LagReports of the same `name` in this account, whose alarms they show: this region's unless
+    told otherwise, and with none no channel is made. `workgroup` and `job_name` are what Athena
+    and Glue call theirs.
+
+    `views` and `status_messages` are None where `settings` have them off; their code is `package`,
+    built from this project's lock file unless given. `watched` is whether any cluster runs, so
+    that snapshots are to be expected.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        clusters: Sequence[str],
+        name: str = DEPLOYMENT,
+        settings: Shared | None = None,
+        existing_bucket: str | None = None,
+        chat: Sequence[str] | None = None,
+        package: Path | None = None,
+        watched: bool = True,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        settings = settings or Shared()
+        bucket = DataBucket(
+            self,
+            "Data",
+            keep=settings.keep,
+            existing=existing_bucket,
+            tells=settings.status_messages is not None,
+        ).bucket
+        told = self._told(name, settings.notify, chat)
+        self.workgroup = self._queries(name, settings, bucket, clusters)
+        self.job_name = self._reported(settings.report, bucket, told)
+        arn = told.topic.topic_arn
+        self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=arn, name=name)
+        self.views = self._viewed(settings, bucket, package)
+        self.status_messages = self._notified(settings, bucket, told, package, watched)
+
+    def _told(self, name: str, notify: Notify, chat: Sequence[str] | None) -> AlarmTopic:
+        told = AlarmTopic(self, "Alarms", name=name, notify=notify)
+        here = Stack.of(self).region
+        regions = [here] if chat is None else chat
+        heard = [told.topic if each == here else self._elsewhere(name, each) for each in regions]
+        if heard and has_chats(notify):
+            ChatChannels(self, "Chat", notify=notify, topics=heard)
+        return told
+
+    def _elsewhere(self, name: str, region: str) -> sns.ITopic:
+        arn = Stack.of(self).format_arn(service="sns", region=region, resource=topic_name(name))
+        return sns.Topic.from_topic_arn(self, f"Topic-{region}", arn)
+
+    def _queries(
+        self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
+    ) -> str:
+        """The workgroup's name, once it is made."""
+        catalog = Catalog(
+            self,
+            "Catalog",
+            bucket=bucket,
+            clusters=clusters,
+            keep=settings.keep,
+            name=name.replace("-", "_"),
+        )
+        workgroup = Workgroup(
+            self, "Queries", name=name, scan_limit_gb=settings.athena.scan_limit_gb
+        )
+        NamedQueries(
+            self, "Saved", database=catalog.database.database_name, workgroup=workgroup.workgroup
+        )
+        return workgroup.workgroup.ref
+
+    def _reported(self, report: Report, bucket: s3.IBucket, told: AlarmTopic) -> str:
+        """The job's name."""
+        job = DailyReport(
+            self,
+            "DailyReport",
+            bucket=bucket,
+            report=report,
+            package=glue_package(BUILT).path,
+            told=told,
+        )
+        job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=told.topic)
+        return job.job_name
+
+    def _viewed(
+        self, settings: Shared, bucket: s3.IBucket, package: Path | None
+    ) -> LagViews | None:
+        if settings.views is None:
+            return None
+        code = collector_code(Function(), package)
+        return LagViews(self, "Views", views=settings.views, bucket=bucket, code=code)
+
+    def _notified(
+        self,
+        settings: Shared,
+        bucket: s3.IBucket,
+        told: AlarmTopic,
+        package: Path | None,
+        watched: bool,
+    ) -> StatusNotifier | None:
+        if settings.status_messages is None:
+            return None
+        return StatusNotifier(
+            self,
+            "StatusMessages",
+            settings=settings.status_messages,
+            bucket=bucket,
+            told=told,
+            code=collector_code(Function(), package),
+            chats=has_chats(settings.notify),
+            recovered=settings.notify.recovered,
+            silence=watched,
+            name=self.names.name,
+        )

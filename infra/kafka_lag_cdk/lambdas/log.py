@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function's log, which goes with its stack: what must last is in the bucket."""
+
+from __future__ import annotations
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from kafka_lag_cdk.config.parts.cluster import LogDays
+
+# CDK has words for what CloudWatch counts in days.
+_RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    3: logs.RetentionDays.THREE_DAYS,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    60: logs.RetentionDays.TWO_MONTHS,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+    731: logs.RetentionDays.TWO_YEARS,
+}
+
+
+def log_of(scope: Construct, *, days: LogDays) -> logs.LogGroup:
+    """The scope's `Log`, whose lines are kept for so many days."""
+    return logs.LogGroup(
+        scope, "Log", retention=_RETENTION[days], removal_policy=RemovalPolicy.DESTROY
+    )

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics of one cluster as CloudWatch knows them, always read with Maximum.
+
+Embedded metrics are delivered at least once, so any sum over them can double
+[CloudWatch embedded metric format specification, note on delivery].
+"""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from kafka_lag import contract
+from kafka_lag.sinks.names import dimension_value
+from kafka_lag_cdk.config.document import interval_minutes, namespace_of
+from kafka_lag_cdk.config.parts.cluster import Cluster
+
+MAXIMUM = "Maximum"
+
+
+class LagMetrics:
+    """Metrics of a cluster by name; one period is one scheduled run."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster_name = cluster.name
+        self.namespace = namespace_of(cluster)
+        self.period = Duration.minutes(interval_minutes(cluster))
+
+    def of_reporter(self, name: str) -> cloudwatch.Metric:
+        """The reporter's own, such as CollectorSuccess."""
+        return self._metric(name, {})
+
+    def of_group(self, name: str, group: str) -> cloudwatch.Metric:
+        """One group's; the group by its own name, whatever characters that has."""
+        return self._metric(name, {contract.DIMENSION_GROUP: dimension_value(group)})
+
+    def _metric(self, name: str, more: dict[str, str]) -> cloudwatch.Metric:
+        return cloudwatch.Metric(
+            namespace=self.namespace,
+            metric_name=name,
+            dimensions_map={contract.DIMENSION_CLUSTER: self.cluster_name, **more},
+            statistic=MAXIMUM,
+            period=self.period,
+        )

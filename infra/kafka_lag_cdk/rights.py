@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a role may do, right by right, and the role that may do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from kafka_lag_cdk.findings import open_ended
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """What may be done to what; `because` where a resource ends with an asterisk.
+
+    Without `conditions` it always may. ARNs may be tokens.
+    """
+
+    actions: tuple[str, ...]
+    resources: tuple[str, ...]
+    because: str = ""
+    conditions: Mapping[str, Any] | None = None
+
+    def statement(self) -> iam.PolicyStatement:
+        """The right as IAM reads it."""
+        return iam.PolicyStatement(
+            actions=list(self.actions),
+            resources=list(self.resources),
+            conditions=self.conditions,
+        )
+
+    def open_ended(self) -> list[str]:
+        """The resources that the reason is about."""
+        return [each for each in self.resources if self.because and each.endswith("*")]
+
+
+def allow(
+    *actions: str,
+    on: str | Iterable[str],
+    because: str = "",
+    conditions: Mapping[str, Any] | None = None,
+) -> Right:
+    """The right to all of these actions on one resource, or on each of several."""
+    resources = (on,) if isinstance(on, str) else tuple(on)
+    return Right(actions, resources, because, conditions)
+
+
+def listing(bucket_arn: str, *prefixes: str) -> Right:
+    """The right to list these, without which S3 says of a missing object that it is forbidden."""
+    these = {"StringLike": {"s3:prefix": list(prefixes)}}
+    return allow("s3:ListBucket", on=bucket_arn, conditions=these)
+
+
+def writing(log_group: logs.ILogGroup) -> Right:
+    """The right to write a log that is there."""
+    return allow("logs:CreateLogStream", "logs:PutLogEvents", on=log_group.log_group_arn)
+
+
+def role_with(
+    scope: Construct,
+    rights: Iterable[Right],
+    *,
+    service: str,
+    description: str | None = None,
+    conditions: Mapping[str, Any] | None = None,
+) -> iam.Role:
+    """The scope's `Role`, which a service may take on under conditions, with no other rights."""
+    role = iam.Role(
+        scope,
+        "Role",
+        assumed_by=iam.ServicePrincipal(service, conditions=conditions),
+        description=description,
+    )
+    for right in rights:
+        role.add_to_policy(right.statement())
+        for resource in right.open_ended():
+            open_ended(role, resource, right.because)
+    return role

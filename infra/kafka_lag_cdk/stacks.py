@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stacks of a configuration: one a region that clusters share, and one a cluster.
+
+A stack a cluster, as one of them holds 25 to 40 of the 500 resources a stack may have, and as a
+cluster then comes, changes and goes without touching another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aws_cdk import App, CfnOutput, Environment, Stack, Tags
+from constructs import Construct
+
+from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.lag_collector import LagCollector
+from kafka_lag_cdk.lag_reports import LagReports
+from kafka_lag_cdk.names import SharedNames
+from kafka_lag_cdk.notify.chat import has_chats
+
+# Account (None: whichever deploys) and region.
+_Place = tuple[str | None, str]
+
+
+class SharedStack(Stack):
+    """What the clusters of one account and region share; its names are in SSM parameters.
+
+    `chat` are the regions whose alarms the account's chat channels show, if they are made here.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        clusters: tuple[Cluster, ...],
+        env: Environment,
+        chat: Sequence[str],
+        package: Path | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=deployment.shared_stack_name,
+            description="Consumer lag: bucket, catalog, queries, daily report, alarm topic",
+            env=env,
+        )
+        reports = LagReports(
+            self,
+            "Reports",
+            name=deployment.name,
+            settings=deployment.shared,
+            clusters=[cluster.name for cluster in clusters],
+            existing_bucket=deployment.shared.existing_buckets.get(env.region or ""),
+            chat=chat,
+            package=package,
+            watched=any(not cluster.paused for cluster in clusters),
+        )
+        reports.names.publish(self)
+        CfnOutput(self, "Bucket", value=reports.names.bucket)
+        CfnOutput(self, "AlarmTopic", value=reports.names.topic_arn)
+        CfnOutput(self, "Workgroup", value=reports.workgroup)
+        CfnOutput(self, "DailyReportJob", value=reports.job_name)
+        if reports.views:
+            CfnOutput(self, "ViewsUrl", value=reports.views.url)
+            CfnOutput(self, "ViewsFunction", value=reports.views.function.function_arn)
+        if reports.views and reports.views.token:
+            CfnOutput(self, "ViewsToken", value=reports.views.token.arn)
+
+
+class ClusterStack(Stack):
+    """One cluster's collector and all that hangs on it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        cluster: Cluster,
+        env: Environment,
+        package: Path | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=deployment.stack_name(cluster),
+            description=f"Consumer lag of the cluster {cluster.name}",
+            env=env,
+        )
+        collector = LagCollector(
+            self,
+            "Lag",
+            cluster=cluster,
+            reports=SharedNames.published(self, deployment.name),
+            recovered=deployment.shared.notify.recovered,
+            package=package,
+        )
+        CfnOutput(self, "Function", value=collector.function.function_name)
+        CfnOutput(self, "LogGroup", value=collector.log_group.log_group_name)
+        if collector.dashboard:
+            CfnOutput(self, "Dashboard", value=collector.dashboard.dashboard_name)
+
+
+def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> list[Stack]:
+    """Adds every stack; a region's shared one comes before those of its clusters."""
+    shared = _shared(app, deployment, package)
+    made: list[Stack] = [*shared.values()]
+    for place, clusters in deployment.places().items():
+        for cluster in clusters:
+            own = ClusterStack(
+                app,
+                deployment.stack_name(cluster),
+                deployment=deployment,
+                cluster=cluster,
+                env=_environment(place),
+                package=package,
+            )
+            own.add_stack_dependency(shared[place], "its bucket and topic are found by parameters")
+            made.append(own)
+    for stack in made:
+        Tags.of(stack).add("application", deployment.name)
+    return made
+
+
+def _shared(app: App, deployment: Deployment, package: Path | None) -> dict[_Place, SharedStack]:
+    """One by place; chat channels are made once an account, in the region that is listed first."""
+    made: dict[_Place, SharedStack] = {}
+    places = deployment.places()
+    for (account, region), clusters in places.items():
+        regions = [each for owner, each in places if owner == account]
+        made[account, region] = SharedStack(
+            app,
+            "-".join(part for part in ("Shared", account, region) if part),
+            deployment=deployment,
+            clusters=clusters,
+            env=_environment((account, region)),
+            chat=regions if region == regions[0] else (),
+            package=package,
+        )
+    if has_chats(deployment.shared.notify):
+        _topics_first(made)
+    return made
+
+
+def _topics_first(shared: dict[_Place, SharedStack]) -> None:
+    """The stack with an account's chat channels comes after those with the topics they hear."""
+    first: dict[str | None, SharedStack] = {}
+    for (account, _), stack in shared.items():
+        chats = first.setdefault(account, stack)
+        if chats is not stack:
+            chats.add_stack_dependency(stack, "chat channels hear its topic")
+
+
+def _environment(place: _Place) -> Environment:
+    account, region = place
+    return Environment(account=account, region=region)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bucket that holds snapshots, history and reports, and outlives its stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from kafka_lag import contract
+from kafka_lag_cdk.config.parts.shared import Keep
+from kafka_lag_cdk.findings import explained
+
+# Of messages that were told; an incident that lasts longer is not told again for it, as the cursor
+# says what was told last.
+_CLAIM_DAYS = 90
+
+_NO_ACCESS_LOG = (
+    "Its readers are the collectors, the daily job and Athena, each with a role of its own; a log "
+    "of their requests would be larger than the data."
+)
+
+
+class DataBucket(Construct):
+    """`bucket`, encrypted, over TLS only and closed to the public; kept when its stack goes.
+
+    It has no name of its own, so that a stack deployed again makes another beside the kept one.
+    `existing` is taken as it is instead: its encryption, its policy and what expires in it are
+    its owner's, as a lifecycle configuration is one document that would replace theirs. With
+    `tells` what happens in it goes to EventBridge, and claims of messages expire; in an existing
+    bucket that is its owner's to switch on, too.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        keep: Keep,
+        existing: str | None = None,
+        tells: bool = False,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        if existing:
+            self.bucket: s3.IBucket = s3.Bucket.from_bucket_name(self, "Bucket", existing)
+            return
+        rules = (*_rules(keep), *((_claims(),) if tells else ()))
+        self.bucket = made = self._made(list(rules))
+        if tells:
+            _to_event_bridge(made)
+
+    def _made(self, rules: list[s3.LifecycleRule]) -> s3.Bucket:
+        bucket = s3.Bucket(
+            self,
+            "Bucket",
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            lifecycle_rules=rules,
+            removal_policy=RemovalPolicy.RETAIN,
+        )
+        if bucket.policy:
+            # What stays must stay over TLS only.
+            bucket.policy.apply_removal_policy(RemovalPolicy.RETAIN)
+        explained(bucket, "S1", _NO_ACCESS_LOG)
+        return bucket
+
+
+def _to_event_bridge(bucket: s3.Bucket) -> None:
+    """By the bucket's own property; CDK's would make a function that may write it anywhere."""
+    resource = cast(s3.CfnBucket, bucket.node.default_child)
+    resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
+        event_bridge_configuration=s3.CfnBucket.EventBridgeConfigurationProperty(
+            event_bridge_enabled=True
+        )
+    )
+
+
+def _claims() -> s3.LifecycleRule:
+    """Cursors lie elsewhere and stay, however long a cluster is silent."""
+    return s3.LifecycleRule(
+        id="claims", prefix=f"{contract.CLAIMS_PREFIX}/", expiration=Duration.days(_CLAIM_DAYS)
+    )
+
+
+def _rules(keep: Keep) -> Iterator[s3.LifecycleRule]:
+    # A rule knows age, prefix and tag, not whether a day was compacted: the tag says so.
+    yield s3.LifecycleRule(
+        id="compacted-snapshots",
+        prefix=f"{contract.SNAPSHOT_PREFIX}/",
+        tag_filters={contract.COMPACTED_TAG: contract.COMPACTED_VALUE},
+        expiration=Duration.days(keep.snapshot_days),
+    )
+    for prefix, days in (
+        (contract.HISTORY_PREFIX, keep.history_days),
+        (contract.REPORT_PREFIX, keep.report_days),
+    ):
+        yield s3.LifecycleRule(id=prefix, prefix=f"{prefix}/", expiration=Duration.days(days))
+    # Parts of an upload that nobody completed are billed and seen in no listing.
+    yield s3.LifecycleRule(
+        id="abandoned-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)
+    )

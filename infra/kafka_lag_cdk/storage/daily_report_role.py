@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the daily job may do: read the bucket's data, replace what it writes, mark, log, tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from aws_cdk import ArnFormat, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_s3_assets as assets
+from constructs import Construct
+
+from kafka_lag import contract
+from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.rights import Right, allow, listing, role_with
+
+_SNAPSHOTS, _HISTORY, _REPORTS = (
+    contract.SNAPSHOT_PREFIX,
+    contract.HISTORY_PREFIX,
+    contract.REPORT_PREFIX,
+)
+_FOLDERS = (_SNAPSHOTS, _HISTORY, _REPORTS)
+_LOGS = "/aws-glue/jobs/*"
+
+_MANY_OBJECTS = "Objects under this prefix have names that a day or a run gives them."
+_MANY_LOGS = "Glue names its log groups and streams itself, under this prefix."
+
+
+def daily_report_role(
+    scope: Construct,
+    *,
+    bucket: s3.IBucket,
+    code: Sequence[assets.Asset],
+    told: AlarmTopic | None,
+) -> iam.Role:
+    """The role of the job whose script and modules are `code`; it tells `told`, if any."""
+    return role_with(
+        scope,
+        (*_rights(scope, bucket, code), *(told.publishing() if told else ())),
+        service="glue.amazonaws.com",
+        description="Daily report of consumer lag",
+    )
+
+
+def _rights(scope: Construct, bucket: s3.IBucket, code: Sequence[assets.Asset]) -> Iterator[Right]:
+    yield allow(
+        "s3:GetObject", on=[each.bucket.arn_for_objects(each.s3_object_key) for each in code]
+    )
+    yield from _on_bucket(bucket)
+    yield allow(
+        "logs:CreateLogGroup",
+        "logs:CreateLogStream",
+        "logs:PutLogEvents",
+        on=_log_groups(scope),
+        because=_MANY_LOGS,
+    )
+
+
+def _on_bucket(bucket: s3.IBucket) -> Iterator[Right]:
+    yield listing(bucket.bucket_arn, *_FOLDERS, *(f"{each}/*" for each in _FOLDERS))
+    # S3A asks whether a folder is an object by its bare name. Where there is none, S3 says so only
+    # to who may list that name as a prefix, and refuses everybody else, which would end the run.
+    yield allow(
+        "s3:GetObject",
+        on=[bucket.arn_for_objects(key) for each in _FOLDERS for key in (each, f"{each}/*")],
+        because=_MANY_OBJECTS,
+    )
+    yield allow(
+        "s3:PutObject",
+        "s3:DeleteObject",
+        "s3:AbortMultipartUpload",
+        on=[bucket.arn_for_objects(f"{each}/*") for each in (_HISTORY, _REPORTS)],
+        because=_MANY_OBJECTS,
+    )
+    # A compacted snapshot is marked as one, so that it may expire.
+    yield allow(
+        "s3:GetObjectTagging",
+        "s3:PutObjectTagging",
+        on=bucket.arn_for_objects(f"{_SNAPSHOTS}/*"),
+        because=_MANY_OBJECTS,
+    )
+
+
+def _log_groups(scope: Construct) -> str:
+    return Stack.of(scope).format_arn(
+        service="logs",
+        resource="log-group",
+        resource_name=_LOGS,
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )

@@ -1,8 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Every report once more, in DuckDB SQL over the raw snapshots, to hold against the job's."""
-
-from local.report_check.differences import compare
-from local.report_check.output import written
-from local.report_check.queries import prepare, report, run
-
-__all__ = ["compare", "prepare", "report", "run", "written"]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules on a command line mean and refuse what they do in a configuration document."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import pytest
+
+from kafka_lag.lag.rules import ByName, Rules, Tolerance
+from kafka_lag.schema.document import DocumentSchema
+from kafka_lag.settings import settings_of
+from kafka_lag.cli.options.rules import add_rules, rules_of
+from kafka_lag.cli.options.watch import parse
+from tests.functions.test_schema import GOOD
+
+
+def rules(*argv: str, interval: float = 60.0) -> Rules:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_rules(parser)
+    return rules_of(parser.parse_args(argv), interval)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], call: Sequence[str]) -> str:
+    with pytest.raises(SystemExit) as caught:
+        rules(*call)
+    assert caught.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_without_options_the_rules_are_those_of_the_least_document() -> None:
+    assert rules() == Rules()
+    least = settings_of({**GOOD, "topics": {"deny": None}}).rules
+    assert rules() == least
+
+
+def test_every_option_arrives() -> None:
+    told = rules(
+        *("--allowed-lag", "^a=b$=5", "--allowed-lag", "o=1", "--uncommitted-earliest", "late"),
+        *("--uncommitted-earliest", "^new", "--owner", "g=pay ments", "--sla-seconds", "g=1.5"),
+        *("--hold", "5", "--window", "4", "--tolerance", "2.5", "--lookup-budget", "0"),
+        *("--risk-horizon", "1.5", "--ignore-inactive"),
+        interval=30,
+    )
+    assert told == Rules(
+        interval_ms=30_000,
+        window_ms=120_000,
+        uncommitted=ByName.of([("late", "earliest"), ("^new", "earliest")]),
+        allowed_lag=ByName.of([("^a=b$", 5), ("o", 1)]),
+        owners=ByName.of([("g", "pay ments")]),
+        sla_seconds=ByName.of([("g", 1.5)]),
+        hold=5,
+        tolerance=Tolerance(floor_ms=2500),
+        lookup_budget=0,
+        risk_horizon_ms=5_400_000,
+        ignore_inactive=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (["--hold", "0"], "argument --hold: '0': must be greater than or equal to 1 and"),
+        (["--hold", "1.5"], "argument --hold: '1.5' is not a whole number"),
+        (["--window", "1001"], "--window: '1001': must be greater than or equal to 1 and"),
+        (["--tolerance", "soon"], "--tolerance: 'soon' is not a number"),
+        (["--tolerance", "nan"], "--tolerance: 'nan': special numeric values"),
+        (["--tolerance", "0"], "--tolerance: '0': must be greater than or equal to 0.001"),
+        (["--lookup-budget", "-1"], "--lookup-budget: '-1': must be greater than or equal to 0"),
+        (["--risk-horizon", "0"], "--risk-horizon: '0': must be greater than 0 and"),
+        (["--allowed-lag", "orders"], "--allowed-lag: 'orders' must be RE=N"),
+        (["--allowed-lag", "orders=-1"], "'orders=-1': must be greater than or equal to 0"),
+        (["--allowed-lag", "(=1"], "--allowed-lag: '(=1': is not a regular expression"),
+        (["--allowed-lag", "o=many"], "--allowed-lag: 'many' is not a whole number"),
+        (["--sla-seconds", "g=0"], "--sla-seconds: 'g=0': must be greater than 0 and"),
+        (["--owner", "g="], "--owner: 'g=': length must be between 1 and 256"),
+        (["--uncommitted-earliest", "("], "--uncommitted-earliest: '(': is not a regular"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_wrong_value_is_refused_in_one_sentence_that_names_it(
+    capsys: pytest.CaptureFixture[str], call: list[str], told: str
+) -> None:
+    assert told in refusal(capsys, call)
+
+
+def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
+    told = parse(
+        [
+            *("--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "30"),
+            *("--groups-allow", "g", "--allowed-lag", "o=1", "--window", "20"),
+        ]
+    ).rules
+    assert (told.interval_ms, told.window_ms) == (30_000, 600_000)
+    assert told.groups.accepts("group")
+    assert not told.groups.accepts("team")
+    assert told.allowed_lag.get("orders") == 1
+    assert told.topics == DocumentSchema().load(GOOD)["topics"]
+
+
+def test_the_watcher_refuses_a_window_longer_than_a_day(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "10000"])
+    assert "--window: must be at most 24 hours of intervals" in capsys.readouterr().err

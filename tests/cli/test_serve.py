@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The views on this machine: what is answered, to whom, and what is said of wrong options."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+
+import pytest
+
+from kafka_lag.snapshots.store import FolderStore
+from kafka_lag.views.bearer import Bearer
+from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.cli.serve import main
+from kafka_lag.cli.views import LocalServer
+from tests.builders import MINUTE, NOON
+from tests.functions.views.burrow.asking import Shop, a_group, a_partition
+
+LAG = "/v3/kafka/shop/consumer/billing/lag"
+TOKEN = "correct-horse"
+
+
+@pytest.fixture(name="folder", scope="module")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("state")
+    store = FolderStore(folder)
+    for key, data in Shop([a_partition()], [a_group()]).store.objects.items():
+        store.write_once(key, data)
+    return folder
+
+
+def serving(folder: Path, bearer: Bearer | None = None) -> LocalServer:
+    def clock() -> float:
+        return (NOON + MINUTE) / 1000
+
+    return LocalServer(Snapshots(FolderStore(folder), clock), clock, bearer=bearer)
+
+
+@pytest.fixture(name="server", scope="module")
+def _server(folder: Path) -> Iterator[LocalServer]:
+    with serving(folder) as server:
+        yield server
+
+
+def ask(
+    server: LocalServer, path: str, method: str = "GET", **headers: str
+) -> tuple[HTTPResponse, bytes]:
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=10)
+    told = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, headers=told)
+    response = connection.getresponse()
+    body = response.read()
+    connection.close()
+    return response, body
+
+
+def test_a_request_over_http_is_answered(server: LocalServer) -> None:
+    response, body = ask(server, LAG)
+
+    assert (response.status, response.getheader("Content-Type")) == (200, "application/json")
+    assert json.loads(body)["status"]["totallag"] == 5
+    assert response.getheader("Server") == "msk-lag-reporter"
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/burrow/admin"])
+def test_every_view_is_served(server: LocalServer, path: str) -> None:
+    assert ask(server, path)[0].status == 200
+
+
+def test_a_connection_serves_one_request_after_the_other(server: LocalServer) -> None:
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=10)
+    for method in ("GET", "HEAD", "GET"):
+        connection.request(method, LAG)
+        response = connection.getresponse()
+        assert (response.status, bool(response.read())) == (200, method == "GET")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "status"), [(LAG, "localhost", 200), ("/", "localhost", 200), (LAG, "x", 421)]
+)
+def test_head_is_told_the_length_of_what_get_would_send(
+    server: LocalServer, path: str, host: str, status: int
+) -> None:
+    (got, body), (headed, nothing) = (
+        ask(server, path, method, Host=host) for method in ("GET", "HEAD")
+    )
+
+    assert (got.status, headed.status, nothing) == (status, status, b"")
+    assert headed.headers.get_all("Content-Length") == [str(len(body))]
+
+
+def test_a_refusal_leaves_the_connection_to_the_next_request(server: LocalServer) -> None:
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), 10) as line:
+        line.sendall(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /burrow/admin HTTP/1.0\r\n\r\n")
+        told = b"".join(iter(lambda: line.recv(65_536), b""))
+
+    head, rest = told.split(b"\r\n\r\n", 1)
+    assert b" 421 " in head
+    assert rest.startswith(b"HTTP/1.1 200 OK")
+
+
+def test_what_would_change_something_is_refused_and_its_body_left(server: LocalServer) -> None:
+    response, _ = ask(server, LAG, "POST", Content_Length="10000000")
+
+    assert (response.status, response.getheader("Connection")) == (405, "close")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:1", 200), ("127.0.0.1:1", 200), ("[::1]:1", 200), ("localhost", 200)]
+    + [
+        (host, 421)
+        for host in ("evil.example:1", "evil.example", "localhost.evil.example", "[", "a b")
+    ],
+)
+def test_a_name_that_was_led_here_is_not_answered(
+    server: LocalServer, host: str, status: int
+) -> None:
+    assert ask(server, LAG, Host=host)[0].status == status
+
+
+def test_an_endless_request_is_cut(server: LocalServer) -> None:
+    assert ask(server, f"{LAG}?{'q' * 70_000}")[0].status == 414
+    assert ask(server, f"{LAG}?{'q' * 9_000}")[0].status == 414
+
+
+def test_with_a_token_only_its_owners_are_answered(folder: Path) -> None:
+    with serving(folder, Bearer(lambda: TOKEN, lambda: 0.0)) as server:
+        statuses = [
+            ask(server, LAG, Authorization=told, Host="prometheus.example:1")[0].status
+            for told in (f"Bearer {TOKEN}", "Bearer wrong", "")
+        ]
+
+    assert statuses == [200, 401, 401]
+
+
+def test_what_breaks_is_told_here_and_not_outside(capsys: pytest.CaptureFixture[str]) -> None:
+    class Broken(FolderStore):
+        def folders(self, prefix: str) -> list[str]:
+            raise RuntimeError("secret detail")
+
+    snapshots = Snapshots(Broken(Path()), lambda: 0.0)
+    with LocalServer(snapshots, lambda: 0.0) as server:
+        response, body = ask(server, "/v3/kafka")
+
+    assert response.status == 500
+    assert "the terminal of kafka_lag.cli.serve says what" in json.loads(body)["message"]
+    assert "secret detail" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        ([], "one of the arguments --state --bucket is required"),
+        (["--state", "/nowhere"], "there is no folder '/nowhere'"),
+        (["--state", ".", "--bucket", "b"], "not allowed with argument"),
+        (["--state", ".", "--region", "eu-west-1"], "--region belongs to --bucket"),
+        (["--state", ".", "--port", "65536"], "'65536' must be a port, 0 to 65535"),
+        (["--state", ".", "--port", "-1"], "'-1' must be a port"),
+        (["--state", ".", "--token-file", "/nowhere"], "there is no file '/nowhere'"),
+    ],
+)
+def test_wrong_options_are_one_sentence(
+    argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_port_that_is_taken_is_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["--state", str(folder), "--port", str(port)]) == 1
+
+    assert f"Port {port} cannot be used (Address already in use)" in capsys.readouterr().err
+
+
+def test_an_empty_token_file_is_one_sentence(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("\n")
+
+    assert main(["--state", str(folder), "--token-file", str(token), "--port", "0"]) == 1
+    assert f"The file {token} is empty" in capsys.readouterr().err
+
+
+def test_the_command_serves_until_it_is_ended(folder: Path) -> None:
+    command = [sys.executable, "-m", "kafka_lag.cli.serve", "--state", str(folder), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[0]
+        connection = HTTPConnection(url.removeprefix("http://").rstrip("/"), timeout=10)
+        connection.request("GET", "/burrow/admin/ready")
+        answered = connection.getresponse().read()
+        process.send_signal(signal.SIGTERM)
+        ended = process.wait(timeout=20)
+
+    assert (answered, ended) == (b"READY", 0)
+
+
+@pytest.mark.parametrize("held", ["two\nlines", "with blank", "tokén", "\ufefftoken"])
+def test_a_token_that_no_header_can_bring_is_refused_at_once(
+    folder: Path, tmp_path: Path, held: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(held)
+
+    # On a port that is taken, one that is accepted ends as well.
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["--state", str(folder), "--token-file", str(token), "--port", port]) == 1
+    told = capsys.readouterr().err
+    assert "must be one line of visible ASCII" in told
+    assert held not in told
+
+
+def test_a_folder_that_is_too_deep_is_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["--state", str(folder / "snapshots"), "--port", port]) == 1
+
+    assert "name the folder above" in capsys.readouterr().err
+
+
+def test_a_folder_without_snapshots_says_where_they_would_be(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kafka_lag.cli.serve", "--state", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        told = process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+
+    where = f"under {tmp_path}/snapshots/"
+    assert told == f"There are no snapshots {where} yet; they are shown once they come.\n"

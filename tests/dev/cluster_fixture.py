@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one real cluster that all tests of a session share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from dev.kafka import KafkaCluster
+
+
+@pytest.fixture(scope="session")
+def shared_cluster() -> Iterator[KafkaCluster]:
+    """Three brokers: a test that stops one starts it again, and has topic names of its own."""
+    with KafkaCluster() as cluster:
+        yield cluster

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects where a collector would put them, of the version asked for, whole or in parts."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.snapshots.format import from_parquet
+from dev.days import Written, write_day
+from dev.days.events import Span
+from dev.days.parallel import write_in_parts
+from dev.days.scenarios import calm, odd_cluster, older_version
+from tests.dev.days.conftest import DATE
+
+HALF_HOUR = timedelta(minutes=30)
+
+
+def files(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*.parquet"))
+
+
+def test_a_run_is_three_objects_named_after_its_time(tmp_path: Path) -> None:
+    written = write_day(tmp_path, calm(), date=DATE, every=HALF_HOUR, hours=Span(9, 9.5))
+
+    place = "cluster=calm/dt=2026-01-31/hour=09/20260131T090000Z-0of1.parquet"
+    assert files(tmp_path) == sorted(f"snapshots/{name}/{place}" for name in contract.DATASETS)
+    assert written == Written(runs=1, objects=3, rows=3)
+
+
+def test_an_odd_cluster_name_is_percent_encoded_in_its_folder(tmp_path: Path) -> None:
+    write_day(tmp_path, odd_cluster(), date=DATE, every=HALF_HOUR, hours=Span(0, 0.5))
+
+    assert [path.name for path in (tmp_path / "snapshots" / "groups").iterdir()] == [
+        "cluster=bl%C3%A5%20%26%201%2F2"
+    ]
+
+
+def test_an_older_version_names_itself_and_lacks_what_came_later(tmp_path: Path) -> None:
+    write_day(tmp_path, older_version(), date=DATE, every=HALF_HOUR, hours=Span(0, 0.5))
+
+    (path,) = (tmp_path / "snapshots" / "groups").rglob("*.parquet")
+    schema = pq.read_schema(path)
+    assert schema.metadata[contract.SCHEMA_VERSION_KEY.encode()] == b"1"
+    assert "status_since" not in schema.names
+    assert len(from_parquet(path.read_bytes(), contract.GROUPS)) == 1
+
+
+def test_only_the_datasets_asked_for_are_written(tmp_path: Path) -> None:
+    write_day(tmp_path, calm(), date=DATE, every=HALF_HOUR, datasets=(contract.GROUPS,))
+
+    assert [path.name for path in (tmp_path / "snapshots").iterdir()] == [contract.GROUPS]
+    assert len(files(tmp_path)) == 48
+
+
+def test_progress_is_told_of_each_run(tmp_path: Path) -> None:
+    told: list[Written] = []
+    write_day(tmp_path, calm(), date=DATE, every=HALF_HOUR, hours=Span(0, 2), progress=told.append)
+
+    assert told == [Written(runs=1, objects=3, rows=3)] * 4
+
+
+def test_parts_make_the_offsets_of_the_whole(tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    told: list[Written] = []
+    write_day(whole, calm(), date=DATE, every=HALF_HOUR, hours=Span(0, 4))
+    written = write_in_parts(
+        parts, calm(), date=DATE, every=HALF_HOUR, processes=2, hours=4.0, progress=told.append
+    )
+
+    assert files(parts) == files(whole)
+    assert sum(told, Written()) == written == Written(runs=8, objects=24, rows=24)
+    for name in files(whole):
+        if "group_partitions" in name:
+            columns = ["topic", "partition_id", "committed_offset", "end_offset", "lag"]
+            one, other = (pq.read_table(root / name, columns=columns) for root in (whole, parts))
+            assert one.equals(other)
+
+
+def test_what_fails_in_a_part_is_raised(tmp_path: Path) -> None:
+    (tmp_path / "snapshots").write_text("a file where a folder has to be")
+
+    with pytest.raises(NotADirectoryError):
+        write_in_parts(tmp_path, calm(), date=DATE, every=HALF_HOUR, processes=1, hours=2.0)

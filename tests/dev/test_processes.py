@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No process and no folder is left behind, however the end comes."""
+
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dev.kafka import KafkaCluster, KafkaClusterError
+from dev.kafka.readiness import wait_until
+
+pytestmark = pytest.mark.kafka
+ROOT = Path(__file__).parents[2]
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the cluster of this test has its files."""
+    return tmp_path / "cluster"
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    """A way to start `python -m dev.kafka` with one broker; it returns once that is up."""
+    started: list[subprocess.Popen[str]] = []
+
+    def up(*options: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "dev.kafka", "--brokers", "1", "--folder", str(folder)]
+        process = subprocess.Popen(
+            [*command, *options], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        said = read_until_up(process)
+        assert "127.0.0.1:" in said
+        return process
+
+    yield up
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def read_until_up(process: subprocess.Popen[str]) -> str:
+    """Return what it printed up to the line that says how to end it."""
+    said = ""
+    assert process.stdout is not None
+    for line in process.stdout:
+        said += line
+        if "Ctrl-C" in line:
+            break
+    return said
+
+
+def brokers_in(folder: Path) -> list[str]:
+    """List the commands of living Kafka processes that name this folder."""
+    listed = subprocess.run(
+        ["ps", "-axwwo", "stat=,command="], capture_output=True, text=True, check=True
+    )
+    processes = [line.split(maxsplit=1) for line in listed.stdout.splitlines()]
+    alive = [words[-1] for words in processes if not words[0].startswith("Z")]
+    return [command for command in alive if "kafka.Kafka" in command and str(folder) in command]
+
+
+def wait_until_nothing_is_left(folder: Path) -> None:
+    """Wait until neither process nor file of the cluster exists."""
+    wait_until(lambda: not brokers_in(folder), what="every broker gone", timeout=20)
+    wait_until(lambda: not folder.exists(), what="the folder gone", timeout=20)
+
+
+def test_closing_leaves_neither_process_nor_folder(folder: Path) -> None:
+    with KafkaCluster(brokers=1, folder=folder):
+        assert len(brokers_in(folder)) == 1
+
+    assert brokers_in(folder) == []
+    assert not folder.exists()
+
+
+def test_a_failing_test_leaves_nothing_even_of_a_paused_broker(folder: Path) -> None:
+    def fail_with_a_paused_broker() -> None:
+        with KafkaCluster(brokers=1, folder=folder) as cluster:
+            cluster.pause(1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_with_a_paused_broker()
+
+    assert brokers_in(folder) == []
+    assert not folder.exists()
+
+
+def test_killing_the_parent_leaves_nothing(start: Start, folder: Path) -> None:
+    process = start()
+    assert len(brokers_in(folder)) == 1
+
+    process.send_signal(signal.SIGKILL)
+
+    wait_until_nothing_is_left(folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_ends_clean(start: Start, folder: Path, number: signal.Signals) -> None:
+    process = start()
+
+    process.send_signal(number)
+
+    assert process.wait(20) == 0
+    wait_until_nothing_is_left(folder)
+
+
+def test_the_command_keeps_the_files_when_told_and_its_passwords_to_itself(
+    start: Start, folder: Path
+) -> None:
+    process = start("--keep")
+    password = folder / "monitor.password"
+    command = " ".join(brokers_in(folder))
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(20) == 0
+    assert stat.S_IMODE(password.stat().st_mode) == 0o600
+    assert password.read_text() not in command
+
+
+def test_a_folder_in_use_is_refused_in_one_sentence(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "precious").touch()
+
+    done = subprocess.run(
+        [sys.executable, "-m", "dev.kafka", "--folder", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == f"The folder {folder} is not empty\n"
+    assert (folder / "precious").exists()
+
+
+def test_a_broker_that_dies_at_the_start_is_quoted_and_its_log_kept(folder: Path) -> None:
+    broken = KafkaCluster(brokers=1, folder=folder, settings={"num.io.threads": "none"})
+
+    with pytest.raises(KafkaClusterError, match=r"Node 1 died.*(?s:.*)num\.io\.threads"), broken:
+        pass
+
+    assert brokers_in(folder) == []
+    assert (folder / "node-1" / "broker.log").exists()

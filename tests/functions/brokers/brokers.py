@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A described cluster that answers every request of a reading, and whole runs over it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+from kafka_lag.brokers.reading import Question, read_cluster
+from kafka_lag.brokers.topics.configs import ConfigCache
+from kafka_lag.brokers.wire.access import Access
+from kafka_lag.collector import Collector
+from kafka_lag.errors import SourceError
+from kafka_lag.lag.model import ClusterReading, Problem
+from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.time_index.questions import TimeAnswers, TimeQuestions
+from kafka_lag.settings import Settings
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.outlets import Outlet
+from tests.builders import NOON
+from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
+from tests.functions.brokers.fakes import FakeWire
+
+SETTINGS = {
+    "retention.ms": "604800000",
+    "retention.bytes": "-1",
+    "cleanup.policy": "delete",
+    "message.timestamp.type": "CreateTime",
+}
+START, END = -2, -1
+
+
+def _of(**fields: Any) -> Any:
+    return SimpleNamespace(**fields)
+
+
+@dataclass
+class Topic:
+    """Logs as (start, end); `leaders` by partition, broker 1 unless told otherwise."""
+
+    logs: list[tuple[int, int]]
+    topic_id: int = 1
+    settings: Mapping[str, str | None] = field(default_factory=lambda: dict(SETTINGS))
+    leaders: dict[int, int] = field(default_factory=dict)
+
+
+class Brokers(FakeWire):
+    """Answers as brokers would.
+
+    `codes` has the error codes that the next answers hold, by kind of request and its item: a
+    (topic, partition) of "Starts" and "Ends", a group of "OffsetFetch", "DescribeGroups" and
+    "FindCoordinator", a broker of "ListGroups", a topic of "Metadata" and "DescribeConfigs".
+    A code is used up by an answer; the last stays where `lasting` has its key. `change` may give
+    back another answer, or an error to raise.
+    """
+
+    def __init__(
+        self, topics: Mapping[str, Topic], groups: Mapping[str, Mapping[str, list[int]]]
+    ) -> None:
+        super().__init__(lambda _: None)
+        self.topics, self.groups = dict(topics), dict(groups)
+        self.codes: dict[tuple[str, Any], list[int]] = {}
+        self.lasting: dict[tuple[str, Any], int] = {}
+        self.change: Callable[[Any, Any], Any] = lambda _, answer: answer
+        self.coordinators: dict[str, int] = {}
+        self.kinds: list[str] = []
+
+    def version(self, request: type[Any]) -> int:
+        return 8
+
+    async def ask(self, node: Any, request: Any) -> Any:
+        kind = type(request).__name__.removesuffix("Request")
+        if kind == "ListOffsets":
+            kind = {START: "Starts", END: "Ends"}[request.topics[0].partitions[0].timestamp]
+        self.kinds.append(kind)
+        self.asked.append(request)
+        self.asked_of.append(node)
+        answer = self.change(request, getattr(self, f"_{kind.lower()}")(node, request))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _code(self, kind: str, item: Any) -> int:
+        queue = self.codes.get((kind, item), [])
+        return queue.pop(0) if queue else self.lasting.get((kind, item), 0)
+
+    def _metadata(self, node: int, request: Any) -> Any:
+        names = self.topics if request.topics is None else [t.name for t in request.topics]
+        return _of(
+            brokers=[_of(node_id=n, rack=f"az{n}") for n in self.nodes],
+            cluster_id="c",
+            topics=[self._described(name) for name in names],
+        )
+
+    def _described(self, name: str) -> Any:
+        topic = self.topics.get(name)
+        if topic is None:
+            return _of(name=name, topic_id=None, error_code=3, partitions=[])
+        leaders = [topic.leaders.get(n, 1) for n in range(len(topic.logs))]
+        return _of(
+            name=name,
+            topic_id=UUID(int=topic.topic_id),
+            error_code=self._code("Metadata", name),
+            partitions=[
+                _of(partition_index=n, leader_id=leader, replica_nodes=[1], isr_nodes=[1])
+                for n, leader in enumerate(leaders)
+            ],
+        )
+
+    def _starts(self, node: int, request: Any) -> Any:
+        return self._offsets("Starts", 0, request)
+
+    def _ends(self, node: int, request: Any) -> Any:
+        return self._offsets("Ends", 1, request)
+
+    def _offsets(self, kind: str, which: int, request: Any) -> Any:
+        topics = []
+        for asked in request.topics:
+            parts = []
+            for part in asked.partitions:
+                number = part.partition_index
+                code = self._code(kind, (asked.name, number))
+                known = asked.name in self.topics and number < len(self.topics[asked.name].logs)
+                code = code if known else 3
+                offset = -1 if code else self.topics[asked.name].logs[number][which]
+                parts.append(_of(partition_index=number, error_code=code, offset=offset))
+            topics.append(_of(name=asked.name, partitions=parts))
+        return _of(topics=topics)
+
+    def _describeconfigs(self, node: int, request: Any) -> Any:
+        results = []
+        for resource in request.resources:
+            name = resource.resource_name
+            code = self._code("DescribeConfigs", name)
+            pairs = self.topics[name].settings if name in self.topics and not code else {}
+            configs = [_of(name=key, value=value) for key, value in pairs.items()]
+            results.append(_of(resource_name=name, error_code=code, configs=configs))
+        return _of(results=results)
+
+    def _listgroups(self, node: int, request: Any) -> Any:
+        code = self._code("ListGroups", node)
+        mine = [name for name in self.groups if self.coordinators.get(name, 1) == node]
+        groups = [
+            _of(group_id=g, group_state="Stable", group_type="classic", protocol_type="consumer")
+            for g in mine
+        ]
+        return _of(error_code=code, groups=[] if code else groups)
+
+    def _findcoordinator(self, node: int, request: Any) -> Any:
+        told = []
+        for key in request.coordinator_keys:
+            code = self._code("FindCoordinator", key)
+            broker = -1 if code else self.coordinators.get(key, 1)
+            told.append(_of(key=key, error_code=code, node_id=broker))
+        return _of(coordinators=told)
+
+    def _offsetfetch(self, node: int, request: Any) -> Any:
+        groups = []
+        for asked in request.groups:
+            code = self._code("OffsetFetch", asked.group_id)
+            commits = {} if code else self.groups.get(asked.group_id, {})
+            topics = [
+                _of(
+                    name=topic,
+                    partitions=[
+                        _of(partition_index=n, committed_offset=offset, error_code=0)
+                        for n, offset in enumerate(offsets)
+                    ],
+                )
+                for topic, offsets in commits.items()
+            ]
+            groups.append(_of(group_id=asked.group_id, error_code=code, topics=topics))
+        return _of(groups=groups)
+
+    def _describegroups(self, node: int, request: Any) -> Any:
+        return _of(groups=[self._members(name) for name in request.groups])
+
+    def _members(self, name: str) -> Any:
+        return _of(
+            group_id=name,
+            error_code=self._code("DescribeGroups", name),
+            group_state="Stable" if name in self.groups else "Dead",
+            protocol_type="consumer",
+            members=[],
+        )
+
+    def _consumergroupdescribe(self, node: int, request: Any) -> Any:
+        return _of(
+            groups=[
+                _of(group_id=name, error_code=69, group_state="Dead", members=[])
+                for name in request.group_ids
+            ]
+        )
+
+    def read(self, question: Question | None = None) -> ClusterReading:
+        """One reading of a new process."""
+        return asyncio.run(
+            read_cluster(self, question or Question(), ConfigCache(), lambda: NOON / 1000)  # type: ignore[arg-type]
+        )
+
+
+class Runs:
+    """Whole runs of a warm collector over such a cluster, each a minute after the one before."""
+
+    def __init__(self, brokers: Brokers, **rules: Any) -> None:
+        self.brokers = brokers
+        self.seconds = 0.0
+        self.configs = ConfigCache(lambda: self.seconds)
+        self.sink, self.journal = RecordingSink(), RecordingJournal()
+        access = Access(("b:9096",))
+        self.collector = Collector(
+            Settings(cluster="shop", access=access, rules=Rules(**rules)),
+            self,
+            MemoryStore(),
+            [Outlet(self.sink, Levels())],
+            self.journal,
+            lambda: 0.0,
+        )
+
+    def __call__(self, after: float = 60.0) -> dict[tuple[tuple[str, ...], str], float]:
+        """What one run, so many seconds after the last, publishes, be it a success or not."""
+        self.seconds += after
+        self.sink.published.clear()
+        self.journal.warnings.clear()
+        self.brokers.kinds.clear()
+        self.brokers.pauses.clear()
+        with suppress(SourceError):
+            self.collector.run(NOON + int(self.seconds * 1000))
+        return self.sink.values()
+
+    def read(self, question: Question, deadline: float) -> ClusterReading:
+        now = NOON / 1000 + self.seconds
+        return asyncio.run(
+            read_cluster(self.brokers, question, self.configs, lambda: now)  # type: ignore[arg-type]
+        )
+
+    def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
+        return TimeAnswers.nothing(len(questions))
+
+    def not_responding(self) -> tuple[Problem, ...]:
+        return ()

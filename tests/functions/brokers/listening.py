@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brokers that listen on real sockets and answer in Kafka's protocol, to hang or refuse at will."""
+
+from __future__ import annotations
+
+import socket
+import socketserver
+import ssl
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka.protocol import admin, consumer, metadata, sasl
+from kafka.protocol.api_header import RequestHeader, ResponseHeader
+
+from kafka_lag.brokers.wire.access import Access
+from tests.functions.brokers.answers import ANSWERS
+
+# A look-up by time is a ListOffsets like those for starts and ends.
+LOOK_UPS = "look-ups"
+ALL = "all requests"
+HANDSHAKE = "TLS handshake"
+
+_REQUESTS = {
+    each.API_KEY: each
+    for each in (
+        consumer.ListOffsetsRequest,
+        consumer.OffsetFetchRequest,
+        metadata.MetadataRequest,
+        metadata.FindCoordinatorRequest,
+        metadata.ApiVersionsRequest,
+        admin.DescribeGroupsRequest,
+        admin.ListGroupsRequest,
+        admin.DescribeConfigsRequest,
+        sasl.SaslHandshakeRequest,
+        sasl.SaslAuthenticateRequest,
+    )
+}
+
+
+@dataclass
+class Broker:
+    """One broker: leads one partition of the topic, coordinates the group named after it.
+
+    `hangs_on` are names of requests that it never answers, `slow_on` of those that take it 0.3 s.
+    `passwords` are those it accepts, None where it takes any.
+    """
+
+    node: int
+    cluster: Cluster
+    tls: ssl.SSLContext | None = None
+    hangs_on: set[str] = field(default_factory=set)
+    passwords: set[str] | None = None
+    slow_on: set[str] = field(default_factory=set)
+    asked: list[str] = field(default_factory=list)
+    connections_made: int = 0
+    open: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        broker = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                broker.serve(self.request)
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+            block_on_close = False
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.server.server_address[1]}"
+
+    def serve(self, connection: Any) -> None:
+        self.connections_made += 1
+        raw = connection
+        self.open.append(raw)
+        try:
+            if HANDSHAKE in self.hangs_on:
+                _wait_for_end(connection)
+                return
+            if self.tls is not None:
+                connection = self.tls.wrap_socket(connection, server_side=True)
+            while frame := _received(connection):
+                if (answer := self._answer(frame)) is not None:
+                    connection.sendall(struct.pack(">i", len(answer)) + answer)
+        except OSError:
+            pass
+        finally:
+            self.open.remove(raw)
+
+    def cut(self) -> None:
+        """Ends all connections, as a broker that restarts does."""
+        for connection in list(self.open):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    def _answer(self, frame: bytes) -> bytes | None:
+        key, version, correlation = struct.unpack(">hhi", frame[:8])
+        request = _REQUESTS[key].decode(frame, version=version, header=True)
+        name = _name(request)
+        self.asked.append(name)
+        if self.hangs_on & {name, ALL}:
+            return None
+        if name in self.slow_on:
+            time.sleep(0.3)
+        header = RequestHeader(request_api_key=key, request_api_version=version)
+        flexible = header.get_response_class().flexible_version_q(version)
+        told = ResponseHeader(correlation_id=correlation)
+        head = told.encode(flexible=flexible and name != "ApiVersions")
+        kind = "ListOffsets" if name == LOOK_UPS else name
+        return bytes(head + ANSWERS[kind](self, request).encode(version=version))
+
+
+class Cluster:
+    """Brokers 1 to `count`, each with its partition and its group."""
+
+    def __init__(self, count: int = 3, tls: ssl.SSLContext | None = None) -> None:
+        self.brokers: list[Broker] = []
+        for node in range(1, count + 1):
+            self.brokers.append(Broker(node, self, tls))
+
+    def __getitem__(self, node: int) -> Broker:
+        return self.brokers[node - 1]
+
+    def access(self, **changes: Any) -> Access:
+        servers = tuple(broker.address for broker in self.brokers)
+        options = {"security_protocol": "PLAINTEXT", "sasl_mechanism": None, **changes}
+        return Access(servers, **options)
+
+    def open_connections(self) -> list[int]:
+        return [len(broker.open) for broker in self.brokers]
+
+
+@contextmanager
+def cluster(count: int = 3, tls: ssl.SSLContext | None = None) -> Iterator[Cluster]:
+    """A cluster while it is needed."""
+    made = Cluster(count, tls)
+    try:
+        yield made
+    finally:
+        for broker in made.brokers:
+            broker.server.shutdown()
+            broker.server.server_close()
+
+
+def _name(request: Any) -> str:
+    name: str = type(request).__name__.removesuffix("Request")
+    if name == "ListOffsets" and request.topics[0].partitions[0].timestamp not in (-1, -2):
+        return LOOK_UPS
+    return name
+
+
+def _wait_for_end(connection: Any) -> None:
+    while connection.recv(4096):
+        pass
+
+
+def _received(connection: Any) -> bytes | None:
+    size = _exactly(connection, 4)
+    return size and _exactly(connection, struct.unpack(">i", size)[0])
+
+
+def _exactly(connection: Any, count: int) -> bytes | None:
+    data = b""
+    while len(data) < count:
+        more = connection.recv(count - len(data))
+        if not more:
+            return None
+        data += more
+    return data

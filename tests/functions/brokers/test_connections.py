@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many connections there are to each broker, and what becomes of those to bootstrap servers."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+
+from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.brokers.wire.credentials import FixedCredentials
+from tests.functions.brokers.listening import HANDSHAKE, Cluster, cluster
+
+
+@pytest.fixture(name="brokers")
+def _brokers() -> Iterator[Cluster]:
+    with cluster() as brokers:
+        yield brokers
+
+
+def source_of(brokers: Cluster) -> KafkaSource:
+    return KafkaSource(brokers.access(broker_timeout=0.5), FixedCredentials())
+
+
+def read(source: KafkaSource) -> list[tuple[str, str]]:
+    problems = source.read(Question(), time.monotonic() + 10).problems
+    return [(problem.scope, problem.name) for problem in problems]
+
+
+def soon(holds: Callable[[], bool]) -> bool:
+    """Whether it holds within two seconds: brokers hear of an end a moment later."""
+    end = time.monotonic() + 2
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
+
+
+@pytest.mark.parametrize("slow_on", [set(), {"Metadata"}], ids=["quick", "slow"])
+def test_runs_leave_one_connection_to_each_broker_and_none_to_a_bootstrap_server(
+    brokers: Cluster, slow_on: set[str]
+) -> None:
+    for node in (2, 3):
+        brokers[node].slow_on = slow_on
+    source = source_of(brokers)
+    for _ in range(3):
+        assert read(source) == []
+    assert soon(lambda: brokers.open_connections() == [1, 1, 1])
+    assert [broker.connections_made for broker in brokers.brokers] == [2, 2, 2]
+
+
+def test_a_server_that_hangs_at_bootstrap_is_named_once_and_left(brokers: Cluster) -> None:
+    brokers[2].hangs_on = {"Metadata", "ListOffsets"}
+    # The run goes on for longer than a server may take at bootstrap.
+    brokers[3].hangs_on = {"OffsetFetch"}
+    source = source_of(brokers)
+    assert [name for scope, name in read(source) if scope == "broker"] == ["2", "3"]
+    assert soon(lambda: brokers.open_connections() == [1, 0, 0])
+
+
+def test_a_broker_that_hangs_in_a_handshake_costs_no_other_its_connection(tmp_path: Path) -> None:
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    tls = {"security_protocol": "SSL", "cafile": str(tmp_path / "ca.pem")}
+    with cluster(tls=context) as brokers:
+        brokers[2].hangs_on = {HANDSHAKE}
+        source = KafkaSource(brokers.access(broker_timeout=1.0, **tls), FixedCredentials())
+        for _ in range(3):
+            assert [name for scope, name in read(source) if scope == "broker"] == ["2"]
+            assert soon(lambda: brokers.open_connections() == [1, 0, 1])
+        assert [brokers[node].connections_made for node in (1, 3)] == [2, 2]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brokers that take requests and never answer: each costs its own rows, and little time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.brokers.wire.credentials import FixedCredentials
+from kafka_lag.errors import SourceError
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.time_index.questions import TimeQuestions
+from tests.functions.brokers.listening import ALL, LOOK_UPS, Cluster, cluster
+
+KNOWN = frozenset({"group-1", "group-2", "group-3"})
+
+
+@pytest.fixture(name="brokers")
+def _brokers() -> Iterator[Cluster]:
+    with cluster() as brokers:
+        yield brokers
+
+
+class Reader:
+    """A source, whose runs have so many seconds."""
+
+    def __init__(self, brokers: Cluster, broker_timeout: float = 10.0, seconds: float = 2.0):
+        self.source = KafkaSource(brokers.access(broker_timeout=broker_timeout), FixedCredentials())
+        self.seconds, self.took = seconds, 0.0
+
+    def __call__(self) -> ClusterReading:
+        began = time.monotonic()
+        try:
+            return self.source.read(Question(known_groups=KNOWN), began + self.seconds)
+        finally:
+            self.took = time.monotonic() - began
+
+    def look_up(self, reading: ClusterReading, seconds: float = 4.0) -> list[bool]:
+        """Which of the three partitions were answered."""
+        questions = TimeQuestions(reading.topic_partitions, np.full(3, 1000, np.int64))
+        answers = self.source.look_up(questions, time.monotonic() + seconds)
+        answered: list[bool] = (answers.found | answers.none).tolist()
+        return answered
+
+
+def unread(reading: ClusterReading) -> list[int]:
+    """The brokers whose partition's ends, or whose group's commits, were not read."""
+    ends = reading.topic_partitions.words("unread_reason").to_list()
+    groups = zip(
+        reading.groups.words("consumer_group").to_list(),
+        reading.groups.words("unread_reason").to_list(),
+        strict=True,
+    )
+    of_groups = {int(str(name)[-1]) for name, why in groups if why is not None}
+    return sorted({at + 1 for at, why in enumerate(ends) if why is not None} | of_groups)
+
+
+def named(problems: Any) -> list[str]:
+    return sorted(p.name for p in problems if p.scope == "broker")
+
+
+@pytest.mark.parametrize("node", [1, 2, 3])
+@pytest.mark.parametrize("state", ["cold", "warm"])
+def test_one_hung_broker_costs_its_own_rows_however_long_it_may_take(
+    brokers: Cluster, node: int, state: str
+) -> None:
+    read = Reader(brokers, broker_timeout=10.0, seconds=2.0)
+    if state == "warm":
+        assert unread(read()) == []
+    brokers[node].hangs_on = {ALL}
+    reading = read()
+    assert unread(reading) == [node]
+    assert named(reading.problems) == [str(node)]
+    assert read.took < 1.6
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_brokers_that_all_hang_end_a_run_in_its_time_with_what_they_did(count: int) -> None:
+    with cluster(count) as brokers:
+        read = Reader(brokers)
+        read()
+        for broker in brokers.brokers:
+            broker.hangs_on = {ALL}
+        with pytest.raises(SourceError, match=r"No broker answers: broker \d+: .*no answer within"):
+            read()
+    assert read.took < 1.95
+
+
+def test_half_of_many_brokers_that_hang_leave_the_others_rows() -> None:
+    with cluster(12) as brokers:
+        read = Reader(brokers)
+        read()
+        for broker in brokers.brokers[:6]:
+            broker.hangs_on = {ALL}
+        reading = read()
+    assert named(reading.problems) == sorted(str(node) for node in range(1, 7))
+    assert reading.topic_partitions.words("unread_reason").known.sum() == 6
+
+
+def test_brokers_that_hang_after_the_metadata_leave_a_reading_of_unread_rows(
+    brokers: Cluster,
+) -> None:
+    read = Reader(brokers)
+    read()
+    for broker in brokers.brokers:
+        broker.hangs_on = {"ListOffsets", "ListGroups", "FindCoordinator", "DescribeConfigs"}
+    reading = read()
+    assert unread(reading) == [1, 2, 3]
+    assert named(reading.problems) == ["1", "2", "3"]
+    assert read.took < 1.5
+
+
+def test_a_broker_that_hangs_on_look_ups_alone_is_named(brokers: Cluster) -> None:
+    read = Reader(brokers, broker_timeout=0.3)
+    reading = read()
+    brokers[2].hangs_on = {LOOK_UPS}
+    assert read.look_up(reading) == [True, False, True]
+    (problem,) = read.source.not_responding()
+    assert (problem.scope, problem.name, problem.reason) == ("broker", "2", contract.TIMEOUT)
+    read()
+    assert read.source.not_responding() == ()
+
+
+def test_a_broker_named_by_the_reading_is_not_named_twice(brokers: Cluster) -> None:
+    read = Reader(brokers, broker_timeout=0.3)
+    brokers[2].hangs_on = {ALL}
+    reading = read()
+    assert read.look_up(reading) == [True, False, True]
+    assert read.source.not_responding() == ()
+
+
+def test_a_look_up_that_the_end_of_its_time_cuts_off_accuses_nobody(brokers: Cluster) -> None:
+    read = Reader(brokers, seconds=20.0)
+    reading = read()
+    brokers[2].hangs_on = {LOOK_UPS}
+    assert read.look_up(reading, seconds=0.5) == [True, False, True]
+    assert read.source.not_responding() == ()
+
+
+def test_a_warm_run_that_fails_tells_first_why_it_connected_again(brokers: Cluster) -> None:
+    read = Reader(brokers)
+    read()
+    for broker in brokers.brokers:
+        broker.hangs_on = {"Metadata"}
+    with pytest.raises(SourceError) as caught:
+        read()
+    first, second = str(caught.value).split(" With new connections: ")
+    assert first.startswith("No broker answers: broker")
+    assert second.startswith("No broker could be reached over PLAINTEXT")

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers that cannot be right cost the item they are about, which is named, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_lag import contract
+from tests.builders import table
+from tests.functions.brokers.brokers import Brokers, Runs, Topic
+
+Change = Callable[[Any], None]
+
+_READ = ("topic", "partition_id", "start_offset", "end_offset", "unread_reason")
+
+
+def _runs() -> Runs:
+    topics = {"a": Topic([(0, 10), (2, 20)]), "b": Topic([(0, 30), (3, 40), (0, 50)])}
+    return Runs(Brokers(topics, {"g": {"a": [10, 15]}, "h": {"b": [30, 35, 50]}}))
+
+
+def _changed(kind: str, change: Change) -> Runs:
+    """Runs whose first is over; in the next each answer of this kind is changed."""
+    runs = _runs()
+    runs()
+
+    def changed(_: Any, answer: Any) -> Any:
+        if runs.brokers.kinds[-1] == kind:
+            change(answer)
+        return answer
+
+    runs.brokers.change = changed
+    return runs
+
+
+def _part(number: int, offset: int) -> Any:
+    return SimpleNamespace(partition_index=number, error_code=0, offset=offset)
+
+
+def _topics(runs: Runs) -> list[tuple[Any, ...]]:
+    return table(runs.collector.memory.newest.topic_partitions, *_READ)
+
+
+def _set(path: str, value: Any) -> Change:
+    """Sets one field of an answer, as in topics.0.partitions.1.offset."""
+
+    def change(answer: Any) -> None:
+        *steps, last = path.split(".")
+        for step in steps:
+            if step.isdigit() and int(step) >= len(answer):
+                return
+            answer = answer[int(step)] if step.isdigit() else getattr(answer, step)
+        if isinstance(answer, list):
+            answer[int(last)] = value
+        else:
+            setattr(answer, last, value)
+
+    return change
+
+
+def _without(path: str) -> Change:
+    """Takes the first item out of one list of an answer."""
+
+    def change(answer: Any) -> None:
+        for step in path.split("."):
+            answer = answer[int(step)] if step.isdigit() else getattr(answer, step)
+        if answer:
+            answer.pop(0)
+
+    return change
+
+
+def _more(path: str, item: Any) -> Change:
+    def change(answer: Any) -> None:
+        for step in path.split("."):
+            answer = answer[int(step)] if step.isdigit() else getattr(answer, step)
+        answer.append(item)
+
+    return change
+
+
+# Kind of answer, what is wrong with it, the partitions it costs and what the log says.
+_OFFSETS: list[tuple[str, Change, set[tuple[str, int]], str]] = [
+    ("Ends", _set("topics.0.name", "x"), {("a", 0), ("a", 1)}, "answered ListOffsets for 'x'-0"),
+    ("Starts", _set("topics.0.name", "x"), {("a", 0), ("a", 1)}, "left out of the answer"),
+    ("Ends", _more("topics.0.partitions", _part(2, 7)), set(), "ListOffsets for 'a'-2, unasked"),
+    ("Ends", _more("topics.0.partitions", _part(-1, 7)), set(), "ListOffsets for 'a'--1, unasked"),
+    (
+        "Ends",
+        _set("topics.0.partitions.1.partition_index", 2),
+        {("a", 1)},
+        "left out of the answer",
+    ),
+    ("Ends", _more("topics.0.partitions", _part(1, 7)), {("a", 1)}, "answered twice"),
+    ("Ends", _without("topics"), {("a", 0), ("a", 1)}, "left out of the answer to ListOffsets"),
+    ("Ends", _without("topics.1.partitions"), {("b", 0)}, "left out of the answer to ListOffsets"),
+    ("Ends", _set("topics.0.partitions.0.offset", -7), {("a", 0)}, "answered offset -7"),
+    ("Ends", _set("topics.0.partitions.0.offset", -1), {("a", 0)}, "answered offset -1"),
+    (
+        "Starts",
+        _set("topics.1.partitions.2.offset", 51),
+        {("b", 2)},
+        "log start 51 beyond log end 50",
+    ),
+    ("Ends", _set("topics.0.partitions.0.error_code", 9999), {("a", 0)}, "error code 9999"),
+    ("Ends", _set("topics.0.partitions", None), {("a", 0), ("a", 1)}, "left out of the answer"),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "lost", "said"), _OFFSETS)
+def test_an_odd_offset_costs_its_partition_and_is_named(
+    kind: str, change: Change, lost: set[tuple[str, int]], said: str
+) -> None:
+    runs = _changed(kind, change)
+    before = _topics(runs)
+    runs()
+    assert [row[:4] for row in _topics(runs)] == [row[:4] for row in before]
+    assert {row[:2] for row in _topics(runs) if row[4] == "error"} == lost
+    assert any(said in line for line in runs.journal.warnings), runs.journal.warnings
+
+
+_METADATA: list[tuple[str, Change, str]] = [
+    ("a hole", _without("topics.0.partitions"), "names partition 1 where 0 should be"),
+    ("a duplicate", _set("topics.0.partitions.1.partition_index", 0), "partition 0 where 1 should"),
+    ("negative", _set("topics.0.partitions.0.partition_index", -1), "names partition -1 where 0"),
+    ("beyond all", _set("topics.0.partitions.1.partition_index", 2**31 - 1), "where 1 should be"),
+    ("no partition", _set("topics.0.partitions", []), "names none of its partitions"),
+    ("null", _set("topics.0.partitions", None), "names none of its partitions"),
+    ("twice", _set("topics.1.name", "a"), "the metadata names it twice"),
+]
+
+
+@pytest.mark.parametrize(("case", "change", "said"), _METADATA)
+def test_a_topic_that_is_oddly_described_is_unread_as_a_whole(
+    case: str, change: Change, said: str
+) -> None:
+    runs = _changed("Metadata", change)
+    before = _topics(runs)
+    runs()
+    unread = {"a", "b"} if case == "twice" else {"a"}
+    rows = {(row[0], row[1]): row for row in _topics(runs)}
+    assert {topic for (topic, _), row in rows.items() if row[4] is not None} <= unread
+    assert {row[0] for row in rows.values() if row[4] == "error"} >= {"a"}
+    assert sorted(row[:4] for row in rows.values()) == sorted(row[:4] for row in before)
+    assert any(said in line for line in runs.journal.warnings), runs.journal.warnings
+
+
+_GROUPS: list[tuple[str, Change, str]] = [
+    ("OffsetFetch", _set("groups.0.group_id", "x"), "commits: left out of the answer to OffsetF"),
+    ("OffsetFetch", _set("groups.0.group_id", "x"), "answered OffsetFetch for group 'x', unasked"),
+    ("OffsetFetch", _without("groups"), "commits: left out of the answer to OffsetFetch"),
+    ("OffsetFetch", _set("groups", None), "commits: left out of the answer to OffsetFetch"),
+    (
+        "OffsetFetch",
+        _set("groups.0.topics.0.partitions.0.committed_offset", -3),
+        "commit of a-0: answered offset -3",
+    ),
+    (
+        "OffsetFetch",
+        _set("groups.0.topics.0.partitions.0.partition_index", 1),
+        "commit of a-1: answered twice",
+    ),
+    (
+        "OffsetFetch",
+        _set("groups.0.topics.0.partitions.0.error_code", 88),
+        "commit of a-0: UNSTABLE_OFFSET_COMMIT",
+    ),
+    ("DescribeGroups", _set("groups.0.group_id", "x"), "members: left out of the answer to Desc"),
+    ("DescribeGroups", _set("groups.0.group_id", "x"), "DescribeGroups for group 'x', unasked"),
+    ("DescribeGroups", _set("groups", None), "members: left out of the answer to DescribeGroups"),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "said"), _GROUPS)
+def test_a_group_that_is_oddly_answered_is_named(kind: str, change: Change, said: str) -> None:
+    runs = _changed(kind, change)
+    runs()
+    assert any(said in line for line in runs.journal.warnings), runs.journal.warnings
+    rows = runs.collector.memory.newest.group_partitions
+    lags = {row[0]: row[1:] for row in table(rows, "consumer_group", "unread_reason")}
+    assert "g" in lags
+
+
+_SEARCHES: list[tuple[str, Change]] = [
+    ("FindCoordinator", _set("coordinators.0.key", "x")),
+    ("FindCoordinator", _without("coordinators")),
+    ("FindCoordinator", _set("coordinators", None)),
+    ("FindCoordinator", _set("coordinators.0.node_id", -1)),
+    ("DescribeGroups", _set("groups.0.group_id", "x")),
+]
+
+
+@pytest.mark.parametrize(("kind", "change"), _SEARCHES)
+def test_a_search_for_a_group_that_is_oddly_answered_keeps_the_group_unread(
+    kind: str, change: Change
+) -> None:
+    runs = _runs()
+    runs()
+
+    def changed(_: Any, answer: Any) -> Any:
+        if runs.brokers.kinds[-1] == "ListGroups":
+            answer.groups = [group for group in answer.groups if group.group_id != "g"]
+        elif runs.brokers.kinds[-1] == kind:
+            change(answer)
+        return answer
+
+    runs.brokers.change = changed
+    runs()
+    groups = runs.collector.memory.newest.groups
+    rows = {row[0]: row[1] for row in table(groups, "consumer_group", "unread_reason")}
+    assert rows["g"] in {contract.ERROR, contract.NO_COORDINATOR}

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs during an election: what passes is asked for again, what does not is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_lag import contract
+from tests.functions.brokers.brokers import Brokers, Runs, Topic
+
+GROUP, CLUSTER = ("shop", "g"), ("shop",)
+
+
+def _runs(logs: int = 2) -> Runs:
+    brokers = Brokers({"orders": Topic([(0, 10)] * logs)}, {"g": {"orders": [10] * logs}})
+    brokers.nodes = [1, 2]
+    return Runs(brokers)
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "code"),
+    [
+        ("Starts", ("orders", 1), 6),
+        ("Ends", ("orders", 1), 5),
+        ("Ends", ("orders", 1), 78),
+        ("ListGroups", 1, 14),
+        ("ListGroups", 1, 15),
+        ("OffsetFetch", "g", 14),
+        ("OffsetFetch", "g", 15),
+        ("OffsetFetch", "g", 16),
+        ("DescribeGroups", "g", 16),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 3])
+def test_what_an_election_refuses_is_read_in_the_same_run(
+    kind: str, item: Any, code: int, times: int
+) -> None:
+    runs = _runs()
+    runs.brokers.codes[kind, item] = [code] * times
+    values = runs()
+    assert values[CLUSTER, contract.READ_ERRORS] == 0
+    assert values[CLUSTER, contract.GROUPS_READ] == 1
+    assert values[GROUP, contract.OFFSET_LAG] == 0
+    assert runs.journal.warnings == []
+    assert runs.brokers.kinds.count(kind) == times + (2 if kind == "ListGroups" else 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "code", "line"),
+    [
+        (
+            "Ends",
+            ("orders", 1),
+            6,
+            "partition 'orders-1' not read (no_leader): offsets: NOT_LEADER_OR_FOLLOWER",
+        ),
+        (
+            "Starts",
+            ("orders", 1),
+            56,
+            "partition 'orders-1' not read (error): offsets: KAFKA_STORAGE_ERROR",
+        ),
+        (
+            "OffsetFetch",
+            "g",
+            16,
+            "group 'g' not read (no_coordinator): commits: NOT_COORDINATOR",
+        ),
+        (
+            "ListGroups",
+            2,
+            14,
+            "broker '2' not read (no_coordinator): could not list its groups: "
+            "COORDINATOR_LOAD_IN_PROGRESS",
+        ),
+    ],
+)
+def test_what_lasts_is_given_up_soon_and_named_as_kafka_does(
+    kind: str, item: Any, code: int, line: str
+) -> None:
+    runs = _runs()
+    runs.brokers.lasting[kind, item] = code
+    runs()
+    assert runs.journal.warnings == [line]
+    assert 0 < sum(runs.brokers.pauses) < 3
+
+
+def test_only_what_failed_is_asked_for_again() -> None:
+    runs = _runs(logs=5)
+    runs.brokers.codes["Ends", ("orders", 3)] = [6]
+    runs()
+    asked = [
+        [p.partition_index for p in request.topics[0].partitions]
+        for request in runs.brokers.asked
+        if getattr(request, "isolation_level", None) == 0
+    ]
+    assert asked == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [3]]
+
+
+@pytest.mark.parametrize("code", [29, 1, 43])
+def test_an_error_that_does_not_pass_is_asked_once(code: int) -> None:
+    runs = _runs()
+    runs.brokers.lasting["Ends", ("orders", 1)] = code
+    runs()
+    assert runs.brokers.pauses == []
+    assert runs.brokers.kinds.count("Ends") == 1
+
+
+def test_a_new_leader_is_asked_and_published() -> None:
+    runs = _runs()
+    runs.brokers.codes["Starts", ("orders", 1)] = [6]
+
+    def elected(_: Any, answer: Any) -> Any:
+        runs.brokers.topics["orders"].leaders[1] = 2
+        return answer
+
+    runs.brokers.change = elected
+    runs()
+    frame = runs.collector.memory.newest.topic_partitions
+    assert frame.numbers("leader").to_list() == [1, 2]
+    assert frame.words("unread_reason").to_list() == [None, None]
+
+
+def test_a_group_that_moves_is_read_from_its_new_coordinator() -> None:
+    runs = _runs()
+    runs.brokers.codes["OffsetFetch", "g"] = [16]
+
+    def moved(_: Any, answer: Any) -> Any:
+        if runs.brokers.kinds[-1] == "OffsetFetch":
+            runs.brokers.coordinators["g"] = 2
+        return answer
+
+    runs.brokers.change = moved
+    assert runs()[CLUSTER, contract.GROUPS_READ] == 1
+    fetched = zip(runs.brokers.asked, runs.brokers.asked_of, strict=True)
+    assert [node for asked, node in fetched if hasattr(asked, "require_stable")] == [1, 2]
+
+
+def test_an_end_is_read_after_the_commit_that_it_is_compared_with() -> None:
+    runs = _runs()
+    runs.brokers.codes["Starts", ("orders", 0)] = [6]
+    runs.brokers.codes["OffsetFetch", "g"] = [14, 14]
+    runs()
+    kinds = runs.brokers.kinds
+    last = {kind: place for place, kind in enumerate(kinds)}
+    assert last["Starts"] < kinds.index("OffsetFetch")
+    assert last["OffsetFetch"] < kinds.index("Ends")
+
+
+def test_no_retry_begins_when_half_of_the_runs_time_is_used_up() -> None:
+    runs = _runs()
+    runs.brokers.seconds = 1.0
+    runs.brokers.lasting["Starts", ("orders", 1)] = 6
+    runs()
+    assert sum(runs.brokers.pauses) <= 0.5
+
+
+def test_a_partition_without_a_leader_costs_no_second_listing_of_all_topics() -> None:
+    runs = _runs()
+    runs.brokers.topics["orders"].leaders[1] = -1
+    for _ in range(2):
+        runs()
+    listings = [r for r in runs.brokers.asked if getattr(r, "topics", ()) is None]
+    assert len(listings) == 2
+    assert runs.journal.warnings == [
+        "partition 'orders-1' not read (no_leader): offsets: LEADER_NOT_AVAILABLE"
+    ]
+
+
+@pytest.mark.parametrize("cause", ["no leader", "refused"])
+def test_what_was_unread_in_the_run_before_is_not_waited_for_again(cause: str) -> None:
+    runs = _runs()
+    if cause == "refused":
+        runs.brokers.lasting["Ends", ("orders", 1)] = 6
+    else:
+        runs.brokers.topics["orders"].leaders[1] = -1
+    runs()
+    assert runs.brokers.pauses
+    runs()
+    assert runs.brokers.pauses == []
+    assert runs.brokers.kinds.count("Metadata") == 1
+
+
+def test_a_topic_deleted_during_an_election_is_gone_and_no_error() -> None:
+    runs = _runs()
+    runs.brokers.topics["fleeting"] = Topic([(0, 3)])
+    runs.brokers.lasting["Ends", ("fleeting", 0)] = 6
+
+    def deleted(_: Any, answer: Any) -> Any:
+        if runs.brokers.kinds[-1] == "Ends":
+            runs.brokers.topics.pop("fleeting", None)
+        return answer
+
+    runs.brokers.change = deleted
+    assert runs()[CLUSTER, contract.READ_ERRORS] == 0
+
+
+def test_a_topic_recreated_during_an_election_lends_its_offsets_to_nobody() -> None:
+    runs = _runs()
+    runs.brokers.codes["Ends", ("orders", 1)] = [6]
+
+    def recreated(_: Any, answer: Any) -> Any:
+        if runs.brokers.kinds[-1] == "Ends":
+            runs.brokers.topics["orders"] = Topic([(0, 99), (0, 99)], topic_id=2)
+        return answer
+
+    runs.brokers.change = recreated
+    runs()
+    frame = runs.collector.memory.newest.topic_partitions
+    assert frame.numbers("end_offset").to_list() == [10, None]

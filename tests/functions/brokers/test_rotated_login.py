@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A password that changes: brokers learn of it one by one, and none of them is lost meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.brokers.wire.access import Credentials, Login
+from kafka_lag.brokers.wire.credentials import SecretCredentials
+from tests.functions.brokers.listening import ALL, Cluster, cluster
+
+OLD, NEW, NEWER = "old", "new", "newer"
+
+
+@pytest.fixture(name="brokers")
+def _brokers() -> Iterator[Cluster]:
+    with cluster() as brokers:
+        for broker in brokers.brokers:
+            broker.passwords = {OLD}
+        yield brokers
+
+
+class Secret:
+    """A Secrets Manager with one secret; `versions` are passwords, the current one last."""
+
+    def __init__(self, *versions: str) -> None:
+        self.versions = list(versions)
+        self.read = 0
+
+    def get_secret_value(self, SecretId: str, VersionStage: str) -> dict[str, str]:  # noqa: N803
+        self.read += 1
+        password = self.versions[-1 if VersionStage == "AWSCURRENT" else -2]
+        return {"SecretString": f'{{"username": "monitor", "password": "{password}"}}'}
+
+
+class Reader:
+    """A source that logs in, and which brokers its last reading is of."""
+
+    def __init__(self, brokers: Cluster, *versions: str) -> None:
+        self.secret = Secret(*versions)
+        access = brokers.access(
+            security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", broker_timeout=0.5
+        )
+        self.source = KafkaSource(access, SecretCredentials(self.secret, "secret"))
+
+    def __call__(self) -> list[int]:
+        reading = self.source.read(Question(), time.monotonic() + 10)
+        ends = reading.topic_partitions.words("unread_reason").to_list()
+        return [at + 1 for at, why in enumerate(ends) if why is None]
+
+
+def cut(brokers: Cluster, *nodes: int) -> None:
+    """Ends the connections, as a broker that restarts does."""
+    for node in nodes:
+        brokers[node].cut()
+
+
+@pytest.mark.parametrize("knowing", [{1}, {2}, {3}, {1, 2}, {1, 3}, {2, 3}], ids=str)
+def test_a_cold_run_is_of_every_broker_that_accepts_either_login(
+    brokers: Cluster, knowing: set[int]
+) -> None:
+    for node in knowing:
+        brokers[node].passwords = {NEW}
+    read = Reader(brokers, OLD, NEW)
+    assert [read() for _ in range(4)] == [[1, 2, 3]] * 4
+
+
+def test_a_warm_run_is_of_every_broker_while_they_learn_one_by_one(brokers: Cluster) -> None:
+    read = Reader(brokers, "older", OLD)
+    assert read() == [1, 2, 3]
+    read.secret.versions.append(NEW)
+    for node in (2, 1, 3):
+        brokers[node].passwords = {NEW}
+        cut(brokers, node)
+        assert read() == [1, 2, 3]
+        assert read() == [1, 2, 3]
+
+
+def test_connections_that_work_are_kept_when_another_login_is_learnt(brokers: Cluster) -> None:
+    read = Reader(brokers, "older", OLD)
+    read()
+    made = brokers[1].connections_made
+    read.secret.versions.append(NEW)
+    for broker in brokers.brokers:
+        broker.passwords = {NEW}
+    cut(brokers, 2, 3)
+    assert read() == [1, 2, 3]
+    assert brokers[1].connections_made == made
+
+
+def test_a_broker_that_learns_late_is_read_once_the_login_is_known(brokers: Cluster) -> None:
+    read = Reader(brokers, OLD, NEW)
+    brokers[3].passwords = {NEWER}
+    assert read() == [1, 2]
+    assert read() == [1, 2]
+    read.secret.versions.append(NEWER)
+    assert read() == [1, 2, 3]
+    brokers[3].passwords = {OLD}
+    cut(brokers, 3)
+    assert read() == [1, 2, 3]
+
+
+def test_the_secret_is_not_read_while_no_broker_refuses(brokers: Cluster) -> None:
+    read = Reader(brokers, OLD, NEW)
+    brokers[3].passwords = {NEW}
+    read()
+    before = read.secret.read
+    cut(brokers, 1, 2, 3)
+    assert read() == [1, 2, 3]
+    assert read.secret.read == before
+
+
+def test_a_hung_broker_is_waited_for_once_though_another_refuses_a_login(
+    brokers: Cluster,
+) -> None:
+    brokers[2].hangs_on = {ALL}
+    brokers[3].passwords = {NEW}
+    read = Reader(brokers, OLD, NEW)
+    began = time.monotonic()
+    assert read() == [1, 3]
+    assert time.monotonic() - began < 1.5
+
+
+def test_after_a_rotation_new_connections_begin_with_the_new_login(brokers: Cluster) -> None:
+    read = Reader(brokers, "older", OLD)
+    read()
+    read.secret.versions.append(NEW)
+    for broker in brokers.brokers:
+        broker.passwords = {NEW}
+    cut(brokers, 3)
+    read()
+    read.source.close()
+    before = read.secret.read
+    assert read() == [1, 2, 3]
+    assert read.secret.read == before
+
+
+class Two:
+    """Logins in turn, with none to offer afterwards."""
+
+    def candidates(self) -> Iterator[Login | None]:
+        yield Credentials("monitor", OLD)
+
+    def others(self) -> Iterator[Login | None]:
+        yield Credentials("monitor", OLD)
+
+    def accepted(self, login: Login | None) -> None:
+        """Not remembered."""
+
+
+def test_a_login_that_is_known_is_no_reason_to_read_again(brokers: Cluster) -> None:
+    brokers[3].passwords = {NEW}
+    access = brokers.access(security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN")
+    KafkaSource(access, Two()).read(Question(), time.monotonic() + 10)
+    assert brokers[1].asked.count("ListGroups") == 1
