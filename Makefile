@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null || echo .local/tools/bin/uv)
-SOURCES := functions glue_jobs infra local tests
+SOURCES := functions glue_jobs infra dev tests
 # Empty: what cdk.json names, or holds.
 CONFIG ?=
 # The registry's "latest" is an old stray build, so the version is named.
@@ -37,7 +37,7 @@ setup: prerequisites $(INSTALLED) ## install everything the project needs, from 
 
 $(INSTALLED): pyproject.toml uv.lock | prerequisites
 	@test -x "$(UV)" || ($(PYTHON) -m venv .local/tools && .local/tools/bin/pip install -q 'uv>=0.9')
-	$(UV) sync --quiet --frozen --python $(PYTHON)
+	$(UV) sync --quiet --frozen --all-extras --all-groups --python $(PYTHON)
 	@touch $@
 
 demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshots, reports
@@ -51,7 +51,7 @@ test: setup ## all tests, real Kafka and Spark included
 
 # Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.
 test-glue-5: setup ## the daily job's tests on Spark 3.5.6 and Python 3.11
-	$(UV) run --isolated --frozen --python 3.11 --with pyspark==3.5.6 --with pyarrow==17.0.0 \
+	$(UV) run --isolated --frozen --all-extras --all-groups --python 3.11 --with pyspark==3.5.6 --with pyarrow==17.0.0 \
 	  --with numpy==1.26.4 pytest -n 2 --dist loadfile tests/glue_jobs
 
 check: setup ## format, lint, types, tests

@@ -15,17 +15,17 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.brokers.wire.access import Access, Credentials
-from kafka_lag.brokers.wire.credentials import FixedCredentials
-from kafka_lag.lag.rules import Rules
 from dev.kafka import KafkaCluster
-from kafka_lag.cli.options.rules import add_rules, rules_of
 from dev.time_lag_bench.answers.lines import Line, lines
 from dev.time_lag_bench.brokers.stage import Stage
 from dev.time_lag_bench.cases.case import Case
 from dev.time_lag_bench.cases.catalog import CASES, WIDE
 from dev.time_lag_bench.tables import WIDTH, cases_table, json_of, wide_table
+from kafka_lag.brokers.source import KafkaSource, quiet_library
+from kafka_lag.brokers.wire.access import Access, Credentials
+from kafka_lag.brokers.wire.credentials import FixedCredentials
+from kafka_lag.cli.options.rules import add_rules, rules_of
+from kafka_lag.lag.rules import Rules
 
 # The log cleaner looks for work at once, not every 15 s; a thousand small logs need no indexes
 # of 10 MB each, which take long to make and to remove.

@@ -22,16 +22,16 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.live import Live
 
+from dev.aws import AwsStandIn
+from dev.demo_function import BUCKET, CLUSTER, LocalFunction
+from dev.kafka import KafkaCluster, KafkaClusterError
+from dev.traffic import BEHAVIOURS, Traffic
+from kafka_lag.cli.tables import groups_table, shown
+from kafka_lag.cli.views.server import LocalServer
 from kafka_lag.errors import ReporterError
 from kafka_lag.snapshots.history import newest_before
 from kafka_lag.snapshots.store import FolderStore, S3Store
 from kafka_lag.views.snapshots import Snapshots
-from dev.aws import AwsStandIn
-from dev.demo_function import BUCKET, CLUSTER, LocalFunction
-from dev.kafka import KafkaCluster, KafkaClusterError
-from kafka_lag.cli.tables import groups_table, shown
-from dev.traffic import BEHAVIOURS, Traffic
-from kafka_lag.cli.views.server import LocalServer
 
 INTERVAL = 5
 # The last demo's pages, which outlive its other files.
@@ -122,8 +122,8 @@ def _report(folder: Path, console: Console) -> int:
     days = sorted({path.name.removeprefix("dt=") for path in folder.glob("snapshots/*/*/dt=*")})
     for day in days:
         console.print(f"Spark reads the snapshots of {day}, which takes half a minute …")
-        command = [sys.executable, "-m", "kafka_lag_report.daily_report", "--date", day, "--show", "5"]
-        places = ["--input", str(folder), "--output", str(folder)]
+        command = [sys.executable, "-m", "kafka_lag_report.daily_report", "--date", day]
+        places = ["--show", "5", "--input", str(folder), "--output", str(folder)]
         status = subprocess.run([*command, *places], check=False).returncode
         if status:
             return status

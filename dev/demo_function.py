@@ -10,9 +10,9 @@ from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kafka_lag import collect_lag, contract
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
+from kafka_lag import collect_lag, contract
 
 CLUSTER, BUCKET, SECRET = "demo", "msk-lag-demo", "AmazonMSK_demo_monitor"
 

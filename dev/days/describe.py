@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dev.days.events import Event, Span
 from kafka_lag import contract
 from kafka_lag.lag.rules import Rules
-from dev.days.events import Event, Span
 
 LONG_AGO = -240.0
 WEEK_SECONDS = 7 * 86_400.0

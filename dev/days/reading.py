@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kafka_lag.lag.columns import Column, Words
-from kafka_lag.lag.frame import AnyColumn, Frame
-from kafka_lag.lag.model import ClusterReading
 from dev.days.cast import Cast, Mask
 from dev.days.events import HOUR, Absent, Events, Rebalance
 from dev.days.logs import Numbers
 from dev.days.silence import Silence
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.model import ClusterReading
 
 # Milliseconds after its scheduled time at which a run has commits, asks for ends, has ends.
 _COMMITS_MS, _ASKED_MS, _ENDS_MS = 150, 400, 450

@@ -9,6 +9,12 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from dev.days.cast import Cast
+from dev.days.commits import Commits
+from dev.days.describe import Day
+from dev.days.events import HOUR, Events, Forgotten, Missing, Span
+from dev.days.logs import Logs
+from dev.days.reading import Reader
 from kafka_lag import contract
 from kafka_lag.lag.columns import Words
 from kafka_lag.lag.evaluate import evaluate
@@ -17,12 +23,6 @@ from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.memory import Memory
 from kafka_lag.snapshots.thinning import kept
-from dev.days.cast import Cast
-from dev.days.commits import Commits
-from dev.days.describe import Day
-from dev.days.events import HOUR, Events, Forgotten, Missing, Span
-from dev.days.logs import Logs
-from dev.days.reading import Reader
 
 WHOLE_DAY = Span(0.0, 24.0)
 _WINDOW_RUNS = 10

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag import contract
-from kafka_lag.lag.columns import Words
 from dev.days.cast import Cast, Mask
 from dev.days.events import Events, Hidden, Rows, Unread
+from kafka_lag import contract
+from kafka_lag.lag.columns import Words
 
 
 class Silence:

@@ -13,13 +13,13 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
+from dev.days.describe import Day
+from dev.days.events import Span
+from dev.days.runs import WHOLE_DAY, runs
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
-from dev.days.describe import Day
-from dev.days.events import Span
-from dev.days.runs import WHOLE_DAY, runs
 
 MINUTE = timedelta(minutes=1)
 # What the version before did not have, by dataset.

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dev.pauses_bench.tracks import DAY, Track
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.evaluate import evaluate
@@ -17,7 +18,6 @@ from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.memory import Memory
-from dev.pauses_bench.tracks import DAY, Track
 
 FIRST = 1_769_904_000_000  # 2026-02-01T00:00:00Z
 _MINUTE_MS = 60_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dev.pauses_bench.tracks import Floats, Ints, Mask
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.partitions.pauses import Level, Move, Pauses, after_move, excused
-from dev.pauses_bench.tracks import Floats, Ints, Mask
 
 WINDOW = 600.0
 _HOLD = 3

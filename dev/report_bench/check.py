@@ -11,9 +11,9 @@ from pathlib import Path
 
 import duckdb
 
-from kafka_lag_report.schemas import REPORTS
 from dev.report_bench.job import CORES
 from dev.report_check import compare, run, written
+from kafka_lag_report.schemas import REPORTS
 
 
 @dataclass(frozen=True, slots=True)

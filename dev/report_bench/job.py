@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pyspark
 
-from kafka_lag_report.storage.session import OWN_JVM
 from dev.report_bench.memory import PeakMemory
+from kafka_lag_report.storage.session import OWN_JVM
 
 CORES, HEAP = 2, "2g"
 # What no query of the reports' numbers would do.
 NOT_REPORTS = ("session", "history", "pages", "serve", "tell", "send", "mark")
 _ROOT = Path(__file__).parents[2]
-SCRIPT = _ROOT / "glue_jobs" / "daily_report.py"
+SCRIPT = _ROOT / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
 SLOW_SCRIPT = Path(__file__).with_name("slow_job.py")
 _SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 _STAGE = re.compile(r"stage (?P<name>[^:]+): (?P<seconds>\d+(?:\.\d+)?) s")

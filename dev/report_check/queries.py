@@ -11,9 +11,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
 from dev.report_check.objects import Object, folder, literal, objects_of, sound
 from dev.report_check.types import Kind, casts, kinds_of
+from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
 
 _HISTORY_DAYS = 14
 _QUERIES = files("dev.report_check")
@@ -22,7 +22,7 @@ _QUERIES = files("dev.report_check")
 def run(
     connection: duckdb.DuckDBPyConnection, root: Path, cluster: str, day: date, *, today: date
 ) -> dict[str, pa.Table]:
-    """Every report of the cluster's day, as declared in `kafka_lag_report.schemas`; rows in no order.
+    """Every report of the cluster's day, as `kafka_lag_report.schemas` declares it, unordered.
 
     `root` is read only. Objects that hold no such rows are skipped, and `coverage` names them.
     """

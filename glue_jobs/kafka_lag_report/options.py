@@ -27,7 +27,7 @@ the rows of days that are over in a few sorted files.
 EPILOG = """\
 examples:
   uv run python -m kafka_lag_report.daily_report --input ./state --output ./state --date 2026-01-31
-  uv run python -m kafka_lag_report.daily_report --input ./state --output ./out --cluster orders audit
+  uv run python -m kafka_lag_report.daily_report --input ./state --output ./out --cluster orders
 
 exit code: 0 written, 1 snapshots or output at fault, 2 wrong usage.
 Unknown options are named on stderr and ignored, because Glue adds some of its own.

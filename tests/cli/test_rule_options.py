@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from kafka_lag.cli.options.rules import add_rules, rules_of
+from kafka_lag.cli.options.watch import parse
 from kafka_lag.lag.rules import ByName, Rules, Tolerance
 from kafka_lag.schema.document import DocumentSchema
 from kafka_lag.settings import settings_of
-from kafka_lag.cli.options.rules import add_rules, rules_of
-from kafka_lag.cli.options.watch import parse
 from tests.functions.test_schema import GOOD
 
 

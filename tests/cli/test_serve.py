@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from kafka_lag.cli.serve import main
+from kafka_lag.cli.views import LocalServer
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.bearer import Bearer
 from kafka_lag.views.snapshots import Snapshots
-from kafka_lag.cli.serve import main
-from kafka_lag.cli.views import LocalServer
 from tests.builders import MINUTE, NOON
 from tests.functions.views.burrow.asking import Shop, a_group, a_partition
 

@@ -15,10 +15,10 @@ from zipfile import ZipFile
 
 import pytest
 
-from kafka_lag import contract
-from kafka_lag_cdk.packaging import Target, build
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
+from kafka_lag import contract
+from kafka_lag_cdk.packaging import Target, build
 from tests.infra.packaging.runtime.api import Answer
 from tests.infra.packaging.runtime.process import LambdaProcess, run, runtime_in
 from tests.kafka.looking import commit, create, produce

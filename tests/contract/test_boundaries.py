@@ -1,21 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports point inward: read from the sources themselves."""
+"""Who may import whom, read from the sources themselves: imports point inward."""
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
-PARTS = ("functions", "glue_jobs", "infra", "local", "tests")
-FILES = [path for part in PARTS for path in sorted((ROOT / part).rglob("*.py"))]
-STANDARD = sys.stdlib_module_names
+# Where packages lie that the wheel installs, and what contributors run.
+SOURCE_ROOTS = ("functions", "infra", "glue_jobs")
+SHIPPED = [path for root in SOURCE_ROOTS for path in sorted((ROOT / root).rglob("*.py"))]
+DEV = sorted((ROOT / "dev").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+OURS = ("kafka_lag", "kafka_lag_cdk", "kafka_lag_report", "dev", "tests")
+
+ADAPTER = ("contract", "errors", "lag", "refusal")
+# What each part of kafka_lag may import of the rest of it; what is not named here may import all
+# of it but `cli`.
+INSIDE = {
+    "contract": (),
+    "errors": (),
+    "lag": ("contract",),
+    "brokers": ADAPTER,
+    "sinks": ADAPTER,
+    "snapshots": ADAPTER,
+    # Both read snapshots; messages write names as metrics do.
+    "views": (*ADAPTER, "snapshots"),
+    "notify": (*ADAPTER, "snapshots", "sinks"),
+}
+# What the other packages may import of kafka_lag: names, and the rules of a configuration.
+SHARED_RULES = ("schema", "lag.rules", "sinks.names")
+ELSEWHERE = {
+    "kafka_lag_cdk": ("contract", *SHARED_RULES),
+    "kafka_lag_report": ("contract", "formatting"),
+}
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
+def module_of(path: Path) -> str:
+    """The dotted name under which a file is imported."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[1:] if parts[0] in SOURCE_ROOTS else parts)
 
 
 def imports(path: Path) -> set[str]:
@@ -27,8 +55,8 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
             inner = {f"{module}.{alias.name}" for alias in node.names}
-            found |= inner if module in PARTS else {module}
-            assert node.level == 0, f"{name_of(path)} has a relative import"
+            found |= inner if module in OURS else {module}
+            assert node.level == 0, f"{module_of(path)} has a relative import"
     return found
 
 
@@ -36,88 +64,76 @@ def under(module: str, *packages: str) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
-def files_of(*folders: str) -> list[Path]:
-    found = [path for path in FILES if name_of(path).startswith(folders)]
-    assert found, f"nothing in {folders}: the test reads the wrong place"
+def files_of(*packages: str) -> list[Path]:
+    found = [path for path in [*SHIPPED, *DEV, *TESTS] if under(module_of(path), *packages)]
+    assert found, f"nothing in {packages}: the test reads the wrong place"
     return found
 
 
-def foreign(path: Path) -> set[str]:
-    """Imports from outside the standard library."""
-    return {name for name in imports(path) if name.partition(".")[0] not in STANDARD}
-
-
-def offenders(files: list[Path], *allowed: str) -> list[str]:
+def strangers(files: Iterable[Path], among: tuple[str, ...], allowed: Iterable[str]) -> list[str]:
+    """Imports of what is `among` these packages and not `allowed`."""
     return [
-        f"{name_of(path)} imports {name}"
-        for path in files
-        for name in sorted(foreign(path))
-        if not under(name, *allowed)
-    ]
-
-
-def forbidden(files: list[Path], *packages: str) -> list[str]:
-    return [
-        f"{name_of(path)} imports {name}"
+        f"{module_of(path)} imports {name}"
         for path in files
         for name in sorted(imports(path))
-        if under(name, *packages)
+        if under(name, *among) and not under(name, *allowed)
     ]
 
 
-def test_the_arithmetic_knows_numpy_and_the_contract_only() -> None:
-    assert (
-        offenders(files_of("functions/kafka_lag/lag/"), "numpy", "kafka_lag.contract", "kafka_lag.lag") == []
-    )
+@pytest.mark.parametrize("part", INSIDE)
+def test_each_part_imports_only_what_the_table_allows(part: str) -> None:
+    allowed = [f"kafka_lag.{name}" for name in (part, *INSIDE[part])]
+    assert strangers(files_of(f"kafka_lag.{part}"), OURS, allowed) == []
+
+
+@pytest.mark.parametrize("package", ELSEWHERE)
+def test_other_packages_know_the_names_and_rules_of_the_collector_only(package: str) -> None:
+    allowed = [package, *(f"kafka_lag.{name}" for name in ELSEWHERE[package])]
+    assert strangers(files_of(package), OURS, allowed) == []
+
+
+def test_no_function_needs_the_command_line_or_another_package() -> None:
+    functions = [path for path in files_of("kafka_lag") if "cli" not in path.parts]
+    assert strangers(functions, OURS, ["kafka_lag"]) == []
+    assert strangers(functions, ("kafka_lag.cli",), []) == []
+
+
+def test_nothing_shipped_imports_dev_or_tests() -> None:
+    assert strangers(SHIPPED, ("dev", "tests"), []) == []
+
+
+def test_dev_imports_no_tests() -> None:
+    assert strangers(DEV, ("tests",), []) == []
+
+
+def test_only_brokers_imports_the_kafka_client() -> None:
+    others = [path for path in [*SHIPPED, *DEV] if not under(module_of(path), "kafka_lag.brokers")]
+    assert strangers(others, ("kafka",), []) == []
+
+
+def test_the_arithmetic_needs_numpy_alone() -> None:
+    foreign = {
+        f"{module_of(path)} imports {name}"
+        for path in files_of("kafka_lag.lag")
+        for name in imports(path)
+        if name.partition(".")[0] not in sys.stdlib_module_names
+    }
+    assert {line for line in foreign if not under(line.split()[-1], "numpy", "kafka_lag")} == set()
+
+
+def test_the_contract_and_the_errors_need_the_standard_library_alone() -> None:
+    foreign = {
+        name
+        for path in files_of("kafka_lag.contract", "kafka_lag.errors")
+        for name in imports(path)
+        if name.partition(".")[0] not in sys.stdlib_module_names
+    }
+    assert {name for name in foreign if not under(name, "kafka_lag.contract")} == set()
 
 
 def test_the_arithmetic_has_no_clock_and_no_files() -> None:
-    assert forbidden(files_of("functions/kafka_lag/lag/"), "time", "datetime", "os", "io", "pathlib") == []
-
-
-def test_the_contract_imports_nothing_but_itself() -> None:
-    assert offenders(files_of("functions/kafka_lag/contract/"), "kafka_lag.contract") == []
-
-
-def test_the_errors_import_nothing() -> None:
-    assert imports(ROOT / "functions/kafka_lag/errors.py") == set()
-
-
-def test_only_the_broker_adapter_imports_the_kafka_client() -> None:
-    shipped = files_of("functions/", "glue_jobs/", "infra/", "local/")
-    others = [path for path in shipped if not name_of(path).startswith("functions/kafka_lag/brokers/")]
-    assert forbidden(others, "kafka") == []
-
-
-def test_adapters_do_not_reach_for_each_other() -> None:
-    broker, sinks, snapshots = (f"functions.{name}" for name in ("broker", "sinks", "snapshots"))
-    assert forbidden(files_of("functions/kafka_lag/brokers/"), sinks, snapshots) == []
-    assert forbidden(files_of("functions/kafka_lag/sinks/"), broker, snapshots) == []
-    assert forbidden(files_of("functions/kafka_lag/snapshots/"), broker, sinks) == []
-
-
-def test_the_lambda_asset_imports_nothing_beside_itself() -> None:
-    assert forbidden(files_of("functions/"), "local", "glue_jobs", "infra", "tests") == []
-
-
-def test_jobs_know_the_collector_and_the_stand_ins_by_their_data_only() -> None:
-    assert forbidden(files_of("glue_jobs/"), "functions", "local", "infra", "tests") == []
-
-
-# One owner for what a configuration may say and for how a name is written as a dimension.
-SHARED_RULES = ("kafka_lag.schema", "kafka_lag.lag.rules", "kafka_lag.sinks.names")
-
-
-def test_infrastructure_knows_the_contract_and_the_rules_of_configuration_only() -> None:
-    files = files_of("infra/")
-    assert forbidden(files, "glue_jobs", "local", "tests") == []
-    wrong = forbidden(files, "functions")
-    known = ("kafka_lag.contract", *SHARED_RULES)
-    assert [line for line in wrong if not under(line.split(" imports ")[1], *known)] == []
-
-
-def test_nothing_shipped_imports_tests() -> None:
-    assert forbidden(files_of("functions/", "glue_jobs/", "infra/", "local/"), "tests") == []
+    outside = ("time", "datetime", "os", "io", "pathlib")
+    assert strangers(files_of("kafka_lag.lag"), outside, []) == []
 
 
 def run_at_import(tree: ast.AST) -> Iterator[ast.AST]:
@@ -130,8 +146,8 @@ def run_at_import(tree: ast.AST) -> Iterator[ast.AST]:
 
 def test_no_environment_is_read_and_no_client_made_at_import() -> None:
     early = {
-        f"{name_of(path)} uses {node.attr} at import"
-        for path in files_of("functions/")
+        f"{module_of(path)} uses {node.attr} at import"
+        for path in files_of("kafka_lag")
         for node in run_at_import(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute)
         and node.attr in {"environ", "getenv", "client", "resource"}
@@ -141,10 +157,17 @@ def test_no_environment_is_read_and_no_client_made_at_import() -> None:
 
 def test_every_file_opens_with_its_licence() -> None:
     line = "# SPDX-License-Identifier: Apache-2.0\n"
-    assert [name_of(path) for path in FILES if not path.read_text().startswith(line)] == []
+    files = [*SHIPPED, *DEV, *TESTS]
+    assert [module_of(path) for path in files if not path.read_text().startswith(line)] == []
 
 
 def test_every_shipped_file_says_what_it_is() -> None:
-    shipped = files_of("functions/", "glue_jobs/", "infra/", "local/")
-    silent = [path for path in shipped if not ast.get_docstring(ast.parse(path.read_text()))]
-    assert [name_of(path) for path in silent] == []
+    silent = [p for p in [*SHIPPED, *DEV] if not ast.get_docstring(ast.parse(p.read_text()))]
+    assert [module_of(path) for path in silent] == []
+
+
+def test_no_package_is_named_like_a_library() -> None:
+    # In a flat asset or on a source root it would hide the library.
+    names = {path.name for root in SOURCE_ROOTS for path in (ROOT / root).iterdir()}
+    packages = {name for name in names if (name.isidentifier() and name != "__pycache__")}
+    assert packages == {"kafka_lag", "kafka_lag_cdk", "kafka_lag_report"}

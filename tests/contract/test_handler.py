@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_lag import collect_lag, contract
-from kafka_lag.errors import ConfigError, LoginError, ReporterError, SourceError, StoreError
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
+from kafka_lag import collect_lag, contract
+from kafka_lag.errors import ConfigError, LoginError, ReporterError, SourceError, StoreError
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = pytest.mark.kafka

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_lag import contract
-from dev import watch
 from dev.kafka import KafkaCluster
+from kafka_lag import contract
+from kafka_lag.cli import watch
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = pytest.mark.kafka

@@ -7,13 +7,13 @@ from typing import Any
 
 from kafka.protocol.consumer import ListOffsetsRequest
 
+from dev.kafka import KafkaCluster
 from kafka_lag.brokers.reading import Question, read_cluster
 from kafka_lag.brokers.topics.configs import ConfigCache
 from kafka_lag.brokers.topics.offsets import END
 from kafka_lag.brokers.wire.bootstrap import bootstrap
 from kafka_lag.brokers.wire.connection import Wire
 from kafka_lag.lag.model import ClusterReading
-from dev.kafka import KafkaCluster
 from tests.kafka.looking import access, login, only
 
 

@@ -20,6 +20,9 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from dev.kafka import KafkaCluster
+from dev.kafka.jars import kafka_server
+from dev.kafka.readiness import quiet_admin
 from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import Access, Credentials
@@ -30,9 +33,6 @@ from kafka_lag.lag.model import LagReport
 from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.snapshots.memory import Memory
 from kafka_lag.source import look_up_until
-from dev.kafka import KafkaCluster
-from dev.kafka.jars import kafka_server
-from dev.kafka.readiness import quiet_admin
 
 Row = dict[str, Any]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from confluent_kafka import KafkaException
 
-from kafka_lag.contract import OK
-from kafka_lag.lag.model import LagReport
 from dev.kafka import KafkaCluster
 from dev.traffic import BEHAVIOURS, Behaviour, Traffic
 from dev.traffic.stage import PER_TICK, TICK, Stage
+from kafka_lag.contract import OK
+from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import commit, create, group, looker, only, partitions, produce
 
 # Ten intervals are the window, as by default, but of a second each, not a minute.

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from kafka_lag.lag.model import LagReport
 from dev.kafka import KafkaCluster
 from dev.kafka.access import acl
+from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import (
     await_denial,
     commit,

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from dev.kafka import KafkaCluster
 from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import Credentials
 from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.errors import LoginError, SourceError
-from dev.kafka import KafkaCluster
 from tests.kafka.looking import access, login, only
 from tests.kafka.test_rotation import Rotated
 

@@ -7,9 +7,9 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions
 
+from dev.kafka import KafkaCluster
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.model import Past
-from dev.kafka import KafkaCluster
 from tests.kafka.interrupted import asked_of, read_while
 from tests.kafka.looking import (
     commit,

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from dev.kafka import Credentials as Account
+from dev.kafka import KafkaCluster
+from dev.kafka.access import create_users
 from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import Credentials, Login
 from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.errors import SourceError
-from dev.kafka import Credentials as Account
-from dev.kafka import KafkaCluster
-from dev.kafka.access import create_users
 from tests.kafka.looking import access
 
 pytestmark = pytest.mark.kafka

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from kafka_lag.lag.model import LagReport
 from dev.kafka import KafkaCluster
 from dev.traffic import BEHAVIOURS, Traffic
+from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import Looker, Row, group, looker, only, partitions, tool_says
 
 pytestmark = pytest.mark.kafka

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from dev.kafka import KafkaCluster
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import LagReport
 from kafka_lag.sinks.budget import Levels, plan
 from kafka_lag.sinks.metrics import lag_sets
-from dev.kafka import KafkaCluster
 from tests.kafka.interrupted import read_while
 from tests.kafka.looking import (
     commit,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_lag.contract import OK, REWIND, STALL, STOP, WARN
 from dev.kafka import KafkaCluster
 from dev.traffic.resting import POISON
+from kafka_lag.contract import OK, REWIND, STALL, STOP, WARN
 from tests.kafka import statuses
 from tests.kafka.statuses import Recording, Seen, recorded
 

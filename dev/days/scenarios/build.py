@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kafka_lag.lag.rules import ByName, Rules
 from dev.days.describe import Day, Group, Member, Partition, Topic
 from dev.days.events import Event
+from kafka_lag.lag.rules import ByName, Rules
 
 CLUSTER = "truth"
 RACKS = {1: "use1-az1", 2: "use1-az2", 3: "use1-az3"}

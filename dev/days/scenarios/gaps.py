@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from kafka_lag import contract
 from dev.days.describe import Day, Partition, Topic
 from dev.days.events import Event, Forgotten, Hidden, Lead, Missing, Rows, Slow, Span, Unread
 from dev.days.scenarios.build import a_day, a_group, a_topic
+from kafka_lag import contract
 
 MISSING = Span(4, 5)
 SCRIPT = "<script>alert(1)</script>"

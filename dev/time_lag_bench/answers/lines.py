@@ -10,11 +10,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from kafka_lag import contract
-from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.lag.model import Past
-from kafka_lag.lag.rules import Rules
-from kafka_lag.snapshots.memory import Memory
 from dev.time_lag_bench.answers.figures import Figures, figures
 from dev.time_lag_bench.answers.others import Told, told_by_rivals
 from dev.time_lag_bench.answers.ours import Run, ours
@@ -22,6 +17,11 @@ from dev.time_lag_bench.answers.past import an_hour_before
 from dev.time_lag_bench.brokers.prepared import Prepared
 from dev.time_lag_bench.cases.catalog import MOVING, WIDE
 from dev.time_lag_bench.logs import Floats
+from kafka_lag import contract
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.lag.model import Past
+from kafka_lag.lag.rules import Rules
+from kafka_lag.snapshots.memory import Memory
 
 # Nothing known before; the run after that (on a compacted topic all of the next hour); with an
 # hour of log ends known and nothing dated; the same, and every commit has moved since the last run.

@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dev.time_lag_bench.answers.figures import Answers
+from dev.time_lag_bench.brokers.prepared import Prepared
+from dev.time_lag_bench.logs import Floats, Ints
 from kafka_lag import contract
 from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
@@ -17,9 +20,6 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport, Past
 from kafka_lag.lag.rules import ByName, NameFilter, Rules
 from kafka_lag.lag.time_index.questions import TimeAnswers, TimeQuestions
-from dev.time_lag_bench.answers.figures import Answers
-from dev.time_lag_bench.brokers.prepared import Prepared
-from dev.time_lag_bench.logs import Floats, Ints
 
 _WITHIN = 60.0
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dev.time_lag_bench.logs import Ints, Log, ends_at
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Past, Snapshot
 from kafka_lag.snapshots.thinning import kept
-from dev.time_lag_bench.logs import Ints, Log, ends_at
 
 _ANSWERED_AFTER_MS = 5
 _DATED = (

@@ -15,14 +15,14 @@ from botocore.exceptions import BotoCoreError
 from rich.console import Console
 
 from kafka_lag import contract
-from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.snapshots.store import BrowsableStore
-from kafka_lag.views.bearer import Bearer, one_token
-from kafka_lag.views.snapshots import Snapshots
 from kafka_lag.cli.tables.names import shown
 from kafka_lag.cli.views import LocalServer
 from kafka_lag.cli.views.options import ServeOptions, parse
 from kafka_lag.cli.views.stores import OwnBucket, own_folder
+from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag.views.bearer import Bearer, one_token
+from kafka_lag.views.snapshots import Snapshots
 
 _AWS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
 

@@ -17,13 +17,13 @@ from rich.console import Console
 from kafka_lag import contract
 from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.brokers.wire.credentials import FixedCredentials
+from kafka_lag.cli.options.watch import WatchOptions, parse
+from kafka_lag.cli.tables import groups_table, shown
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.model import LagReport
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag.cli.options.watch import WatchOptions, parse
-from kafka_lag.cli.tables import groups_table, shown
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,7 +12,16 @@ from kafka_lag import contract
 from kafka_lag_cdk.config.document import loaded, sla_seconds
 from kafka_lag_cdk.config.parts.cluster import Cluster
 from kafka_lag_cdk.dashboard.search import Searches
-from kafka_lag_cdk.dashboard.widgets import MOST_NAMED, THIRD, WHOLE, Row, graph, heading, rows_of, titled
+from kafka_lag_cdk.dashboard.widgets import (
+    MOST_NAMED,
+    THIRD,
+    WHOLE,
+    Row,
+    graph,
+    heading,
+    rows_of,
+    titled,
+)
 from kafka_lag_cdk.metrics import LagMetrics
 
 _SECONDS, _RECORDS = "seconds", "records"

@@ -10,7 +10,15 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from kafka_lag_cdk.config.parts.cluster import Cluster
 from kafka_lag_cdk.config.parts.scaling import Scaling
-from kafka_lag_cdk.dashboard.widgets import MOST_NAMED, Row, alarm_states, graph, heading, rows_of, titled
+from kafka_lag_cdk.dashboard.widgets import (
+    MOST_NAMED,
+    Row,
+    alarm_states,
+    graph,
+    heading,
+    rows_of,
+    titled,
+)
 from kafka_lag_cdk.metrics import LagMetrics
 
 

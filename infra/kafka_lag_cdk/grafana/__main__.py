@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m kafka_lag_cdk.grafana --output DIR` writes the dashboards that docs/grafana.md is about."""
+"""`python -m kafka_lag_cdk.grafana --output DIR` writes the dashboards of docs/grafana.md."""
 
 from __future__ import annotations
 

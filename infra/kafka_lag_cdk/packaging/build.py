@@ -21,7 +21,7 @@ from kafka_lag_cdk.packaging.wheels.fetch import fetch as fetch_wheels
 from kafka_lag_cdk.packaging.wheels.prune import prune
 from kafka_lag_cdk.packaging.wheels.pure import keep_pure
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FUNCTIONS, GLUE_JOBS = ROOT / "functions", ROOT / "glue_jobs"
 # Packages stay here, so that unchanged sources are not packed again.
 BUILT = ROOT / ".local" / "package"
@@ -32,6 +32,9 @@ GLUE = Target("3.11", "x86_64")
 
 # Unpacks the requirements in the file into the folder.
 Fetch = Callable[[Target, Path, Path], None]
+
+# For people's own machines: no function needs it, nor what it imports.
+_COMMAND_LINE = "kafka_lag/cli/"
 
 _KEY_LENGTH = 16
 _KEPT = 3
@@ -121,14 +124,15 @@ def _requirements(sources: Path, target: Target) -> str:
 
 
 def _files(sources: Path) -> dict[str, Path]:
-    """The files of a package of ours by their names in a zip, without what is for us alone."""
-    found = _named(sources.parent, sources.rglob("*"))
-    return {name: path for name, path in found.items() if not _is_ours_alone(path)}
+    """The files below a source root by their names in a zip, without what no function imports."""
+    found = _named(sources, sources.rglob("*"))
+    return {name: path for name, path in found.items() if not _is_left_out(name, path)}
 
 
-def _is_ours_alone(path: Path) -> bool:
-    hidden = path.name.startswith(".")
-    return hidden or path.name == requirements.NAME or path.parent.name == "__pycache__"
+def _is_left_out(name: str, path: Path) -> bool:
+    if path.name.startswith(".") or path.name in (requirements.NAME, "py.typed"):
+        return True
+    return path.parent.name == "__pycache__" or name.startswith(_COMMAND_LINE)
 
 
 def _named(root: Path, paths: Iterable[Path]) -> dict[str, Path]:

@@ -17,7 +17,7 @@ from kafka_lag_cdk.findings import explained, understood
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from kafka_lag_cdk.storage.daily_report_role import daily_report_role
 
-SCRIPT = Path(__file__).parents[2] / "glue_jobs" / "daily_report.py"
+SCRIPT = Path(__file__).parents[3] / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
 
 _VERSIONS = {"6.0": glue.GlueVersion.V6_0, "5.1": glue.GlueVersion.V5_1}
 

@@ -9,10 +9,10 @@ from typing import Any
 from rich.console import Console
 
 from kafka_lag import contract
+from kafka_lag.cli.tables import groups_table
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import DTYPES, Frame
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.cli.tables import groups_table
 from tests.builders import NOON
 
 _WELL = {

@@ -12,9 +12,9 @@ from botocore import exceptions as aws
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from kafka_lag.cli.views.stores import OwnBucket, own_folder
 from kafka_lag.errors import ConfigError, StoreError
 from kafka_lag.snapshots.errors import UnusableError
-from kafka_lag.cli.views.stores import OwnBucket, own_folder
 
 GROUPS = "snapshots/groups/"
 WORDS_OF_A_DEPLOYMENT = ("role", "VPC", "endpoint")

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_lag import contract
 from dev.days import write_day
 from dev.days.scenarios import truth
+from kafka_lag import contract
 
 Ask: TypeAlias = Callable[..., list[tuple[Any, ...]]]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kafka_lag import contract
 from dev.days.scenarios import gaps
+from kafka_lag import contract
 from tests.dev.days.conftest import Ask
 
 KEYS = {"taken_at", "topic", "partition_id", "consumer_group"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from kafka_lag_report.schemas import REPORTS
 from dev.days.hourly import REPORT, Hour, usual_hours, write_hours, write_usual_days
+from kafka_lag_report.schemas import REPORTS
 
 
 def test_an_hour_is_written_with_the_columns_of_the_report(tmp_path: Path) -> None:

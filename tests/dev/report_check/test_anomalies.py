@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.glue_jobs.days import Row
 from tests.dev.report_check.small_days import DAY, reports, second, write_rows
+from tests.glue_jobs.days import Row
 
 WEEK = [100.0, 90.0, 110.0, 100.0, 130.0, 100.0, 95.0]  # median 100, deviations' median 5
 

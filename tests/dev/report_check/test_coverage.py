@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.glue_jobs.days import Row, group_row, write_run
 from tests.dev.report_check.small_days import DAY, TOMORROW, reports, second, write_rows
+from tests.glue_jobs.days import Row, group_row, write_run
 
 
 def coverage(root: Path, *, today: date = TOMORROW, dataset: str = "group_partitions") -> Row:

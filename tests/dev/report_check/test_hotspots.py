@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.glue_jobs.days import Row, group_row, topic_row
 from tests.dev.report_check.small_days import reports, second, write_rows
+from tests.glue_jobs.days import Row, group_row, topic_row
 
 UNREAD = {"unread_reason": "no_leader"}
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.glue_jobs.days import Row
 from tests.dev.report_check.small_days import reports, second, write_rows
+from tests.glue_jobs.days import Row
 
 # seconds of the day and for how long each run stands: the interval is 60
 RUNS = {0: 60.0, 60: 60.0, 120: 120.0, 420: 60.0, 480: 60.0}

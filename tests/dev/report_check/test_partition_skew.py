@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.glue_jobs.days import Row, group_row, topic_row
 from tests.dev.report_check.small_days import reports, second, write_rows
+from tests.glue_jobs.days import Row, group_row, topic_row
 
 TIMES = (second(0), second(60), second(120))
 MEMBER = {"client_id": "c", "client_host": "/h"}

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from dev.report_check import prepare
-from tests.glue_jobs.days import group_row, topic_row
 from tests.dev.report_check.small_days import DAY, TOMORROW, reports, second, write_rows
+from tests.glue_jobs.days import group_row, topic_row
 
 NOON, LAST = 43_200, 86_400
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.glue_jobs.days import Row, group_row
 from tests.dev.report_check.small_days import reports, second, write_rows
 from tests.dev.report_check.test_lag_summary import RUNS, UNREAD, group
+from tests.glue_jobs.days import Row, group_row
 
 
 def topic_summary(root: Path, rows: list[Row]) -> Row:

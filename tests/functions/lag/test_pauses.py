@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from kafka_lag.contract import OK, PAUSING, STALL, WARN
 from dev.pauses_bench import product
 from dev.pauses_bench.batch import BATCHES
+from kafka_lag.contract import OK, PAUSING, STALL, WARN
 from tests.functions.lag.pausing import Every, Span, a_job, behind, steady, told
 
 HOUR, DAY, WEEK = 60, 1_440, 10_080

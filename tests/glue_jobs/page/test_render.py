@@ -187,7 +187,8 @@ def test_the_page_renders_from_a_zip_without_compiled_code(tmp_path: Path) -> No
                     packed.write(path, path.relative_to(root.parent))
     code = (
         f"import sys; sys.path.insert(0, {str(archive)!r}); from datetime import date;"
-        "from kafka_lag_report.page.model import Page; from kafka_lag_report.page.render import render;"
+        "from kafka_lag_report.page.model import Page;"
+        "from kafka_lag_report.page.render import render;"
         "print(render(Page('zipped', date(2026, 1, 31)))); import jinja2, markupsafe;"
         "assert all('job.zip' in one.__file__ for one in (jinja2, markupsafe))"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m kafka_lag_cdk.bill`: where it finds the configuration, what it prints, how it refuses."""
+"""`python -m kafka_lag_cdk.bill`: where the configuration is, what it prints, its errors."""
 
 from __future__ import annotations
 

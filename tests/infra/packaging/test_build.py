@@ -13,12 +13,14 @@ from tests.infra.packaging.fakes import Index, write
 
 LOCK = "dep==1.0 ; python_full_version >= '3.12' \\\n    --hash=sha256:aa\n"
 SOURCES = {
-    "__init__.py": "",
-    "schemas/Request.json": "{}",
+    "kafka_lag/__init__.py": "",
+    "kafka_lag/cli/watch.py": "",
+    "kafka_lag/py.typed": "",
+    "kafka_lag/schemas/Request.json": "{}",
     "requirements.txt": LOCK,
     ".DS_Store": "",
-    "__pycache__/a.cpython-313.pyc": "",
-    "schemas/__pycache__/b.cpython-313.pyc": "",
+    "kafka_lag/__pycache__/a.cpython-313.pyc": "",
+    "kafka_lag/schemas/__pycache__/b.cpython-313.pyc": "",
 }
 WHEELS = {"dep/__init__.py": "version = 1", "dep/tests/test_dep.py": "", "bin/dep": ""}
 
@@ -46,11 +48,11 @@ def _names(package: Package) -> list[str]:
         return sorted(archive.namelist())
 
 
-def test_a_package_has_the_sources_and_what_they_import(project: Project) -> None:
+def test_a_package_has_what_functions_import_and_no_command_line(project: Project) -> None:
     assert _names(project.build()) == [
         "dep/__init__.py",
-        "functions/kafka_lag/__init__.py",
-        "functions/kafka_lag/schemas/Request.json",
+        "kafka_lag/__init__.py",
+        "kafka_lag/schemas/Request.json",
     ]
 
 
@@ -75,10 +77,10 @@ def test_a_build_in_another_folder_has_the_same_hash(project: Project, tmp_path:
 
 def test_changed_functions_are_another_package_without_fetching_again(project: Project) -> None:
     first = project.build()
-    write(project.sources, {"new.py": "changed = True"})
+    write(project.sources, {"kafka_lag/new.py": "changed = True"})
     second = project.build()
     assert second.sha256 != first.sha256
-    assert "functions/kafka_lag/new.py" in _names(second)
+    assert "kafka_lag/new.py" in _names(second)
     assert len(project.index.asked) == 1
 
 
@@ -123,7 +125,7 @@ def test_packages_of_long_gone_sources_are_removed(project: Project) -> None:
 def test_missing_requirements_are_told_with_the_command_that_writes_them(project: Project) -> None:
     (project.sources / "requirements.txt").unlink()
     with pytest.raises(
-        PackagingError, match=r"requirements\.txt is missing.*infra\.packaging lock"
+        PackagingError, match=r"requirements\.txt is missing.*kafka_lag_cdk\.packaging lock"
     ):
         project.build()
 

@@ -12,7 +12,13 @@ from rich.console import Console
 from kafka_lag_cdk.packaging.__main__ import main
 from kafka_lag_cdk.packaging.archive import Package, add, replacing
 from kafka_lag_cdk.packaging.cold_import import cold_import
-from kafka_lag_cdk.packaging.sizes import UNZIPPED_LIMIT, ZIPPED_LIMIT, excesses, table, unzipped_by_part
+from kafka_lag_cdk.packaging.sizes import (
+    UNZIPPED_LIMIT,
+    ZIPPED_LIMIT,
+    excesses,
+    table,
+    unzipped_by_part,
+)
 from tests.infra.packaging.fakes import write
 
 
@@ -95,8 +101,8 @@ def test_a_cold_import_takes_the_packages_own_module_with_and_without_bytecode(
     told = tmp_path / "told"
     module = MODULE.format(str(told))
     files: dict[str, str | bytes] = {
-        "functions/kafka_lag/__init__.py": "",
-        "functions/kafka_lag/collect_lag.py": module,
+        "kafka_lag/__init__.py": "",
+        "kafka_lag/collect_lag.py": module,
     }
     times = cold_import(_package(tmp_path, files), runs=1)
     lines = [line.split() for line in told.read_text().splitlines()]

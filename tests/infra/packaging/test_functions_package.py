@@ -10,7 +10,8 @@ from kafka_lag_cdk.packaging import Target, build
 from tests.infra.packaging.fakes import Index
 
 ROOT = Path(__file__).parents[3]
-TEMPLATES = ROOT / "functions" / "views" / "page" / "template"
+SOURCES = ROOT / "functions"
+TEMPLATES = SOURCES / "kafka_lag" / "views" / "page" / "template"
 
 
 def test_every_template_of_the_page_is_packed(tmp_path: Path) -> None:
@@ -21,4 +22,4 @@ def test_every_template_of_the_page_is_packed(tmp_path: Path) -> None:
     found = [path for path in TEMPLATES.rglob("*") if path.is_file()]
     assert any(path.name.endswith(".j2") for path in found)
     for path in found:
-        assert packed[path.relative_to(ROOT).as_posix()] == path.read_bytes()
+        assert packed[path.relative_to(SOURCES).as_posix()] == path.read_bytes()

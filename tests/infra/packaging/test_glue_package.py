@@ -15,13 +15,13 @@ from kafka_lag_cdk.packaging.build import GLUE_JOBS
 from tests.infra.packaging.fakes import Index, write
 
 JOB = {
-    "__init__.py": "",
-    "page/page.html.j2": "{{ name }}",
-    "page/page.css": "",
-    "page/page.js": "",
-    "storage/log4j2.properties": "",
+    "kafka_lag_report/__init__.py": "",
+    "kafka_lag_report/page/page.html.j2": "{{ name }}",
+    "kafka_lag_report/page/page.css": "",
+    "kafka_lag_report/page/page.js": "",
+    "kafka_lag_report/storage/log4j2.properties": "",
     "requirements.txt": "dep==1.0 \\\n    --hash=sha256:aa\n",
-    "__pycache__/a.cpython-313.pyc": "",
+    "kafka_lag_report/__pycache__/a.cpython-313.pyc": "",
 }
 PURE = {
     "dep/__init__.py": "",
@@ -66,17 +66,17 @@ def test_the_glue_zip_has_the_job_with_its_data_and_packages_with_their_licences
         "dep-1.0.dist-info/licenses/COPYING",
         "dep/__init__.py",
         "dep/style.css",
-        "glue_jobs/kafka_lag_report/__init__.py",
-        "glue_jobs/kafka_lag_report/page/page.css",
-        "glue_jobs/kafka_lag_report/page/page.html.j2",
-        "glue_jobs/kafka_lag_report/page/page.js",
-        "glue_jobs/kafka_lag_report/storage/log4j2.properties",
+        "kafka_lag_report/__init__.py",
+        "kafka_lag_report/page/page.css",
+        "kafka_lag_report/page/page.html.j2",
+        "kafka_lag_report/page/page.js",
+        "kafka_lag_report/storage/log4j2.properties",
     ]
 
 
 def test_a_changed_job_is_another_zip_without_fetching_again(job: GlueProject) -> None:
     first = job.build()
-    write(job.sources, {"page/page.css": "body {}"})
+    write(job.sources, {"kafka_lag_report/page/page.css": "body {}"})
     assert job.build().sha256 != first.sha256
     assert len(job.index.asked) == 1
 
@@ -98,7 +98,8 @@ def _shipped(tmp_path_factory: pytest.TempPathFactory) -> Package:
 
 def test_the_shipped_glue_zip_has_what_the_page_is_made_with(shipped: Package) -> None:
     names = _names(shipped)
-    assert {"glue_jobs/kafka_lag_report/daily_report.py", "glue_jobs/kafka_lag_report/storage/log4j2.properties"} <= set(names)
+    own = {"kafka_lag_report/daily_report.py", "kafka_lag_report/storage/log4j2.properties"}
+    assert own <= set(names)
     assert {"jinja2/__init__.py", "markupsafe/_native.py"} <= set(names)
     assert [name for name in names if re.search(r"\.(so|pyc|pyi|c)$", name)] == []
 

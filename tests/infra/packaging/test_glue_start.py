@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from dev.aws import AwsStandIn
 from kafka_lag import contract
 from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.storage.daily_report import SCRIPT
 from kafka_lag_cdk.storage.report_columns import REPORT_COLUMNS
-from dev.aws import AwsStandIn
 from tests.glue_jobs.days import NOON, group_row, topic_row, write_run
 from tests.infra.packaging.glue import Glue
 from tests.infra.storage.stack import only
@@ -90,7 +90,7 @@ def _topic(aws: AwsStandIn) -> tuple[str, str]:
 
 
 def test_only_what_glue_has_can_be_imported_beside_the_zip(glue: Glue) -> None:
-    names = ("boto3", "glue_jobs", "jinja2", "markupsafe", "pyspark", "pytest")
+    names = ("boto3", "kafka_lag_report", "jinja2", "markupsafe", "pyspark", "pytest")
 
     assert [name for name in names if glue.has(name)] == ["boto3", "pyspark"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from aws_cdk import Stack
 
-from kafka_lag_report.options import parse
 from kafka_lag_cdk.storage.bucket import DataBucket
+from kafka_lag_report.options import parse
 from tests.infra.rehearsal.resolve import of_type, resolve
 from tests.infra.storage.stack import KEEP, only, report, resources, synthesised
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from dev.kafka import ClientPair, KafkaCluster
+from dev.kafka.node.certificates import Authority
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.certificate import client_certificate
 from kafka_lag.brokers.wire.credentials import SecretCredentials
 from kafka_lag.errors import LoginError
-from dev.kafka import ClientPair, KafkaCluster
-from dev.kafka.node.certificates import Authority
 from tests.kafka.logins.ways import (
     by_certificate,
     certificate,

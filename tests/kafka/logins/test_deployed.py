@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from dev.aws import AwsStandIn
+from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.collector import Collector
 from kafka_lag.errors import LoginError
 from kafka_lag.wiring import wired
-from dev.aws import AwsStandIn
-from dev.kafka import KafkaCluster
 from tests.kafka.logins.ways import fields
 
 pytestmark = pytest.mark.kafka

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from dev.kafka import KafkaCluster
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import LoginError
-from dev.kafka import KafkaCluster
 from tests.kafka.logins.ways import by_token, read, refusal, token, until, whole
 
 pytestmark = pytest.mark.kafka

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafka_lag.brokers.source import KafkaSource
 from dev.kafka import KafkaCluster
+from kafka_lag.brokers.source import KafkaSource
 from tests.kafka.logins.ways import (
     Way,
     by_certificate,

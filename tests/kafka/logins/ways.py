@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from dev.kafka import ClientPair, KafkaCluster
 from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import IAM, Access, Login
@@ -20,7 +21,6 @@ from kafka_lag.brokers.wire.credentials import CredentialSource, FixedCredential
 from kafka_lag.brokers.wire.iam import TokenLogin
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading
-from dev.kafka import ClientPair, KafkaCluster
 from tests.kafka.looking import access, login, only
 
 _MINE = only("^wayfarers?$")

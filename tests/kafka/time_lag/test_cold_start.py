@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kafka_lag import contract
 from dev.kafka import KafkaCluster
 from dev.time_lag_bench.cases import shapes
 from dev.time_lag_bench.cases.case import Random
 from dev.time_lag_bench.logs import Ints
+from kafka_lag import contract
 from tests.kafka.looking import rows
 from tests.kafka.time_lag.watched import DAY, HOUR, NOW, SECOND, ago, dated, said, stated, watched
 

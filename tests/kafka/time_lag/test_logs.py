@@ -11,10 +11,10 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from kafka_lag import contract
-from kafka_lag.lag.rules import ByName
 from dev.kafka import KafkaCluster
 from dev.kafka.readiness import wait_until
+from kafka_lag import contract
+from kafka_lag.lag.rules import ByName
 from tests.kafka.time_lag.watched import (
     HOUR,
     MINUTE,

@@ -8,9 +8,9 @@ import time
 import pytest
 from confluent_kafka.admin import AclOperation, NewPartitions, ResourceType
 
+from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.lag.rules import Rules
-from dev.kafka import KafkaCluster
 from tests.kafka.looking import Row, commit, delete, group, looker, only, partitions
 from tests.kafka.test_denied import denied
 from tests.kafka.time_lag.watched import (

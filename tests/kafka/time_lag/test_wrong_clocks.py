@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import pytest
 
+from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.lag.rules import Tolerance
-from dev.kafka import KafkaCluster
 from tests.kafka.time_lag.watched import (
     DAY,
     HOUR,

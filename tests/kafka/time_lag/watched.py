@@ -13,9 +13,9 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_lag.lag.model import LagReport
 from dev.kafka import KafkaCluster
 from dev.kafka.readiness import wait_until
+from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import Looker, Row, commit, create, group, looker, only, partitions, rows
 
 # Milliseconds; records are dated back from NOW.

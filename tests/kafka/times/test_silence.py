@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from dev.kafka import KafkaCluster
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import Login
 from kafka_lag.brokers.wire.credentials import FixedCredentials
-from dev.kafka import KafkaCluster
 from tests.kafka.looking import access, create, login
 from tests.kafka.times.asking import SILENT, Index, index, write
 

@@ -11,11 +11,11 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AclOperation, ResourceType
 
+from dev.kafka import KafkaCluster
+from dev.kafka.access import acl
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index.questions import NEWEST, TimeQuestions
-from dev.kafka import KafkaCluster
-from dev.kafka.access import acl
 from tests.kafka.looking import await_denial, create
 from tests.kafka.times.asking import NONE, SILENT, index, write
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kafka_lag.cli.watch` is told on its command line; a password comes by environment or prompt."""
+"""Options of `kafka-lag watch`; a password comes by environment or prompt."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_lag.brokers.wire.access import Access, Credentials
+from kafka_lag.cli.options.rules import add_rules, rules_of
 from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.schema.authorities import authorities_fault
 from kafka_lag.schema.document import MECHANISMS, PROTOCOLS, window_fault
 from kafka_lag.schema.levels import INTERNAL_TOPICS
 from kafka_lag.snapshots.keys import CLUSTER_NAME
-from kafka_lag.cli.options.rules import add_rules, rules_of
 
 _LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
 

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_lag import contract
+from kafka_lag.cli.tables.cells import Row, cells, status_word
+from kafka_lag.cli.tables.widths import fitted
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.cli.tables.cells import Row, cells, status_word
-from kafka_lag.cli.tables.widths import fitted
 
 _COLUMNS = (
     *("group", "status", "lag", "time lag", "to loss", "state", "members"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kafka_lag.cli.serve` is told on its command line; a token comes by file, never as an argument."""
+"""Options of `kafka-lag serve`; a token comes by file, never as an argument."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def parse(argv: Sequence[str] | None) -> ServeOptions:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--state", type=_folder, metavar="DIR", help="snapshots of kafka_lag.cli.watch")
+    where.add_argument("--state", type=_folder, metavar="DIR", help="snapshots of kafka-lag watch")
     where.add_argument("--bucket", metavar="NAME", help="snapshots in S3, with your credentials")
     parser.add_argument("--region", help="of the bucket (that of your AWS profile)")
     parser.add_argument("--port", type=_port, default=8000, help="0 for any free one (8000)")

@@ -66,7 +66,8 @@ def _prices(bill: Bill) -> tuple[str, ...]:
     return (
         *advice.ASSUMPTIONS,
         f"Prices of {', '.join(lists)}, read from {min(dates)} to {max(dates)}: see "
-        "infra/kafka_lag_cdk/bill/prices.toml. Those with ? were not found in a copy of AWS's price list.",
+        "infra/kafka_lag_cdk/bill/prices.toml. Those with ? were not found in a copy of AWS's "
+        "price list.",
     )
 
 

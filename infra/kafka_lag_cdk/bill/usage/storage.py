@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 from kafka_lag_cdk.bill.usage import measured
 from kafka_lag_cdk.bill.usage.item import S3, Item, size
-from kafka_lag_cdk.bill.usage.runs import compacted_bytes, report_bytes, runs_per_day, snapshot_bytes
+from kafka_lag_cdk.bill.usage.runs import (
+    compacted_bytes,
+    report_bytes,
+    runs_per_day,
+    snapshot_bytes,
+)
 from kafka_lag_cdk.config.parts.cluster import Cluster
 from kafka_lag_cdk.config.parts.shared import Shared
 

@@ -19,7 +19,7 @@ Run = Callable[[Sequence[str]], tuple[int, str]]
 Find = Callable[[str], str | None]
 
 # `make setup` puts a uv here where the PATH has none.
-_TOOLS = Path(__file__).parents[3] / ".local" / "tools" / "bin"
+_TOOLS = Path(__file__).parents[4] / ".local" / "tools" / "bin"
 _SAID = 600
 
 

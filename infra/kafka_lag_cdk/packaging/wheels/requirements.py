@@ -22,8 +22,8 @@ COMMAND = "python -m kafka_lag_cdk.packaging lock"
 
 IN_THE_RUNTIME = ("boto3", "botocore", "python-dateutil", "s3transfer", "six", "urllib3")
 
-# The IAM signer's command line alone imports it.
-NOT_IMPORTED = ("click",)
+# The IAM signer's command line alone imports click, ours alone the others.
+NOT_IMPORTED = ("click", "rich", "markdown-it-py", "mdurl", "pygments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ OF_FUNCTIONS = Shipped(
     "the functions need",
     "Lambda's Python",
     (
-        "--no-dev",
+        "--no-default-groups",
         *(w for name in IN_THE_RUNTIME + NOT_IMPORTED for w in ("--no-emit-package", name)),
     ),
 )
