@@ -86,7 +86,3 @@ _CONFIG = (DOCS["configuration.md"], "A cluster: what its collector is told")
 def test_the_changelog_has_the_version_of_the_project() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
-
-
-def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 150
