@@ -23,7 +23,8 @@ CDK_CONFIG = $(if $(CONFIG),-c msk-lag-reporter=$(CONFIG))
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo report test check format lint types bench bench-time-lag bench-pauses clean prerequisites \
+TARGETS ?=
+.PHONY: help setup demo report test mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve dashboards test-glue-5 \
         bench-import cost package cdk diff deploy synth destroy
 
@@ -67,6 +68,9 @@ lint: setup ## what ruff finds, formatting included
 
 types: setup ## mypy, strict
 	$(BIN)/mypy
+
+mutation: setup ## change the rules one by one and see which change no test notices (TARGETS=status)
+	$(BIN)/python -m dev.mutation $(TARGETS)
 
 bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 	$(BIN)/python -m dev.bench_collect

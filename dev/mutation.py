@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutation testing of the rules that decide what a person sees: a mutant no test notices survives.
+
+mutmut makes one small change at a time in a copy of this tree and runs the tests that reach it. The
+score is the share of mutants that some test kills.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).parents[1]
+_BIN = Path(sys.executable).parent
+# Where the copy has them, see `_copied`.
+_LAG, _REPORT = "src/kafka_lag/lag", "src/kafka_lag_report"
+_SURVIVED = ("survived", "no tests")
+_NOT_TESTED = ("skipped", "not checked")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One kind of rule: where it is written, and the tests that hold it."""
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+_RULE_TESTS = ("tests/functions/lag/partitions", "tests/functions/lag/test_evaluate.py")
+TARGETS = {
+    "status": Target(
+        (f"{_LAG}/partitions/status.py", f"{_LAG}/partitions/moves.py"),
+        _RULE_TESTS,
+    ),
+    "retention": Target((f"{_LAG}/partitions/retention.py",), _RULE_TESTS),
+    "rates": Target((f"{_LAG}/partitions/rates.py",), _RULE_TESTS),
+    "incidents": Target(
+        (f"{_LAG}/groups/held.py", f"{_LAG}/groups/statuses.py"),
+        ("tests/functions/lag/groups", "tests/functions/lag/test_evaluate.py"),
+    ),
+    "budget": Target(("src/kafka_lag/sinks/budget.py",), ("tests/functions/sinks",)),
+    "changes": Target(
+        ("src/kafka_lag/notify/news/*",),
+        ("tests/functions/notify/news", "tests/functions/notify/messages"),
+    ),
+    "findings": Target(
+        (f"{_REPORT}/summary/cause.py", f"{_REPORT}/summary/changes/*"),
+        ("tests/glue_jobs/summary",),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change that no test noticed: mutmut's name for it, the line before, and after."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What became of a target's mutants; `tested` counts those that were run."""
+
+    target: str
+    tested: int
+    survivors: tuple[Mutant, ...]
+
+    @property
+    def share(self) -> float:
+        """Killed ÷ tested, 1 where none was tested."""
+        return 1.0 if not self.tested else 1 - len(self.survivors) / self.tested
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prints scores and survivors; 1 when a target's score is below `--least`."""
+    options = _parser().parse_args(argv)
+    console = Console(highlight=False)
+    names = options.targets or list(TARGETS)
+
+    def measured(name: str) -> Score:
+        score = _score(name)
+        console.print(f"{name}: {score.tested} mutants, {len(score.survivors)} survived")
+        return score
+
+    with ThreadPoolExecutor(options.workers) as threads:
+        scores = list(threads.map(measured, names))
+    _show(scores, console)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(score) for score in scores], indent=1) + "\n")
+    return int(any(score.share < options.least for score in scores))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m dev.mutation", description=__doc__)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}")
+    parser.add_argument("--workers", type=int, default=2, help="targets at once (default: 2)")
+    parser.add_argument("--least", type=float, default=0.0, metavar="SHARE", help="fail below it")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="scores and survivors as JSON")
+    return parser
+
+
+def _score(name: str) -> Score:
+    target = TARGETS[name]
+    with tempfile.TemporaryDirectory(prefix=f"mutation-{name}-") as folder:
+        tree = _copied(Path(folder, "tree"))
+        (tree / "setup.cfg").write_text(_config(target))
+        _run(tree, "run", "--max-children", "1")
+        outcomes = _run(tree, "results", "--all", "true")
+        lines = [line.strip().rpartition(": ") for line in outcomes.splitlines() if ": " in line]
+        survivors = [mutant for mutant, _, outcome in lines if outcome in _SURVIVED]
+        tested = [mutant for mutant, _, outcome in lines if outcome not in _NOT_TESTED]
+        return Score(name, len(tested), tuple(_mutant(tree, each) for each in survivors))
+
+
+def _copied(tree: Path) -> Path:
+    """What git knows of this tree and what is new in it: mutants must not get into the original.
+
+    mutmut takes `src` alone for a source root, so the three packages are put there.
+    """
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            place = tree / re.sub(r"^(functions|infra|glue_jobs)/", "src/", name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, place)
+    return tree
+
+
+def _config(target: Target) -> str:
+    settings = {
+        "source_paths": ["src"],
+        "only_mutate": list(target.sources),
+        "also_copy": ["dev", "docs", "README.md"],
+        "pytest_add_cli_args": ["-n", "0", "-p", "no:cacheprovider"],
+        "pytest_add_cli_args_test_selection": list(target.tests),
+    }
+    lines = ["[mutmut]"]
+    for name, values in settings.items():
+        lines += [f"{name}=", *(f"    {value}" for value in values)]
+    return "\n".join(lines) + "\n"
+
+
+def _run(tree: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [str(_BIN / "mutmut"), *arguments], cwd=tree, check=False, capture_output=True, text=True
+    )
+    if done.returncode:
+        said = (done.stdout + done.stderr).splitlines()[-15:]
+        raise SystemExit(f"mutmut {arguments[0]} failed:\n" + "\n".join(said))
+    return done.stdout
+
+
+def _mutant(tree: Path, name: str) -> Mutant:
+    lines = _run(tree, "show", name).splitlines()
+    before, after = (
+        [line for line in lines if re.match(rf"{re.escape(c)}(?!{re.escape(c)})", line)]
+        for c in "-+"
+    )
+    return Mutant(name, *(" ".join(line[1:].strip() for line in part) for part in (before, after)))
+
+
+def _show(scores: Sequence[Score], console: Console) -> None:
+    table = Table("rules", "mutants", "killed", "survived", "score")
+    for score in scores:
+        killed = score.tested - len(score.survivors)
+        cells = (score.tested, killed, len(score.survivors))
+        table.add_row(score.target, *map(str, cells), f"{score.share:.1%}")
+    console.print(table)
+    for score in scores:
+        for mutant in score.survivors:
+            console.print(f"{mutant.name}\n  - {mutant.before}\n  + {mutant.after}", markup=False)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
