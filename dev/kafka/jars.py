@@ -2,6 +2,8 @@
 """The Kafka server: jars from Maven Central and what an empty node begins with, made once."""
 
 import hashlib
+import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -16,6 +18,8 @@ from dev.kafka.node.settings import format_properties, new_id
 
 POM = Path(__file__).with_name("pom.xml")
 CACHE = Path(__file__).parents[2] / ".local" / "kafka-libs"
+# Names another version than the pom's for all brokers that this process starts.
+ENV_VERSION = "KAFKA_VERSION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +39,36 @@ class KafkaServer:
         return self.folder / "bootstrap.checkpoint"
 
 
+def kafka_version(pom: Path = POM) -> tuple[int, ...]:
+    """The version of the brokers: the environment's `KAFKA_VERSION`, else the pom's."""
+    named = os.environ.get(ENV_VERSION) or _default_version(pom)
+    if not re.fullmatch(r"\d+\.\d+\.\d+", named):
+        raise KafkaClusterError(f"{ENV_VERSION} must be a version such as 4.1.0, not {named!r}")
+    return tuple(int(part) for part in named.split("."))
+
+
+def _default_version(pom: Path) -> str:
+    found = re.search(r"<kafka\.version>([^<]+)<", pom.read_text(encoding="utf-8"))
+    return found[1] if found else ""
+
+
 def kafka_server(*, cache: Path = CACHE, pom: Path = POM) -> KafkaServer:
-    """Return the server for this pom, downloading it when it is not there yet."""
-    folder = cache / hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
+    """Return the server of this pom and version, downloading it when it is not there yet."""
+    version = ".".join(map(str, kafka_version(pom)))
+    digest = hashlib.sha256(pom.read_bytes() + version.encode()).hexdigest()[:16]
+    folder = cache / f"{version}-{digest}"
     if not folder.is_dir():
-        _download(pom, folder)
+        _download(pom, version, folder)
     return KafkaServer(folder)
 
 
-def _download(pom: Path, folder: Path) -> None:
+def _download(pom: Path, version: str, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
-    console.print("Downloading Kafka's jars with Maven, once (about 45 MB) ...")
+    console.print(f"Downloading the jars of Kafka {version} with Maven, once (about 45 MB) ...")
     with tempfile.TemporaryDirectory(prefix="download-", dir=folder.parent) as scratch:
         server = KafkaServer(Path(scratch, "server"))
-        _copy_dependencies(pom, server.folder / "jars")
+        _copy_dependencies(pom, version, server.folder / "jars")
         _make_bootstrap(server, Path(scratch))
         # A rename is all or nothing; it fails when another process was quicker, whose files serve.
         with suppress(OSError):
@@ -57,8 +76,9 @@ def _download(pom: Path, folder: Path) -> None:
     console.print(f"Kafka's jars are in {folder}", soft_wrap=True)
 
 
-def _copy_dependencies(pom: Path, jars: Path) -> None:
-    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+def _copy_dependencies(pom: Path, version: str, jars: Path) -> None:
+    command = ["mvn", "-q", "-B", "-f", str(pom), f"-Dkafka.version={version}"]
+    command.append("dependency:copy-dependencies")
     _run([*command, f"-DoutputDirectory={jars}"], what="fetch Kafka's jars")
 
 
