@@ -30,7 +30,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Strings or tuples as codes into `names`; -1 is unknown."""
+    """Strings or tuples as codes into `names`, each of which is there once; -1 is unknown."""
 
     codes: Array
     names: tuple[Any, ...]

@@ -566,8 +566,9 @@ class Simulated:
         for at, log in enumerate(logs):
             self._named.setdefault((log.topic, log.partition), []).append(at)
         self._names = tuple(names)
+        # A client's host is that of others, and a name must stand in its column once.
         self._owners = {
-            what: tuple(
+            what: names_of(
                 form.format(group=name, n=n, host=n % 2)
                 for name in names
                 for n in range(self._most)
@@ -633,7 +634,10 @@ class Simulated:
             "partition_id": Numbers(
                 self._log_numbers["partition_id"].values[log], np.ones(len(rows), bool)
             ),
-            **{what: Names(owner, names) for what, names in self._owners.items()},
+            **{
+                what: Names(np.where(owner < 0, -1, names.codes[owner]), names.names)
+                for what, names in self._owners.items()
+            },
             "committed_offset": Numbers(commits, (commits >= 0) & read),
         }
 

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no reading may change: the order of rows, company, the date, somebody else's health.
+
+Excluded, as they are meant to be so: look-ups beyond the budget, which is shared; a shift by less
+than an hour, as compacted topics are dated anew in a minute of the hour that is theirs; which of
+several partitions that are equally bad is named the worst; and the last bits of sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import ClusterReading, LagReport, Past
+from kafka_lag.lag.rules import ByName, Rules
+from kafka_lag.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions
+from kafka_lag.snapshots.ends import ends_of
+from tests.builders import HOUR, MINUTE, NOON, Commits, Groups, Topics, a_reading, datasets
+
+_KEY = ("consumer_group", "topic", "partition_id")
+_WORST = ("worst_topic", "worst_partition", "worst_member", "worst_leader")
+_REASONS = st.sampled_from([contract.TIMEOUT, contract.DENIED, contract.NO_LEADER])
+_OFFSETS = st.integers(0, 60)
+_RULES = Rules(allowed_lag=ByName.of([("^b", 1)]), sla_seconds=ByName.of([("g", 60.0)]))
+
+Told = dict[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One run: when, and what was read."""
+
+    at: int
+    reading: ClusterReading
+
+
+@st.composite
+def stories(draw: st.DrawFn, name: str = "a") -> list[Look]:
+    """Some runs over two topics and two groups whose names begin so; one partition always reads."""
+    steps = draw(st.lists(st.sampled_from([MINUTE, MINUTE, 12 * MINUTE]), min_size=1, max_size=4))
+    policy = draw(st.sampled_from([None, "delete", "compact"]))
+    at, looks = NOON, []
+    for step in steps:
+        at += step
+        topics: Topics = {
+            f"{name}-t": [draw(_logs()), draw(_logs())],
+            f"{name}-u": [draw(_logs())],
+            f"{name}-witness": [(0, 5)],
+        }
+        groups: Groups = {
+            f"{name}-g": {f"{name}-t": [draw(_commits()), draw(_commits())]},
+            f"{name}-h": draw(_group(name)),
+        }
+        owner = draw(st.sampled_from([None, "m"]))
+        reading = a_reading(
+            groups,
+            topics,
+            at=at,
+            owners={(f"{name}-g", f"{name}-t", 0): owner},
+            topic_ids={f"{name}-t": draw(st.sampled_from(["one", "one", "two", None]))},
+            state=draw(st.sampled_from(["Stable", "Empty", "PreparingRebalance"])),
+        )
+        looks.append(Look(at, _configured(reading, policy)))
+    return looks
+
+
+def _logs() -> st.SearchStrategy[Any]:
+    pairs = st.tuples(_OFFSETS, _OFFSETS).map(lambda pair: (min(pair), max(pair)))
+    return st.one_of(pairs, pairs, pairs, _REASONS)
+
+
+def _commits() -> st.SearchStrategy[Any]:
+    return st.one_of(_OFFSETS, _OFFSETS, _OFFSETS, st.none(), _REASONS)
+
+
+def _group(name: str) -> st.SearchStrategy[Commits]:
+    read = st.tuples(_commits(), _commits()).map(
+        lambda pair: {f"{name}-t": [pair[0], 9], f"{name}-u": [pair[1]]}
+    )
+    return st.one_of(read, read, _REASONS)
+
+
+def _configured(reading: ClusterReading, policy: str | None) -> ClusterReading:
+    rows = reading.topic_partitions
+    length = len(rows)
+    hour = Column(np.full(length, HOUR), np.full(length, policy is not None))
+    unlimited = Column(np.full(length, -1), np.full(length, policy is not None))
+    topics = rows.with_columns(
+        retention_ms=hour,
+        retention_bytes=unlimited,
+        cleanup_policy=Words.of([policy] * length),
+    )
+    return replace(reading, topic_partitions=topics)
+
+
+def index(shift: int = 0) -> LookUp:
+    """A time index of which each partition's answers depend on the time asked for alone."""
+
+    def look_up(asked: TimeQuestions) -> TimeAnswers:
+        answers = TimeAnswers.nothing(len(asked))
+        names = asked.partitions.words("topic").to_list()
+        numbers = asked.partitions.numbers("partition_id").values
+        for at, (name, number, time) in enumerate(zip(names, numbers, asked.times, strict=True)):
+            newest = NOON + 40 * MINUTE
+            first = NOON - (len(name) + int(number)) * HOUR
+            wanted = newest if time < 0 else int(time) - shift
+            offset = max(0, -(-(wanted - first) // (3 * MINUTE)))
+            stamp = first + offset * 3 * MINUTE
+            answers.found[at] = stamp <= newest + 3 * MINUTE
+            answers.none[at] = not answers.found[at]
+            answers.offsets[at], answers.times[at] = offset, stamp + shift
+        return answers
+
+    return look_up
+
+
+def reports(looks: Sequence[Look], look_up: LookUp | None = None) -> list[LagReport]:
+    """What each run says, each after those before it."""
+    past, found = Past.empty(), []
+    for look in looks:
+        report = evaluate(look.reading, past, _RULES, look.at, look_up or index())
+        past = Past(report.snapshot, (*past.ends, ends_of(report.snapshot.topic_partitions)))
+        found.append(report)
+    return found
+
+
+def told(report: LagReport, shift: int = 0) -> dict[str, Told]:
+    """All rows by key, whatever their order, and times as they were before a shift."""
+    frames = {
+        **datasets(report.snapshot),
+        "group_topics": report.group_topics,
+        "scaling": report.scaling,
+    }
+    return {name: _rows(name, frame, shift) for name, frame in frames.items()}
+
+
+def _rows(dataset: str, frame: Frame, shift: int) -> Told:
+    kinds = contract.COLUMNS.get(dataset, {})
+    columns: dict[str, list[Any]] = {}
+    for name, column in frame.columns.items():
+        values = column.to_list()
+        if kinds.get(name) == contract.TIMESTAMP:
+            values = [None if value is None else value - shift for value in values]
+        columns[name] = [round(v, 6) if isinstance(v, float) else v for v in values]
+    keys = [name for name in _KEY if name in columns]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    found = {tuple(row[name] for name in keys): row for row in rows}
+    assert len(found) == len(rows), "two rows have one key"
+    return found
+
+
+def without_ties(rows: dict[str, Told]) -> dict[str, Told]:
+    """The rows without the name of the worst partition."""
+    groups = {
+        key: {name: value for name, value in row.items() if name not in _WORST}
+        for key, row in rows[contract.GROUPS].items()
+    }
+    return {**rows, contract.GROUPS: groups}
+
+
+@settings(max_examples=25, deadline=None)
+@given(stories(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_nothing(looks: list[Look], random: Any) -> None:
+    def shuffled(frame: Frame) -> Frame:
+        rows = list(range(len(frame)))
+        random.shuffle(rows)
+        return frame.take(np.array(rows, np.int64))
+
+    others = [Look(look.at, _each(look.reading, shuffled)) for look in looks]
+    for one, other in zip(reports(looks), reports(others), strict=True):
+        assert without_ties(told(one)) == without_ties(told(other))
+        assert (one.lags_clamped, one.look_ups) == (other.lags_clamped, other.look_ups)
+
+
+@settings(max_examples=25, deadline=None)
+@given(stories("a"), stories("b"))
+def test_two_readings_with_nothing_in_common_say_together_what_each_says(
+    these: list[Look], those: list[Look]
+) -> None:
+    length = min(len(these), len(those))
+    # Runs are of one cluster: the second story has the first one's times.
+    those = [_at(other, one.at) for one, other in zip(these[:length], those[:length], strict=True)]
+    both = [
+        Look(one.at, _joined(one.reading, other.reading))
+        for one, other in zip(these[:length], those, strict=True)
+    ]
+    apart = zip(reports(these[:length]), reports(those), strict=True)
+    for together, (one, other) in zip(reports(both), apart, strict=True):
+        expected = {name: {**rows, **told(other)[name]} for name, rows in told(one).items()}
+        assert told(together) == expected
+        assert together.lags_clamped == one.lags_clamped + other.lags_clamped
+        assert together.look_ups == one.look_ups + other.look_ups
+
+
+@settings(max_examples=25, deadline=None)
+@given(stories(), st.integers(-20_000, 20_000))
+def test_the_date_changes_nothing_but_dates(looks: list[Look], hours: int) -> None:
+    shift = hours * HOUR
+    later = [_at(look, look.at + shift) for look in looks]
+    for one, other in zip(reports(looks), reports(later, index(shift)), strict=True):
+        assert told(one) == told(other, shift)
+
+
+@settings(max_examples=25, deadline=None)
+@given(stories())
+def test_a_group_that_keeps_up_changes_no_other_row(looks: list[Look]) -> None:
+    others = [Look(look.at, _with_healthy(look)) for look in looks]
+    for one, other in zip(reports(looks), reports(others), strict=True):
+        rows = told(other)
+        assert ("healthy",) in rows[contract.GROUPS]
+        less = {
+            name: {key: row for key, row in found.items() if "healthy" not in key}
+            for name, found in rows.items()
+        }
+        assert less == told(one)
+        assert other.look_ups == one.look_ups
+
+
+def _with_healthy(look: Look) -> ClusterReading:
+    """With a group that has read all of a topic that others read too, as far as it is known."""
+    topics = look.reading.topic_partitions
+    names, ends = topics.words("topic").to_list(), topics.numbers("end_offset").to_list()
+    mine = {"a-t": [end for name, end in zip(names, ends, strict=True) if name == "a-t"]}
+    ids = dict(zip(names, topics.words("topic_id").to_list(), strict=True))
+    logs: Topics = {"a-t": [(0, 0), (0, 0)]}
+    extra = a_reading({"healthy": mine}, logs, at=look.at, topic_ids={"a-t": ids["a-t"]})
+    return replace(
+        look.reading,
+        group_partitions=look.reading.group_partitions.concat(extra.group_partitions),
+        groups=look.reading.groups.concat(extra.groups),
+    )
+
+
+def _joined(one: ClusterReading, other: ClusterReading) -> ClusterReading:
+    return replace(
+        one,
+        topic_partitions=one.topic_partitions.concat(other.topic_partitions),
+        group_partitions=one.group_partitions.concat(other.group_partitions),
+        groups=one.groups.concat(other.groups),
+    )
+
+
+def _each(reading: ClusterReading, change: Callable[[Frame], Frame]) -> ClusterReading:
+    return replace(
+        reading,
+        topic_partitions=change(reading.topic_partitions),
+        group_partitions=change(reading.group_partitions),
+        groups=change(reading.groups),
+    )
+
+
+def _at(look: Look, at: int) -> Look:
+    """The same reading at another time."""
+
+    def moved(frame: Frame) -> Frame:
+        times = {"read_at", "asked_at"} & set(frame.columns)
+        columns = {name: frame.numbers(name) for name in times}
+        shift = at - look.at
+        return frame.with_columns(
+            **{name: Column(each.values + shift, each.known) for name, each in columns.items()}
+        )
+
+    return Look(at, _each(look.reading, moved))
