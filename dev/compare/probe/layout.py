@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def source_roots(checkout: Path) -> list[Path]:
     return [checkout / root for root in _SOURCE_ROOTS if (checkout / root).is_dir()]
 
 
+@cache
 def find(what: str) -> Any:
     """The commit's own object for one of NAMES. Raises LayoutError."""
     tried = list(_tried(what))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The input is large enough, the same each time, and answers whatever a commit asks of it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from dev.compare import recording
+from dev.compare.hostile import NAMES, Hostile
+from dev.compare.orders import RECORDED
+from dev.compare.readings import DATASETS, GROUPS, NEWEST, Reading, Run, Runs, to_list
+from dev.compare.recording import LoggedIndex, Recording
+from dev.compare.requests import requests
+from dev.compare.simulated import BEGIN, MINUTE_MS, PATTERNS, Simulated
+
+MOST_BYTES = 10 * 1024 * 1024
+
+
+def rows(run: Run) -> dict[str, dict[str, list[object]]]:
+    assert isinstance(run.reading, Reading)
+    return {
+        name: {column: to_list(values) for column, values in run.reading.tables[name].items()}
+        for name in DATASETS
+    }
+
+
+def groups(runs: Runs) -> set[object]:
+    tables = (run.reading.tables[GROUPS] for run in runs.runs() if isinstance(run.reading, Reading))
+    return {name for table in tables for name in to_list(table["consumer_group"])}
+
+
+def test_what_is_committed_stays_small() -> None:
+    assert 0 < sum(path.stat().st_size for path in RECORDED.iterdir()) < MOST_BYTES
+
+
+def test_the_recording_has_runs_with_and_without_an_answer() -> None:
+    runs = list(Recording(RECORDED).runs())
+    assert len(runs) == len(Recording(RECORDED)) > 45
+    assert any(isinstance(run.reading, str) for run in runs)
+    reasons = {
+        reason
+        for run in runs
+        if isinstance(run.reading, Reading)
+        for name in DATASETS
+        for reason in to_list(run.reading.tables[name]["unread_reason"])
+    }
+    assert {None, "timeout", "denied", "no_leader"} <= reasons
+
+
+def test_there_are_more_than_twenty_patterns_and_all_are_in_the_cluster() -> None:
+    assert len(PATTERNS) > 20
+    assert all(pattern.__doc__ for pattern in PATTERNS)
+    simulated = Simulated(0.05)
+    assert {"steady", "stuck", "job-week", "led", "share"} <= groups(simulated)
+
+
+def test_the_same_seed_gives_the_same_runs_and_another_one_others() -> None:
+    one, again, other = (
+        [rows(run) for run in islice(Simulated(0.05, seed).runs(), 40)] for seed in (1, 1, 2)
+    )
+    assert one == again
+    assert one != other
+
+
+def test_no_commit_of_a_simulated_consumer_that_keeps_up_is_beyond_its_log() -> None:
+    run = list(Simulated(0.2).runs())[-1]
+    told = rows(run)
+    ends = dict(
+        zip(
+            zip(
+                told["topic_partitions"]["topic"],
+                told["topic_partitions"]["partition_id"],
+                strict=True,
+            ),
+            told["topic_partitions"]["end_offset"],
+            strict=True,
+        )
+    )
+    commits = told["group_partitions"]
+    steady = [
+        (ends[topic, part], commit)
+        for name, topic, part, commit in zip(
+            *(commits[c] for c in ("consumer_group", "topic", "partition_id", "committed_offset")),
+            strict=True,
+        )
+        if name == "steady"
+    ]
+    assert steady
+    assert all(end == commit for end, commit in steady)
+
+
+def test_a_simulated_time_index_names_the_first_record_at_or_after_a_time() -> None:
+    run = list(islice(Simulated(0.05).runs(), 30))[-1]
+    asked = np.array([NEWEST, BEGIN + 10 * MINUTE_MS, run.taken_at + MINUTE_MS])
+    answers = run.time_index.answer(["steady"] * 3, np.zeros(3, np.int64), asked)
+    assert answers.found.tolist() == [True, True, False]
+    assert answers.none.tolist() == [False, False, True]
+    earlier = run.time_index.answer(["steady"], np.zeros(1, np.int64), answers.times[1:2])
+    assert earlier.offsets[0] == answers.offsets[1]
+    assert answers.offsets[1] < answers.offsets[0]
+    assert answers.times[1] >= asked[1]
+
+
+def test_a_recorded_time_index_knows_what_was_there_in_its_run(tmp_path: Path) -> None:
+    (run,) = islice(Hostile().runs(), 1)
+    logs = {("plain", "id-0", 0): (np.arange(2_000), np.arange(2_000) * 1_000)}
+    recording.store(tmp_path, Hostile.document, [run], logs)
+    (read,) = Recording(tmp_path).runs()
+    assert rows(read) == rows(run)
+    assert isinstance(read.time_index, LoggedIndex)
+    times = np.array([NEWEST, 5_500, 999_000, 999_001])
+    answers = read.time_index.answer(["plain"] * 4, np.zeros(4, np.int64), times)
+    assert answers.offsets.tolist() == [999, 6, 999, 0]
+    assert answers.found.tolist() == [True, True, True, False]
+    nobody = read.time_index.answer(["nobody"], np.zeros(1, np.int64), times[:1])
+    assert not nobody.found[0]
+    assert not nobody.none[0]
+
+
+def test_every_hostile_name_is_a_group_and_is_asked_for() -> None:
+    assert groups(Hostile()) == set(NAMES)
+    asked = requests("hostile", "plain", "plain")
+    assert len(asked) >= 150
+    assert len({each.name for each in asked}) == len(asked)
