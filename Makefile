@@ -26,7 +26,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 TARGETS ?=
 .PHONY: help setup demo report test mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve dashboards test-glue-5 \
-        bench-import cost package cdk diff deploy synth destroy
+        bench-import compare cost package cdk diff deploy synth destroy
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -86,6 +86,10 @@ bench-serve: setup ## how long answers take for a snapshot of 60,000 group-parti
 
 bench-report: setup ## how long the daily report takes for 14.4 million rows, beside DuckDB
 	$(BIN)/python -m dev.bench_report
+
+# With WITH='--days 2 --only emf parquet', as python -m dev.compare --help tells.
+compare: setup ## what two commits do differently on the same input: OLD=HEAD~1 NEW=HEAD
+	$(BIN)/python -m dev.compare $(or $(OLD),HEAD~1) $(or $(NEW),HEAD) $(WITH)
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
 	@$(BIN)/python -m kafka_lag_cdk.bill $(if $(CONFIG),--config $(CONFIG))

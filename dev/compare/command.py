@@ -150,6 +150,8 @@ def _counted(step: Step) -> dict[str, int]:
         return {"answers" if HTTP in step.parts else "templates": 1}
     if any(part.startswith(REPORTS) for part in step.parts):
         return {"reports": 1}
+    if not step.parts:
+        return {}
     lines = step.parts.get("emf", b"").count(b"\n")
     files = sum(part.startswith("parquet/") for part in step.parts)
     sent = step.parts.get("messages", b"").count(b'"operation"')

@@ -136,11 +136,9 @@ def _tables(
     old, new = (pq.read_table(io.BytesIO(each)) for each in data)
     name = part.partition("/")[2]
     for column in _either(_types(old), _types(new)):
-        one, other = _types(old).get(column), _types(new).get(column)
-        if one != other:
-            yield _differ(
-                kind, f"{name}: type of {column}", where, one or _ABSENT, other or _ABSENT
-            )
+        first, second = (_types(table).get(column, _ABSENT) for table in (old, new))
+        if first != second:
+            yield _differ(kind, f"{name}: type of {column}", where, first, second)
     if _metadata(old) != _metadata(new):
         yield _differ(kind, f"{name}: metadata", where, _metadata(old), _metadata(new))
     common = [column for column in old.column_names if column in new.column_names]

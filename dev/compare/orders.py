@@ -12,6 +12,7 @@ from dev.compare.hostile import Hostile
 from dev.compare.readings import Runs
 from dev.compare.recording import Recording
 from dev.compare.simulated import Simulated
+from dev.compare.steps import HTTP, REPORTS, TEMPLATES
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -58,13 +59,16 @@ class Input:
 
 
 def inputs(orders: Orders) -> Iterator[Input]:
-    """The clusters in the order of their time, so that no clock goes back."""
-    for folder in orders.report_days:
-        yield Input(Recording(Path(folder)))
+    """The clusters that what was ordered needs, in the order of their time: no clock goes back."""
+    kinds = set(orders.kinds)
+    if kinds - {HTTP, TEMPLATES}:
+        for folder in orders.report_days:
+            yield Input(Recording(Path(folder)))
+    if not kinds - {REPORTS, TEMPLATES}:
+        return
     if orders.days > 0:
         simulated = Simulated(orders.days, orders.seed)
         # A cold start needs the end offsets of eight hours.
         yield Input(simulated, kept=600, notify=10, asked=("stuck", "slow"))
     yield Input(Hostile(), asked=("plain", "plain"))
-    if RECORDED.exists():
-        yield Input(Recording(RECORDED), asked=("slow", "orders-slow"))
+    yield Input(Recording(RECORDED), asked=("slow", "orders-slow"))

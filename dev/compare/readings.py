@@ -96,9 +96,11 @@ class Run:
 
 
 class Runs(Protocol):
-    """The input of one cluster: its configuration document, and its runs in order."""
+    """The input of one cluster."""
 
-    document: Mapping[str, Any]
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The collector's configuration document."""
 
     def __len__(self) -> int:
         """How many runs there are."""

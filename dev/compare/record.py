@@ -165,6 +165,11 @@ class Faults:
     def __init__(self, cluster: KafkaCluster, tail: Tail) -> None:
         self._cluster, self._tail = cluster, tail
         self._admin = cluster.admin()
+
+        def _each(change: Callable[[int], None]) -> None:
+            for node in cluster.node_ids:
+                change(node)
+
         self._producer = Producer(
             {"bootstrap.servers": cluster.bootstrap("PLAINTEXT"), "log_level": 0}
         )
@@ -187,8 +192,8 @@ class Faults:
             34: self.extend,
             36: lambda: self.commit("stopped", "orders-stopped", [0, 0, 0]),
             38: lambda: self.commit("idle", "orders-idle", [10_000]),
-            40: lambda: [cluster.pause(node) for node in cluster.node_ids],
-            42: lambda: [cluster.resume(node) for node in cluster.node_ids],
+            40: lambda: _each(cluster.pause),
+            42: lambda: _each(cluster.resume),
             44: self.purge,
             47: self.write,
         }

@@ -140,7 +140,7 @@ def _split(path: Path) -> dict[int, Table]:
     run = whole[_RUN].to_numpy()
     edges = np.searchsorted(run, np.arange(int(run.max(initial=-1)) + 2))
     columns = {name: _column(whole[name]) for name in whole.column_names if name != _RUN}
-    found = {}
+    found: dict[int, Table] = {}
     for number, (first, last) in enumerate(pairwise(edges)):
         found[number] = {name: _part(c, int(first), int(last)) for name, c in columns.items()}
     return found

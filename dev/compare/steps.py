@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import IO
 
 KINDS = EMF, PARQUET, HTTP, MESSAGES, REPORTS, TEMPLATES = (
     "emf",
@@ -32,7 +32,7 @@ class Step:
     parts: Mapping[str, bytes]
 
 
-def write(stream: BinaryIO, step: Step) -> None:
+def write(stream: IO[bytes], step: Step) -> None:
     """A line that says what comes, then the bytes."""
     sizes = [[name, len(data)] for name, data in step.parts.items()]
     stream.write(json.dumps([step.name, sizes]).encode() + b"\n")
@@ -40,7 +40,7 @@ def write(stream: BinaryIO, step: Step) -> None:
         stream.write(data)
 
 
-def read(stream: BinaryIO) -> Iterator[Step]:
+def read(stream: IO[bytes]) -> Iterator[Step]:
     """The steps until the stream ends; one that ends within a step raises EOFError."""
     for line in stream:
         name, sizes = json.loads(line)

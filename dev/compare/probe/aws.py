@@ -71,9 +71,8 @@ def stand_in() -> Iterator[tuple[Sent, str]]:
     sent = Sent()
     with mock_aws():
         sent.install()
-        boto3.client("s3").create_bucket(
-            Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
-        )
+        s3: Any = boto3.client("s3")
+        s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         topic = boto3.client("sns").create_topic(Name="status")["TopicArn"]
         boto3.client("events").create_event_bus(Name="status")
         boto3.client("secretsmanager").create_secret(Name="token", SecretString=TOKEN)

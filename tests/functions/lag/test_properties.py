@@ -30,7 +30,7 @@ _KEY = ("consumer_group", "topic", "partition_id")
 _WORST = ("worst_topic", "worst_partition", "worst_member", "worst_leader")
 _REASONS = st.sampled_from([contract.TIMEOUT, contract.DENIED, contract.NO_LEADER])
 _OFFSETS = st.integers(0, 60)
-_RULES = Rules(allowed_lag=ByName.of([("^b", 1)]), sla_seconds=ByName.of([("g", 60.0)]))
+_RULES = Rules(allowed_lag=ByName.of([("-u$", 1)]), sla_seconds=ByName.of([("g", 60.0)]))
 
 Told = dict[tuple[Any, ...], dict[str, Any]]
 
