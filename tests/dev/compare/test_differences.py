@@ -16,7 +16,10 @@ from dev.compare.printing import Findings
 from dev.compare.steps import Step
 
 SET = {"Cluster Name": "c", "Consumer Group": "g", "OffsetLag": 5}
-ROWS = [{"consumer_group": "g", "topic": "t", "lag": 1.0}, {"consumer_group": "h", "topic": "t"}]
+ROWS: list[dict[str, Any]] = [
+    {"consumer_group": "g", "topic": "t", "lag": 1.0},
+    {"consumer_group": "h", "topic": "t"},
+]
 
 
 def emf(**changes: Any) -> bytes:
@@ -50,8 +53,8 @@ def template(handler: str, size: int = 1, asset: str = "a" * 64) -> bytes:
 
 
 def found(part: str, old: bytes | None, new: bytes | None, **rules: Any) -> list[Difference]:
-    steps = [Step("a step", {} if data is None else {part: data}) for data in (old, new)]
-    return list(compare(*steps, Rules(**rules)))
+    one, other = (Step("a step", {} if data is None else {part: data}) for data in (old, new))
+    return list(compare(one, other, Rules(**rules)))
 
 
 @pytest.mark.parametrize(

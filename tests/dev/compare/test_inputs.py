@@ -106,7 +106,7 @@ def test_a_simulated_time_index_names_the_first_record_at_or_after_a_time() -> N
 
 def test_a_recorded_time_index_knows_what_was_there_in_its_run(tmp_path: Path) -> None:
     (run,) = islice(Hostile().runs(), 1)
-    logs = {("plain", "id-0", 0): (np.arange(2_000), np.arange(2_000) * 1_000)}
+    logs: recording.Logs = {("plain", "id-0", 0): (np.arange(2_000), np.arange(2_000) * 1_000)}
     recording.store(tmp_path, Hostile.document, [run], logs)
     (read,) = Recording(tmp_path).runs()
     assert rows(read) == rows(run)
