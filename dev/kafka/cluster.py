@@ -71,6 +71,7 @@ class KafkaCluster:
         self._java_options = tuple(java_options)
         self._keep = keep
         self._nodes = new_nodes(brokers, self.folder)
+        self._advertised: dict[int, dict[Protocol, str]] = {}
         self._processes: dict[int, BrokerProcess] = {}
         self._guard: Guard | None = None
         self._admin: AdminClient | None = None
@@ -107,6 +108,10 @@ class KafkaCluster:
     def broker_address(self, node: int, protocol: Protocol = "SASL_SSL") -> str:
         """Return host:port of one node."""
         return self._nodes[self.node_ids.index(node)].address(protocol)
+
+    def advertise(self, node: int, protocol: Protocol, address: str) -> None:
+        """Let a node name another address to clients, as of a proxy; before the cluster starts."""
+        self._advertised.setdefault(node, {})[protocol] = address
 
     def client_config(self, user: str = "admin", protocol: Protocol = "SASL_SSL") -> dict[str, Any]:
         """Configure a confluent-kafka client (secrets inside); PLAINTEXT takes no user."""
@@ -184,7 +189,8 @@ class KafkaCluster:
 
     def _write_node(self, node: Node, server: KafkaServer) -> None:
         node.data.mkdir(parents=True)
-        text = server_properties(node, self._nodes, self._settings)
+        offered = self._advertised.get(node.id, {})
+        text = server_properties(node, self._nodes, self._settings, offered)
         node.properties.write_text(text, encoding="utf-8")
         meta = meta_properties(node, self.cluster_id)
         (node.data / "meta.properties").write_text(meta, encoding="utf-8")

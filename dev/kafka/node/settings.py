@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, get_args
 
 Protocol = Literal["SASL_SSL", "SASL_PLAINTEXT", "SSL", "PLAINTEXT"]
@@ -98,9 +99,18 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def server_properties(node: Node, nodes: list[Node], extra: Mapping[str, str]) -> str:
-    """Render one node's settings; those in `extra` win."""
-    merged = _identity(node, nodes) | _listeners(node) | _security(node) | _quick(len(nodes))
+def server_properties(
+    node: Node,
+    nodes: list[Node],
+    extra: Mapping[str, str],
+    advertised: Mapping[Protocol, str] = MappingProxyType({}),
+) -> str:
+    """Render one node's settings; those in `extra` win.
+
+    `advertised` are addresses that clients are told in place of the listeners' own.
+    """
+    listeners = _listeners(node, advertised)
+    merged = _identity(node, nodes) | listeners | _security(node) | _quick(len(nodes))
     return _render({**merged, **extra})
 
 
@@ -146,11 +156,12 @@ def _identity(node: Node, nodes: list[Node]) -> dict[str, str]:
     }
 
 
-def _listeners(node: Node) -> dict[str, str]:
-    offered = [f"{name}://{node.address(name)}" for name in PROTOCOLS]
+def _listeners(node: Node, advertised: Mapping[Protocol, str]) -> dict[str, str]:
+    own = [f"{name}://{node.address(name)}" for name in PROTOCOLS]
+    offered = [f"{name}://{advertised.get(name, node.address(name))}" for name in PROTOCOLS]
     mapping = [f"{name}:{name}" for name in PROTOCOLS]
     return {
-        "listeners": ",".join([*offered, f"{CONTROLLER}://{node.address(CONTROLLER)}"]),
+        "listeners": ",".join([*own, f"{CONTROLLER}://{node.address(CONTROLLER)}"]),
         "advertised.listeners": ",".join(offered),
         "listener.security.protocol.map": ",".join([*mapping, f"{CONTROLLER}:PLAINTEXT"]),
         "inter.broker.listener.name": "PLAINTEXT",

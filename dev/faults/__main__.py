@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m dev.faults`: faults on real brokers, and every published number judged.
+
+Prints faults, runs, numbers checked, wrong (each rule with its first case), what was missing with
+its reason, and late runs. Exits with 1 if anything was wrong or late.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from dev.faults.campaign import Campaign, Options, Result
+from dev.faults.check import summary
+from dev.faults.faults import LANES
+from dev.kafka import KafkaClusterError
+
+NAMES = tuple(sorted({fault.__name__ for lane in LANES.values() for fault in lane}))
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line; --help and mistakes end the process as argparse does."""
+    parser = argparse.ArgumentParser(prog="python -m dev.faults", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=3.0, help="how long (default: 3)")
+    parser.add_argument("--seed", type=int, default=1, help="of faults and traffic (default: 1)")
+    parser.add_argument(
+        "--protocol",
+        choices=("SASL_PLAINTEXT", "SASL_SSL"),
+        default="SASL_PLAINTEXT",
+        help="how the collector connects (default: SASL_PLAINTEXT)",
+    )
+    parser.add_argument(
+        "--tls", dest="protocol", action="store_const", const="SASL_SSL", help="SASL_SSL"
+    )
+    parser.add_argument(
+        "--interval", type=float, default=1.0, metavar="SECONDS", help="between runs (default: 1)"
+    )
+    parser.add_argument(
+        "--margin",
+        type=float,
+        default=1.5,
+        metavar="SECONDS",
+        help="that a run may take beyond its deadline, on a busy machine (default: 1.5)",
+    )
+    parser.add_argument(
+        "--fault",
+        action="append",
+        choices=NAMES,
+        default=[],
+        help="only this one; may be given more than once",
+    )
+    parser.add_argument("--report", type=Path, metavar="FILE.json", help="write all findings")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the campaign; 1 if anything was wrong or late."""
+    given = parse(arguments)
+    console = Console(soft_wrap=True)
+    options = Options(
+        given.minutes,
+        given.seed,
+        given.protocol,
+        int(given.interval * 1_000),
+        given.margin,
+        tuple(given.fault),
+    )
+    try:
+        result = Campaign(options, lambda line: console.print(line, markup=False)).run()
+    except KafkaClusterError as error:
+        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
+        return 1
+    show(result, console)
+    if given.report:
+        given.report.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+    return 0 if result.good else 1
+
+
+def show(result: Result, console: Console) -> None:
+    """Print what was found."""
+    for title, counts in (
+        ("faults", result.faults),
+        ("numbers checked", result.checked),
+        ("missing, with the reason", result.missing),
+    ):
+        table = Table(title=title, show_header=False)
+        for name, count in counts.most_common():
+            table.add_row(name, f"{count:,}")
+        console.print(table)
+    for rule, count, first in summary(result.wrong):
+        console.print(
+            f"WRONG {count} times: {rule}. First in run {first.run} "
+            f"({result.during.get(first.run)}): {first.where} says {first.told}, truth: "
+            f"{first.truth}",
+            markup=False,
+        )
+    for run, seconds, limit in result.late:
+        during = result.during.get(run)
+        console.print(f"LATE run {run}: {seconds:.2f} s of {limit:.2f} ({during})", markup=False)
+    for error in result.errors:
+        console.print(f"ERROR {error}", markup=False)
+    console.print(
+        f"seed {result.seed}: {sum(result.faults.values())} faults, {result.runs} runs "
+        f"({result.failed} failed with a named error, {result.calm} calm, the slowest "
+        f"{result.slowest:.2f} s), {sum(result.checked.values()):,} numbers checked, "
+        f"{len(result.wrong)} wrong, {sum(result.missing.values()):,} missing, "
+        f"{len(result.late)} late",
+        markup=False,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

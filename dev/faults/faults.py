@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong: each fault by name, what it does, and how it ends."""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import ElectionType, KafkaException
+from confluent_kafka.admin import AclOperation, ResourceType
+
+from dev.faults.elections import reorder_replicas
+from dev.faults.proxy import Proxies, Proxy
+from dev.faults.subject import Secret, Store
+from dev.faults.traffic import PREFIX, Traffic
+from dev.faults.truth import Truth, now_ms
+from dev.kafka import Credentials, KafkaCluster
+from dev.kafka.access import acl, create_users
+from dev.kafka.readiness import brokers_seen, groups_served, quiet_admin, wait_until
+
+USER = "monitor"
+
+
+@dataclass(slots=True)
+class Orders:
+    """What the next runs shall be like."""
+
+    cold: bool = False
+    repeated: bool = False
+    late: int = 0
+    concurrent: bool = False
+    skipped: int = 0
+    clock_ahead_ms: int = 0
+
+
+@dataclass(slots=True)
+class Scene:
+    """All that a fault can get hold of."""
+
+    cluster: KafkaCluster
+    proxies: Proxies
+    traffic: Traffic
+    truth: Truth
+    store: Store
+    secret: Secret
+    rng: random.Random
+    orders: Orders = field(default_factory=Orders)
+
+    def broker(self) -> int:
+        """Any broker."""
+        return self.rng.choice(self.cluster.node_ids)
+
+    def while_it_lasts(self, most: float = 4.0) -> None:
+        """Let a fault last for some runs."""
+        time.sleep(self.rng.uniform(1.0, most))
+
+    def topic(self, pattern: str = "") -> str:
+        """Any topic whose name holds the pattern."""
+        return self.rng.choice([name for name in self.traffic.logs if pattern in name])
+
+    def committer(self) -> str:
+        """Any group without members."""
+        return self.rng.choice([*self.traffic.committers])
+
+
+# Faults on brokers.
+
+
+def kill(scene: Scene) -> None:
+    """A power cut of one broker, and its return."""
+    node = scene.broker()
+    scene.cluster.kill(node)
+    scene.while_it_lasts()
+    scene.cluster.start(node)
+
+
+def restart(scene: Scene) -> None:
+    """A broker restarts in good order."""
+    node = scene.broker()
+    scene.cluster.stop(node)
+    scene.cluster.start(node)
+
+
+def stop_and_continue(scene: Scene) -> None:
+    """A broker hangs; when it goes on it does not know at once that others took over."""
+    node = scene.broker()
+    since = now_ms()
+    scene.cluster.pause(node)
+    try:
+        # Longer than a session, so that others take over, or shorter.
+        time.sleep(scene.rng.choice([2.0, 3.0, 8.0]))
+    finally:
+        stale = scene.truth.stale(node, since, now_ms())
+        scene.cluster.resume(node)
+    settle(scene)
+    scene.truth.fresh(stale, now_ms() + 1_000)
+
+
+def elections(scene: Scene) -> None:
+    """Leaders of the topics move, and back or not."""
+    _move(scene, lambda name: name.startswith(PREFIX))
+
+
+def coordinator_moves(scene: Scene) -> None:
+    """Leaders of the partitions that hold commits move, and with them the coordinators."""
+    _move(scene, lambda name: name == "__consumer_offsets")
+
+
+def _move(scene: Scene, moved: Callable[[str], bool]) -> None:
+    told = scene.cluster.admin().list_topics(timeout=10).topics
+    orders: dict[str, dict[int, list[int]]] = {
+        name: {number: _shuffled(scene, part.replicas) for number, part in topic.partitions.items()}
+        for name, topic in told.items()
+        if moved(name)
+    }
+    reorder_replicas(scene.cluster.broker_address(scene.broker(), "PLAINTEXT"), orders)
+    time.sleep(0.3)
+    _elect(scene)
+
+
+def _shuffled(scene: Scene, replicas: list[int]) -> list[int]:
+    return scene.rng.sample([*replicas], len(replicas))
+
+
+def _elect(scene: Scene) -> None:
+    future: Future[Any] = scene.cluster.admin().elect_leaders(
+        ElectionType.PREFERRED, None, request_timeout=15
+    )
+    with suppress(KafkaException):
+        future.result(20)
+
+
+# Faults on the way to the brokers.
+
+
+def stall(scene: Scene) -> None:
+    """Nothing gets through to one broker, and connections stay open."""
+    with _proxies(scene, 1) as (proxy,):
+        proxy.stalled = True
+        scene.while_it_lasts()
+        proxy.stalled = False
+
+
+def stall_most(scene: Scene) -> None:
+    """Nothing gets through to two brokers of three."""
+    with _proxies(scene, 2) as proxies:
+        for proxy in proxies:
+            proxy.stalled = True
+        scene.while_it_lasts()
+        for proxy in proxies:
+            proxy.stalled = False
+
+
+def cut(scene: Scene) -> None:
+    """Connections end, again and again."""
+    ends = time.monotonic() + scene.rng.uniform(0.5, 3.0)
+    while time.monotonic() < ends:
+        scene.proxies.cut(scene.broker())
+        time.sleep(scene.rng.uniform(0.02, 0.3))
+
+
+def refuse(scene: Scene) -> None:
+    """One broker's listener takes no connection."""
+    node = scene.broker()
+    scene.proxies[node].refusing = True
+    scene.proxies.cut(node)
+    scene.while_it_lasts()
+    scene.proxies[node].refusing = False
+
+
+def damage(scene: Scene) -> None:
+    """Single bytes of answers are damaged."""
+    with _proxies(scene, 2) as proxies:
+        for _ in range(6):
+            for proxy in proxies:
+                proxy.damage += 1
+            time.sleep(scene.rng.uniform(0.1, 0.6))
+        for proxy in proxies:
+            proxy.damage = 0
+
+
+def slow(scene: Scene) -> None:
+    """One broker answers late."""
+    with _proxies(scene, 1) as (proxy,):
+        proxy.delay = scene.rng.choice([0.05, 0.3, 0.9])
+        scene.while_it_lasts()
+        proxy.delay = 0.0
+
+
+@contextmanager
+def _proxies(scene: Scene, count: int) -> Iterator[list[Proxy]]:
+    chosen = scene.rng.sample(scene.cluster.node_ids, count)
+    try:
+        yield [scene.proxies[node] for node in chosen]
+    finally:
+        for node in chosen:
+            proxy = scene.proxies[node]
+            proxy.stalled, proxy.delay, proxy.damage = False, 0.0, 0
+
+
+# Faults of topics and groups.
+
+
+def recreate_topic(scene: Scene) -> None:
+    """A topic is deleted, and another of that name is made at once or later."""
+    name = scene.topic("churn")
+    partitions = len(scene.traffic.logs[name].topic.logs)
+    pace = scene.traffic.delete(name)
+    if scene.rng.random() < 0.5:
+        scene.while_it_lasts(3.0)
+    scene.traffic.create(name, scene.rng.choice([partitions, 2, 3]), pace)
+
+
+def extend_topic(scene: Scene) -> None:
+    """A topic gets one more partition."""
+    name = scene.topic("churn")
+    log = scene.traffic.logs[name]
+    if len(log.topic.logs) < 6:
+        scene.traffic.extend(name)
+        time.sleep(3.0)
+        log.writable = len(log.topic.logs)
+
+
+def purge(scene: Scene) -> None:
+    """Retention takes almost all records of some partitions, read or not."""
+    for _ in range(3):
+        name = scene.topic()
+        count = len(scene.traffic.logs[name].topic.logs)
+        scene.traffic.purge(name, scene.rng.randrange(count), scene.rng.choice([0, 3, 30]))
+
+
+def delete_group(scene: Scene) -> None:
+    """A group is deleted and commits again soon."""
+    scene.traffic.delete_group(scene.committer())
+
+
+def reset_group(scene: Scene) -> None:
+    """A group's commits go back."""
+    scene.traffic.committers[scene.committer()].rewind()
+    scene.while_it_lasts(2.0)
+
+
+# Faults of access.
+
+
+def deny_group(scene: Scene) -> None:
+    """One group may not be described."""
+    _denied(scene, ResourceType.GROUP, scene.committer(), AclOperation.DESCRIBE)
+
+
+def deny_topic(scene: Scene) -> None:
+    """One topic may not be described."""
+    _denied(scene, ResourceType.TOPIC, scene.topic(), AclOperation.DESCRIBE)
+
+
+def deny_settings(scene: Scene) -> None:
+    """One topic's settings may not be described."""
+    _denied(scene, ResourceType.TOPIC, scene.topic(), AclOperation.DESCRIBE_CONFIGS)
+
+
+def _denied(scene: Scene, kind: ResourceType, name: str, operation: AclOperation) -> None:
+    binding = acl(USER, kind, name, operation, allow=False)
+    scene.cluster.add_acl(binding)
+    try:
+        scene.while_it_lasts()
+    finally:
+        scene.cluster.remove_acl(binding)
+
+
+def rotate_password(scene: Scene) -> None:
+    """The password changes, at the brokers first or in the secret, and connections end."""
+    password = secrets.token_urlsafe(24)
+
+    def at_brokers() -> None:
+        create_users(scene.cluster.admin(), {USER: Credentials(USER, password)})
+
+    steps: list[Callable[[], None]] = [at_brokers, lambda: scene.secret.rotate(password)]
+    scene.rng.shuffle(steps)
+    for step in steps:
+        step()
+        for node in scene.cluster.node_ids:
+            if scene.rng.random() < 0.7:
+                scene.proxies.cut(node)
+        time.sleep(scene.rng.uniform(0.5, 2.0))
+
+
+# Faults of the store and of the process.
+
+
+def store_fails(scene: Scene) -> None:
+    """The store answers with errors."""
+    scene.store.failing = True
+    scene.while_it_lasts()
+    scene.store.failing = False
+
+
+def store_hangs(scene: Scene) -> None:
+    """The store answers late, with an error or without."""
+    scene.store.hangs, scene.store.failing = 0.25, scene.rng.random() < 0.5
+    scene.while_it_lasts()
+    scene.store.hangs, scene.store.failing = 0.0, False
+
+
+def killed(scene: Scene) -> None:
+    """The process ends between two writes of a snapshot, and another one starts."""
+    scene.store.dies_after = scene.rng.choice([1, 2])
+    _wait_until(lambda: scene.store.dies_after is None)
+    scene.store.dies_after = None
+
+
+def cold(scene: Scene) -> None:
+    """The process is replaced."""
+    scene.orders.cold = True
+    _wait_until(lambda: not scene.orders.cold)
+
+
+def repeated(scene: Scene) -> None:
+    """A run is started twice for the same time."""
+    scene.orders.repeated = True
+    _wait_until(lambda: not scene.orders.repeated)
+
+
+def late(scene: Scene) -> None:
+    """A run is started late, after others of later times."""
+    scene.orders.late = scene.rng.randrange(2, 6)
+    _wait_until(lambda: not scene.orders.late)
+
+
+def concurrent(scene: Scene) -> None:
+    """Two processes run for the same time at once."""
+    scene.orders.concurrent = True
+    _wait_until(lambda: not scene.orders.concurrent)
+
+
+def skipped(scene: Scene) -> None:
+    """Some runs never start."""
+    scene.orders.skipped = scene.rng.randrange(2, 5)
+    _wait_until(lambda: not scene.orders.skipped)
+
+
+def clock_jumps(scene: Scene) -> None:
+    """The collector's clock is wrong for some runs."""
+    scene.orders.clock_ahead_ms = scene.rng.choice([-120_000, -5_000, -700, 700, 5_000, 120_000])
+    scene.while_it_lasts()
+    scene.orders.clock_ahead_ms = 0
+
+
+def _wait_until(holds: Callable[[], bool], seconds: float = 15.0) -> None:
+    ends = time.monotonic() + seconds
+    while not holds() and time.monotonic() < ends:
+        time.sleep(0.05)
+
+
+# Of one lane at most one fault is there at a time; `topics` and `groups` need brokers that answer.
+LANES: Mapping[str, tuple[Callable[[Scene], None], ...]] = {
+    "brokers": (kill, restart, stop_and_continue, elections, coordinator_moves),
+    "network": (stall, stall_most, cut, refuse, damage, slow),
+    "topics": (recreate_topic, extend_topic, purge, purge),
+    "groups": (delete_group, reset_group),
+    "access": (deny_group, deny_topic, deny_settings, rotate_password),
+    "store": (store_fails, store_hangs, killed),
+    "runs": (cold, repeated, late, concurrent, skipped, clock_jumps),
+}
+_NEED_BROKERS = ("topics", "groups", "access")
+
+
+def choose(rng: random.Random, most: int = 3) -> list[Callable[[Scene], None]]:
+    """Some faults that may be there together."""
+    lanes = rng.sample([*LANES], rng.randint(1, most))
+    if "brokers" in lanes:
+        lanes = [lane for lane in lanes if lane not in _NEED_BROKERS]
+    return [rng.choice(LANES[lane]) for lane in lanes]
+
+
+def settle(scene: Scene) -> None:
+    """Wait until every broker is back, knows the leaders, and coordinators serve all groups."""
+    cluster, admin = scene.cluster, scene.cluster.admin()
+    own = [
+        quiet_admin({"bootstrap.servers": cluster.broker_address(node, "PLAINTEXT")})
+        for node in cluster.node_ids
+    ]
+    count = len(cluster.node_ids)
+    wait_until(lambda: len(brokers_seen(admin)) == count, what="all brokers seen")
+    wait_until(lambda: _agree(own), what="brokers agree on leaders", timeout=90)
+    wait_until(lambda: groups_served(admin, scene.traffic.groups), what="coordinators", timeout=90)
+
+
+def _agree(admins: list[Any]) -> bool:
+    """Whether all brokers tell the same leaders, and each partition has all replicas in sync."""
+    told = []
+    for admin in admins:
+        try:
+            topics = admin.list_topics(timeout=2).topics
+        except KafkaException:
+            return False
+        told.append(
+            {
+                (name, number): (part.leader, sorted(part.isrs) == sorted(part.replicas))
+                for name, topic in topics.items()
+                for number, part in topic.partitions.items()
+            }
+        )
+    healthy = all(leader > 0 and whole for leader, whole in told[0].values())
+    return healthy and all(each == told[0] for each in told)

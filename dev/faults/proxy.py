@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TCP proxies between the collector and each broker: they cut, stall, slow down and damage."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Self
+
+from dev.kafka.node.settings import HOST, free_ports
+
+_CHUNK = 65_536
+
+
+class Proxy:
+    """One broker's listener as clients see it; what it does to them may be changed any time.
+
+    `stalled`: what is sent stays in the proxy. `delay`: seconds that each piece of an answer
+    waits. `refusing`: connections end at once. `damage`: so many of the next pieces of answers
+    are damaged. Without TLS only the first eight bytes of an answer are, its length and number:
+    Kafka's protocol has no checksum, so a client cannot tell another damaged byte from a right one.
+    """
+
+    def __init__(self, upstream: str, *, encrypted: bool, seed: int) -> None:
+        host, _, port = upstream.rpartition(":")
+        self._upstream = host, int(port)
+        self._encrypted = encrypted
+        self._random = random.Random(seed)  # noqa: S311 - faults, not secrets
+        (self.port,) = free_ports(1)
+        self.stalled = self.refusing = False
+        self.delay = 0.0
+        self.damage = 0
+        self.connections = 0
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    @property
+    def address(self) -> str:
+        """host:port for clients."""
+        return f"{HOST}:{self.port}"
+
+    async def serve(self) -> asyncio.Server:
+        """Listen, in the running loop."""
+        return await asyncio.start_server(self._accept, HOST, self.port)
+
+    def cut(self) -> None:
+        """Close every connection, without a word; called in the loop."""
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.refusing:
+            writer.transport.abort()
+            return
+        self.connections += 1
+        try:
+            there, back = await asyncio.open_connection(*self._upstream)
+        except OSError:
+            writer.transport.abort()
+            return
+        ends = {writer, back}
+        self._writers |= ends
+        try:
+            await asyncio.gather(
+                self._pump(reader, back, _as_sent), self._pump(there, writer, _Answers(self))
+            )
+        finally:
+            self._writers -= ends
+            for end in ends:
+                end.transport.abort()
+
+    async def _pump(
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        treat: Callable[[bytes], Awaitable[bytes]],
+    ) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            while data := await source.read(_CHUNK):
+                while self.stalled:
+                    await asyncio.sleep(0.02)
+                sink.write(await treat(data))
+                await sink.drain()
+        # Whichever side ends, both do.
+        sink.transport.abort()
+
+    def damaged(self, data: bytes, frames: list[int]) -> bytes:
+        """The piece with one byte changed; `frames` is where answers begin in it."""
+        if self._encrypted:
+            at = self._random.randrange(len(data))
+        elif frames:
+            at = min(frames[0] + self._random.randrange(8), len(data) - 1)
+        else:
+            return data
+        self.damage -= 1
+        return data[:at] + bytes([data[at] ^ self._random.randrange(1, 256)]) + data[at + 1 :]
+
+
+class _Answers:
+    """One connection's answers, treated as its proxy says."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+        self._left, self._length = 0, b""
+
+    async def __call__(self, data: bytes) -> bytes:
+        frames = self._frames(data)
+        if self._proxy.delay:
+            await asyncio.sleep(self._proxy.delay)
+        return self._proxy.damaged(data, frames) if self._proxy.damage else data
+
+    def _frames(self, data: bytes) -> list[int]:
+        """Where in the piece answers begin, if it is not encrypted."""
+        at, begins = 0, []
+        while at < len(data):
+            if self._left:
+                step = min(self._left, len(data) - at)
+                self._left -= step
+                at += step
+                continue
+            if not self._length:
+                begins.append(at)
+            self._length += data[at : at + 4 - len(self._length)]
+            at += min(len(data) - at, 4)
+            if len(self._length) >= 4:
+                self._left, self._length = int.from_bytes(self._length[:4], "big"), b""
+        return begins
+
+
+async def _as_sent(data: bytes) -> bytes:
+    return data
+
+
+class Proxies:
+    """A context manager for proxies in a thread of their own, by broker."""
+
+    def __init__(self, proxies: dict[int, Proxy]) -> None:
+        self._proxies = proxies
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="proxies")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        for proxy in self._proxies.values():
+            asyncio.run_coroutine_threadsafe(proxy.serve(), self._loop).result(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._end)
+        self._thread.join(5)
+
+    def __getitem__(self, broker: int) -> Proxy:
+        return self._proxies[broker]
+
+    def cut(self, broker: int) -> None:
+        """Close all connections to one broker."""
+        self._loop.call_soon_threadsafe(self._proxies[broker].cut)
+
+    def _end(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.call_soon(self._loop.stop)

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The collector under test: the real one, with a store, a secret and a clock that can fail."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from dev.faults.check import Row, Run
+from dev.faults.traffic import PREFIX
+from dev.faults.truth import now_ms
+from kafka_lag import contract
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.brokers.wire.access import Access
+from kafka_lag.brokers.wire.credentials import SecretCredentials
+from kafka_lag.collector import Collector
+from kafka_lag.errors import ReporterError, StoreError
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.rules import NameFilter, Rules, Tolerance
+from kafka_lag.settings import Settings
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.emf import EmfSink
+from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.snapshots.errors import UnusableError
+from kafka_lag.snapshots.format import from_parquet
+
+CLUSTER = "faulty"
+SECRET = "AmazonMSK_faulty"  # noqa: S105 - its name, not its value
+_WINDOW = 10
+_DEADLINE = 5.0
+_MINE = NameFilter(allow=re.compile(f"^{PREFIX}"))
+
+
+class Killed(BaseException):
+    """The process ends here: nothing may catch it."""
+
+
+class Store:
+    """Objects in memory. While `failing` nothing works, after `hangs` seconds; with `dies_after`
+    the process is killed after so many objects were written.
+    """
+
+    def __init__(self) -> None:
+        self.failing = False
+        self.hangs = 0.0
+        self.dies_after: int | None = None
+        self._objects: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that start with the prefix, in order."""
+        self._answer()
+        with self._lock:
+            return sorted(key for key in self._objects if key.startswith(prefix))
+
+    def read(self, key: str) -> bytes:
+        """The object's bytes."""
+        self._answer()
+        with self._lock:
+            if key not in self._objects:
+                raise UnusableError(f"There is no {key}.")
+            return self._objects[key]
+
+    def write_once(self, key: str, data: bytes) -> bool:
+        """Writes the object unless it exists; whether it was written."""
+        self._answer()
+        if self.dies_after is not None:
+            if self.dies_after == 0:
+                self.dies_after = None
+                raise Killed
+            self.dies_after -= 1
+        with self._lock:
+            new = key not in self._objects
+            self._objects.setdefault(key, data)
+            return new
+
+    def _answer(self) -> None:
+        if self.hangs:
+            time.sleep(self.hangs)
+        if self.failing:
+            raise StoreError("The store does not answer.")
+
+
+class Noted:
+    """A store that notes what one collector writes, whether or not it was there already."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.written: dict[str, bytes] = {}
+
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that start with the prefix, in order."""
+        return self._store.keys(prefix)
+
+    def read(self, key: str) -> bytes:
+        """The object's bytes."""
+        return self._store.read(key)
+
+    def write_once(self, key: str, data: bytes) -> bool:
+        """Writes the object unless it exists; whether it was written."""
+        new = self._store.write_once(key, data)
+        self.written[key] = data
+        return new
+
+
+class Secret:
+    """Secrets Manager's client for one secret with two stages."""
+
+    def __init__(self, username: str, password: str) -> None:
+        self._username = username
+        self._stages = {"AWSCURRENT": password}
+
+    def rotate(self, password: str) -> None:
+        """The new password is current, and what was current is the previous one."""
+        self._stages = {"AWSCURRENT": password, "AWSPREVIOUS": self._stages["AWSCURRENT"]}
+
+    def get_secret_value(self, *, SecretId: str, VersionStage: str) -> Mapping[str, Any]:  # noqa: N803
+        """As boto3 answers."""
+        if VersionStage not in self._stages:
+            response: Any = {"Error": {"Code": "ResourceNotFoundException", "Message": SecretId}}
+            raise ClientError(response, "GetSecretValue")
+        fields = {"username": self._username, "password": self._stages[VersionStage]}
+        return {"SecretString": json.dumps(fields)}
+
+
+@dataclass(slots=True)
+class Clock:
+    """The collector's clock, so many ms ahead of the truth's."""
+
+    ahead_ms: int = 0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead_ms / 1_000
+
+
+@dataclass(slots=True)
+class _Journal:
+    lines: list[str] = field(default_factory=list)
+
+    def warning(self, message: str, /) -> None:
+        self.lines.append(message)
+
+
+class Subject:
+    """One process that collects: warm from run to run until it is made anew."""
+
+    def __init__(
+        self, access: Access, secret: Secret, store: Store, clock: Clock, interval_ms: int
+    ) -> None:
+        self._access, self._secret = access, secret
+        self._store, self._clock, self._interval_ms = store, clock, interval_ms
+        self._known: frozenset[str] = frozenset()
+        self.limit = _DEADLINE
+        self._make()
+
+    def _make(self) -> None:
+        window_ms = _WINDOW * self._interval_ms
+        rules = Rules(
+            groups=_MINE,
+            topics=_MINE,
+            interval_ms=self._interval_ms,
+            window_ms=window_ms,
+            tolerance=Tolerance(100, 0.001),
+        )
+        levels = Levels(
+            max_metrics=1_000_000,
+            max_offset_lag=True,
+            partition_groups=NameFilter(),
+            members=True,
+            rebalancing=True,
+            drain_time=True,
+        )
+        settings = Settings(
+            CLUSTER,
+            self._access,
+            rules,
+            levels,
+            interval_ms=self._interval_ms,
+            deadline=self.limit,
+        )
+        self._window_ms = window_ms
+        self._stream, self._journal = io.StringIO(), _Journal()
+        self._source = KafkaSource(
+            self._access, SecretCredentials(self._secret, SECRET), self._clock
+        )
+        self._noted = Noted(self._store)
+        outlets = [Outlet(EmfSink(self._stream), levels)]
+        self._collector = Collector(settings, self._source, self._noted, outlets, self._journal)
+
+    def cold(self) -> None:
+        """The process is replaced; the store stays."""
+        self._source.close()
+        self._make()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._source.close()
+
+    def run(self, number: int, taken_at: int) -> Run:
+        """One run and all that it published. Raises what is no ReporterError."""
+        self._noted.written.clear()
+        self._journal.lines.clear()
+        self._stream.seek(0)
+        self._stream.truncate()
+        began, clock = now_ms(), time.monotonic()
+        error = self._tried(lambda: self._collector.run(taken_at))
+        seconds, ended = time.monotonic() - clock, now_ms() + 1
+        frames = {
+            dataset: rows(from_parquet(data, dataset))
+            for key, data in self._noted.written.items()
+            for dataset in contract.DATASETS
+            if f"/{dataset}/" in key
+        }
+        run = Run(
+            number=number,
+            taken_at=taken_at,
+            began=began,
+            ended=ended,
+            seconds=seconds,
+            limit=self.limit,
+            window_ms=self._window_ms,
+            metrics=[json.loads(line) for line in self._stream.getvalue().splitlines()],
+            # A set without its last object is not a snapshot to anybody.
+            frames=frames if contract.GROUPS in frames else {},
+            log=[*self._journal.lines],
+            error=error,
+            clock_ahead=self._clock.ahead_ms,
+            known_groups=self._known,
+        )
+        if run.frames:
+            self._known = frozenset(r["consumer_group"] for r in run.frames[contract.GROUPS])
+        if error == "killed":
+            self.cold()
+        return run
+
+    def _tried(self, run: Callable[[], Any]) -> str | None:
+        try:
+            run()
+        except ReporterError as error:
+            return str(error)
+        except Killed:
+            return "killed"
+        return None
+
+
+def rows(frame: Frame) -> list[Row]:
+    """A frame as dictionaries, None for unknown."""
+    columns = [column.to_list() for column in frame.columns.values()]
+    return [dict(zip(frame.columns, each, strict=True)) for each in zip(*columns, strict=True)]

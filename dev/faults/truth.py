@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What really happened, by the clients' own acknowledgements.
+
+Times are ms of one clock, that of this machine. A client knows when it sent something and when
+it was acknowledged; what happened in the cluster happened in between. So the truth is an interval
+throughout, and a published number is wrong when it lies outside with all of its stated error.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Times: TypeAlias = npt.NDArray[np.int64]
+Partition: TypeAlias = tuple[str, int]
+
+NEVER = 2**62
+# A commit whose answer was lost may still lie in the buffer of a broker that is stopped.
+_LINGERS_MS = 60_000
+
+
+def now_ms() -> int:
+    """The clock of all that is recorded, ms, rounded down."""
+    return int(time.time() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of an offset (None: it was removed).
+
+    `acked` is NEVER where it is not known whether it was taken.
+    """
+
+    offset: int | None
+    asked: int
+    acked: int = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Records before `offset` were deleted between `asked` and `acked` (NEVER: perhaps)."""
+
+    offset: int
+    asked: int
+    acked: int = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class LogView:
+    """One partition of one topic id: by offset, when each record was sent and acknowledged.
+
+    `low` and `high` bound the moment at which a consumer could first read the record; both rise
+    with the offset. `loose` are times of what may have become one record or marker, at no offset
+    that is known.
+    """
+
+    offset: Times
+    low: Times
+    high: Times
+    loose: Times
+    purges: tuple[Purge, ...] = ()
+    since: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        records: Iterable[tuple[int, int, int]],
+        loose: Sequence[int] = (),
+        purges: Iterable[Purge] = (),
+        since: int = 0,
+    ) -> LogView:
+        """From (offset, sent, acknowledged) in any order."""
+        rows = np.array(sorted(records), np.int64).reshape(-1, 3)
+        low = np.maximum.accumulate(rows[:, 1])
+        high = np.minimum.accumulate(rows[::-1, 2])[::-1]
+        return cls(rows[:, 0], low, high, np.sort(np.array(loose, np.int64)), (*purges,), since)
+
+    def ends(self, asked: int, read: int) -> tuple[int, int]:
+        """Least and greatest end offset that an answer between these times may tell."""
+        surely = int(np.searchsorted(self.high, asked, "right"))
+        least = int(self.offset[surely - 1]) + 1 if surely else 0
+        begun = int(np.searchsorted(self.low, read, "right"))
+        if begun < len(self.offset):
+            return least, int(self.offset[begun])
+        if not len(self.offset):
+            return least, int(np.searchsorted(self.loose, read, "right"))
+        # What was sent before the last known record lies before it, if anywhere.
+        behind = int(np.searchsorted(self.loose, self.low[-1], "left"))
+        loose = max(0, int(np.searchsorted(self.loose, read, "right")) - behind)
+        return least, int(self.offset[-1]) + 1 + loose
+
+    def starts(self, asked: int, read: int) -> tuple[int, int]:
+        """Least and greatest log start that an answer between these times may tell."""
+        least = max((p.offset for p in self.purges if p.acked <= asked), default=0)
+        return least, max((p.offset for p in self.purges if p.asked <= read), default=0)
+
+    def readable(self, offset: int) -> tuple[int, int]:
+        """Between which times the record at this offset, or what is there, became readable."""
+        at = int(np.searchsorted(self.offset, offset))
+        if at < len(self.offset) and self.offset[at] == offset:
+            return int(self.low[at]), int(self.high[at])
+        low = int(self.low[at - 1]) if at else self.since
+        return low, int(self.high[at]) if at < len(self.offset) else NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """One topic id: partitions in order, since when each may exist and when it surely did."""
+
+    name: str
+    topic_id: str
+    logs: tuple[LogView, ...]
+    asked: tuple[int, ...]
+    acked: tuple[int, ...]
+    deleted_asked: int = NEVER
+    deleted_acked: int = NEVER
+
+    def exists(self, partition: int, begin: int, end: int) -> bool:
+        """Whether the partition existed for sure in all of this time."""
+        known = partition < len(self.logs)
+        return known and self.acked[partition] < begin and end < self.deleted_asked
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """From `begin` to `end` a broker may answer as things were at `since`: it had been stopped
+    and does not know yet that others took over. Kafka fences its writes and not its answers.
+    """
+
+    broker: int
+    since: int
+    begin: int
+    end: int = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class TruthView:
+    """All that is known at one moment; checks are pure functions of it."""
+
+    topics: Mapping[str, TopicView]
+    commits: Mapping[str, Mapping[Partition, Sequence[Commit]]]
+    stale: tuple[Stale, ...] = ()
+
+    def living(self, name: str, begin: int, end: int) -> TopicView | None:
+        """The topic of this name that existed in all of this time."""
+        return next(
+            (t for t in self.topics.values() if t.name == name and t.exists(0, begin, end)), None
+        )
+
+    def as_of(self, begin: int, end: int, broker: int | None = None) -> int:
+        """The earliest moment that an answer in this time may tell of; None is any broker."""
+        return min(
+            (
+                each.since
+                for each in self.stale
+                if each.begin <= end and each.end >= begin and broker in (None, each.broker)
+            ),
+            default=begin,
+        )
+
+
+def possible(commits: Sequence[Commit], begin: int, end: int) -> set[int | None]:
+    """Offsets that a coordinator may tell between two times; `commits` rise by `asked`.
+
+    A commit holds until one that was asked for after its answer has itself been answered.
+    """
+    settled = -1
+    found: set[int | None] = set()
+    for each in reversed(commits):
+        if each.asked < settled - _LINGERS_MS:
+            break
+        lasts = each.acked if each.acked != NEVER else each.asked + _LINGERS_MS
+        if each.asked <= end and lasts >= settled:
+            found.add(each.offset)
+        if each.acked < begin:
+            settled = max(settled, each.asked)
+    else:
+        if settled < 0:
+            found.add(None)
+    return found
+
+
+def committed_since(commits: Sequence[Commit], offset: int | None) -> int:
+    """The first moment at which the offset may have been there, of those unbroken till now."""
+    since = NEVER
+    for each in reversed(commits):
+        if each.offset == offset:
+            since = each.asked
+        elif NEVER not in (since, each.acked):
+            break
+    return since
+
+
+@dataclass(slots=True)
+class _Log:
+    since: int
+    offset: array[int] = field(default_factory=lambda: array("q"))
+    sent: array[int] = field(default_factory=lambda: array("q"))
+    acked: array[int] = field(default_factory=lambda: array("q"))
+    flying: dict[int, int] = field(default_factory=dict)
+    lost: list[int] = field(default_factory=list)
+    purges: list[Purge] = field(default_factory=list)
+
+    def view(self) -> LogView:
+        offset, sent, acked = (np.array(c, np.int64) for c in (self.offset, self.sent, self.acked))
+        order = np.argsort(offset, kind="stable")
+        low = np.maximum.accumulate(sent[order])
+        high = np.minimum.accumulate(acked[order][::-1])[::-1]
+        loose = np.sort(np.array([*self.flying.values(), *self.lost], np.int64))
+        return LogView(offset[order], low, high, loose, (*self.purges,), self.since)
+
+
+class Topic:
+    """The record of one topic id, written by producers; see `Truth` for the lock."""
+
+    def __init__(self, truth: Truth, name: str, topic_id: str) -> None:
+        self.name, self.topic_id = name, topic_id
+        self.logs: list[_Log] = []
+        self.asked: list[int] = []
+        self.acked: list[int] = []
+        self.deleted_asked = self.deleted_acked = NEVER
+        self._truth = truth
+        self._token = 0
+
+    def extended(self, partitions: int, asked: int, acked: int) -> None:
+        """There are so many partitions now."""
+        with self._truth.lock:
+            while len(self.logs) < partitions:
+                self.logs.append(_Log(asked))
+                self.asked.append(asked)
+                self.acked.append(acked)
+
+    def sending(self, partition: int, at: int | None = None) -> int:
+        """A record goes out, or something that may become one; returns a token for it."""
+        with self._truth.lock:
+            self._token += 1
+            self.logs[partition].flying[self._token] = now_ms() if at is None else at
+            return self._token
+
+    def acknowledged(self, partition: int, token: int, offset: int, at: int | None = None) -> None:
+        """The record is in the log; a negative offset is one that the client does not know."""
+        with self._truth.lock:
+            log = self.logs[partition]
+            sent = log.flying.pop(token)
+            if offset < 0:
+                log.lost.append(sent)
+                return
+            log.offset.append(offset)
+            log.sent.append(sent)
+            # Rounded up, as the other end of the interval is rounded down.
+            log.acked.append(now_ms() + 1 if at is None else at)
+
+    def lost(self, partition: int, token: int) -> None:
+        """Nobody knows whether it is in the log."""
+        with self._truth.lock:
+            log = self.logs[partition]
+            log.lost.append(log.flying.pop(token))
+
+    def purged(self, partition: int, offset: int, asked: int, acked: int = NEVER) -> None:
+        """Records before the offset are deleted, or may be."""
+        with self._truth.lock:
+            self.logs[partition].purges.append(Purge(offset, asked, acked))
+
+    def end(self, partition: int) -> int:
+        """The offset behind the record that was acknowledged last."""
+        with self._truth.lock:
+            offsets = self.logs[partition].offset
+            return offsets[-1] + 1 if offsets else 0
+
+    def view(self) -> TopicView:
+        """A copy; the caller holds the lock."""
+        return TopicView(
+            self.name,
+            self.topic_id,
+            tuple(log.view() for log in self.logs),
+            (*self.asked,),
+            (*self.acked,),
+            self.deleted_asked,
+            self.deleted_acked,
+        )
+
+
+class Truth:
+    """The record of a campaign; written by many threads."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._topics: dict[str, Topic] = {}
+        self._commits: dict[str, dict[Partition, list[Commit]]] = defaultdict(dict)
+        self._open: dict[int, int] = {}
+        self._stale: list[Stale] = []
+        self._token = 0
+
+    def created(self, name: str, topic_id: str, partitions: int, asked: int, acked: int) -> Topic:
+        """A topic exists."""
+        topic = Topic(self, name, topic_id)
+        topic.extended(partitions, asked, acked)
+        with self.lock:
+            self._topics[topic_id] = topic
+        return topic
+
+    def knows(self, topic_id: str) -> bool:
+        """Whether there was such a topic."""
+        with self.lock:
+            return topic_id in self._topics
+
+    def deleted(self, topic: Topic, asked: int, acked: int) -> None:
+        """A topic is gone, and what groups committed there may go, too."""
+        with self.lock:
+            topic.deleted_asked, topic.deleted_acked = asked, acked
+            for commits in self._commits.values():
+                for (name, _), known in commits.items():
+                    if name == topic.name:
+                        known.append(Commit(None, asked))
+
+    def committing(self, group: str, offsets: Mapping[Partition, int | None]) -> int:
+        """A commit goes out; returns a token for its answer."""
+        asked = now_ms()
+        with self.lock:
+            self._token += 1
+            self._open[self._token] = asked
+            for at, offset in offsets.items():
+                self._commits[group].setdefault(at, []).append(Commit(offset, asked))
+            return self._token
+
+    def committed(self, group: str, token: int, taken: Mapping[Partition, int | None]) -> None:
+        """Its answer came; of offsets that are not `taken` nobody knows what became."""
+        acked = now_ms() + 1
+        with self.lock:
+            asked = self._open.pop(token)
+            for at, offset in taken.items():
+                known = self._commits[group][at]
+                place = len(known) - 1
+                while known[place] != Commit(offset, asked):
+                    place -= 1
+                known[place] = Commit(offset, asked, acked)
+
+    def partitions_of(self, group: str) -> list[Partition]:
+        """Where the group ever committed."""
+        with self.lock:
+            return list(self._commits[group])
+
+    def stale(self, broker: int, since: int, begin: int) -> Stale:
+        """From now on the broker may answer as of `since`."""
+        stale = Stale(broker, since, begin)
+        with self.lock:
+            self._stale.append(stale)
+        return stale
+
+    def fresh(self, stale: Stale, end: int) -> None:
+        """The broker knows what the others know."""
+        with self.lock:
+            self._stale.remove(stale)
+            self._stale.append(Stale(stale.broker, stale.since, stale.begin, end))
+
+    def settled(self, until: int) -> bool:
+        """Whether all that was sent by then has been answered, so that a view is final."""
+        with self.lock:
+            if any(asked <= until for asked in self._open.values()):
+                return False
+            return not any(
+                sent <= until
+                for topic in self._topics.values()
+                for log in topic.logs
+                for sent in log.flying.values()
+            )
+
+    def view(self) -> TruthView:
+        """All of it as it is known now."""
+        with self.lock:
+            return TruthView(
+                {topic_id: topic.view() for topic_id, topic in self._topics.items()},
+                {
+                    group: {at: (*known,) for at, known in commits.items()}
+                    for group, commits in self._commits.items()
+                },
+                (*self._stale,),
+            )
