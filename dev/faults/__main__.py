@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -77,8 +78,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     show(result, console)
     if given.report:
-        given.report.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+        given.report.write_text(json.dumps(document(result), indent=1), encoding="utf-8")
     return 0 if result.good else 1
+
+
+def document(result: Result) -> dict[str, Any]:
+    """All of a result as JSON has it."""
+    return {
+        "seed": result.seed,
+        "good": result.good,
+        "runs": result.runs,
+        "failed": result.failed,
+        "calm": result.calm,
+        "slowest": result.slowest,
+        "faults": dict(result.faults),
+        "checked": dict(result.checked),
+        "missing": dict(result.missing),
+        "wrong": [asdict(each) | {"during": result.during[each.run]} for each in result.wrong],
+        "late": [
+            {"run": run, "seconds": seconds, "limit": limit, "during": result.during[run]}
+            for run, seconds, limit in result.late
+        ],
+        "errors": result.errors,
+    }
 
 
 def show(result: Result, console: Console) -> None:

@@ -26,8 +26,9 @@ from kafka_lag.brokers.wire.access import Access
 _SETTLES_WITHIN_MS = 30_000
 # Runs that a fault may still show in after it is over; those after must be right and whole.
 _RECOVERING = 2
-_JUDGED_CALM = 2
+_JUDGED_CALM = 1
 _BROKER_TIMEOUT = 1.5
+_SAYS_EVERY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ class Campaign:
         taken_at = (int(time.time() * 1000) // interval + 1) * interval
         while time.monotonic() < ends and not self.result.errors:
             self._judge(scene.truth)
+            self.result.errors += scene.traffic.errors
             time.sleep(max(0.0, taken_at / 1000 - time.time()))
             self._clock.ahead_ms = scene.orders.clock_ahead_ms
             number += 1
@@ -219,7 +221,7 @@ class Campaign:
             if scene.orders.skipped:
                 taken_at += interval * scene.orders.skipped
                 scene.orders.skipped = 0
-            if time.monotonic() - said > 10:
+            if time.monotonic() - said > _SAYS_EVERY:
                 said = time.monotonic()
                 self._progress()
 

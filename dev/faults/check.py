@@ -29,6 +29,9 @@ _COUNTDOWN_SECONDS = 5.0
 _SEVERITY = {"OK": 0, "WARN": 1, "STOP": 2, "STALL": 2, "REWIND": 2, "ERR": 2}
 _GROUP_WORDS = ("OK", "WARN", "ERR")
 _AT_RISK = (contract.LOST, contract.AT_RISK)
+_NAMED = 5
+# The error of a run whose process was ended in the middle.
+KILLED = "killed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,7 @@ class _Judge:
         end, start, committed = row["end_offset"], row["start_offset"], row["committed_offset"]
         self._equal("end of row", where, end, source["end_offset"])
         self._equal("start of row", where, start, source["start_offset"])
-        self._committed(where, group, row, source)
+        self._committed(where, group, row)
         counts = _counts(committed, start, end)
         self._equal("lag", where, row["lag"], counts.lag)
         self._equal("records_lost", where, row["records_lost"], counts.lost)
@@ -171,7 +174,7 @@ class _Judge:
         self._status(where, group, row)
         self._loss(where, row)
 
-    def _committed(self, where: str, group: str, row: Row, source: Row) -> None:
+    def _committed(self, where: str, group: str, row: Row) -> None:
         told = self._possible(group, row)
         self.verdict.checked["committed_offset"] += 1
         if row["committed_offset"] not in told:
@@ -211,6 +214,8 @@ class _Judge:
             return
         if seconds is None or position is None:
             self.verdict.missing["age: not known"] += row["lag"] is not None
+            if self.run.calm and row["lag"] is not None:
+                self._wrong("recovery", where, "no age", "no fault for two runs")
             return
         truth = self._age(log, position, self._real(row["read_at"]))
         method = row["time_lag_method"]
@@ -281,7 +286,8 @@ class _Judge:
         since = committed_since(commits, offset)
         # Schedule and clock are a second apart where a run waits for the one before.
         if since != NEVER and self.run.ended - since <= self.run.window_ms - 1_000:
-            self._wrong("status", where, status, f"{offset} was committed at {since}")
+            told = f"{status} at {self.run.taken_at}, changed at {row.get('commit_changed_at')}"
+            self._wrong("status", where, told, f"{offset} was committed at {since}")
 
     def _loss(self, where: str, row: Row) -> None:
         seconds, risk = row["seconds_until_loss"], row["retention_risk"]
@@ -451,6 +457,8 @@ class _Judge:
             if not _key(line):
                 told |= line
         where = "metrics of the cluster"
+        if not told and self.run.error == KILLED:
+            return
         self._equal("ReadErrors", where, told.get(contract.READ_ERRORS), _problems(self.run.log))
         if not self.run.frames:
             return
@@ -648,7 +656,8 @@ def _named(log: Sequence[str], group: str, topic: str, partition: int) -> str | 
 
 def _some(values: Iterable[Any]) -> str:
     listed = sorted(map(str, values))
-    return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
+    more = len(listed) - _NAMED
+    return ", ".join(listed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def summary(findings: Iterable[Finding]) -> Iterator[tuple[str, int, Finding]]:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves leaders: replicas in another order (KIP-455), then the preferred one is elected.
+"""Moves leaders: replicas in another order (KIP-455), then the preferred ones are elected.
 
-confluent-kafka has no AlterPartitionReassignments, so that one request is written by hand.
+confluent-kafka 2.16 has no AlterPartitionReassignments, and its `elect_leaders` ends in a
+SystemError, so both requests are written by hand.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dev.kafka import KafkaClusterError
 
-_ALTER_PARTITION_REASSIGNMENTS = 45
+_ALTER_PARTITION_REASSIGNMENTS, _ELECT_LEADERS = 45, 43
 _ANSWERS_WITHIN = 10.0
+_SEVEN_BITS = 0x7F
 
 
 def reorder_replicas(address: str, replicas: Mapping[str, Mapping[int, Sequence[int]]]) -> None:
@@ -21,18 +23,34 @@ def reorder_replicas(address: str, replicas: Mapping[str, Mapping[int, Sequence[
 
     `address` is that of a listener without login. Raises KafkaClusterError.
     """
+    _done(address, request_of(replicas))
+
+
+def elect_preferred(address: str) -> None:
+    """Make the first of its replicas the leader of each partition. Raises KafkaClusterError."""
+    # The preferred (0) of all topics (null), within so many ms.
+    everything = b"\0\0" + struct.pack(">i", int(_ANSWERS_WITHIN * 1_000)) + b"\0"
+    _done(address, _header(_ELECT_LEADERS, 2) + everything)
+
+
+def _done(address: str, request: bytes) -> None:
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), _ANSWERS_WITHIN) as connection:
-        connection.sendall(_framed(_request(replicas)))
+        connection.sendall(struct.pack(">i", len(request)) + request)
         answer = _answer(connection)
     # Correlation id, tags, throttle time, then the error of the request as a whole.
     (code,) = struct.unpack_from(">h", answer, 9)
     if code:
-        raise KafkaClusterError(f"The reassignment was refused with error code {code}")
+        raise KafkaClusterError(f"The brokers refused to move leaders with error code {code}")
 
 
-def _request(replicas: Mapping[str, Mapping[int, Sequence[int]]]) -> bytes:
-    header = struct.pack(">hhi", _ALTER_PARTITION_REASSIGNMENTS, 0, 1) + struct.pack(">h", -1)
+def _header(key: int, version: int) -> bytes:
+    """Of a flexible version: correlation id 1, no client id, no tags."""
+    return struct.pack(">hhihb", key, version, 1, -1, 0)
+
+
+def request_of(replicas: Mapping[str, Mapping[int, Sequence[int]]]) -> bytes:
+    """An AlterPartitionReassignments request, version 0, without its length."""
     topics = _array(
         _string(name)
         + _array(
@@ -42,7 +60,8 @@ def _request(replicas: Mapping[str, Mapping[int, Sequence[int]]]) -> bytes:
         + b"\0"
         for name, partitions in replicas.items()
     )
-    return header + b"\0" + struct.pack(">i", int(_ANSWERS_WITHIN * 1_000)) + topics + b"\0"
+    timeout = struct.pack(">i", int(_ANSWERS_WITHIN * 1_000))
+    return _header(_ALTER_PARTITION_REASSIGNMENTS, 0) + timeout + topics + b"\0"
 
 
 def _array(items: Iterable[bytes]) -> bytes:
@@ -57,14 +76,10 @@ def _string(text: str) -> bytes:
 
 def _varint(number: int) -> bytes:
     out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
+    while number > _SEVEN_BITS:
+        out.append(number & _SEVEN_BITS | 0x80)
         number >>= 7
     return bytes([*out, number])
-
-
-def _framed(body: bytes) -> bytes:
-    return struct.pack(">i", len(body)) + body
 
 
 def _answer(connection: socket.socket) -> bytes:

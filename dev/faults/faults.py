@@ -7,24 +7,24 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import ElectionType, KafkaException
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from dev.faults.elections import reorder_replicas
+from dev.faults.elections import elect_preferred, reorder_replicas
 from dev.faults.proxy import Proxies, Proxy
 from dev.faults.subject import Secret, Store
-from dev.faults.traffic import PREFIX, Traffic
+from dev.faults.traffic import PREFIX, Traffic, chance
 from dev.faults.truth import Truth, now_ms
 from dev.kafka import Credentials, KafkaCluster
 from dev.kafka.access import acl, create_users
 from dev.kafka.readiness import brokers_seen, groups_served, quiet_admin, wait_until
 
 USER = "monitor"
+_MOST_PARTITIONS = 6
 
 
 @dataclass(slots=True)
@@ -121,19 +121,11 @@ def _move(scene: Scene, moved: Callable[[str], bool]) -> None:
     }
     reorder_replicas(scene.cluster.broker_address(scene.broker(), "PLAINTEXT"), orders)
     time.sleep(0.3)
-    _elect(scene)
+    elect_preferred(scene.cluster.broker_address(scene.broker(), "PLAINTEXT"))
 
 
 def _shuffled(scene: Scene, replicas: list[int]) -> list[int]:
     return scene.rng.sample([*replicas], len(replicas))
-
-
-def _elect(scene: Scene) -> None:
-    future: Future[Any] = scene.cluster.admin().elect_leaders(
-        ElectionType.PREFERRED, None, request_timeout=15
-    )
-    with suppress(KafkaException):
-        future.result(20)
 
 
 # Faults on the way to the brokers.
@@ -212,7 +204,7 @@ def recreate_topic(scene: Scene) -> None:
     name = scene.topic("churn")
     partitions = len(scene.traffic.logs[name].topic.logs)
     pace = scene.traffic.delete(name)
-    if scene.rng.random() < 0.5:
+    if chance(scene.rng, 0.5):
         scene.while_it_lasts(3.0)
     scene.traffic.create(name, scene.rng.choice([partitions, 2, 3]), pace)
 
@@ -221,7 +213,7 @@ def extend_topic(scene: Scene) -> None:
     """A topic gets one more partition."""
     name = scene.topic("churn")
     log = scene.traffic.logs[name]
-    if len(log.topic.logs) < 6:
+    if len(log.topic.logs) < _MOST_PARTITIONS:
         scene.traffic.extend(name)
         time.sleep(3.0)
         log.writable = len(log.topic.logs)
@@ -285,7 +277,7 @@ def rotate_password(scene: Scene) -> None:
     for step in steps:
         step()
         for node in scene.cluster.node_ids:
-            if scene.rng.random() < 0.7:
+            if chance(scene.rng, 0.7):
                 scene.proxies.cut(node)
         time.sleep(scene.rng.uniform(0.5, 2.0))
 
@@ -302,7 +294,7 @@ def store_fails(scene: Scene) -> None:
 
 def store_hangs(scene: Scene) -> None:
     """The store answers late, with an error or without."""
-    scene.store.hangs, scene.store.failing = 0.25, scene.rng.random() < 0.5
+    scene.store.hangs, scene.store.failing = 0.25, chance(scene.rng, 0.5)
     scene.while_it_lasts()
     scene.store.hangs, scene.store.failing = 0.0, False
 
@@ -370,9 +362,9 @@ LANES: Mapping[str, tuple[Callable[[Scene], None], ...]] = {
 _NEED_BROKERS = ("topics", "groups", "access")
 
 
-def choose(rng: random.Random, most: int = 3) -> list[Callable[[Scene], None]]:
+def choose(rng: random.Random, most: int = 4) -> list[Callable[[Scene], None]]:
     """Some faults that may be there together."""
-    lanes = rng.sample([*LANES], rng.randint(1, most))
+    lanes = rng.sample([*LANES], rng.randint(2, most))
     if "brokers" in lanes:
         lanes = [lane for lane in lanes if lane not in _NEED_BROKERS]
     return [rng.choice(LANES[lane]) for lane in lanes]

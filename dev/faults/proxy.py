@@ -10,9 +10,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Self
 
+from dev.kafka import KafkaClusterError
 from dev.kafka.node.settings import HOST, free_ports
 
 _CHUNK = 65_536
+_LENGTH_BYTES = 4  # in front of each answer
+_STARTS_WITHIN = 10.0
 
 
 class Proxy:
@@ -122,10 +125,11 @@ class _Answers:
                 continue
             if not self._length:
                 begins.append(at)
-            self._length += data[at : at + 4 - len(self._length)]
-            at += min(len(data) - at, 4)
-            if len(self._length) >= 4:
-                self._left, self._length = int.from_bytes(self._length[:4], "big"), b""
+            missing = _LENGTH_BYTES - len(self._length)
+            self._length += data[at : at + missing]
+            at += missing
+            if len(self._length) == _LENGTH_BYTES:
+                self._left, self._length = int.from_bytes(self._length, "big"), b""
         return begins
 
 
@@ -138,18 +142,20 @@ class Proxies:
 
     def __init__(self, proxies: dict[int, Proxy]) -> None:
         self._proxies = proxies
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="proxies")
+        self._serving = threading.Event()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve()), daemon=True, name="proxies"
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()
-        for proxy in self._proxies.values():
-            asyncio.run_coroutine_threadsafe(proxy.serve(), self._loop).result(10)
+        if not self._serving.wait(_STARTS_WITHIN):
+            raise KafkaClusterError("The proxies do not listen")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._end)
-        self._thread.join(5)
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(_STARTS_WITHIN)
 
     def __getitem__(self, broker: int) -> Proxy:
         return self._proxies[broker]
@@ -158,7 +164,12 @@ class Proxies:
         """Close all connections to one broker."""
         self._loop.call_soon_threadsafe(self._proxies[broker].cut)
 
-    def _end(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.call_soon(self._loop.stop)
+    async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        servers = [await proxy.serve() for proxy in self._proxies.values()]
+        self._serving.set()
+        await self._stop.wait()
+        for server in servers:
+            server.close()
+        for proxy in self._proxies.values():
+            proxy.cut()

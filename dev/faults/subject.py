@@ -14,7 +14,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from dev.faults.check import Row, Run
+from dev.faults.check import KILLED, Row, Run
 from dev.faults.traffic import PREFIX
 from dev.faults.truth import now_ms
 from kafka_lag import contract
@@ -138,6 +138,7 @@ class Clock:
     ahead_ms: int = 0
 
     def __call__(self) -> float:
+        """Seconds since 1970."""
         return time.time() + self.ahead_ms / 1_000
 
 
@@ -146,6 +147,7 @@ class _Journal:
     lines: list[str] = field(default_factory=list)
 
     def warning(self, message: str, /) -> None:
+        """One line."""
         self.lines.append(message)
 
 
@@ -237,7 +239,7 @@ class Subject:
         )
         if run.frames:
             self._known = frozenset(r["consumer_group"] for r in run.frames[contract.GROUPS])
-        if error == "killed":
+        if error == KILLED:
             self.cold()
         return run
 
@@ -247,7 +249,7 @@ class Subject:
         except ReporterError as error:
             return str(error)
         except Killed:
-            return "killed"
+            return KILLED
         return None
 
 

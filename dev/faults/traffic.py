@@ -41,6 +41,11 @@ class Stopped(Exception):  # noqa: N818 - no error: a thread is told to end
     """Raised in a thread that should end."""
 
 
+def chance(rng: random.Random, share: float) -> bool:
+    """True in so large a share of all cases."""
+    return rng.random() < share
+
+
 class Log:
     """One topic with its producer, until it is deleted."""
 
@@ -71,27 +76,30 @@ class Log:
 
     def _due(self) -> int:
         if self.pace == "idle":
-            return 8 if self._ticks == 1 else int(self._random.random() < _TICK / 40)
+            return 8 if self._ticks == 1 else int(chance(self._random, _TICK / 40))
         if self.pace == "bursts":
             return 15 if self._ticks % 50 == 1 else 0
-        return int(self._random.random() < 0.3)
+        return int(chance(self._random, 0.3))
 
     def _send(self, partition: int) -> None:
         token = self.topic.sending(partition)
         sent = self.topic.logs[partition].flying[token]
-        answer: Callable[..., None] = partial(self._answered, partition, token)
+        answer: Callable[..., None] = partial(_note, self.topic, partition, token)
         name = self.topic.name
         self._producer.produce(name, b"x", partition=partition, timestamp=sent, on_delivery=answer)
-
-    def _answered(self, partition: int, token: int, error: Any, message: Any) -> None:
-        if error is None:
-            self.topic.acknowledged(partition, token, int(message.offset()))
-        else:
-            self.topic.lost(partition, token)
 
     def close(self, seconds: float) -> None:
         """Wait until the brokers have all."""
         self._producer.flush(seconds)
+
+
+def _note(topic: Topic, partition: int, token: int, error: Any, message: Any) -> None:
+    """What a producer was told of a record; it does not know every offset it wrote at."""
+    offset = message.offset()
+    if error is None and offset is not None:
+        topic.acknowledged(partition, token, int(offset))
+    else:
+        topic.lost(partition, token)
 
 
 class Committer:
@@ -160,10 +168,10 @@ class Committer:
         if at is None:
             return max(0, end - self._random.randrange(4))
         if self.habit == "rests":
-            return min(at, end) if self._random.random() < 0.98 else end
+            return min(at, end) if chance(self._random, 0.98) else end
         if self.habit == "strides":
-            return end if self._random.random() < 0.1 else min(at, end)
-        if self.habit == "wanders" and self._random.random() < 0.05:
+            return end if chance(self._random, 0.1) else min(at, end)
+        if self.habit == "wanders" and chance(self._random, 0.05):
             return max(0, at - 5)
         behind = {"ends": 0, "near": 2, "behind": 25}.get(self.habit, self._random.randrange(9))
         return max(min(at, end), end - behind)
@@ -238,7 +246,7 @@ class Transactions:
     def _write(self) -> None:
         producer = self._producer or self._begin()
         producer.begin_transaction()
-        partitions = [p for p in range(len(self._topic.logs)) if self._random.random() < 0.7]
+        partitions = [p for p in range(len(self._topic.logs)) if chance(self._random, 0.7)]
         for partition in partitions:
             for _ in range(self._random.randrange(1, 4)):
                 self._send(producer, partition)
@@ -246,7 +254,7 @@ class Transactions:
             self._traffic.wait(0)
         markers = [(p, self._topic.sending(p)) for p in partitions]
         try:
-            if self._random.random() < 0.2:
+            if chance(self._random, 0.2):
                 producer.abort_transaction(_ANSWERS_WITHIN)
             else:
                 producer.commit_transaction(_ANSWERS_WITHIN)
@@ -268,14 +276,9 @@ class Transactions:
         token = self._topic.sending(partition)
         sent = self._topic.logs[partition].flying[token]
 
-        def answered(error: Any, message: Any) -> None:
-            if error is None:
-                self._topic.acknowledged(partition, token, int(message.offset()))
-            else:
-                self._topic.lost(partition, token)
-
+        answer: Callable[..., None] = partial(_note, self._topic, partition, token)
         name = self._topic.name
-        producer.produce(name, b"x", partition=partition, timestamp=sent, on_delivery=answered)
+        producer.produce(name, b"x", partition=partition, timestamp=sent, on_delivery=answer)
 
     def _end(self, producer: Producer | None) -> None:
         if producer is not None:
@@ -298,6 +301,7 @@ class Traffic:
         self.logs: dict[str, Log] = {}
         self.committers: dict[str, Committer] = {}
         self.groups: list[str] = []
+        self.errors: list[str] = []
         self._seed = seed
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -432,9 +436,15 @@ class Traffic:
         return str(UUID(int=high << 64 | low))
 
     def _start(self, target: Callable[[], None]) -> None:
-        thread = threading.Thread(target=target, daemon=True)
+        thread = threading.Thread(target=self._watched, args=(target,), daemon=True)
         self._threads.append(thread)
         thread.start()
+
+    def _watched(self, target: Callable[[], None]) -> None:
+        try:
+            target()
+        except Exception as error:  # noqa: BLE001 - without this thread the truth is no truth
+            self.errors.append(f"traffic failed: {type(error).__name__}: {error}")
 
     def _write(self) -> None:
         with suppress(Stopped):

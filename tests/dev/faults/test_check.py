@@ -302,9 +302,7 @@ def test_a_stop_of_a_commit_that_moved_lately_is_found() -> None:
 
 def test_lost_records_make_an_error_at_no_distance() -> None:
     log = replace(LOG, purges=(Purge(8, NOW - 9_000, NOW - 8_000),))
-    truth = replace(
-        TRUTH, topics={"id-1": TopicView("orders", "id-1", (log, log), (0, 0), (1, 1))}
-    )
+    truth = replace(TRUTH, topics={"id-1": TopicView("orders", "id-1", (log, log), (0, 0), (1, 1))})
     planted = frames()
     for row in planted[T]:
         row["start_offset"] = 8

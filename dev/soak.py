@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m dev.soak`: the collector for an hour at one run a second, on brokers with traffic.
+
+Prints memory, file descriptors, threads, errors and the slowest run over time. Exits with 1 when
+memory grew by 1 MB or more after the warm-up, when descriptors or threads grew, or when a run
+failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from rich.console import Console
+
+from dev.kafka import KafkaCluster, KafkaClusterError
+from dev.traffic import Traffic
+
+Sample: TypeAlias = dict[str, float]
+
+GROWTH_MB = 1.0
+_SAMPLES = 60
+_WARM_UP_SHARE, _WARM_UP_SECONDS = 0.25, 600.0
+# Memory goes up and down by less than a run needs: ends are compared by medians of so many.
+_COMPARED = 5
+_TITLES = ("minute", "resident MB", "descriptors", "threads", "runs", "errors", "warnings", "s")
+
+
+def growth(samples: Sequence[Sample], warm_up: float, name: str) -> float:
+    """How much a figure grew from the first samples after the warm-up (seconds) to the last."""
+    warm = [each[name] for each in samples if each["seconds"] >= warm_up]
+    few = min(_COMPARED, max(1, len(warm) // 3))
+    return statistics.median(warm[-few:]) - statistics.median(warm[:few]) if warm else 0.0
+
+
+def faults_of(samples: Sequence[Sample], warm_up: float) -> list[str]:
+    """What makes a soak fail, a sentence each; none is good."""
+    warm = [each for each in samples if each["seconds"] >= warm_up]
+    if len(warm) < 2 or not warm[-1]["runs"]:  # noqa: PLR2004 - a growth has two ends
+        return ["nothing was measured after the warm-up"]
+    found = []
+    if (more := growth(samples, warm_up, "resident_mb")) >= GROWTH_MB:
+        found.append(f"memory grew by {more:.2f} MB after the warm-up")
+    found += [
+        f"{name} grew by {more:g} after the warm-up"
+        for name in ("descriptors", "threads")
+        if (more := growth(samples, warm_up, name)) > 0
+    ]
+    if warm[-1]["errors"]:
+        found.append(f"{warm[-1]['errors']:g} runs failed")
+    return found
+
+
+def warm_up_of(seconds: float) -> float:
+    """How long of a soak is warm-up, in seconds."""
+    return min(_WARM_UP_SECONDS, _WARM_UP_SHARE * seconds)
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line; --help and mistakes end the process as argparse does."""
+    parser = argparse.ArgumentParser(prog="python -m dev.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0, help="how long (default: 60)")
+    parser.add_argument(
+        "--interval", type=int, default=1, metavar="SECONDS", help="between runs (default: 1)"
+    )
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Soak; 1 if something grew or failed."""
+    given, console = parse(arguments), Console(soft_wrap=True)
+    seconds = given.minutes * 60
+    try:
+        with KafkaCluster() as cluster, Traffic(cluster) as traffic:
+            traffic.wait_until_ready()
+            console.print("".join(f"{title:>13}" for title in _TITLES), markup=False)
+            samples = []
+            for sample in _samples(cluster, seconds, given.interval):
+                samples.append(sample)
+                console.print(_line(sample), markup=False)
+    except KafkaClusterError as error:
+        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
+        return 1
+    warm_up = warm_up_of(seconds)
+    more = growth(samples, warm_up, "resident_mb")
+    console.print(f"Growth after {warm_up / 60:.1f} minutes: {more:+.2f} MB", markup=False)
+    found = faults_of(samples, warm_up)
+    for fault in found:
+        console.print(fault, style="red", markup=False)
+    return 1 if found else 0
+
+
+def _samples(cluster: KafkaCluster, seconds: float, interval: int) -> Iterator[Sample]:
+    """What the process that collects says of itself, sample by sample."""
+    user = cluster.users["monitor"]
+    told: dict[str, Any] = {
+        "bootstrap_servers": cluster.bootstrap().split(","),
+        "cafile": str(cluster.cafile),
+        "username": user.username,
+        "password": user.password,
+        "seconds": seconds,
+        "sample_seconds": seconds / _SAMPLES,
+        "interval_ms": interval * 1000,
+    }
+    command = [sys.executable, "-m", "dev.soak_run"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            raise KafkaClusterError("The collecting process has no pipes")
+        json.dump(told, process.stdin)
+        process.stdin.close()
+        for line in process.stdout:
+            yield json.loads(line)
+
+
+def _line(sample: Sample) -> str:
+    cells = [f"{sample['seconds'] / 60:.1f}", f"{sample['resident_mb']:.2f}"]
+    cells += [f"{sample[n]:g}" for n in ("descriptors", "threads", "runs", "errors", "warnings")]
+    return "".join(f"{cell:>13}" for cell in [*cells, f"{sample['slowest']:.2f}"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measured process of `dev.soak`: told on stdin where, figures line by line on stdout."""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from kafka_lag.brokers.source import KafkaSource, quiet_library
+from kafka_lag.brokers.wire.access import Access, Credentials
+from kafka_lag.brokers.wire.credentials import FixedCredentials
+from kafka_lag.collector import Collector
+from kafka_lag.errors import ReporterError
+from kafka_lag.lag.rules import Rules
+from kafka_lag.settings import Settings
+from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.emf import EmfSink
+from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.snapshots.store import FolderStore
+
+_WINDOW = 10
+
+
+class Stream(io.TextIOBase):
+    """Takes what is written and forgets it."""
+
+    def write(self, text: str, /) -> int:
+        """All of it."""
+        return len(text)
+
+
+class Journal:
+    """Counts the warnings of runs."""
+
+    def __init__(self) -> None:
+        self.warnings = 0
+
+    def warning(self, _: str, /) -> None:
+        """One more."""
+        self.warnings += 1
+
+
+def resident_mb() -> float:
+    """Memory of this process that is in RAM now."""
+    with Path("/proc/self/statm").open() as file:
+        pages = int(file.read().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def main() -> int:
+    """Run once an interval for as long as told."""
+    quiet_library()
+    told: dict[str, Any] = json.load(sys.stdin)
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        _soak(told, Path(folder))
+    return 0
+
+
+def _soak(told: dict[str, Any], folder: Path) -> None:
+    journal = Journal()
+    collector = _collector(told, folder, journal)
+    interval_ms = told["interval_ms"]
+    began, sampled = time.monotonic(), -told["sample_seconds"]
+    runs, errors, seconds = 0, 0, 0.0
+    taken_at = (int(time.time() * 1000) // interval_ms + 1) * interval_ms
+    while (passed := time.monotonic() - began) < told["seconds"]:
+        if passed - sampled >= told["sample_seconds"]:
+            sampled = passed
+            _sample(passed, runs, errors, journal.warnings, seconds)
+            seconds = 0.0
+        time.sleep(max(0.0, taken_at / 1000 - time.time()))
+        clock = time.monotonic()
+        try:
+            collector.run(taken_at)
+        except ReporterError as error:
+            errors += 1
+            sys.stderr.write(f"{error}\n")
+        runs, seconds = runs + 1, max(seconds, time.monotonic() - clock)
+        # What could not be started in time is left out, as a schedule does.
+        now = int(time.time() * 1000)
+        taken_at = max(taken_at + interval_ms, now // interval_ms * interval_ms)
+    _sample(time.monotonic() - began, runs, errors, journal.warnings, seconds)
+
+
+def _sample(passed: float, runs: int, errors: int, warnings: int, slowest: float) -> None:
+    # Whatever waits for the collector of cycles is no leak.
+    gc.collect()
+    figures = {
+        "seconds": passed,
+        "resident_mb": resident_mb(),
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "threads": threading.active_count(),
+        "runs": runs,
+        "errors": errors,
+        "warnings": warnings,
+        "slowest": slowest,
+    }
+    sys.stdout.write(json.dumps(figures) + "\n")
+    sys.stdout.flush()
+
+
+def _collector(told: dict[str, Any], folder: Path, journal: Journal) -> Collector:
+    access = Access(tuple(told["bootstrap_servers"]), cafile=told["cafile"])
+    login = FixedCredentials(Credentials(told["username"], told["password"]))
+    interval_ms = told["interval_ms"]
+    rules = Rules(interval_ms=interval_ms, window_ms=_WINDOW * interval_ms)
+    settings = Settings(
+        "soak", access, rules, Levels(max_metrics=1_000_000), interval_ms=interval_ms
+    )
+    return Collector(
+        settings,
+        KafkaSource(access, login),
+        FolderStore(folder),
+        [Outlet(EmfSink(Stream()), settings.levels)],
+        journal,
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
