@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 MINUTES ?= 2
+SEED ?= 1
 # Processes that test, each with brokers and a Spark of its own.
 WORKERS ?= 2
 # What `make report` reads and writes: a folder that holds snapshots/.
@@ -25,7 +26,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve dashboards test-glue-5 \
+        bench-report bench-serve dashboards test-glue-5 faults soak \
         bench-import compare cost package cdk diff deploy synth destroy
 
 help: ## list the targets
@@ -90,6 +91,14 @@ bench-report: setup ## how long the daily report takes for 14.4 million rows, be
 # With WITH='--days 2 --only emf parquet', as python -m dev.compare --help tells.
 compare: setup ## what two commits do differently on the same input: OLD=HEAD~1 NEW=HEAD
 	$(BIN)/python -m dev.compare $(or $(OLD),HEAD~1) $(or $(NEW),HEAD) $(WITH)
+
+faults: MINUTES = 3
+faults: setup ## faults on real brokers, every number judged (MINUTES=3 SEED=1, TLS=1)
+	$(BIN)/python -m dev.faults --minutes $(MINUTES) --seed $(SEED) $(if $(TLS),--tls)
+
+soak: MINUTES = 60
+soak: setup ## memory, descriptors and threads at one run a second (MINUTES=60)
+	$(BIN)/python -m dev.soak --minutes $(MINUTES)
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
 	@$(BIN)/python -m kafka_lag_cdk.bill $(if $(CONFIG),--config $(CONFIG))

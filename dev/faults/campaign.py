@@ -103,13 +103,16 @@ class _Faults:
     def begun(self) -> tuple[tuple[str, ...], int]:
         """A run begins: which faults there are, and how many runs there were since the last."""
         with self.lock:
-            runs = self.calm_runs
-            self.calm_runs += not self.active
-            return self.active, runs
+            return self.active, self.calm_runs
+
+    def ended(self, before: tuple[str, ...]) -> tuple[str, ...]:
+        """That run is over; returns which faults there are."""
+        with self.lock:
+            self.calm_runs += not (before or self.active)
+            return self.active
 
     def _run(self) -> None:
         try:
-            settle(self._scene)
             while not self._stop.is_set():
                 self._over()
                 self._quiet()
@@ -155,6 +158,9 @@ class Campaign:
         quiet_library()
         with self._scene() as (scene, access):
             subject = self._subject(scene, access)
+            # Brokers and traffic start on the same processors as the runs that are timed.
+            settle(scene)
+            self._say("runs and faults begin")
             faults = _Faults(scene, self.result, self._options.faults)
             faults.start()
             try:
@@ -266,7 +272,7 @@ class Campaign:
             self.result.errors.append(f"{named} (during {', '.join(before)})")
             subject.cold()
             return
-        after, _ = faults.active, 0
+        after = faults.ended(before)
         shaken = max(abs(run.clock_ahead), *map(abs, self._shaken))
         self._shaken.append(run.clock_ahead)
         calm = not before and not after and quiet >= _RECOVERING

@@ -188,17 +188,6 @@ def possible(commits: Sequence[Commit], begin: int, end: int) -> set[int | None]
     return found
 
 
-def committed_since(commits: Sequence[Commit], offset: int | None) -> int:
-    """The first moment at which the offset may have been there, of those unbroken till now."""
-    since = NEVER
-    for each in reversed(commits):
-        if each.offset == offset:
-            since = each.asked
-        elif NEVER not in (since, each.acked):
-            break
-    return since
-
-
 @dataclass(slots=True)
 class _Log:
     since: int

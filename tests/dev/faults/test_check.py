@@ -60,6 +60,7 @@ def frames() -> Rows:
             "time_lag_error_seconds": 0.1,
             "time_lag_method": "record_time",
             "status": "STOP",
+            "commit_changed_at": 1_012_000,
             "last_status": "STOP",
             "status_reason": None,
             "retention_risk": "SAFE",
@@ -296,8 +297,14 @@ def test_a_run_that_read_no_group_is_no_success() -> None:
 
 
 def test_a_stop_of_a_commit_that_moved_lately_is_found() -> None:
-    lately = {"billing": {("orders", n): [Commit(6, NOW - 5_000, NOW - 4_990)] for n in (0, 1)}}
-    assert rules(run(), replace(TRUTH, commits=lately)) == {"status"}
+    planted = frames()
+    planted[P][0]["commit_changed_at"] = NOW - 9_000
+    assert rules(run(frames=planted)) == {"status"}
+
+
+def test_a_stop_by_a_time_at_which_the_commit_was_another_is_found() -> None:
+    lately = {"billing": {("orders", n): [Commit(6, NOW - 1_000, NOW - 990)] for n in (0, 1)}}
+    assert rules(run(limit=1.0), replace(TRUTH, commits=lately)) == {"status"}
 
 
 def test_lost_records_make_an_error_at_no_distance() -> None:
