@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traffic.wait_until_ready()
             console.print("".join(f"{title:>13}" for title in _TITLES), markup=False)
             samples = []
-            for sample in _samples(cluster, seconds, given.interval):
+            for sample in samples_of(cluster, seconds, given.interval):
                 samples.append(sample)
                 console.print(_line(sample), markup=False)
     except KafkaClusterError as error:
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if found else 0
 
 
-def _samples(cluster: KafkaCluster, seconds: float, interval: int) -> Iterator[Sample]:
+def samples_of(cluster: KafkaCluster, seconds: float, interval: int) -> Iterator[Sample]:
     """What the process that collects says of itself, sample by sample."""
     user = cluster.users["monitor"]
     told: dict[str, Any] = {

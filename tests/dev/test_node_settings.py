@@ -49,6 +49,17 @@ def test_a_password_is_not_in_the_repr() -> None:
     assert "secret-word" not in repr(MONITOR)
 
 
+def test_clients_are_told_the_address_of_a_proxy_in_place_of_the_listener() -> None:
+    text = server_properties(NODES[0], NODES, {}, {"SASL_SSL": "127.0.0.1:1"})
+    settings = dict(line.partition("=")[::2] for line in text.splitlines())
+
+    own = f"SASL_SSL://{NODES[0].address('SASL_SSL')}"
+    assert own in settings["listeners"]
+    assert own not in settings["advertised.listeners"]
+    assert "SASL_SSL://127.0.0.1:1" in settings["advertised.listeners"]
+    assert f"PLAINTEXT://{NODES[0].address('PLAINTEXT')}" in settings["advertised.listeners"]
+
+
 def test_passwords_are_new_for_each_cluster() -> None:
     assert new_users("admin")["admin"] != new_users("admin")["admin"]
 
