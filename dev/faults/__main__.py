@@ -78,7 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     show(result, console)
     if given.report:
-        given.report.write_text(json.dumps(document(result), indent=1), encoding="utf-8")
+        given.report.write_text(
+            json.dumps(document(result), indent=1, default=sorted), encoding="utf-8"
+        )
     return 0 if result.good else 1
 
 
@@ -100,6 +102,7 @@ def document(result: Result) -> dict[str, Any]:
             for run, seconds, limit in result.late
         ],
         "errors": result.errors,
+        "first_runs": {rule: asdict(run) for rule, run in result.kept.items()},
     }
 
 

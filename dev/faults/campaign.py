@@ -60,6 +60,8 @@ class Result:
     errors: list[str] = field(default_factory=list)
     # Which faults there were when a run was wrong: the seed alone repeats no thread's timing.
     during: dict[int, str] = field(default_factory=dict)
+    # Of each rule the first run that broke it, to look at.
+    kept: dict[str, Run] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
@@ -75,6 +77,8 @@ class Result:
         self.checked += verdict.checked
         self.missing += verdict.missing
         self.wrong += verdict.wrong
+        for finding in verdict.wrong:
+            self.kept.setdefault(finding.rule, run)
         if verdict.late:
             self.late.append((run.number, run.seconds, run.limit))
         if verdict.wrong or verdict.late:
@@ -123,12 +127,10 @@ class _Faults:
             self._result.errors.append(f"the campaign failed: {type(error).__name__}: {error}")
 
     def _episode(self) -> None:
-        chosen = choose(self._scene.rng)
-        if self._only:
-            chosen = [each for each in chosen if each.__name__ in self._only]
+        chosen = choose(self._scene.rng, self._only)
         with self.lock:
             self.active = tuple(each.__name__ for each in chosen)
-        with ThreadPoolExecutor(len(chosen) or 1) as pool:
+        with ThreadPoolExecutor(len(chosen)) as pool:
             for name, future in [(f.__name__, pool.submit(f, self._scene)) for f in chosen]:
                 future.result()
                 self._result.faults[name] += 1

@@ -354,7 +354,11 @@ class _Judge:
         truths = [truth for each in rows if (truth := self._age_of(each)) is not None]
         if not truths:
             return
-        truth = max(least for least, _ in truths), max(most for _, most in truths)
+        least, most = max(least for least, _ in truths), max(most for _, most in truths)
+        if error is None:
+            # Beside an unread partition it is the estimate of another, whose error is that row's.
+            most = max([most, *(_most(each) for each in rows)])
+        truth = least, most
         text = f"{seconds} ± {error}"
         self._age_within("time lag of group or topic", where, (seconds, error), truth, text)
 
@@ -628,6 +632,11 @@ def _key(line: Mapping[str, Any]) -> tuple[str, ...]:
     """Group, topic and partition of a line of metrics, as far as it is about them."""
     names = (contract.DIMENSION_GROUP, contract.DIMENSION_TOPIC, contract.DIMENSION_PARTITION)
     return tuple(str(line[name]) for name in names if name in line)
+
+
+def _most(row: Row) -> float:
+    """The age that a row says is possible; the row itself is judged by the truth."""
+    return (row["time_lag_seconds"] or 0.0) + (row["time_lag_error_seconds"] or 0.0)
 
 
 def _meet(seconds: float, error: float, least: float, most: float) -> bool:

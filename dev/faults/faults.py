@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -362,8 +362,13 @@ LANES: Mapping[str, tuple[Callable[[Scene], None], ...]] = {
 _NEED_BROKERS = ("topics", "groups", "access")
 
 
-def choose(rng: random.Random, most: int = 4) -> list[Callable[[Scene], None]]:
-    """Some faults that may be there together."""
+def choose(
+    rng: random.Random, only: Collection[str] = (), most: int = 4
+) -> list[Callable[[Scene], None]]:
+    """Some faults that may be there together; with `only` one of these at a time."""
+    if only:
+        wanted = [each for lane in LANES.values() for each in lane if each.__name__ in only]
+        return [rng.choice(wanted)]
     lanes = rng.sample([*LANES], rng.randint(2, most))
     if "brokers" in lanes:
         lanes = [lane for lane in lanes if lane not in _NEED_BROKERS]

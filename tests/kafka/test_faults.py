@@ -18,6 +18,7 @@ _MARGIN = 5.0
 def test_no_number_is_wrong_while_brokers_networks_and_stores_fail() -> None:
     options = Options(minutes=2.5, seed=16, protocol="SASL_SSL", margin=_MARGIN)
     result = Campaign(options, print).run()
-    assert result.good, json.dumps(document(result), indent=1)[:20_000]
+    told = document(result)
+    assert result.good, json.dumps({**told, "first_runs": None}, indent=1)[:20_000]
     assert result.checked.total() > 50_000
     assert result.faults.total() > 5
