@@ -18,13 +18,15 @@ from dev.faults.elections import elect_preferred, reorder_replicas
 from dev.faults.proxy import Proxies, Proxy
 from dev.faults.subject import Secret, Store
 from dev.faults.traffic import PREFIX, Traffic, chance
-from dev.faults.truth import Truth, now_ms
+from dev.faults.truth import COORDINATORS, Truth, now_ms
 from dev.kafka import Credentials, KafkaCluster
 from dev.kafka.access import acl, create_users
 from dev.kafka.readiness import brokers_seen, groups_served, quiet_admin, wait_until
 
 USER = "monitor"
 _MOST_PARTITIONS = 6
+# Followers hear of a new high watermark with their next fetch, half a second later at most.
+_FRESH_AFTER_MS = 2_000
 
 
 @dataclass(slots=True)
@@ -75,31 +77,33 @@ class Scene:
 def kill(scene: Scene) -> None:
     """A power cut of one broker, and its return."""
     node = scene.broker()
-    scene.cluster.kill(node)
-    scene.while_it_lasts()
-    scene.cluster.start(node)
+    with _other_coordinators(scene):
+        scene.cluster.kill(node)
+        scene.while_it_lasts()
+        scene.cluster.start(node)
 
 
 def restart(scene: Scene) -> None:
     """A broker restarts in good order."""
     node = scene.broker()
-    scene.cluster.stop(node)
-    scene.cluster.start(node)
+    with _other_coordinators(scene):
+        scene.cluster.stop(node)
+        scene.cluster.start(node)
 
 
 def stop_and_continue(scene: Scene) -> None:
     """A broker hangs; when it goes on it does not know at once that others took over."""
     node = scene.broker()
     since = now_ms()
-    scene.cluster.pause(node)
-    try:
-        # Longer than a session, so that others take over, or shorter.
-        time.sleep(scene.rng.choice([2.0, 3.0, 8.0]))
-    finally:
-        stale = scene.truth.stale(node, since, now_ms())
-        scene.cluster.resume(node)
-    settle(scene)
-    scene.truth.fresh(stale, now_ms() + 1_000)
+    with _other_coordinators(scene):
+        scene.cluster.pause(node)
+        try:
+            # Longer than a session, so that others take over, or shorter.
+            time.sleep(scene.rng.choice([2.0, 3.0, 8.0]))
+        finally:
+            stale = scene.truth.stale(node, since, now_ms())
+            scene.cluster.resume(node)
+    scene.truth.fresh(stale, now_ms() + _FRESH_AFTER_MS)
 
 
 def elections(scene: Scene) -> None:
@@ -109,7 +113,20 @@ def elections(scene: Scene) -> None:
 
 def coordinator_moves(scene: Scene) -> None:
     """Leaders of the partitions that hold commits move, and with them the coordinators."""
-    _move(scene, lambda name: name == "__consumer_offsets")
+    with _other_coordinators(scene):
+        _move(scene, lambda name: name == "__consumer_offsets")
+
+
+@contextmanager
+def _other_coordinators(scene: Scene) -> Iterator[None]:
+    """While coordinators change and settle, commits may be told as of a moment before."""
+    now = now_ms()
+    stale = scene.truth.stale(COORDINATORS, now - _FRESH_AFTER_MS, now)
+    try:
+        yield
+        settle(scene)
+    finally:
+        scene.truth.fresh(stale, now_ms() + _FRESH_AFTER_MS)
 
 
 def _move(scene: Scene, moved: Callable[[str], bool]) -> None:

@@ -23,6 +23,8 @@ Times: TypeAlias = npt.NDArray[np.int64]
 Partition: TypeAlias = tuple[str, int]
 
 NEVER = 2**62
+# In place of a broker: any coordinator, of commits alone.
+COORDINATORS = -1
 # A commit whose answer was lost may still lie in the buffer of a broker that is stopped.
 _LINGERS_MS = 60_000
 
@@ -131,8 +133,11 @@ class TopicView:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """From `begin` to `end` a broker may answer as things were at `since`: it had been stopped
-    and does not know yet that others took over. Kafka fences its writes and not its answers.
+    """From `begin` to `end` a broker may answer as things were at `since`.
+
+    One that had been stopped does not know yet that others took over: Kafka fences its writes and
+    not its answers. And a new coordinator tells commits as of the high watermark that it knew
+    of as a follower, a moment ago.
     """
 
     broker: int

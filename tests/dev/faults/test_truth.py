@@ -3,7 +3,17 @@
 
 import pytest
 
-from dev.faults.truth import NEVER, Commit, LogView, Purge, Stale, Truth, TruthView, possible
+from dev.faults.truth import (
+    COORDINATORS,
+    NEVER,
+    Commit,
+    LogView,
+    Purge,
+    Stale,
+    Truth,
+    TruthView,
+    possible,
+)
 
 # Offset, sent, acknowledged.
 LOG = LogView.of([(0, 100, 110), (1, 200, 230), (2, 300, 310)])
@@ -88,6 +98,12 @@ def test_a_broker_that_was_stopped_may_answer_as_of_then() -> None:
     assert truth.as_of(550, 560, 2) == truth.as_of(550, 560) == 100
     assert truth.as_of(550, 560, 1) == 550
     assert truth.as_of(700, 710, 2) == 700
+
+
+def test_a_new_coordinator_may_tell_commits_of_a_moment_before_and_nothing_else() -> None:
+    truth = TruthView({}, {}, (Stale(COORDINATORS, since=100, begin=500, end=600),))
+    assert truth.as_of(550, 560) == 100
+    assert [truth.as_of(550, 560, broker) for broker in (1, 2, 3)] == [550, 550, 550]
 
 
 def test_the_record_of_many_threads_becomes_a_view() -> None:
