@@ -162,14 +162,12 @@ class TruthView:
 
     def as_of(self, begin: int, end: int, broker: int | None = None) -> int:
         """The earliest moment that an answer in this time may tell of; None is any broker."""
-        return min(
-            (
-                each.since
-                for each in self.stale
-                if each.begin <= end and each.end >= begin and broker in (None, each.broker)
-            ),
-            default=begin,
-        )
+        since = [
+            each.since
+            for each in self.stale
+            if each.begin <= end and each.end >= begin and broker in (None, each.broker)
+        ]
+        return min(begin, *since) if since else begin
 
 
 def possible(commits: Sequence[Commit], begin: int, end: int) -> set[int | None]:

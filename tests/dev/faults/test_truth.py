@@ -98,6 +98,7 @@ def test_a_broker_that_was_stopped_may_answer_as_of_then() -> None:
     assert truth.as_of(550, 560, 2) == truth.as_of(550, 560) == 100
     assert truth.as_of(550, 560, 1) == 550
     assert truth.as_of(700, 710, 2) == 700
+    assert truth.as_of(90, 560, 2) == 90
 
 
 def test_a_new_coordinator_may_tell_commits_of_a_moment_before_and_nothing_else() -> None:
