@@ -46,7 +46,7 @@ class Batch:
     """A way to pause; with `weekends` on two levels.
 
     `period`: minutes from one pause to the next, the longest one. `most` held changes are allowed
-    in all of a track, where the count of pauses is no measure.
+    in all of a track, and more by gaps, where pauses follow the rate of records.
     """
 
     name: str

@@ -68,8 +68,7 @@ def _learnt(
     for name, found in (("B held changes", changes), ("C added by gaps", added)):
         for batch in batches:
             own = [n for (b, _), n in zip(pairs, found, strict=True) if b is batch]
-            allowed = (batch.most or 0) if found is changes else 0
-            yield Figure(name, batch.name, held_out, len(own), max(own), allowed)
+            yield Figure(name, batch.name, held_out, len(own), max(own), batch.most or 0)
     learnt = steady_with_gaps([seed + 100 * n for seed in seeds for n in range(_STEADY)])
     yield Figure("C learnt by gaps", "steady", held_out, len(learnt), int(learnt.sum()), 0)
     for name, outages, most in (("D periods", False, 2.0), ("F periods", True, 2.5)):

@@ -111,9 +111,9 @@ def random_bursts(rng: Generator, days: int, share: float, every: float) -> Ints
 def _troubled(days: int, rng: Generator) -> list[Pattern]:
     when = min(days - 3, 12) * DAY + HOUR
     slow = {"a twelfth": 1 / 12, "half": 0.5, "four fifths": 0.8}
-    soon = {"a twelfth": 12, "half": 21, "four fifths": 52}
+    soon = {"a twelfth": 15, "half": 25, "four fifths": 60}
     found = [
-        Pattern(f"reads {name} of it", _slower(days, when, share), 60, 0, when, soon[name] + 3)
+        Pattern(f"reads {name} of it", _slower(days, when, share), 60, 0, when, soon[name])
         for name, share in slow.items()
     ]
     for name, outages in FAILURES.items():

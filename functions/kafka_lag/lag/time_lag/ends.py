@@ -113,8 +113,7 @@ def _doubted(asked: Rows, known: Mask, trusted: Mask) -> Column:
     since = ~np.logical_or.accumulate(good[::-1], axis=0)[::-1]
     bad = known[:-1] & since
     earliest = np.where(bad, asked[:-1], _NEVER).min(axis=0, initial=_NEVER)
-    doubted: Mask = bad.any(axis=0)
-    return Column(earliest, doubted)
+    return Column(earliest, np.asarray(bad.any(axis=0)))
 
 
 def _stacked(runs: list[tuple[Frame, Mask]], name: str) -> Column:

@@ -27,7 +27,7 @@ RUN_LOG = 800
 
 # Parquet objects: what an empty one takes, then each row. Members have long names.
 TOPIC_OBJECT, TOPIC_ROW = 6_500, 20
-PARTITION_OBJECT, PARTITION_ROW = 15_500, 28
+PARTITION_OBJECT, PARTITION_ROW = 18_000, 33
 GROUP_OBJECT, GROUP_ROW = 12_500, 45
 
 # The same rows where those of many runs lie in one object, by partition and then by time.

@@ -65,7 +65,8 @@ def random_bursts(capacity: int, share: float, every_minutes: int, seed: int) ->
     starts = np.cumsum(random.exponential(every_minutes * A_RUN, STEPS // A_RUN)).astype(np.int64)
     starts = starts[starts < STEPS]
     np.add.at(rate, starts, random.exponential(share * every_minutes * capacity, len(starts)))
-    return np.floor(rate.cumsum()).astype(np.int64)
+    end: Rows = np.floor(rate.cumsum()).astype(np.int64)
+    return end
 
 
 def behind(end: Rows, seconds: int) -> Rows:

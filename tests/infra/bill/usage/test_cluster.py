@@ -67,13 +67,13 @@ def test_three_objects_a_run_are_written_and_tagged_and_read_twice() -> None:
 
 
 def test_snapshots_are_kept_for_their_days() -> None:
-    a_run = (6_500 + 600 * 20) + (15_500 + 600 * 28) + (12_500 + 20 * 45)
+    a_run = (6_500 + 600 * 20) + (18_000 + 600 * 33) + (12_500 + 20 * 45)
     found = quantities(Shared.model_validate({"keep": {"snapshot_days": 10}}))
     assert found["S3", "snapshots"] == pytest.approx(10 * 1440 * a_run / GB)
 
 
 def test_history_is_one_object_a_day_and_dataset() -> None:
-    a_day = 6_500 + 15_500 + 12_500 + 1440 * (600 * 18 + 600 * 39 + 20 * 40)
+    a_day = 6_500 + 18_000 + 12_500 + 1440 * (600 * 18 + 600 * 39 + 20 * 40)
     assert quantities()["S3", "history"] == pytest.approx(400 * a_day / GB)
 
 
@@ -83,7 +83,7 @@ def test_reports_are_a_row_a_partition_the_hours_of_groups_and_a_page() -> None:
 
 
 def test_snapshots_that_nothing_compacts_are_those_of_a_year() -> None:
-    a_run = (6_500 + 600 * 20) + (15_500 + 600 * 28) + (12_500 + 20 * 45)
+    a_run = (6_500 + 600 * 20) + (18_000 + 600 * 33) + (12_500 + 20 * 45)
     found = quantities(WITHOUT_REPORT)
     assert found["S3", "snapshots"] == pytest.approx(365 * 1440 * a_run / GB)
     assert {what for service, what in found if service == "S3"} == {"writes", "reads", "snapshots"}
