@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from functions.broker.problems import unnamed
 from functions.broker.reading import Question, read_cluster
 from functions.broker.topics.configs import ConfigCache
 from functions.broker.topics.patience import Patience
@@ -17,7 +18,6 @@ from functions.broker.wire.access import Access, Login
 from functions.broker.wire.bootstrap import connected
 from functions.broker.wire.connection import Wire
 from functions.broker.wire.credentials import CredentialSource
-from functions.broker.wire.refusals import UnansweredError
 from functions.errors import ConfigError, ReporterError, SourceError
 from functions.lag.model import ClusterReading, Problem
 from functions.lag.time_index.questions import TimeAnswers, TimeQuestions
@@ -83,7 +83,7 @@ class KafkaSource:
         """The brokers that answered the last reading, and then a look-up not within their time."""
         down = {} if self._wire is None else self._wire.not_responding()
         return tuple(
-            Problem("broker", str(node), why.reason, f"look-ups by time: {_unnamed(node, why)}")
+            Problem("broker", str(node), why.reason, f"look-ups by time: {unnamed(node, why)}")
             for node, why in down.items()
             if node not in self._named
         )
@@ -154,10 +154,6 @@ class KafkaSource:
 
 def _rows_read(reading: ClusterReading) -> int:
     return int((~reading.group_partitions.words("unread_reason").known).sum())
-
-
-def _unnamed(node: int, why: UnansweredError) -> str:
-    return why.detail.removeprefix(f"broker {node}: ")
 
 
 def quiet_library() -> None:
