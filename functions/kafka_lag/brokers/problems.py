@@ -13,6 +13,7 @@ from kafka_lag.brokers.groups.commits import Commits
 from kafka_lag.brokers.groups.members import Description
 from kafka_lag.brokers.topics.table import TopicTable
 from kafka_lag.brokers.wire.connection import Wire
+from kafka_lag.brokers.wire.refusals import UnansweredError
 from kafka_lag.lag.model import Problem
 
 
@@ -22,7 +23,7 @@ def problems_of_brokers(wire: Wire, unlisted: Iterable[Problem]) -> Iterator[Pro
     brokers = {str(node): Problem("broker", str(node), contract.ERROR, why) for node, why in odd}
     brokers |= {problem.name: problem for problem in unlisted}
     for node, silence in wire.down().items():
-        detail = silence.detail.removeprefix(f"broker {node}: ")
+        detail = unnamed(node, silence)
         brokers[str(node)] = Problem("broker", str(node), silence.reason, detail)
     yield from brokers.values()
 
@@ -83,3 +84,8 @@ def _named(table: TopicTable, row: int) -> tuple[str, int]:
     """The topic and partition of a row."""
     code = int(table.frame.words("topic").codes.values[row])
     return table.names[code], row - int(table.first[code])
+
+
+def unnamed(node: int, why: UnansweredError) -> str:
+    """What a broker did not do, for a problem that has its name already."""
+    return why.detail.removeprefix(f"broker {node}: ")

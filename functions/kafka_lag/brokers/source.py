@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from kafka_lag.brokers.problems import unnamed
 from kafka_lag.brokers.reading import Question, read_cluster
 from kafka_lag.brokers.topics.configs import ConfigCache
 from kafka_lag.brokers.topics.patience import Patience
@@ -17,7 +18,6 @@ from kafka_lag.brokers.wire.access import Access, Login
 from kafka_lag.brokers.wire.bootstrap import connected
 from kafka_lag.brokers.wire.connection import Wire
 from kafka_lag.brokers.wire.credentials import CredentialSource
-from kafka_lag.brokers.wire.refusals import UnansweredError
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
 from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.lag.time_index.questions import TimeAnswers, TimeQuestions
@@ -83,7 +83,7 @@ class KafkaSource:
         """The brokers that answered the last reading, and then a look-up not within their time."""
         down = {} if self._wire is None else self._wire.not_responding()
         return tuple(
-            Problem("broker", str(node), why.reason, f"look-ups by time: {_unnamed(node, why)}")
+            Problem("broker", str(node), why.reason, f"look-ups by time: {unnamed(node, why)}")
             for node, why in down.items()
             if node not in self._named
         )
@@ -154,10 +154,6 @@ class KafkaSource:
 
 def _rows_read(reading: ClusterReading) -> int:
     return int((~reading.group_partitions.words("unread_reason").known).sum())
-
-
-def _unnamed(node: int, why: UnansweredError) -> str:
-    return why.detail.removeprefix(f"broker {node}: ")
 
 
 def quiet_library() -> None:
