@@ -25,7 +25,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 TARGETS ?=
-.PHONY: help setup demo report test mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
+.PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve dashboards test-glue-5 faults soak \
         bench-import compare cost package cdk diff deploy synth destroy
 
@@ -50,6 +50,10 @@ report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (.
 
 test: setup ## all tests, real Kafka and Spark included
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+
+VERSION ?= 4.1.0
+test-kafka: setup ## the tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1")
+	@for version in $(VERSION); do KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || exit 1; done
 
 # Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.
 test-glue-5: setup ## the daily job's tests on Spark 3.5.6 and Python 3.11

@@ -25,7 +25,7 @@ from rich.live import Live
 from dev.aws import AwsStandIn
 from dev.demo_function import BUCKET, CLUSTER, LocalFunction
 from dev.kafka import KafkaCluster, KafkaClusterError
-from dev.traffic import BEHAVIOURS, Traffic
+from dev.traffic import Traffic, possible
 from kafka_lag.cli.tables import groups_table, shown
 from kafka_lag.cli.views.server import LocalServer
 from kafka_lag.errors import ReporterError
@@ -88,7 +88,8 @@ def _collect(minutes: float, folder: Path, console: Console) -> None:
             stack.callback(function.close)
         console.print(f"Kafka is up at {cluster.bootstrap('SASL_SSL')} (SASL_SSL, SCRAM-SHA-512).")
         traffic = stack.enter_context(Traffic(cluster))
-        console.print(f"{len(BEHAVIOURS)} groups at work: {', '.join(BEHAVIOURS)}.")
+        groups = possible()
+        console.print(f"{len(groups)} groups at work: {', '.join(groups)}.")
         store = S3Store(aws.client("s3"), BUCKET)
         server = LocalServer(Snapshots(store, time.time), time.time)
         console.print(f"A status page, meanwhile: {stack.enter_context(server).url}")

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from dev.kafka.jars import ENV_VERSION
 from kafka_lag_report.storage.session import open_session
 from tests.dev.cluster_fixture import shared_cluster
+from tests.kafka_versions import summary
 
 __all__ = ["shared_cluster"]
 
@@ -26,6 +28,15 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 def pytest_configure() -> None:
     """For the shared session and for every program that a test starts."""
     os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A line that says which Kafka it was, where a version was named."""
+    if ENV_VERSION in os.environ:
+        reports = terminalreporter.getreports
+        run = len(reports("passed")) + len(reports("failed"))
+        reasons = [str(report.longrepr[2]) for report in reports("skipped")]
+        terminalreporter.write_line(summary(run, reasons))
 
 
 @pytest.fixture(name="spark", scope="session")

@@ -30,7 +30,7 @@ from kafka_lag.brokers.wire.access import Credentials
 from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
-from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.settings import settings_of
 from kafka_lag.snapshots.store import FolderStore
 
@@ -75,6 +75,10 @@ class RecordingSource:
     def look_up(self, questions: Any, deadline: float) -> Any:
         """What the time index says; the logs are kept instead of it."""
         return self._source.look_up(questions, deadline)
+
+    def not_responding(self) -> tuple[Problem, ...]:
+        """The brokers that look-ups were lost on."""
+        return self._source.not_responding()
 
 
 class Warnings:

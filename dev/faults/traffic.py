@@ -27,6 +27,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from dev.faults.truth import Partition, Topic, Truth, now_ms
+from dev.kafka.features import CONSUMER_PROTOCOL
 from dev.kafka.readiness import NEVER_TIMES_OUT
 
 PREFIX = "faulty-"
@@ -322,7 +323,7 @@ class Traffic:
             committer = Committer(self, group, topics, habit, self._seed + number)
             self.committers[group] = committer
             self._start(committer.run)
-        for protocol in ("classic", "consumer"):
+        for protocol in ("classic",) if CONSUMER_PROTOCOL.missing else ("classic", "consumer"):
             group = f"{PREFIX}members-{protocol}"
             for _ in range(2):
                 topics = [names[0], names[1], written.name]

@@ -2,8 +2,17 @@
 """Producers and consumers that behave in named ways: `with Traffic(cluster) as traffic:`."""
 
 from dev.traffic.behaviour import Behaviour, Topic
-from dev.traffic.catalog import BEHAVIOURS
+from dev.traffic.catalog import BEHAVIOURS, possible
 from dev.traffic.probe import GroupView, PartitionView
 from dev.traffic.traffic import Running, Traffic
 
-__all__ = ["BEHAVIOURS", "Behaviour", "GroupView", "PartitionView", "Running", "Topic", "Traffic"]
+__all__ = [
+    "BEHAVIOURS",
+    "Behaviour",
+    "GroupView",
+    "PartitionView",
+    "Running",
+    "Topic",
+    "Traffic",
+    "possible",
+]

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from dev.kafka.features import BrokerFeature
 from dev.traffic.probe import GroupView
 from dev.traffic.stage import Stage
 
@@ -22,7 +23,8 @@ class Behaviour:
     """One named way to behave; the consumer group has the behaviour's name.
 
     `act` runs in a thread of its own until the stage says to stop. `holds` tells, from what the
-    brokers answer, whether the state that gives the behaviour its name has come about.
+    brokers answer, whether the state that gives the behaviour its name has come about. `needs`:
+    brokers that lack it cannot take part.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Behaviour:
     holds: Callable[[GroupView], bool]
     partitions: int = 3
     topic_config: Mapping[str, str] = field(default_factory=dict)
+    needs: BrokerFeature | None = None
 
     @property
     def group(self) -> str:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from dev.kafka.features import CONSUMER_PROTOCOL
 from dev.traffic import moving, resting
 from dev.traffic.behaviour import Behaviour
 from dev.traffic.probe import GroupView
@@ -97,6 +98,7 @@ _LIST = (
         "one member of the KIP-848 protocol keeps up",
         moving.kip848,
         lambda view: view.type == "CONSUMER" and _keeps_up(view, members=1),
+        needs=CONSUMER_PROTOCOL,
     ),
     Behaviour(
         "transactional",
@@ -107,6 +109,11 @@ _LIST = (
 )
 
 BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType({each.name: each for each in _LIST})
+
+
+def possible() -> list[str]:
+    """The names of those that the brokers of this version can take part in."""
+    return [each.name for each in _LIST if each.needs is None or not each.needs.missing]
 
 
 def chosen(wanted: Iterable[str | Behaviour]) -> list[Behaviour]:

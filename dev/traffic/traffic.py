@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from dev.traffic.behaviour import Behaviour
-from dev.traffic.catalog import BEHAVIOURS, chosen
+from dev.traffic.catalog import chosen, possible
 from dev.traffic.probe import GroupView, view_group
 from dev.traffic.stage import Stage
 
@@ -75,7 +75,9 @@ class Running:
 
 
 class Traffic:
-    """A context manager that runs behaviours, by name or of one's own, or all against a cluster.
+    """A context manager that runs behaviours against a cluster, by name or of one's own.
+
+    Without any, it runs all that brokers of this version can take part in.
 
     Topics and groups are left behind; a later Traffic on the same cluster goes on with them.
     Everything goes through the listener that needs no login.
@@ -87,7 +89,7 @@ class Traffic:
         self._admin = cluster.admin()
         config = {"bootstrap.servers": cluster.bootstrap("PLAINTEXT"), "log_level": 0}
         self._config = config
-        self._chosen = chosen(BEHAVIOURS if behaviours is None else behaviours)
+        self._chosen = chosen(possible() if behaviours is None else behaviours)
         self._stop = threading.Event()
         self._running: dict[str, Running] = {}
 

@@ -16,6 +16,7 @@ from dev.traffic.catalog import chosen
 from dev.traffic.moving import skewed_partition
 from dev.traffic.stage import Stage
 from dev.traffic.traffic import STOPS_WITHIN
+from tests.kafka_versions import needing_features
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_traffic_that_is_stopped_leaves_no_thread_at_work(shared_cluster: KafkaC
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("name", BEHAVIOURS)
+@pytest.mark.parametrize("name", map(needing_features, BEHAVIOURS))
 def test_a_behaviour_shows_at_the_brokers(traffic: Traffic, name: str) -> None:
     view = traffic[name].wait_until_ready()
 

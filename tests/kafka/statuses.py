@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from confluent_kafka import KafkaException
 
 from dev.kafka import KafkaCluster
-from dev.traffic import BEHAVIOURS, Behaviour, Traffic
+from dev.traffic import BEHAVIOURS, Behaviour, Traffic, possible
 from dev.traffic.stage import PER_TICK, TICK, Stage
 from kafka_lag.contract import OK
 from kafka_lag.lag.model import LagReport
@@ -133,7 +133,7 @@ def _seen_of(report: LagReport, name: str) -> Seen:
 
 def _behaviours(paces: Mapping[str, int]) -> Iterator[Behaviour]:
     """Those of the catalogue under other names: theirs have a past on a shared cluster."""
-    for name in TRAFFIC:
+    for name in set(TRAFFIC) & {*possible()}:
         yield replace(BEHAVIOURS[name], name=f"seen-{name}")
     for name in paces:
         yield _on_one_partition(f"seen-{name}", "reads at a pace that changes", _at(paces, name))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from dev.kafka import KafkaCluster
-from dev.traffic import BEHAVIOURS, Traffic
+from dev.kafka import CONSUMER_PROTOCOL, KafkaCluster
+from dev.traffic import BEHAVIOURS, Traffic, possible
 from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import Looker, Row, group, looker, only, partitions, tool_says
+from tests.kafka_versions import needing_features, needs
 
 pytestmark = pytest.mark.kafka
 
@@ -53,7 +54,7 @@ def _looks(cluster: KafkaCluster, eyes: Looker) -> Looks:
 
 @pytest.fixture(scope="module")
 def story(shared_cluster: KafkaCluster) -> Iterator[Story]:
-    names = "^(orders-)?(" + "|".join(BEHAVIOURS) + ")$"
+    names = "^(orders-)?(" + "|".join(possible()) + ")$"
     with looker(shared_cluster, only(names)) as eyes:
         with Traffic(shared_cluster) as traffic:
             traffic.wait_until_ready(90)
@@ -70,7 +71,7 @@ def _live(story: Story) -> LagReport:
     return story.live.report
 
 
-@pytest.mark.parametrize("name", BEHAVIOURS)
+@pytest.mark.parametrize("name", map(needing_features, BEHAVIOURS))
 def test_our_offsets_lie_between_two_looks_of_the_tool(name: str, story: Story) -> None:
     ours = partitions(story.live.report, name)
     assert len(ours) == BEHAVIOURS[name].partitions
@@ -82,13 +83,12 @@ def test_our_offsets_lie_between_two_looks_of_the_tool(name: str, story: Story) 
         assert row["lag"] == row["end_offset"] - position
 
 
-@pytest.mark.parametrize(("name", "members"), _MEMBERS.items())
-def test_members_are_counted_in_both_group_protocols(
-    name: str, members: int, live: LagReport
-) -> None:
-    assert group(live, name)["members"] == members
+@pytest.mark.parametrize("name", map(needing_features, _MEMBERS))
+def test_members_are_counted_in_both_group_protocols(name: str, live: LagReport) -> None:
+    assert group(live, name)["members"] == _MEMBERS[name]
 
 
+@needs(CONSUMER_PROTOCOL)
 def test_a_kip_848_group_has_its_type_state_and_owners(
     live: LagReport,
 ) -> None:
@@ -120,7 +120,7 @@ def test_below_log_start_we_count_what_can_still_be_read_and_name_the_loss(
     assert row["lag"] < row["end_offset"] - row["committed_offset"]
 
 
-@pytest.mark.parametrize("name", [name for name in BEHAVIOURS if name != "expiring"])
+@pytest.mark.parametrize("name", [needing_features(n) for n in BEHAVIOURS if n != "expiring"])
 def test_at_rest_our_lag_is_the_lag_of_kafkas_tool(name: str, story: Story) -> None:
     assert story.at_rest.earlier == story.at_rest.later
     for (topic, number), row in partitions(story.at_rest.report, name).items():

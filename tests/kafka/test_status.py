@@ -12,6 +12,7 @@ from dev.traffic.resting import POISON
 from kafka_lag.contract import OK, REWIND, STALL, STOP, WARN
 from tests.kafka import statuses
 from tests.kafka.statuses import Recording, Seen, recorded
+from tests.kafka_versions import needing_features
 
 pytestmark = pytest.mark.kafka
 
@@ -47,7 +48,7 @@ def ok_again(story: Recording, name: str, trouble: str, since: int) -> int:
     return max(bad, default=since - 1) + 1 - since
 
 
-@pytest.mark.parametrize("name", ["healthy", "kip848", "commit-only"])
+@pytest.mark.parametrize("name", ["healthy", needing_features("kip848"), "commit-only"])
 def test_a_healthy_busy_group_is_ok_in_every_run(story: Recording, name: str) -> None:
     seen = known(story, name)
 

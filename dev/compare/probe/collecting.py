@@ -52,6 +52,10 @@ class Replay:
         answers = self._index.answer(topics, numbers, np.asarray(requests.times))
         return find("TimeAnswers")(answers.found, answers.none, answers.offsets, answers.times)
 
+    def not_responding(self) -> tuple[Any, ...]:
+        """Nobody: which brokers were lost is in the reading."""
+        return ()
+
 
 class Quiet:
     """Warnings of a run, which are no part of the public interface."""

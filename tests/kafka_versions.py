@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests on brokers of another version: what is skipped there, by name, and what was run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from dev.kafka import BrokerFeature
+from dev.kafka.jars import kafka_version
+from dev.traffic import BEHAVIOURS
+
+
+def needs(feature: BrokerFeature) -> pytest.MarkDecorator:
+    """Skips a test, and names the feature, where the brokers lack it."""
+    since = ".".join(map(str, feature.since))
+    reason = f"brokers of {version()} lack {feature.name} (since {since})"
+    return pytest.mark.skipif(feature.missing, reason=reason)
+
+
+def needing_features(behaviour: str) -> ParameterSet:
+    """A parameter that is a behaviour's name, skipped where brokers cannot take part in it."""
+    feature = BEHAVIOURS[behaviour].needs
+    return pytest.param(behaviour, marks=() if feature is None else needs(feature))
+
+
+def version() -> str:
+    """Of the brokers that this process starts."""
+    return ".".join(map(str, kafka_version()))
+
+
+def summary(run: int, reasons: Iterable[str]) -> str:
+    """How many tests were run on brokers of this version, and why others were not."""
+    skipped = Counter(reason.removeprefix("Skipped: ") for reason in reasons)
+    told = [f"{count} because {reason}" for reason, count in skipped.items()]
+    counts = f"Kafka {version()}: {run} tests run, {skipped.total()} skipped"
+    return ": ".join([counts, "; ".join(told)]) if told else counts
