@@ -4,12 +4,13 @@
 from dev.kafka.access import Credentials
 from dev.kafka.cluster import KafkaCluster
 from dev.kafka.errors import KafkaClusterError
-from dev.kafka.features import CONSUMER_PROTOCOL, BrokerFeature
+from dev.kafka.features import CONSUMER_PROTOCOL, NEWEST_IN_BATCH, BrokerFeature
 from dev.kafka.node.certificates import ClientPair
 from dev.kafka.node.settings import PROTOCOLS, Protocol
 
 __all__ = [
     "CONSUMER_PROTOCOL",
+    "NEWEST_IN_BATCH",
     "PROTOCOLS",
     "BrokerFeature",
     "ClientPair",

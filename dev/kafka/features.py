@@ -21,3 +21,5 @@ class BrokerFeature:
 
 # Early access from 3.7, behind settings that keep a cluster from upgrading.
 CONSUMER_PROTOCOL = BrokerFeature("the consumer group protocol of KIP-848", (4, 0, 0))
+# Before, the newest timestamp of an uncompressed batch came with the offset of its last record.
+NEWEST_IN_BATCH = BrokerFeature("the newest record's own offset (KAFKA-16341)", (3, 8, 0))

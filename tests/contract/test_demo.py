@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kafka_versions import needing_features
+
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +40,7 @@ def test_the_demo_ends_well(demo: subprocess.CompletedProcess[str]) -> None:
     assert (demo.returncode, demo.stderr.count("Traceback")) == (0, 0), demo.stderr
 
 
-@pytest.mark.parametrize("group", ["healthy", "stuck", "kip848", "transactional"])
+@pytest.mark.parametrize("group", ["healthy", "stuck", needing_features("kip848"), "transactional"])
 def test_the_table_shows_the_groups_and_that_all_is_well_so_soon(
     demo: subprocess.CompletedProcess[str], group: str
 ) -> None:

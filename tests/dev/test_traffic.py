@@ -57,7 +57,7 @@ def test_traffic_that_is_stopped_leaves_no_thread_at_work(shared_cluster: KafkaC
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("name", map(needing_features, BEHAVIOURS))
+@pytest.mark.parametrize("name", [*map(needing_features, BEHAVIOURS)])
 def test_a_behaviour_shows_at_the_brokers(traffic: Traffic, name: str) -> None:
     view = traffic[name].wait_until_ready()
 

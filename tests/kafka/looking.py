@@ -21,7 +21,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from dev.kafka import KafkaCluster
-from dev.kafka.jars import kafka_server
+from dev.kafka.jars import kafka_server, kafka_version
 from dev.kafka.readiness import quiet_admin
 from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
@@ -194,7 +194,9 @@ def _committed(cluster: KafkaCluster, name: str, at: list[TopicPartition]) -> li
 def tool_says(cluster: KafkaCluster) -> dict[tuple[str, str, int], Row]:
     """What Kafka's console tool describes of all groups: committed, end and lag as it counts."""
     command = ["java", "-XX:TieredStopAtLevel=1", "-cp", kafka_server().class_path]
-    tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    # Where it was before it was written anew in Java (KAFKA-14589).
+    package = "kafka.admin" if kafka_version() < (3, 8) else "org.apache.kafka.tools.consumer.group"
+    tool = f"{package}.ConsumerGroupCommand"
     arguments = ["--bootstrap-server", cluster.bootstrap("PLAINTEXT"), "--describe"]
     done = subprocess.run(
         [*command, tool, *arguments, "--all-groups"], capture_output=True, text=True, check=True

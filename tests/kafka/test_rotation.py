@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from dev.kafka import Credentials as Account
 from dev.kafka import KafkaCluster
 from dev.kafka.access import create_users
+from dev.kafka.readiness import brokers_seen, quiet_admin
 from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import Credentials, Login
@@ -60,8 +62,16 @@ def test_a_password_rotated_while_connected_is_learnt_when_a_broker_refuses_the_
     create_users(cluster.admin(), {"rotating": new})
     cluster.stop(3)
     cluster.start(3)
+    # Brokers of 3.6 open their listeners before they have read which passwords have changed.
+    _until(lambda: bool(brokers_seen(_client(cluster, 3, new))))
     _until(lambda: _problems(source) == () and secret.taken[-1] == secret.new)
     source.close()
+
+
+def _client(cluster: KafkaCluster, node: int, account: Account) -> AdminClient:
+    login = {"sasl.username": account.username, "sasl.password": account.password}
+    address = {"bootstrap.servers": cluster.broker_address(node)}
+    return quiet_admin(cluster.client_config("monitor") | address | login)
 
 
 def _problems(source: KafkaSource) -> Any:

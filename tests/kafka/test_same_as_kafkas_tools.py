@@ -71,7 +71,7 @@ def _live(story: Story) -> LagReport:
     return story.live.report
 
 
-@pytest.mark.parametrize("name", map(needing_features, BEHAVIOURS))
+@pytest.mark.parametrize("name", [*map(needing_features, BEHAVIOURS)])
 def test_our_offsets_lie_between_two_looks_of_the_tool(name: str, story: Story) -> None:
     ours = partitions(story.live.report, name)
     assert len(ours) == BEHAVIOURS[name].partitions
@@ -83,7 +83,7 @@ def test_our_offsets_lie_between_two_looks_of_the_tool(name: str, story: Story) 
         assert row["lag"] == row["end_offset"] - position
 
 
-@pytest.mark.parametrize("name", map(needing_features, _MEMBERS))
+@pytest.mark.parametrize("name", [*map(needing_features, _MEMBERS)])
 def test_members_are_counted_in_both_group_protocols(name: str, live: LagReport) -> None:
     assert group(live, name)["members"] == _MEMBERS[name]
 

@@ -11,13 +11,14 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from dev.kafka import KafkaCluster
+from dev.kafka import NEWEST_IN_BATCH, KafkaCluster
 from dev.kafka.access import acl
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index.questions import NEWEST, TimeQuestions
 from tests.kafka.looking import await_denial, create
 from tests.kafka.times.asking import NONE, SILENT, index, write
+from tests.kafka_versions import needs
 
 pytestmark = pytest.mark.kafka
 
@@ -39,7 +40,7 @@ def delete_before(cluster: KafkaCluster, topic: str, offset: int) -> None:
         ([10, 20, 20, 20, 30], 15, (1, 20)),
         ([10, 30, 20, 40], 15, (1, 30)),
         ([10, 30, 20, 40], 35, (3, 40)),
-        ([10, 40, 20, 30], NEWEST, (1, 40)),
+        pytest.param([10, 40, 20, 30], NEWEST, (1, 40), marks=needs(NEWEST_IN_BATCH)),
         ([], 0, NONE),
         ([], NEWEST, NONE),
     ],
