@@ -45,6 +45,8 @@ class KafkaSource:
         self._wire: Wire | None = None
         self._patience: Patience | None = None
         self._named: frozenset[int] = frozenset()
+        # Logins that no broker has accepted yet: one may learn of a rotation runs later.
+        self._unaccepted: list[Login | None] = []
 
     def read(self, question: Question, deadline: float) -> ClusterReading:
         """What the cluster tells until `deadline` (time.monotonic).
@@ -60,7 +62,8 @@ class KafkaSource:
                     again = self._read(self._wire, question)
                     # The time may have ended in between.
                     reading = max(again, reading, key=_rows_read)
-                self._note(added)
+                self._unaccepted += added
+        self._note_accepted()
         return reading
 
     def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
@@ -128,6 +131,7 @@ class KafkaSource:
         if self._wire is not None:
             self._wire.close()
             self._wire = None
+            self._unaccepted = []
 
     def _connect(self, deadline: float) -> Wire:
         self._wire, login = connected(self._access, self._credentials.candidates(), deadline)
@@ -143,12 +147,13 @@ class KafkaSource:
                     added.append(login)  # noqa: PERF401 - those before an error count
         return added
 
-    def _note(self, added: list[Login | None]) -> None:
-        """Begins new connections with the newest login that a broker has accepted."""
+    def _note_accepted(self) -> None:
+        """Lets new connections begin with a login that a broker accepts since it was added."""
         used = set() if self._wire is None else self._wire.connections.logins()
-        for login in added:
+        for login in self._unaccepted:
             if login in used:
                 self._credentials.accepted(login)
+                self._unaccepted = []
                 return
 
 

@@ -140,6 +140,24 @@ def test_after_a_rotation_new_connections_begin_with_the_new_login(brokers: Clus
     assert read.secret.read == before
 
 
+def test_a_login_that_a_broker_learns_runs_later_is_what_new_connections_begin_with(
+    brokers: Cluster,
+) -> None:
+    read = Reader(brokers, "older", OLD)
+    read()
+    read.secret.versions.append(NEW)
+    brokers[3].passwords = {NEWER}
+    cut(brokers, 3)
+    assert read() == [1, 2]
+    for broker in brokers.brokers:
+        broker.passwords = {NEW}
+    assert read() == [1, 2, 3]
+    read.source.close()
+    before = read.secret.read
+    assert read() == [1, 2, 3]
+    assert read.secret.read == before
+
+
 class Two:
     """Logins in turn, with none to offer afterwards."""
 

@@ -27,6 +27,9 @@ OUTAGES: dict[str, list[Span]] = {
 }
 
 
+LONGER = "three of 2 h every other day, then 4 h"
+
+
 def stuck_after(name: str) -> int:
     """Half a day after the last outage, stuck for good."""
     return OUTAGES[name][-1][1] + 12 * HOUR
@@ -43,7 +46,9 @@ def failing() -> dict[str, Said]:
         name: steady([*outages, (stuck_after(name), FOR_GOOD)], every=30)
         for name, outages in OUTAGES.items()
     }
-    return told(groups, 6 * DAY, HALF_HOURLY)
+    outages = OUTAGES["three of 2 h every other day"]
+    groups[LONGER] = steady([*outages, (7 * DAY, 7 * DAY + 4 * HOUR)], every=30)
+    return told(groups, 7 * DAY + 5 * HOUR, HALF_HOURLY)
 
 
 @pytest.mark.parametrize("name", OUTAGES)
@@ -51,6 +56,12 @@ def test_a_group_that_is_stuck_after_outages_is_reported_as_soon_as_without(
     failing: dict[str, Said], name: str
 ) -> None:
     assert first(failing[name], STALL, stuck_after(name)) == HALF_HOURLY.window
+
+
+def test_an_outage_that_is_longer_than_three_alike_is_reported_as_soon(
+    failing: dict[str, Said],
+) -> None:
+    assert first(failing[LONGER], STALL, 7 * DAY) == HALF_HOURLY.window
 
 
 def test_outages_of_a_quarter_of_an_hour_teach_nothing() -> None:
