@@ -38,7 +38,12 @@ class Target:
     tests: tuple[str, ...]
 
 
-_RULE_TESTS = ("tests/functions/lag/partitions", "tests/functions/lag/test_evaluate.py")
+_RULE_TESTS = (
+    "tests/functions/lag/partitions",
+    "tests/functions/lag/test_evaluate.py",
+    "tests/functions/lag/test_data_loss.py",
+    "tests/functions/lag/test_status_runs.py",
+)
 TARGETS = {
     "status": Target(
         (f"{_LAG}/partitions/status.py", f"{_LAG}/partitions/moves.py"),
