@@ -53,7 +53,9 @@ test: setup ## all tests, real Kafka and Spark included
 
 VERSION ?= 4.1.0
 test-kafka: setup ## the tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1")
-	@for version in $(VERSION); do KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || exit 1; done
+	@failed=0; for version in $(VERSION); do \
+	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || failed=1; \
+	done; exit $$failed
 
 # Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.
 test-glue-5: setup ## the daily job's tests on Spark 3.5.6 and Python 3.11
