@@ -53,8 +53,9 @@ class Brokers(FakeWire):
     """Answers as brokers would.
 
     `codes` has the error codes that the next answers hold, by kind of request and its item: a
-    (topic, partition) of "Starts" and "Ends", a group of "OffsetFetch", "DescribeGroups" and
-    "FindCoordinator", a broker of "ListGroups", a topic of "Metadata" and "DescribeConfigs".
+    (topic, partition) of "Starts" and "Ends", a group of "OffsetFetch", "DescribeGroups",
+    "ConsumerGroupDescribe" and "FindCoordinator", a broker of "ListGroups", a topic of "Metadata"
+    and "DescribeConfigs".
     A code is used up by an answer; the last stays where `lasting` has its key. `change` may give
     back another answer, or an error to raise.
     """
@@ -192,7 +193,12 @@ class Brokers(FakeWire):
     def _consumergroupdescribe(self, node: int, request: Any) -> Any:
         return _of(
             groups=[
-                _of(group_id=name, error_code=69, group_state="Dead", members=[])
+                _of(
+                    group_id=name,
+                    error_code=self._code("ConsumerGroupDescribe", name) or 69,
+                    group_state="Dead",
+                    members=[],
+                )
                 for name in request.group_ids
             ]
         )

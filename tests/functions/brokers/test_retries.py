@@ -197,6 +197,19 @@ def test_a_topic_deleted_during_an_election_is_gone_and_no_error() -> None:
     assert runs()[CLUSTER, contract.READ_ERRORS] == 0
 
 
+@pytest.mark.parametrize("code", [69, 35], ids=["no such group", "the protocol is off"])
+def test_a_deleted_group_is_gone_whether_brokers_have_the_new_group_protocol_or_not(
+    code: int,
+) -> None:
+    runs = _runs()
+    runs()
+    del runs.brokers.groups["g"]
+    runs.brokers.lasting["ConsumerGroupDescribe", "g"] = code
+    assert runs()[CLUSTER, contract.READ_ERRORS] == 0
+    groups = runs.collector.memory.newest.groups
+    assert groups.words("status_reason").to_list() == [contract.GONE]
+
+
 def test_a_topic_recreated_during_an_election_lends_its_offsets_to_nobody() -> None:
     runs = _runs()
     runs.brokers.codes["Ends", ("orders", 1)] = [6]

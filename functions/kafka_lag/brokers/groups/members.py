@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kafka import errors
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
@@ -19,6 +20,7 @@ from kafka_lag.brokers.wire.refusals import GROUP_ID_NOT_FOUND, UnansweredError
 
 _GROUPS_PER_REQUEST = 100
 _DEAD = "Dead"
+_PROTOCOL_OFF = int(errors.UnsupportedVersionError.errno)
 _NOBODY = frozenset({"Empty", _DEAD})
 
 
@@ -73,8 +75,14 @@ async def prove(wire: Wire, groups: Iterable[Group]) -> dict[str, Description]:
     absent = [group for group in sought if first[group.name].absent]
     if wire.version(ConsumerGroupDescribeRequest) < 0 or not absent:
         return first
-    again = [Group(group.name, group.coordinator, kind="consumer") for group in absent]
-    return {**first, **await describe(wire, again)}
+    again = await describe(wire, [Group(g.name, g.coordinator, kind="consumer") for g in absent])
+    # Brokers of 3.7 to 3.9, and later ones without the feature, know the request and not the
+    # protocol: they have no group of it.
+    return first | {
+        name: description
+        for name, description in again.items()
+        if description.failure is None or description.failure.code != _PROTOCOL_OFF
+    }
 
 
 async def _classic(wire: Wire, node: int, names: list[str]) -> dict[str, Description]:
