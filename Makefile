@@ -51,9 +51,10 @@ report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (.
 test: setup ## all tests, real Kafka and Spark included
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
-VERSION ?= 4.1.0
+# Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
+VERSION ?=
 test-kafka: setup ## the tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1")
-	@failed=0; for version in $(VERSION); do \
+	@failed=0; for version in $(or $(VERSION),$$(sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' dev/kafka/pom.xml)); do \
 	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || failed=1; \
 	done; exit $$failed
 

@@ -64,7 +64,9 @@ def test_the_table_names_the_group_its_lag_its_age_and_its_worst_partition(
 
 def test_a_second_look_knows_the_status(arguments: list[str]) -> None:
     options = [option for option in arguments if option != "--once"]
-    command = [sys.executable, "-m", "kafka_lag.cli.watch", *options, "--interval", "1"]
+    # A window of many minutes: the records were written a while ago on a slow machine.
+    options += ["--interval", "1", "--window", "600"]
+    command = [sys.executable, "-m", "kafka_lag.cli.watch", *options]
     with subprocess.Popen([*command, "--output", "json"], stdout=subprocess.PIPE) as watching:
         assert watching.stdout is not None
         looks = [json.loads(watching.stdout.readline())[0]["status"] for _ in range(2)]
