@@ -111,7 +111,7 @@ def test_a_broker_that_dies_between_commits_and_ends_costs_its_own_rows_only(
 
 
 def test_a_cluster_that_was_down_is_read_again_by_the_same_source() -> None:
-    with KafkaCluster(brokers=1) as brokers, looker(brokers, RULES, broker_timeout=2.0) as eyes:
+    with KafkaCluster(brokers=1) as brokers, looker(brokers, RULES) as eyes:
         assert eyes.look().problems == ()
         brokers.kill(1)
         with pytest.raises(SourceError, match="No broker could be reached"):
