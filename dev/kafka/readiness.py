@@ -3,8 +3,9 @@
 
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -65,6 +66,30 @@ def brokers_seen(admin: AdminClient, *, timeout: float = 2.0) -> frozenset[int]:
         return frozenset(admin.list_topics(timeout=timeout).brokers)
     except KafkaException:
         return frozenset()
+
+
+def wait_for_topics(servers: str, topics: Collection[str]) -> None:
+    """Wait until each broker (host:port,host:port) knows a leader of every partition of these.
+
+    A member that joins sooner is assigned none of a topic that its broker has not heard of.
+    """
+    for server in servers.split(","):
+        wait_until(partial(_serves, server, topics), what=f"{server} knowing its topics")
+
+
+def _serves(server: str, topics: Collection[str]) -> bool:
+    # A client that knows other brokers asks any of them, a new one the broker it was given.
+    admin = quiet_admin({"bootstrap.servers": server})
+    try:
+        known = admin.list_topics(timeout=2.0).topics
+    except KafkaException:
+        return False
+    return all(
+        name in known
+        and known[name].partitions
+        and all(partition.leader >= 0 for partition in known[name].partitions.values())
+        for name in topics
+    )
 
 
 def wait_for_coordinators(admin: AdminClient, *, count: int) -> None:

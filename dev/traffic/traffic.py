@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from dev.kafka.readiness import wait_for_topics
 from dev.traffic.behaviour import Behaviour
 from dev.traffic.catalog import chosen, possible
 from dev.traffic.probe import GroupView, view_group
@@ -95,6 +96,8 @@ class Traffic:
 
     def __enter__(self) -> Self:
         _create_topics(self._admin, self._chosen)
+        topics = [behaviour.topic.name for behaviour in self._chosen]
+        wait_for_topics(self._config["bootstrap.servers"], topics)
         producer = Producer({**self._config, "linger.ms": 200, "message.timeout.ms": 10_000})
         for behaviour in self._chosen:
             running = Running(behaviour, self._stage(behaviour, producer), self._admin)
