@@ -88,8 +88,8 @@ class Traffic:
         self, cluster: Cluster, behaviours: Iterable[str | Behaviour] | None = None
     ) -> None:
         self._admin = cluster.admin()
-        config = {"bootstrap.servers": cluster.bootstrap("PLAINTEXT"), "log_level": 0}
-        self._config = config
+        self._servers = cluster.bootstrap("PLAINTEXT")
+        self._config = {"bootstrap.servers": self._servers, "log_level": 0}
         self._chosen = chosen(possible() if behaviours is None else behaviours)
         self._stop = threading.Event()
         self._running: dict[str, Running] = {}
@@ -97,7 +97,7 @@ class Traffic:
     def __enter__(self) -> Self:
         _create_topics(self._admin, self._chosen)
         topics = [behaviour.topic.name for behaviour in self._chosen]
-        wait_for_topics(self._config["bootstrap.servers"], topics)
+        wait_for_topics(self._servers, topics)
         producer = Producer({**self._config, "linger.ms": 200, "message.timeout.ms": 10_000})
         for behaviour in self._chosen:
             running = Running(behaviour, self._stage(behaviour, producer), self._admin)
