@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dev.compare import recording
 from dev.compare.hostile import NAMES, Hostile
 from dev.compare.orders import RECORDED
+from dev.compare.probe.aws import stand_in
+from dev.compare.probe.runs import answer
 from dev.compare.readings import DATASETS, GROUPS, NEWEST, Reading, Run, Runs, to_list
 from dev.compare.recording import LoggedIndex, Recording
-from dev.compare.requests import requests
+from dev.compare.requests import BEARER, TOKEN, Request, requests
 from dev.compare.simulated import BEGIN, MINUTE_MS, PATTERNS, Simulated
 
 MOST_BYTES = 10 * 1024 * 1024
@@ -122,6 +129,43 @@ def test_a_recorded_time_index_knows_what_was_there_in_its_run(tmp_path: Path) -
 
 def test_every_hostile_name_is_a_group_and_is_asked_for() -> None:
     assert groups(Hostile()) == set(NAMES)
-    asked = requests("hostile", "plain", "plain")
-    assert len(asked) >= 150
-    assert len({each.name for each in asked}) == len(asked)
+    found = requests("hostile", "plain", "plain")
+    assert len(found) >= 150
+    assert len({each.name for each in found}) == len(found)
+    assert not [each.path for each in found if "{" in each.path]
+
+
+@pytest.fixture(name="aws")
+def _aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, value in os.environ.items():
+        # What the stand-in sets is taken back.
+        monkeypatch.setenv(name, value)
+    before = set(os.environ)
+    with stand_in():
+        yield
+    for name in set(os.environ) - before:
+        del os.environ[name]
+
+
+@pytest.mark.usefixtures("aws")
+def test_views_answer_signed_requests_and_requests_by_token_each_as_they_are_set_up() -> None:
+    path, bearer = "/burrow/admin", {"authorization": f"Bearer {TOKEN}"}
+    for _ in range(2):
+        assert status(Request(path)) == 200
+        assert status(Request(path, headers=bearer, signed=False)) == 401
+        assert status(Request(path, headers=bearer, signed=False, auth=BEARER)) == 200
+        assert status(Request(path, auth=BEARER)) == 401
+
+
+@pytest.mark.usefixtures("aws")
+def test_some_tokens_are_right_and_some_are_not() -> None:
+    by_token = [each for each in requests("c", "g", "t") if each.auth == BEARER]
+    assert {200, 401} <= {status(each) for each in by_token if each.path == "/burrow/admin"}
+    near = [each for each in by_token if each.path.endswith("/lag") and each.method == "GET"]
+    found = Counter(status(each) == 401 for each in near)
+    assert found[True] > 10
+    assert found[False] > 3
+
+
+def status(request: Request) -> int:
+    return int(json.loads(answer(request))["statusCode"])
