@@ -43,26 +43,26 @@ class Context:
 
 
 def steps(
-    given: Input, folder: Path, kinds: frozenset[str], clock: aws.Clock, sent: aws.Sent, topic: str
+    source: Input, folder: Path, kinds: frozenset[str], clock: aws.Clock, sent: aws.Sent, topic: str
 ) -> Iterator[Step]:
     """Each run with its EMF lines, files and messages; then each request with its answer."""
-    collecting = Collecting(given.runs.document, folder, given.kept)
+    collecting = Collecting(source.runs.document, folder, source.retained)
     bucket = _Bucket(folder, collecting.cluster)
     times: deque[int] = deque(maxlen=_SERVED)
-    for number, run in enumerate(given.runs.runs()):
+    for number, run in enumerate(source.runs.runs()):
         clock.now = run.taken_at / 1000 + _COMPLETE_AFTER
         parts = collecting.run(run)
         times.append(run.taken_at)
-        if MESSAGES in kinds and number % given.notify == 0:
+        if MESSAGES in kinds and number % source.notify == 0:
             parts |= _messages(bucket, run, sent, topic)
         chosen = {n: data for n, data in parts.items() if n.partition("/")[0] in kinds}
         if kinds & {EMF, PARQUET, MESSAGES}:
             yield Step(f"{collecting.cluster} run {number} at {run.taken_at}", chosen)
-    if HTTP in kinds and given.asked is not None:
+    if HTTP in kinds and source.about is not None:
         bucket.clear()
         for at in times:
             bucket.put(at, *DATASETS)
-        for request in requests(collecting.cluster, *given.asked):
+        for request in requests(collecting.cluster, *source.about):
             name = f"{collecting.cluster}: {request.name}"
             yield Step(name, {HTTP: answer(request)})
         bucket.clear()

@@ -74,19 +74,19 @@ def test_the_same_seed_gives_the_same_runs_and_another_one_others() -> None:
 
 def test_no_commit_of_a_simulated_consumer_that_keeps_up_is_beyond_its_log() -> None:
     run = list(Simulated(0.2).runs())[-1]
-    told = rows(run)
+    tables = rows(run)
     ends = dict(
         zip(
             zip(
-                told["topic_partitions"]["topic"],
-                told["topic_partitions"]["partition_id"],
+                tables["topic_partitions"]["topic"],
+                tables["topic_partitions"]["partition_id"],
                 strict=True,
             ),
-            told["topic_partitions"]["end_offset"],
+            tables["topic_partitions"]["end_offset"],
             strict=True,
         )
     )
-    commits = told["group_partitions"]
+    commits = tables["group_partitions"]
     steady = [
         (ends[topic, part], commit)
         for name, topic, part, commit in zip(
@@ -101,14 +101,14 @@ def test_no_commit_of_a_simulated_consumer_that_keeps_up_is_beyond_its_log() -> 
 
 def test_a_simulated_time_index_names_the_first_record_at_or_after_a_time() -> None:
     run = list(islice(Simulated(0.05).runs(), 30))[-1]
-    asked = np.array([NEWEST, BEGIN + 10 * MINUTE_MS, run.taken_at + MINUTE_MS])
-    answers = run.time_index.answer(["steady"] * 3, np.zeros(3, np.int64), asked)
+    times = np.array([NEWEST, BEGIN + 10 * MINUTE_MS, run.taken_at + MINUTE_MS])
+    answers = run.time_index.answer(["steady"] * 3, np.zeros(3, np.int64), times)
     assert answers.found.tolist() == [True, True, False]
     assert answers.none.tolist() == [False, False, True]
     earlier = run.time_index.answer(["steady"], np.zeros(1, np.int64), answers.times[1:2])
     assert earlier.offsets[0] == answers.offsets[1]
     assert answers.offsets[1] < answers.offsets[0]
-    assert answers.times[1] >= asked[1]
+    assert answers.times[1] >= times[1]
 
 
 def test_a_recorded_time_index_knows_what_was_there_in_its_run(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_recorded_time_index_knows_what_was_there_in_its_run(tmp_path: Path) -
     assert not nobody.none[0]
 
 
-def test_every_hostile_name_is_a_group_and_is_asked_for() -> None:
+def test_every_hostile_name_is_a_group_and_is_requested() -> None:
     assert groups(Hostile()) == set(NAMES)
     found = requests("hostile", "plain", "plain")
     assert len(found) >= 150
