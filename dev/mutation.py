@@ -64,7 +64,23 @@ TARGETS = {
         (f"{_REPORT}/summary/cause.py", f"{_REPORT}/summary/changes/*"),
         ("tests/glue_jobs/summary",),
     ),
+    # Those of the page that need no Spark and no browser.
+    "page": Target((f"{_REPORT}/page/view/attention.py",), ("tests/glue_jobs/page/view",)),
+    # Not those that simulate days and weeks: each mutant would wait for them.
+    "pauses": Target(
+        (f"{_LAG}/partitions/pauses.py",),
+        (
+            "tests/functions/lag/partitions/test_memory.py",
+            "tests/functions/lag/partitions/test_moves.py",
+            "tests/functions/lag/partitions/test_status.py",
+            "tests/functions/lag/test_evaluate.py",
+        ),
+    ),
 }
+
+
+class MutationError(Exception):
+    """A target that cannot be measured; the message says what to correct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +102,27 @@ class Score:
 
     @property
     def share(self) -> float:
-        """Killed ÷ tested, 1 where none was tested."""
-        return 1.0 if not self.tested else 1 - len(self.survivors) / self.tested
+        """Killed ÷ tested. A score is of one mutant at least."""
+        return 1 - len(self.survivors) / self.tested
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints scores and survivors; 1 when a target's score is below `--least`."""
+    """Prints scores and survivors; 1 when a score is below `--least`, or a target has none."""
     options = _parser().parse_args(argv)
     console = Console(highlight=False)
     names = options.targets or list(TARGETS)
 
-    def measured(name: str) -> Score:
-        score = _score(name)
+    def measure(name: str) -> Score:
+        score = score_of(name, TARGETS[name])
         console.print(f"{name}: {score.tested} mutants, {len(score.survivors)} survived")
         return score
 
-    with ThreadPoolExecutor(options.workers) as threads:
-        scores = list(threads.map(measured, names))
+    try:
+        with ThreadPoolExecutor(options.workers) as threads:
+            scores = list(threads.map(measure, names))
+    except MutationError as error:
+        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
+        return 1
     _show(scores, console)
     if options.json:
         options.json.write_text(json.dumps([asdict(score) for score in scores], indent=1) + "\n")
@@ -111,24 +131,49 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dev.mutation", description=__doc__)
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}")
+    parser.add_argument(
+        "targets", nargs="*", type=_target, metavar="TARGET", help=f"of {', '.join(TARGETS)}"
+    )
     parser.add_argument("--workers", type=int, default=2, help="targets at once (default: 2)")
     parser.add_argument("--least", type=float, default=0.0, metavar="SHARE", help="fail below it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="scores and survivors as JSON")
     return parser
 
 
-def _score(name: str) -> Score:
-    target = TARGETS[name]
+def _target(name: str) -> str:
+    # Choices would refuse to have none on the command line, which stands for all.
+    if name not in TARGETS:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(TARGETS)}")
+    return name
+
+
+def score_of(name: str, target: Target) -> Score:
+    """Mutates a target in a copy of this tree. Raises MutationError."""
     with tempfile.TemporaryDirectory(prefix=f"mutation-{name}-") as folder:
         tree = _copied(Path(folder, "tree"))
+        if missing := missing_from(tree, target):
+            raise MutationError(
+                f"{name}: there is no {' and no '.join(missing)}: "
+                "correct its target in dev/mutation.py."
+            )
         (tree / "setup.cfg").write_text(_config(target))
         _run(tree, "run", "--max-children", "1")
-        outcomes = _run(tree, "results", "--all", "true")
-        lines = [line.strip().rpartition(": ") for line in outcomes.splitlines() if ": " in line]
-        survivors = [mutant for mutant, _, outcome in lines if outcome in _SURVIVED]
-        tested = [mutant for mutant, _, outcome in lines if outcome not in _NOT_TESTED]
-        return Score(name, len(tested), tuple(_mutant(tree, each) for each in survivors))
+        tested, survivors = outcomes_of(name, _run(tree, "results", "--all", "true"))
+        return Score(name, tested, tuple(_mutant(tree, each) for each in survivors))
+
+
+def outcomes_of(name: str, results: str) -> tuple[int, list[str]]:
+    """How many mutants were run, and the names of those that survived. Raises MutationError."""
+    lines = [line.strip().rpartition(": ") for line in results.splitlines() if ": " in line]
+    tested = [mutant for mutant, _, outcome in lines if outcome not in _NOT_TESTED]
+    if not tested:
+        raise MutationError(f"{name}: no mutant was run: its score would mean nothing.")
+    return len(tested), [mutant for mutant, _, outcome in lines if outcome in _SURVIVED]
+
+
+def missing_from(tree: Path, target: Target) -> list[str]:
+    """Sources and tests of a target that a copied tree does not have."""
+    return [name for name in (*target.sources, *target.tests) if not any(tree.glob(name))]
 
 
 def _copied(tree: Path) -> Path:
@@ -169,8 +214,8 @@ def _run(tree: Path, *arguments: str) -> str:
         [str(_BIN / "mutmut"), *arguments], cwd=tree, check=False, capture_output=True, text=True
     )
     if done.returncode:
-        said = (done.stdout + done.stderr).splitlines()[-15:]
-        raise SystemExit(f"mutmut {arguments[0]} failed:\n" + "\n".join(said))
+        last = (done.stdout + done.stderr).splitlines()[-15:]
+        raise MutationError(f"mutmut {arguments[0]} failed:\n" + "\n".join(last))
     return done.stdout
 
 

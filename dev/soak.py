@@ -2,8 +2,8 @@
 """`python -m dev.soak`: the collector for an hour at one run a second, on brokers with traffic.
 
 Prints memory, file descriptors, threads, errors and the slowest run over time. Exits with 1 when
-memory grew by 1 MB or more after the warm-up, when descriptors or threads grew, or when a run
-failed.
+memory grew by 1 MB or more after the warm-up, when descriptors or threads grew, when a run failed,
+when less than half of the scheduled runs were made, or when the collecting process ended early.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from rich.console import Console
@@ -24,11 +25,20 @@ from dev.traffic import Traffic
 Sample: TypeAlias = dict[str, float]
 
 GROWTH_MB = 1.0
+# Of the scheduled runs: with fewer, nothing that takes one run a second was watched.
+LEAST_RUNS = 0.5
+# Of the time; the process that collects says its last figures when all of it is over.
+_LEAST_TIME = 0.95
 _SAMPLES = 60
 _WARM_UP_SHARE, _WARM_UP_SECONDS = 0.25, 600.0
 # Memory goes up and down by less than a run needs: ends are compared by medians of so many.
 _COMPARED = 5
+_COMMAND = (sys.executable, "-m", "dev.soak_run")
 _TITLES = ("minute", "resident MB", "descriptors", "threads", "runs", "errors", "warnings", "s")
+
+
+class SoakError(Exception):
+    """The collecting process did not run to its end."""
 
 
 def growth(samples: Sequence[Sample], warm_up: float, name: str) -> float:
@@ -38,12 +48,18 @@ def growth(samples: Sequence[Sample], warm_up: float, name: str) -> float:
     return statistics.median(warm[-few:]) - statistics.median(warm[:few]) if warm else 0.0
 
 
-def faults_of(samples: Sequence[Sample], warm_up: float) -> list[str]:
-    """What makes a soak fail, a sentence each; none is good."""
+def faults_of(samples: Sequence[Sample], seconds: float, interval: float) -> list[str]:
+    """What makes a soak of `seconds` with a run each `interval` fail, a sentence each."""
+    warm_up = warm_up_of(seconds)
     warm = [each for each in samples if each["seconds"] >= warm_up]
-    if len(warm) < 2 or not warm[-1]["runs"]:  # noqa: PLR2004 - a growth has two ends
-        return ["nothing was measured after the warm-up"]
     found = []
+    last = samples[-1]["seconds"] if samples else 0.0
+    if last < _LEAST_TIME * seconds:
+        found.append(f"the last figures are of minute {last / 60:.1f} of {seconds / 60:.1f}")
+    if len(warm) < 2 or not warm[-1]["runs"]:  # noqa: PLR2004 - a growth has two ends
+        return [*found, "nothing was measured after the warm-up"]
+    if (share := share_of_runs(samples, seconds, interval)) < LEAST_RUNS:
+        found.append(f"only {share:.0%} of the scheduled runs were made")
     if (more := growth(samples, warm_up, "resident_mb")) >= GROWTH_MB:
         found.append(f"memory grew by {more:.2f} MB after the warm-up")
     found += [
@@ -54,6 +70,11 @@ def faults_of(samples: Sequence[Sample], warm_up: float) -> list[str]:
     if warm[-1]["errors"]:
         found.append(f"{warm[-1]['errors']:g} runs failed")
     return found
+
+
+def share_of_runs(samples: Sequence[Sample], seconds: float, interval: float) -> float:
+    """Runs that were made ÷ runs that the schedule has in `seconds`."""
+    return samples[-1]["runs"] * interval / seconds if samples else 0.0
 
 
 def warm_up_of(seconds: float) -> float:
@@ -73,32 +94,37 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Soak; 1 if something grew or failed."""
-    given, console = parse(arguments), Console(soft_wrap=True)
-    seconds = given.minutes * 60
+    options, console = parse(arguments), Console(soft_wrap=True)
+    seconds, interval = options.minutes * 60, options.interval
+    samples: list[Sample] = []
+    found: list[str] = []
     try:
         with KafkaCluster() as cluster, Traffic(cluster) as traffic:
             traffic.wait_until_ready()
             console.print("".join(f"{title:>13}" for title in _TITLES), markup=False)
-            samples = []
-            for sample in samples_of(cluster, seconds, given.interval):
+            for sample in samples_of(cluster, seconds, interval):
                 samples.append(sample)
                 console.print(_line(sample), markup=False)
     except KafkaClusterError as error:
         Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
         return 1
+    except SoakError as error:
+        found.append(str(error))
     warm_up = warm_up_of(seconds)
     more = growth(samples, warm_up, "resident_mb")
     console.print(f"Growth after {warm_up / 60:.1f} minutes: {more:+.2f} MB", markup=False)
-    found = faults_of(samples, warm_up)
+    share = share_of_runs(samples, seconds, interval)
+    console.print(f"Runs: {share:.1%} of those scheduled", markup=False)
+    found += faults_of(samples, seconds, interval)
     for fault in found:
         console.print(fault, style="red", markup=False)
     return 1 if found else 0
 
 
 def samples_of(cluster: KafkaCluster, seconds: float, interval: int) -> Iterator[Sample]:
-    """What the process that collects says of itself, sample by sample."""
+    """What a process that collects says of itself, sample by sample. Raises SoakError."""
     user = cluster.users["monitor"]
-    told: dict[str, Any] = {
+    options = {
         "bootstrap_servers": cluster.bootstrap().split(","),
         "cafile": str(cluster.cafile),
         "username": user.username,
@@ -107,16 +133,26 @@ def samples_of(cluster: KafkaCluster, seconds: float, interval: int) -> Iterator
         "sample_seconds": seconds / _SAMPLES,
         "interval_ms": interval * 1000,
     }
-    command = [sys.executable, "-m", "dev.soak_run"]
+    return read_samples(_COMMAND, options)
+
+
+def read_samples(command: Sequence[str], options: Mapping[str, Any]) -> Iterator[Sample]:
+    """The figures that a process writes, a line of JSON each; `options` go to its stdin.
+
+    Raises SoakError when it does not end well.
+    """
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         if process.stdin is None or process.stdout is None:
-            raise KafkaClusterError("The collecting process has no pipes")
-        json.dump(told, process.stdin)
-        process.stdin.close()
+            raise SoakError("the collecting process has no pipes")
+        # One that has ended already is named by its exit code, below.
+        with suppress(BrokenPipeError), process.stdin:
+            json.dump(options, process.stdin)
         for line in process.stdout:
             yield json.loads(line)
+    if process.returncode:
+        raise SoakError(f"the collecting process ended with exit code {process.returncode}")
 
 
 def _line(sample: Sample) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measured process of `dev.soak`: told on stdin where, figures line by line on stdout."""
+"""The measured process of `dev.soak`: options on stdin, figures line by line on stdout."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from kafka_lag.snapshots.store import FolderStore
 _WINDOW = 10
 
 
-class Journal:
+class WarningCount:
     """Counts the warnings of runs."""
 
     def __init__(self) -> None:
-        self.warnings = 0
+        self.count = 0
 
     def warning(self, _: str, /) -> None:
         """One more."""
-        self.warnings += 1
+        self.count += 1
 
 
 def resident_mb() -> float:
@@ -47,25 +47,25 @@ def resident_mb() -> float:
 
 
 def main() -> int:
-    """Run once an interval for as long as told."""
+    """Run once an interval for as long as the options say."""
     quiet_library()
-    told: dict[str, Any] = json.load(sys.stdin)
+    options: dict[str, Any] = json.load(sys.stdin)
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        _soak(told, Path(folder))
+        _soak(options, Path(folder))
     return 0
 
 
-def _soak(told: dict[str, Any], folder: Path) -> None:
-    journal = Journal()
-    collector = _collector(told, folder, journal)
-    interval_ms = told["interval_ms"]
-    began, sampled = time.monotonic(), -told["sample_seconds"]
+def _soak(options: dict[str, Any], folder: Path) -> None:
+    warnings = WarningCount()
+    collector = _collector(options, folder, warnings)
+    interval_ms = options["interval_ms"]
+    began, sampled = time.monotonic(), -options["sample_seconds"]
     runs, errors, seconds = 0, 0, 0.0
     taken_at = (int(time.time() * 1000) // interval_ms + 1) * interval_ms
-    while (passed := time.monotonic() - began) < told["seconds"]:
-        if passed - sampled >= told["sample_seconds"]:
+    while (passed := time.monotonic() - began) < options["seconds"]:
+        if passed - sampled >= options["sample_seconds"]:
             sampled = passed
-            _sample(passed, runs, errors, journal.warnings, seconds)
+            _sample(passed, runs, errors, warnings.count, seconds)
             seconds = 0.0
         time.sleep(max(0.0, taken_at / 1000 - time.time()))
         clock = time.monotonic()
@@ -78,7 +78,7 @@ def _soak(told: dict[str, Any], folder: Path) -> None:
         # What could not be started in time is left out, as a schedule does.
         now = int(time.time() * 1000)
         taken_at = max(taken_at + interval_ms, now // interval_ms * interval_ms)
-    _sample(time.monotonic() - began, runs, errors, journal.warnings, seconds)
+    _sample(time.monotonic() - began, runs, errors, warnings.count, seconds)
 
 
 def _sample(passed: float, runs: int, errors: int, warnings: int, slowest: float) -> None:
@@ -98,10 +98,10 @@ def _sample(passed: float, runs: int, errors: int, warnings: int, slowest: float
     sys.stdout.flush()
 
 
-def _collector(told: dict[str, Any], folder: Path, journal: Journal) -> Collector:
-    access = Access(tuple(told["bootstrap_servers"]), cafile=told["cafile"])
-    login = FixedCredentials(Credentials(told["username"], told["password"]))
-    interval_ms = told["interval_ms"]
+def _collector(options: dict[str, Any], folder: Path, warnings: WarningCount) -> Collector:
+    access = Access(tuple(options["bootstrap_servers"]), cafile=options["cafile"])
+    login = FixedCredentials(Credentials(options["username"], options["password"]))
+    interval_ms = options["interval_ms"]
     rules = Rules(interval_ms=interval_ms, window_ms=_WINDOW * interval_ms)
     settings = Settings(
         "soak", access, rules, Levels(max_metrics=1_000_000), interval_ms=interval_ms
@@ -111,7 +111,7 @@ def _collector(told: dict[str, Any], folder: Path, journal: Journal) -> Collecto
         KafkaSource(access, login),
         FolderStore(folder),
         [Outlet(EmfSink(Path(os.devnull).open("w")), settings.levels)],
-        journal,
+        warnings,
     )
 
 

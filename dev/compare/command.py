@@ -7,18 +7,18 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 from rich.console import Console
 
 from dev.compare.checkouts import ROOT, CheckoutError, check_out, resolve
-from dev.compare.differences import Rules
+from dev.compare.differences import Difference, Rules
 from dev.compare.orders import RECORDED, Orders
 from dev.compare.printing import FEW, Findings
 from dev.compare.probes import ProbeError, compared
-from dev.compare.steps import HTTP, KINDS, REPORTS, TEMPLATES, Step
+from dev.compare.steps import HTTP, KINDS, PARQUET, REPORTS, TEMPLATES, Step
 
 WORK = ROOT / ".local" / "compare"
 DAYS, SEED = 30.0, 16
@@ -55,9 +55,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CheckoutError as error:
         console.print(str(error), style="red", markup=False, soft_wrap=True)
         return 2
-    except ProbeError as error:
-        console.print(str(error), style="red", markup=False, soft_wrap=True)
-        return 1
     except KeyboardInterrupt:
         return 130
 
@@ -109,21 +106,45 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
             counts.update(_counted(step))
             status.update(f"{step.name[:70]} ({len(findings):,} differences)")
 
-        for one in compared((old, new), orders, work, rules, progress):
-            findings.add(one)
-    for line in findings.lines():
+        error = collect(findings, compared((old, new), orders, work, rules, progress))
+    for line in (*findings.lines(), *_notes(rules)):
         print(line)
-    for rename, count in sorted(rules.used.items()):
-        print(f"renamed {rename}: {count:,} times")
-    for rename in (f"{a}={b}" for a, b in rules.renamed):
-        if rename not in rules.used:
-            print(f"renamed {rename}: never needed")
     took = timedelta(seconds=round(time.monotonic() - began))
     what = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
     print(
         f"{commits[0][:9]} and {commits[1][:9]}: {len(findings):,} differences in {what} ({took})"
     )
-    return 1 if len(findings) else 0
+    if isinstance(error, ProbeError):
+        console.print(str(error), style="red", markup=False, soft_wrap=True)
+    if isinstance(error, KeyboardInterrupt):
+        return 130
+    return 1 if error or len(findings) else 0
+
+
+def collect(
+    findings: Findings, differences: Iterable[Difference]
+) -> ProbeError | KeyboardInterrupt | None:
+    """Adds the differences as far as they come; what ended them early.
+
+    Hours of a comparison are not lost to its last step.
+    """
+    try:
+        for one in differences:
+            findings.add(one)
+    except (ProbeError, KeyboardInterrupt) as error:
+        return error
+    return None
+
+
+def _notes(rules: Rules) -> Iterator[str]:
+    """What was let pass, so that nobody need wonder."""
+    for part, count in sorted(rules.same.items()):
+        yield f"{part}: bytes differ, same meaning: {count:,}"
+    for rename, count in sorted(rules.used.items()):
+        yield f"renamed {rename}: {count:,} times"
+    for rename in (f"{a}={b}" for a, b in rules.renamed):
+        if rename not in rules.used:
+            yield f"renamed {rename}: never needed"
 
 
 def _orders(options: argparse.Namespace, work: Path) -> Orders:
@@ -145,17 +166,16 @@ def _orders(options: argparse.Namespace, work: Path) -> Orders:
 
 
 def _counted(step: Step) -> dict[str, int]:
-    """What a step adds to the sum that is told at the end."""
-    if any(part in step.parts for part in (HTTP, TEMPLATES)):
-        return {"answers" if HTTP in step.parts else "templates": 1}
-    if any(part.startswith(REPORTS) for part in step.parts):
-        return {"reports": 1}
+    """What a step adds to the sum that is printed at the end."""
+    kinds = Counter(part.partition("/")[0] for part in step.parts)
+    if kinds[HTTP] or kinds[TEMPLATES] or kinds[REPORTS]:
+        names = {HTTP: "answers", TEMPLATES: "templates", REPORTS: "tables and pages of reports"}
+        return {name: kinds[kind] for kind, name in names.items() if kinds[kind]}
     if not step.parts:
         return {}
     lines = step.parts.get("emf", b"").count(b"\n")
-    files = sum(part.startswith("parquet/") for part in step.parts)
     sent = step.parts.get("messages", b"").count(b'"operation"')
-    return {"runs": 1, "EMF lines": lines, "Parquet files": files, "messages": sent}
+    return {"runs": 1, "EMF lines": lines, "Parquet files": kinds[PARQUET], "messages": sent}
 
 
 def _record(words: list[str], console: Console) -> int:

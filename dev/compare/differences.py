@@ -16,17 +16,42 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dev.compare.steps import EMF, ERROR, HTTP, MESSAGES, PARQUET, REPORTS, TEMPLATES, Step
+from dev.compare.steps import (
+    EMF,
+    ERROR,
+    HISTORY,
+    HTTP,
+    MESSAGES,
+    PARQUET,
+    REPORTS,
+    TEMPLATES,
+    Step,
+)
 
 # Columns that tell rows apart, of snapshots and of reports.
 _KEYS = (
     *("cluster", "dt", "dataset", "consumer_group", "topic", "partition_id", "leader", "hour"),
     *("measure", "member_id", "client_id", "client_host"),
 )
+# A file of the history holds many runs.
+_HISTORY_KEYS = ("consumer_group", "topic", "partition_id", "taken_at")
 # Who says where a row of a snapshot belongs; its other columns are values.
 _SNAPSHOT_KEYS = ("consumer_group", "topic", "partition_id")
+# What an EMF line says about itself.
+_ABOUT = "_aws"
+# Begins a Parquet file.
+_MAGIC = b"PAR1"
 _HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
-_ABSENT = "(absent)"
+
+
+class _Absent:
+    """What one of two has not, and no text that it could have."""
+
+    def __repr__(self) -> str:
+        return "(absent)"
+
+
+_ABSENT = _Absent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +69,14 @@ class Difference:
 class Rules:
     """`tolerance` of floats in reports, relative; `renamed` texts in templates, old and new.
 
-    `used` counts how often a rename was needed.
+    `used` counts how often a rename was needed, `same` by part the bytes that differ and in which
+    nothing else was found: order, encoding, what is normalised.
     """
 
     tolerance: float = 0.0
     renamed: tuple[tuple[str, str], ...] = ()
     used: Counter[str] = field(default_factory=Counter)
+    same: Counter[str] = field(default_factory=Counter)
 
     def explain(self, old: Any, new: Any) -> bool:
         """Whether the renames make the old text the new one."""
@@ -74,78 +101,110 @@ def compare(old: Step, new: Step, rules: Rules) -> Iterator[Difference]:
         one, other = old.parts.get(part), new.parts.get(part)
         if one == other:
             continue
-        kind = part.partition("/")[0]
-        if one is None or other is None or part.endswith(ERROR):
-            yield Difference(kind, f"{part} as a whole", old.name, _short(one), _short(other))
+        kind, name, rest = _split(part)
+        sort = f"{kind}/{name}" if name else kind
+        place = f"{old.name}, {rest}" if rest else old.name
+        if one is None or other is None or name == ERROR:
+            yield _differ(kind, f"{sort} as a whole", place, _short(one), _short(other))
             continue
-        yield from _COMPARED[kind](part, old.name, one, other, rules)
+        renamed, count = rules.used.total(), 0
+        for difference in _COMPARED[kind](part, place, one, other, rules):
+            count += 1
+            yield difference
+        if not count and rules.used.total() == renamed:
+            rules.same[sort] += 1
+
+
+def _split(part: str) -> tuple[str, str, str]:
+    """Kind, name and place of a part; a part of a run or a request has no place but its step's."""
+    kind, _, rest = part.partition("/")
+    name, _, place = rest.partition("/")
+    return kind, name, place
 
 
 def _emf(_part: str, where: str, old: bytes, new: bytes, _: Rules) -> Iterator[Difference]:
     one, other = _metrics(old), _metrics(new)
+    # Where a set of metrics is absent, its metrics say so.
+    counted = {dimensions for dimensions, name in (*one, *other) if name != _ABOUT}
     for key in _either(one, other):
         dimensions, name = key
-        if one.get(key) != other.get(key):
-            place = f"{where}, {', '.join(map(repr, dimensions))}"
-            yield _differ(
-                EMF, f"metric {name}", place, one.get(key, _ABSENT), other.get(key, _ABSENT)
-            )
+        pair = one.get(key, _ABSENT), other.get(key, _ABSENT)
+        if name == _ABOUT and dimensions in counted and _ABSENT in pair:
+            continue
+        if not _same(*pair):
+            place = ", ".join((where, *(f"{n}={value}" for n, value in dimensions)))
+            yield _differ(EMF, name, place, *map(_single, pair))
 
 
-def _metrics(lines: bytes) -> dict[tuple[Any, str], Any]:
-    """Values, units and times by dimensions and metric; what is told twice has a list."""
-    found: dict[tuple[Any, str], Any] = {}
-    for line in lines.decode().splitlines():
-        told = json.loads(line)
-        about = told["_aws"]
-        (directive,) = about["CloudWatchMetrics"]
-        (names,) = directive["Dimensions"]
-        dimensions = tuple(f"{name}={told[name]}" for name in names)
-        units = {metric["Name"]: metric["Unit"] for metric in directive["Metrics"]}
-        for name, unit in units.items():
-            value = (told.get(name), unit, about["Timestamp"], directive["Namespace"])
-            again = found.get((dimensions, name))
-            found[dimensions, name] = value if again is None else [again, value]
-        more = told.keys() - {"_aws", *names, *units}
-        for name in more:
-            found[dimensions, f"(property {name})"] = told[name]
+def _metrics(lines: bytes) -> dict[tuple[Any, str], list[Any]]:
+    """By dimensions and name, in the order of lines: metrics, properties, what `_aws` has beside.
+
+    A metric is its value with all that is said of it, and of the set of metrics that it is in.
+    """
+    found: dict[tuple[Any, str], list[Any]] = {}
+    for line in filter(None, lines.split(b"\n")):
+        entry = json.loads(line)
+        about = entry.pop(_ABOUT, {})
+        directives = about.pop("CloudWatchMetrics", [])
+        used: set[str] = set()
+        sets = []
+        for directive in directives:
+            metrics = directive.pop("Metrics")
+            for names in directive.pop("Dimensions"):
+                dimensions = tuple((name, repr(entry.get(name, _ABSENT))) for name in names)
+                sets.append(dimensions)
+                used.update(names)
+                for metric in metrics:
+                    name = metric["Name"]
+                    used.add(name)
+                    more = {key: value for key, value in metric.items() if key != "Name"}
+                    value = (entry.get(name, _ABSENT), more, directive)
+                    found.setdefault((dimensions, f"metric {name}"), []).append(value)
+        owner = sets[0] if sets else ()
+        found.setdefault((owner, _ABOUT), []).append(about)
+        for name in entry.keys() - used:
+            found.setdefault((owner, f"property {name}"), []).append(entry[name])
     return found
 
 
+def _single(values: Any) -> Any:
+    """What a list of one holds."""
+    return values[0] if isinstance(values, list) and len(values) == 1 else values
+
+
 def _parquet(part: str, where: str, old: bytes, new: bytes, _: Rules) -> Iterator[Difference]:
-    yield from _tables(PARQUET, part, where, (old, new), _SNAPSHOT_KEYS, 0.0)
+    yield from _tables(PARQUET, _split(part)[1], where, (old, new), _SNAPSHOT_KEYS, 0.0)
 
 
 def _reports(part: str, where: str, old: bytes, new: bytes, rules: Rules) -> Iterator[Difference]:
-    if part == f"{REPORTS}/{MESSAGES}":
+    name = _split(part)[1]
+    if name == MESSAGES:
         yield from _json_of(REPORTS, "summary", where, (json.loads(old), json.loads(new)))
-    elif new.startswith(b"PAR1"):
-        yield from _tables(REPORTS, part, where, (old, new), _KEYS, rules.tolerance)
+    elif old.startswith(_MAGIC) and new.startswith(_MAGIC):
+        history = name.startswith(HISTORY)
+        keys, tolerance = (_HISTORY_KEYS, 0.0) if history else (_KEYS, rules.tolerance)
+        yield from _tables(REPORTS, name, where, (old, new), keys, tolerance)
     else:
-        yield from _text(REPORTS, part, where, old.decode(), new.decode())
+        yield from _text(REPORTS, f"{REPORTS}/{name}", where, _decoded(old), _decoded(new))
 
 
 def _tables(
     kind: str,
-    part: str,
+    name: str,
     where: str,
     data: tuple[bytes, bytes],
     keys: Sequence[str],
     tolerance: float,
 ) -> Iterator[Difference]:
     old, new = (pq.read_table(io.BytesIO(each)) for each in data)
-    name = part.partition("/")[2]
-    for column in _either(_types(old), _types(new)):
-        first, second = (_types(table).get(column, _ABSENT) for table in (old, new))
-        if first != second:
-            yield _differ(kind, f"{name}: type of {column}", where, first, second)
+    yield from _schemas(kind, name, where, old, new)
     if _metadata(old) != _metadata(new):
         yield _differ(kind, f"{name}: metadata", where, _metadata(old), _metadata(new))
     common = [column for column in old.column_names if column in new.column_names]
-    told = [key for key in keys if key in common]
-    rows, others = _keyed(old, told, common), _keyed(new, told, common)
+    present = [key for key in keys if key in common]
+    rows, others = _keyed(old, present, common), _keyed(new, present, common)
     for key in _either(rows, others):
-        place = f"{where}, {', '.join(f'{n}={v!r}' for n, v in zip(told, key, strict=False))}"
+        place = f"{where}, {', '.join(f'{n}={v!r}' for n, v in zip(present, key, strict=False))}"
         one, other = rows.get(key), others.get(key)
         if one is None or other is None:
             yield _differ(kind, f"{name}: a row", place, one or _ABSENT, other or _ABSENT)
@@ -155,29 +214,41 @@ def _tables(
                 yield _differ(kind, f"{name}.{column}", place, one[column], other[column])
 
 
+def _schemas(kind: str, name: str, where: str, old: Any, new: Any) -> Iterator[Difference]:
+    """Columns, their types, whether they may hold null, and their order."""
+    one, other = _types(old), _types(new)
+    for column in _either(one, other):
+        first, second = one.get(column, _ABSENT), other.get(column, _ABSENT)
+        if first != second:
+            yield _differ(kind, f"{name}: type of {column}", where, first, second)
+    orders = [[n for n in table.column_names if n in one and n in other] for table in (old, new)]
+    if orders[0] != orders[1]:
+        yield _differ(kind, f"{name}: order of columns", where, *map(", ".join, orders))
+
+
 def _types(table: Any) -> dict[str, str]:
     """By column; how strings are encoded is no difference."""
     return {
         each.name: str(each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
+        + ("" if each.nullable else " not null")
         for each in table.schema
     }
 
 
 def _metadata(table: Any) -> dict[str, str]:
     """The project's own words in the file."""
-    told = table.schema.metadata or {}
-    return {k.decode(): v.decode() for k, v in told.items() if k.startswith(b"kafka_lag")}
+    found = table.schema.metadata or {}
+    return {k.decode(): v.decode() for k, v in found.items() if k.startswith(b"kafka_lag")}
 
 
 def _keyed(table: Any, keys: Sequence[str], columns: Sequence[str]) -> dict[Any, dict[str, Any]]:
     """Rows by key; of several with one key the n-th has n beside it."""
     found: dict[Any, dict[str, Any]] = {}
+    seen: Counter[tuple[Any, ...]] = Counter()
     for row in table.select(list(columns)).to_pylist():
         key = tuple(row[name] for name in keys)
-        at = 0
-        while (*key, at) in found:
-            at += 1
-        found[(*key, at)] = row
+        found[(*key, seen[key])] = row
+        seen[key] += 1
     return found
 
 
@@ -187,6 +258,18 @@ def _alike(one: Any, other: Any, tolerance: float) -> bool:
             return math.isnan(one) and math.isnan(other)
         return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
     return bool(one == other)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Of one type and value, as deep as both go: 1 is neither true nor 1.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    both_nan = isinstance(one, float) and math.isnan(one) and math.isnan(other)
+    return both_nan or bool(one == other)
 
 
 def _http(_part: str, where: str, old: bytes, new: bytes, _: Rules) -> Iterator[Difference]:
@@ -200,10 +283,9 @@ def _messages(_part: str, where: str, old: bytes, new: bytes, _: Rules) -> Itera
     yield from _json_of(MESSAGES, "sent", where, (json.loads(old), json.loads(new)))
 
 
-def _templates(
-    _part: str, where: str, old: bytes, new: bytes, rules: Rules
-) -> Iterator[Difference]:
+def _templates(part: str, where: str, old: bytes, new: bytes, rules: Rules) -> Iterator[Difference]:
     """Asset hashes are normalised; renames are applied to the old one's texts."""
+    stack = _split(part)[1]
     one = json.loads(_HASH.sub("(asset)", old.decode()))
     other = json.loads(_HASH.sub("(asset)", new.decode()))
     kinds = {
@@ -216,7 +298,8 @@ def _templates(
             continue
         words = [kinds.get(each, each) if at == 1 else each for at, each in enumerate(path)]
         what = ".".join("#" if each.isdigit() else each for each in words)
-        yield _differ(TEMPLATES, what, f"{where}, {'.'.join(path)}", first, second)
+        place = f"{where}: {stack}, {'.'.join(path)}"
+        yield _differ(TEMPLATES, what, place, first, second)
 
 
 def _json_of(kind: str, name: str, where: str, pair: tuple[Any, Any]) -> Iterator[Difference]:
@@ -232,8 +315,14 @@ def _json_of(kind: str, name: str, where: str, pair: tuple[Any, Any]) -> Iterato
 def _walk(
     one: Any, other: Any, path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
-    """Each place at which two documents differ, as deep as both go; texts of JSON are opened."""
-    one, other = _opened(one), _opened(other)
+    """Each place at which two documents differ, as deep as both go.
+
+    Two texts of JSON are opened; such a text and a document of the same meaning are different.
+    """
+    if isinstance(one, str) and isinstance(other, str):
+        first, second = _opened(one), _opened(other)
+        if type(first) is type(second):
+            one, other = first, second
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in _either(one, other):
             pair = one.get(key, _ABSENT), other.get(key, _ABSENT)
@@ -241,7 +330,7 @@ def _walk(
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for at, (first, second) in enumerate(zip(one, other, strict=True)):
             yield from _walk(first, second, (*path, str(at)))
-    elif one != other:
+    elif not _same(one, other):
         yield path, one, other
 
 
@@ -273,17 +362,21 @@ def _either(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> Iterable[Any]:
 
 
 def _differ(kind: str, what: str, where: str, old: Any, new: Any) -> Difference:
-    return Difference(kind, what, where, _said(old), _said(new))
+    texts = [value if isinstance(value, str) else repr(value) for value in (old, new)]
+    # A text and a value of another type may look alike without its quotes.
+    if texts[0] == texts[1]:
+        texts = [repr(old), repr(new)]
+    return Difference(kind, what, where, *texts)
 
 
-def _said(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
-
-
-def _short(data: bytes | None) -> str:
+def _short(data: bytes | None) -> Any:
     if data is None:
         return _ABSENT
-    return data.decode() if len(data) < 2_000 else f"({len(data):,} bytes)"  # noqa: PLR2004
+    return _decoded(data) if len(data) < 2_000 else f"({len(data):,} bytes)"  # noqa: PLR2004
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode(errors="backslashreplace")
 
 
 _COMPARED = {

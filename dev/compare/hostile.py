@@ -99,9 +99,9 @@ def a_reading(names: tuple[str, ...], number: int, at: int) -> Reading:
     end = 1_000 + every + number * (10 + every % 7)
     moved = np.where(every % 5 == 0, 0, np.where(every % 3 == 0, number // 2, number))
     committed = 1_000 + every + moved * (10 + every % 7) - every % 2
-    silent = (every % 7 == 1) & (RUNS // 3 <= number < RUNS // 2)
-    reason = names_of("denied" if each else None for each in silent)
-    rows = np.flatnonzero(~silent)
+    unread = (every % 7 == 1) & (RUNS // 3 <= number < RUNS // 2)
+    reason = names_of("denied" if each else None for each in unread)
+    rows = np.flatnonzero(~unread)
     named = [names[row] for row in rows]
     ids = [f"id-{number}" for number in range(count)]
     return Reading(
@@ -138,15 +138,15 @@ def a_reading(names: tuple[str, ...], number: int, at: int) -> Reading:
             },
             GROUPS: {
                 "consumer_group": names_of(names),
-                "read_at": Numbers(np.full(count, at + 150), ~silent),
+                "read_at": Numbers(np.full(count, at + 150), ~unread),
                 "unread_reason": reason,
-                "group_state": names_of(None if each else "Stable" for each in silent),
+                "group_state": names_of(None if each else "Stable" for each in unread),
                 "group_type": names_of(["classic"] * count),
-                "protocol": names_of(None if each else "range" for each in silent),
-                "members": Numbers(np.ones(count, np.int32), ~silent),
+                "protocol": names_of(None if each else "range" for each in unread),
+                "members": Numbers(np.ones(count, np.int32), ~unread),
             },
         },
         problems=tuple(
-            ("group", names[row], "denied", "it is not allowed") for row in np.flatnonzero(silent)
+            ("group", names[row], "denied", "it is not allowed") for row in np.flatnonzero(unread)
         ),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a probe is told to do, and where its input lies."""
+"""What a probe is to do, and where its input lies."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ class Orders:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, given: dict[str, Any]) -> Orders:
+    def from_json(cls, document: dict[str, Any]) -> Orders:
         """From such a file."""
-        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
-        return cls(**{**given, **lists})
+        lists = {name: tuple(value) for name, value in document.items() if isinstance(value, list)}
+        return cls(**{**document, **lists})
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
     """A cluster's runs, and what is done with them afterwards.
 
-    Of `kept` last runs the objects stay (0: of all). Every so many runs (`notify`) messages are
-    sent; `asked` is a group and a topic that requests are about, None where nothing is asked.
+    Of `retained` last runs the objects stay (0: of all). Every so many runs (`notify`) messages are
+    sent; `about` is a group and a topic that requests are about, None where none are sent.
     """
 
     runs: Runs
-    kept: int = 0
+    retained: int = 0
     notify: int = 1
-    asked: tuple[str, str] | None = None
+    about: tuple[str, str] | None = None
 
 
 def inputs(orders: Orders) -> Iterator[Input]:
@@ -69,6 +69,6 @@ def inputs(orders: Orders) -> Iterator[Input]:
     if orders.days > 0:
         simulated = Simulated(orders.days, orders.seed)
         # A cold start needs the end offsets of eight hours.
-        yield Input(simulated, kept=600, notify=10, asked=("stuck", "slow"))
-    yield Input(Hostile(), asked=("plain", "plain"))
-    yield Input(Recording(RECORDED), asked=("slow", "orders-slow"))
+        yield Input(simulated, retained=600, notify=10, about=("stuck", "slow"))
+    yield Input(Hostile(), about=("plain", "plain"))
+    yield Input(Recording(RECORDED), about=("slow", "orders-slow"))

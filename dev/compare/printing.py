@@ -24,10 +24,10 @@ class Findings:
     def add(self, one: Difference) -> None:
         """Counts it, and remembers it if it is one of the first."""
         key = one.kind, one.what
-        kept = self._found.setdefault(key, [])
+        shown = self._found.setdefault(key, [])
         self.counts[key] = self.counts.get(key, 0) + 1
-        if self._few is None or len(kept) < self._few:
-            kept.append(one)
+        if self._few is None or len(shown) < self._few:
+            shown.append(one)
 
     def lines(self) -> Iterator[str]:
         """Text for a terminal."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked over HTTP: what people and programs ask each day, and what they should not."""
+"""Requests over HTTP: those of people and programs each day, and those that should not come."""
 
 from __future__ import annotations
 
@@ -10,26 +10,30 @@ from urllib.parse import quote
 
 from dev.compare.hostile import NAMES
 
+# What a function URL may be called by, and the token of those who have one.
+IAM, BEARER, TOKEN = "iam", "bearer", "correct-horse"
 _HOST = "x.lambda-url.eu-west-1.on.aws"
 _SIGNED = {"iam": {"userArn": "arn:aws:iam::111122223333:user/grafana"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as a client sends it; `signed` by IAM or not."""
+    """One request as a client sends it, `signed` by IAM or not; `auth` is how views are set up."""
 
     path: str
     query: str = ""
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
     signed: bool = True
+    auth: str = IAM
 
     @property
     def name(self) -> str:
         """What tells it from the others."""
         extra = "".join(f" {name}={value}" for name, value in self.headers.items())
         signed = "" if self.signed else " unsigned"
-        return f"{self.method} {self.path}?{self.query[:200]}{extra}{signed}"
+        auth = "" if self.auth == IAM else f" ({self.auth})"
+        return f"{self.method} {self.path}?{self.query[:200]}{extra}{signed}{auth}"
 
     def event(self) -> dict[str, Any]:
         """As a function URL hands it on, payload 2.0."""
@@ -62,6 +66,7 @@ def _all(cluster: str, group: str, topic: str) -> Iterator[Request]:
     yield from _pages(cluster, group, topic)
     yield from _hostile(cluster)
     yield from _ways(cluster, group)
+    yield from _by_token(cluster, group)
 
 
 def _burrow(cluster: str, group: str, topic: str) -> Iterator[Request]:
@@ -134,7 +139,7 @@ def _hostile(cluster: str) -> Iterator[Request]:
         *("/%00", "/v3/kafka/%00", "/%ED%A0%80", "/%", "/%zz", "/v3/kafka/..%2F..%2Fx/consumer"),
         *("/v3/kafka/a%0d%0aSet-Cookie:%20x=y/", "/robots.txt", "/favicon.ico", "/.git/config"),
         *("/v3/kafka/" + "x" * 5_000, "/" + "/".join("a" * 500), "/cluster/%3Cscript%3E/group/x"),
-        *("/V3/KAFKA", "/Metrics", "/v3/kafka/{cluster}/consumer", "/wp-login.php", "/?", "/;a=b"),
+        *("/V3/KAFKA", "/Metrics", f"/V3/kafka/{cluster}/consumer", "/wp-login.php", "/?", "/;a=b"),
     ):
         yield Request(path)
 
@@ -153,3 +158,23 @@ def _ways(cluster: str, group: str) -> Iterator[Request]:
         yield Request(path, method="HEAD", signed=False)
     yield Request("/", headers={"host": "evil.example"})
     yield Request("/v3/kafka", headers={"host": "evil.example\r\nX: y"})
+
+
+def _by_token(cluster: str, group: str) -> Iterator[Request]:
+    """With views that are set up for a bearer token: the right one, none, and what is near it."""
+    bearer = f"Bearer {TOKEN}"
+    lag = f"/v3/kafka/{cluster}/consumer/{group}/lag"
+    for path in (lag, "/metrics", "/", "/burrow/admin", "/nothing"):
+        for method in ("GET", "HEAD", "POST"):
+            for headers in ({"authorization": bearer}, {}):
+                yield Request(path, method=method, headers=headers, signed=False, auth=BEARER)
+        yield Request(path, auth=BEARER)
+    for value in (
+        *(f"bearer {TOKEN}", f"BEARER  {TOKEN}  ", f" {bearer}", f"{bearer} x", f"{bearer},"),
+        *(TOKEN, "Bearer", "Bearer ", "", f"Basic {TOKEN}", f"Bearer {TOKEN.upper()}"),
+        *(f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}\0", "Bearer \u00fc"),
+        *("Bearer " + "x" * 9_000, f"{bearer}, {bearer}", f'Bearer "{TOKEN}"'),
+    ):
+        yield Request(lag, headers={"authorization": value}, signed=False, auth=BEARER)
+    yield Request(lag, headers={"Authorization": bearer}, signed=False, auth=BEARER)
+    yield Request(lag, f"token={TOKEN}", signed=False, auth=BEARER)

@@ -2,7 +2,8 @@
 """What a probe says over a pipe: one step of the input after another, each with its parts.
 
 A step is named by the input, so that two commits say the same steps in the same order whatever
-they make of them; a part is bytes under a name that begins with its kind.
+they make of them; a part is bytes under a name: kind, kind/name or kind/name/place. What a commit
+decides by itself, such as which tables and stacks there are, is a part and never a step.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ KINDS = EMF, PARQUET, HTTP, MESSAGES, REPORTS, TEMPLATES = (
 )
 # A step's own failure is a part as well.
 ERROR = "error"
+# Begins the names of those parts of a report that are compacted snapshots.
+HISTORY = "history-"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,13 @@ CALM = tuple(f"calm-{number}" for number in range(2 * len(NAMES)))
 MINUTES = 16
 INVENTED = 20_000
 MOST_BYTES = 6 * 1024 * 1024
+# No path is cut by a NUL or climbs, however it is encoded.
+NO_ADDRESS = tuple(name for name in NAMES if "\0" in name or name == "..")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Collected:
     """What a cluster of such groups came to: its store, its log's lines, its messages."""
 
     store: MemoryStore
@@ -52,14 +54,14 @@ class Told:
     def snapshot(self) -> Snapshot:
         return newest_before(self.store, "shop", self.at + 1).snapshot
 
-    def ask(self, path: str, query: str = "") -> Answer:
+    def get(self, path: str, query: str = "") -> Answer:
         snapshots = Snapshots(self.store, lambda: self.at / 1000 + 1)
         request = Request.of("GET", path, query, {"host": "lag.example"})
         return answer(request, snapshots, self.at + 1_000)
 
 
-@pytest.fixture(name="told", scope="module")
-def _told() -> Told:
+@pytest.fixture(name="collected", scope="module")
+def _collected() -> Collected:
     stream, store = io.StringIO(), MemoryStore()
     readings = [a_minute(minute) for minute in range(MINUTES)]
     collect = Run(*readings, store=store, sinks=[Through(EmfSink(stream))])
@@ -69,7 +71,7 @@ def _told() -> Told:
         collect(NOON + minute * MINUTE)
         bench.event(minute)
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
-    return Told(store, lines, bench, NOON + (MINUTES - 1) * MINUTE)
+    return Collected(store, lines, bench, NOON + (MINUTES - 1) * MINUTE)
 
 
 def a_minute(minute: int) -> ClusterReading:
@@ -93,21 +95,21 @@ def test_the_names_are_those_that_hurt() -> None:
     assert {"a/b", "a%2Fb", "a%252Fb"} <= set(NAMES), "equal once they are encoded or decoded"
 
 
-def test_each_name_has_its_own_row_in_the_files(told: Told) -> None:
-    rows = told.snapshot.groups
+def test_each_name_has_its_own_row_in_the_files(collected: Collected) -> None:
+    rows = collected.snapshot.groups
     for name in NAMES:
         assert cell(rows, "lag", consumer_group=name) == lag_of(name)
         assert cell(rows, "worst_member", consumer_group=name) == name
         assert cell(rows, "held_status", consumer_group=name) == contract.ERR
-    partitions = told.snapshot.group_partitions
+    partitions = collected.snapshot.group_partitions
     owned = dict(table(partitions, "consumer_group", "client_host"))
     assert all(owned[name] == (name and f"/{name}") for name in NAMES)
 
 
-def test_each_name_has_a_metric_of_its_own(told: Told) -> None:
+def test_each_name_has_a_metric_of_its_own(collected: Collected) -> None:
     found = {
         line[contract.DIMENSION_GROUP]: line[contract.OFFSET_LAG]
-        for line in told.lines
+        for line in collected.lines
         if contract.DIMENSION_GROUP in line and contract.DIMENSION_TOPIC not in line
     }
     assert {name: found[dimension_value(name)] for name in NAMES} == {
@@ -116,20 +118,19 @@ def test_each_name_has_a_metric_of_its_own(told: Told) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES, ids=[repr(name)[:20] for name in NAMES])
-def test_each_name_is_asked_for_by_its_address(told: Told, name: str) -> None:
+def test_each_name_is_found_by_its_address(collected: Collected, name: str) -> None:
     sent = quote(name, safe="")
-    given = told.ask(f"/v3/kafka/shop/consumer/{sent}/lag")
-    if "\0" in name or name == "..":
-        # No path is cut by a NUL or climbs, however it is encoded.
-        assert given.status == 404
+    response = collected.get(f"/v3/kafka/shop/consumer/{sent}/lag")
+    if name in NO_ADDRESS:
+        assert response.status == 404
         return
-    assert given.status == 200
-    body = json.loads(given.body)["status"]
+    assert response.status == 200
+    body = json.loads(response.body)["status"]
     assert (body["group"], body["totallag"]) == (name, lag_of(name))
 
 
-def test_each_name_is_a_label_of_its_own(told: Told) -> None:
-    text = told.ask("/metrics").body.decode()
+def test_each_name_is_a_label_of_its_own(collected: Collected) -> None:
+    text = collected.get("/metrics").body.decode()
     found = {
         sample.labels["consumergroup"]: sample.value
         for family in text_string_to_metric_families(text)
@@ -139,21 +140,20 @@ def test_each_name_is_a_label_of_its_own(told: Told) -> None:
     assert {name: found[name] for name in NAMES} == {name: lag_of(name) for name in NAMES}
 
 
-@pytest.mark.parametrize(
-    "path", ["/", *(f"/cluster/shop/group/{quote(name, safe='')}" for name in NAMES)]
-)
-def test_no_name_acts_on_a_page(told: Told, path: str) -> None:
-    given = told.ask(path)
-    text = given.body.decode()
-    assert given.status in (200, 404)
+@pytest.mark.parametrize("name", [None, *NAMES], ids=lambda name: repr(name)[:20])
+def test_no_name_acts_on_a_page(collected: Collected, name: str | None) -> None:
+    path = "/" if name is None else f"/cluster/shop/group/{quote(name, safe='')}"
+    response = collected.get(path)
+    text = response.body.decode()
+    assert response.status == (404 if name in NO_ADDRESS else 200)
     assert "<script>alert" not in text
     assert "<img src=x" not in text
     assert "onerror=alert(1)>" not in text
     assert not _UNSAFE.search(text)
 
 
-def test_each_name_is_told_of_in_a_message_that_it_does_not_act_in(told: Told) -> None:
-    notices = [telling.notice for telling in told.bench.channel.sent]
+def test_each_name_is_in_a_message_that_it_does_not_act_in(collected: Collected) -> None:
+    notices = [sent.notice for sent in collected.bench.channel.sent]
     groups = [notice.attributes["group"] for notice in notices]
     assert set(groups) == {dimension_value(name) for name in NAMES}
     assert len(groups) == len(NAMES)
@@ -167,7 +167,7 @@ def test_each_name_is_told_of_in_a_message_that_it_does_not_act_in(told: Told) -
 
 
 @pytest.fixture(name="crowd", scope="module")
-def _crowd() -> Told:
+def _crowd() -> Collected:
     """A group of ours, and a minute later 20,000 that one client has invented."""
     stream, store = io.StringIO(), MemoryStore()
     ours: Groups = {"zz-ours": {"orders": [7]}}
@@ -182,10 +182,10 @@ def _crowd() -> Told:
     stream.truncate(stream.seek(0))
     collect(NOON + MINUTE)
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
-    return Told(store, lines, Bench(), NOON + MINUTE)
+    return Collected(store, lines, Bench(), NOON + MINUTE)
 
 
-def test_no_bill_follows_invented_groups_and_ours_stays(crowd: Told) -> None:
+def test_no_cost_follows_invented_groups_and_ours_stay(crowd: Collected) -> None:
     metrics = sum(
         len(line["_aws"]["CloudWatchMetrics"][0]["Metrics"])
         for line in crowd.lines
@@ -198,7 +198,7 @@ def test_no_bill_follows_invented_groups_and_ours_stays(crowd: Told) -> None:
     assert omitted[contract.METRICS_OMITTED] > INVENTED
 
 
-def test_invented_groups_are_in_the_files_all_of_them(crowd: Told) -> None:
+def test_invented_groups_are_in_the_files_all_of_them(crowd: Collected) -> None:
     assert len(crowd.snapshot.groups) == len(crowd.snapshot.group_partitions) == INVENTED + 1
     assert sum(map(len, crowd.store.objects.values())) < MOST_BYTES
 
@@ -215,12 +215,12 @@ def test_invented_groups_are_in_the_files_all_of_them(crowd: Told) -> None:
         ("/cluster/shop/topic/orders", ""),
     ],
 )
-def test_among_invented_groups_ours_is_still_shown(crowd: Told, path: str, query: str) -> None:
-    given = crowd.ask(path, query)
-    assert given.status == 200
-    assert len(given.body) < MOST_BYTES
+def test_among_invented_groups_ours_is_still_shown(crowd: Collected, path: str, query: str) -> None:
+    response = crowd.get(path, query)
+    assert response.status == 200
+    assert len(response.body) < MOST_BYTES
     if "zz-ours" in path + query:
-        assert b"zz-ours" in given.body
+        assert b"zz-ours" in response.body
 
 
 def test_invented_groups_that_go_wrong_at_once_are_one_message() -> None:
@@ -229,6 +229,6 @@ def test_invented_groups_that_go_wrong_at_once_are_one_message() -> None:
     bench = Bench({NOON: calm, NOON + MINUTE: a_set(*rows)})
     bench.event(0)
     bench.event(1)
-    (telling,) = bench.channel.sent
-    assert len(telling.notice.text.encode()) < 256 * 1024
-    assert len(telling.events) == INVENTED
+    (sent,) = bench.channel.sent
+    assert len(sent.notice.text.encode()) < 256 * 1024
+    assert len(sent.events) == INVENTED

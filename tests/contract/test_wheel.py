@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import venv
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,13 @@ import kafka
 print(kafka.__file__, kafka_lag.__file__)
 """
 _FIND = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
+_LIST = """\
+import importlib.metadata
+print(*sorted({found.name for found in importlib.metadata.distributions()}))
+"""
+PACKAGES = {"kafka_lag", "kafka_lag_cdk", "kafka_lag_report"}
+# What a plain `kafka-lag` may cost whoever installs it, itself included.
+MOST_DISTRIBUTIONS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +37,7 @@ class Installed:
     """An environment with the wheel and what it requires."""
 
     folder: Path
+    wheel: Path
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         program = str(self.folder / "bin" / command[0])
@@ -58,7 +67,7 @@ def _installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     python = str(folder / "venv" / "bin" / "python")
     _uv("pip", "install", "--quiet", "--python", python, "--requirements", str(required))
     _uv("pip", "install", "--quiet", "--python", python, "--no-deps", str(wheel))
-    return Installed(folder / "venv")
+    return Installed(folder / "venv", wheel)
 
 
 def test_every_module_of_the_collector_is_imported_beside_kafka_python(
@@ -72,27 +81,51 @@ def test_every_module_of_the_collector_is_imported_beside_kafka_python(
     assert installed.folder in ours.parents
 
 
-@pytest.mark.parametrize("name", ["kafka_lag", "kafka_lag_cdk", "kafka_lag_report"])
-def test_the_wheel_holds_each_package(installed: Installed, name: str) -> None:
+def test_the_wheel_holds_the_three_packages_and_no_other_name(installed: Installed) -> None:
+    with zipfile.ZipFile(installed.wheel) as archive:
+        names = {name.partition("/")[0] for name in archive.namelist()}
+    about = "-".join(installed.wheel.name.split("-")[:2]) + ".dist-info"
+    assert names == {*PACKAGES, about}
+
+
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+def test_each_package_is_found_where_the_wheel_is_installed(
+    installed: Installed, name: str
+) -> None:
     assert installed.has(name)
 
 
-@pytest.mark.parametrize("name", ["functions", "infra", "glue_jobs", "dev", "tests", "pytest"])
-def test_the_wheel_holds_no_other_name_and_brings_no_development_tool(
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("aws_cdk", "pydantic", "pyspark", "duckdb", "sqlglot"),
+        *("moto", "confluent_kafka", "trustme", "pytest", "mypy", "ruff", "mutmut"),
+    ],
+)
+def test_a_plain_installation_brings_no_extra_and_no_development_tool(
     installed: Installed, name: str
 ) -> None:
     assert not installed.has(name)
 
 
+def test_a_plain_installation_is_small(installed: Installed) -> None:
+    names = installed.run("python", "-c", _LIST).stdout.split()
+    assert {"msk-lag-reporter", "kafka-python", "numpy"} <= set(names)
+    assert len(names) <= MOST_DISTRIBUTIONS, names
+
+
 def test_types_are_for_whoever_imports_the_packages(installed: Installed) -> None:
     names = sorted(path.parent.name for path in installed.folder.rglob("kafka_lag*/py.typed"))
-    assert names == ["kafka_lag", "kafka_lag_cdk", "kafka_lag_report"]
+    assert names == sorted(PACKAGES)
 
 
 def test_the_command_names_its_subcommands(installed: Installed) -> None:
     done = installed.run("kafka-lag", "--help")
     assert done.returncode == 0
     assert {"watch", "serve"} <= set(done.stdout.split())
+    alone = installed.run("kafka-lag")
+    assert alone.returncode == 2
+    assert "watch or serve" in alone.stderr
 
 
 @pytest.mark.parametrize("subcommand", ["watch", "serve"])

@@ -45,8 +45,8 @@ def _run(orders: Orders, clock: aws.Clock, sent: aws.Sent, topic: str, stream: B
     from dev.compare.probe.runs import steps  # noqa: PLC0415
 
     folder, kinds = Path(orders.folder), frozenset(orders.kinds)
-    for given in inputs(orders):
-        _write(stream, steps(given, folder, kinds, clock, sent, topic))
+    for source in inputs(orders):
+        _write(stream, steps(source, folder, kinds, clock, sent, topic))
     if REPORTS in kinds:
         from dev.compare.probe.reports import reports  # noqa: PLC0415
 

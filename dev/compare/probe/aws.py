@@ -14,7 +14,9 @@ import boto3
 import botocore.handlers
 from moto import mock_aws
 
-BUCKET, REGION, TOKEN = "compared", "eu-west-1", "correct-horse"
+from dev.compare.requests import TOKEN
+
+BUCKET, REGION, TOKEN_SECRET = "compared", "eu-west-1", "token"
 _SENT = {"sns": ("Publish", "PublishBatch"), "events": ("PutEvents",)}
 
 
@@ -75,5 +77,5 @@ def stand_in() -> Iterator[tuple[Sent, str]]:
         s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         topic = boto3.client("sns").create_topic(Name="status")["TopicArn"]
         boto3.client("events").create_event_bus(Name="status")
-        boto3.client("secretsmanager").create_secret(Name="token", SecretString=TOKEN)
+        boto3.client("secretsmanager").create_secret(Name=TOKEN_SECRET, SecretString=TOKEN)
         yield sent, topic

@@ -9,6 +9,7 @@ that layout, so that it need not be written twice.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -68,6 +69,17 @@ def find(what: str) -> Any:
         f"this commit has none of {', '.join(tried)}: add what it calls {what} to "
         "dev/compare/probe/layout.py"
     )
+
+
+def fresh(what: str) -> Any:
+    """The same object of a module that is executed once more: nothing that it caches is shared."""
+    found = find(what)
+    spec = importlib.util.find_spec(found.__module__)
+    if spec is None or spec.loader is None:
+        raise LayoutError(f"{found.__module__} cannot be loaded once more")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, found.__name__)
 
 
 def _tried(what: str) -> Iterator[str]:

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dev.compare.orders import Orders
 from dev.compare.probe import aws
 from dev.compare.probe.layout import find
-from dev.compare.steps import MESSAGES, REPORTS, Step
+from dev.compare.steps import HISTORY, MESSAGES, REPORTS, Step
 
 
 def reports(orders: Orders, folder: Path, sent: aws.Sent, topic: str) -> Iterator[Step]:
-    """A table a report, cluster and day; the pages; and the summary that was sent."""
+    """The command's code, the summary that was sent, and a step a day with all that is of it."""
     first, last = orders.reported
     place = str(folder)
     words = ["--input", place, "--output", place, "--date", first, "--until", last]
@@ -25,15 +26,38 @@ def reports(orders: Orders, folder: Path, sent: aws.Sent, topic: str) -> Iterato
     # Each commit has a folder of its own, which is no difference.
     summary = sent.taken().replace(place.encode(), b"(state)")
     yield Step("report: summary", {f"{REPORTS}/{MESSAGES}": summary})
-    for path in sorted({path.parent for path in (folder / "reports").rglob("*.parquet")}):
-        # One file at a time: the folder's names are no columns.
-        tables = [pq.ParquetFile(file).read() for file in sorted(path.glob("*.parquet"))]
+    yield from written(folder, orders.reported)
+
+
+def written(folder: Path, days: Sequence[str]) -> Iterator[Step]:
+    """What a report left below `folder`: a step a day, and one for what is of no such day.
+
+    Parts are tables, pages and the history, by name and cluster: which there are is the commit's.
+    """
+    parts: dict[str, dict[str, bytes]] = {day: {} for day in (*days, "")}
+    for root, prefix in ((folder / "reports", ""), (folder / "history", HISTORY)):
+        for path in sorted({path.parent for path in root.rglob("*") if path.is_file()}):
+            name = f"{REPORTS}/{prefix}{path.relative_to(root)}"
+            day = next((day for day in days if f"dt={day}" in path.parts), "")
+            parts[day] |= _parts(name, path, str(folder))
+    for day, found in parts.items():
+        yield Step(f"report: {day or 'no day of it'}", found)
+
+
+def _parts(name: str, folder: Path, state: str) -> dict[str, bytes]:
+    """The table that lies in a folder, and whatever else does, each file by its name."""
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    # Spark's marks and checksums say nothing of the rows.
+    files = [path for path in files if not path.name.startswith((".", "_"))]
+    found = {
+        f"{name}/{path.name}": path.read_bytes().replace(state.encode(), b"(state)")
+        for path in files
+        if path.suffix != ".parquet"
+    }
+    # One file at a time: the folder's names are no columns.
+    tables = [pq.ParquetFile(path).read() for path in files if path.suffix == ".parquet"]
+    if tables:
         sink = io.BytesIO()
-        with pq.ParquetWriter(sink, tables[0].schema) as writer:
-            for table in tables:
-                writer.write_table(table)
-        name = path.relative_to(folder / "reports")
-        yield Step(f"report: {name}", {f"{REPORTS}/{name.parts[0]}": sink.getvalue()})
-    for page in sorted((folder / "reports").rglob("*.html")):
-        text = page.read_bytes().replace(place.encode(), b"(state)")
-        yield Step(f"report: {page.relative_to(folder)}", {f"{REPORTS}/page": text})
+        pq.write_table(pa.concat_tables(tables, promote_options="permissive"), sink)
+        found[name] = sink.getvalue()
+    return found

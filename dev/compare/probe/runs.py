@@ -9,6 +9,7 @@ import os
 from base64 import b64decode
 from collections import deque
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import boto3
 from dev.compare.orders import Input
 from dev.compare.probe import aws
 from dev.compare.probe.collecting import Collecting, key_of
-from dev.compare.probe.layout import find
+from dev.compare.probe.layout import find, fresh
 from dev.compare.readings import DATASETS, GROUPS, Run
 from dev.compare.requests import Request, requests
 from dev.compare.steps import EMF, ERROR, HTTP, MESSAGES, PARQUET, Step
@@ -42,28 +43,28 @@ class Context:
 
 
 def steps(
-    given: Input, folder: Path, kinds: frozenset[str], clock: aws.Clock, sent: aws.Sent, topic: str
+    source: Input, folder: Path, kinds: frozenset[str], clock: aws.Clock, sent: aws.Sent, topic: str
 ) -> Iterator[Step]:
     """Each run with its EMF lines, files and messages; then each request with its answer."""
-    collecting = Collecting(given.runs.document, folder, given.kept)
+    collecting = Collecting(source.runs.document, folder, source.retained)
     bucket = _Bucket(folder, collecting.cluster)
     times: deque[int] = deque(maxlen=_SERVED)
-    for number, run in enumerate(given.runs.runs()):
+    for number, run in enumerate(source.runs.runs()):
         clock.now = run.taken_at / 1000 + _COMPLETE_AFTER
         parts = collecting.run(run)
         times.append(run.taken_at)
-        if MESSAGES in kinds and number % given.notify == 0:
+        if MESSAGES in kinds and number % source.notify == 0:
             parts |= _messages(bucket, run, sent, topic)
         chosen = {n: data for n, data in parts.items() if n.partition("/")[0] in kinds}
         if kinds & {EMF, PARQUET, MESSAGES}:
             yield Step(f"{collecting.cluster} run {number} at {run.taken_at}", chosen)
-    if HTTP in kinds and given.asked is not None:
+    if HTTP in kinds and source.about is not None:
         bucket.clear()
         for at in times:
             bucket.put(at, *DATASETS)
-        for request in requests(collecting.cluster, *given.asked):
+        for request in requests(collecting.cluster, *source.about):
             name = f"{collecting.cluster}: {request.name}"
-            yield Step(name, {HTTP: _answer(request)})
+            yield Step(name, {HTTP: answer(request)})
         bucket.clear()
 
 
@@ -119,18 +120,26 @@ def _messages(bucket: _Bucket, run: Run, sent: aws.Sent, topic: str) -> dict[str
     return parts
 
 
-def _answer(request: Request) -> bytes:
+# Views that are set up in one way stay warm, whatever others answer in between.
+_views = cache(lambda _auth: fresh("serve"))
+
+
+def answer(request: Request) -> bytes:
     """The answer as JSON, its body unpacked."""
-    os.environ |= {"KAFKA_LAG_BUCKET": aws.BUCKET, "KAFKA_LAG_AUTH": "iam"}
+    os.environ |= {
+        "KAFKA_LAG_BUCKET": aws.BUCKET,
+        "KAFKA_LAG_AUTH": request.auth,
+        "KAFKA_LAG_TOKEN_SECRET": aws.TOKEN_SECRET,
+    }
     try:
-        answer = dict(find("serve")(request.event(), Context()))
+        found = dict(_views(request.auth)(request.event(), Context()))
     except Exception as error:  # noqa: BLE001 - whatever ends the function is its answer
         return json.dumps({"raised": f"{type(error).__name__}: {error}"}).encode()
-    body = answer.pop("body", "") or ""
-    raw = b64decode(body) if answer.get("isBase64Encoded") else body.encode()
-    headers = {str(name).lower(): value for name, value in answer.get("headers", {}).items()}
+    body = found.pop("body", "") or ""
+    raw = b64decode(body) if found.get("isBase64Encoded") else body.encode()
+    headers = {str(name).lower(): value for name, value in found.get("headers", {}).items()}
     if headers.get("content-encoding") == "gzip":
         raw = gzip.decompress(raw)
-    answer["headers"] = headers
-    answer["body"] = raw.decode(errors="backslashreplace")
-    return json.dumps(answer, sort_keys=True).encode()
+    found["headers"] = headers
+    found["body"] = raw.decode(errors="backslashreplace")
+    return json.dumps(found, sort_keys=True).encode()

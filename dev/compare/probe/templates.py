@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from aws_cdk import App
 
@@ -18,7 +19,7 @@ _CONTEXT_KEY = "msk-lag-reporter"
 
 
 def templates(orders: Orders) -> Iterator[Step]:
-    """A template a stack, by the names that CloudFormation knows them by."""
+    """A step a deployment, of which each stack is a part by the name CloudFormation knows it by."""
     context = json.loads(Path(orders.context).read_text())["context"]
     context.pop(_CONTEXT_KEY, None)
     for example in orders.examples:
@@ -29,7 +30,14 @@ def templates(orders: Orders) -> Iterator[Step]:
             (package / "code.py").write_text("# Whatever a function holds.\n")
             app = App(context=context, outdir=str(Path(place, "out")))
             find("add_stacks")(app, find("read_deployment")(path.name, path.parent), package)
-            for stack in app.synth().stacks:
-                name = f"{path.stem}: {stack.stack_name}@{stack.environment.region}"
-                data = json.dumps(stack.template, sort_keys=True).encode()
-                yield Step(name, {TEMPLATES: data})
+            yield Step(path.stem, parts_of(app.synth().stacks))
+
+
+def parts_of(stacks: Iterable[Any]) -> dict[str, bytes]:
+    """Each stack's template."""
+    return {
+        f"{TEMPLATES}/{stack.stack_name}@{stack.environment.region}": json.dumps(
+            stack.template, sort_keys=True
+        ).encode()
+        for stack in stacks
+    }

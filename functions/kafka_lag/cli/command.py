@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+_SUBCOMMANDS = "watch", "serve"
 _EPILOG = """\
 subcommands:
   watch   the groups of any Kafka cluster, the worst first, each minute or once
@@ -18,16 +20,26 @@ subcommands:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the subcommand and returns its exit code; 2 for one that there is not."""
+    words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
         prog="kafka-lag",
+        usage=f"%(prog)s [-h] {{{','.join(_SUBCOMMANDS)}}} ...",
         description="How far behind the consumer groups of a Kafka cluster are.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("subcommand", choices=("watch", "serve"), metavar="SUBCOMMAND")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    options = parser.parse_args(argv)
+    # Usage and the text below say what there is.
+    parser.add_argument(
+        "subcommand",
+        nargs="?",
+        choices=_SUBCOMMANDS,
+        metavar="SUBCOMMAND",
+        help=argparse.SUPPRESS,
+    )
+    # What follows the first word is for the subcommand's own parser, --help included.
+    name = parser.parse_args(words[:1]).subcommand
+    if name is None:
+        parser.error(f"name a subcommand: {' or '.join(_SUBCOMMANDS)}")
     # What the other subcommand needs need not be loaded.
-    subcommand = import_module(f"kafka_lag.cli.{options.subcommand}")
-    code: int = subcommand.main(options.arguments)
+    code: int = import_module(f"kafka_lag.cli.{name}").main(words[1:])
     return code

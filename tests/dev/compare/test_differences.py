@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -22,32 +23,39 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def emf(**changes: Any) -> bytes:
-    metrics = [{"Name": "OffsetLag", "Unit": changes.pop("unit", "Count")}]
+def emf(
+    metric: dict[str, Any] | None = None, about: dict[str, Any] | None = None, **changes: Any
+) -> bytes:
+    """A line; `metric` and `about` change what it says of the metric and of itself."""
+    metrics = [{"Name": "OffsetLag", "Unit": "Count", "StorageResolution": 60, **(metric or {})}]
     names = [["Cluster Name", "Consumer Group"]]
     directive = {"Namespace": "KafkaLag", "Dimensions": names, "Metrics": metrics}
-    about = {"Timestamp": 1, "CloudWatchMetrics": [directive]}
-    return json.dumps({"_aws": about, **SET, **changes}).encode() + b"\n"
+    beside = {"Timestamp": 1, "CloudWatchMetrics": [directive], **(about or {})}
+    return json.dumps({"_aws": beside, **SET, **changes}).encode() + b"\n"
 
 
-def table(*rows: dict[str, Any], dictionary: bool = True) -> bytes:
+FIELDS = (
+    pa.field("consumer_group", pa.string()),
+    pa.field("topic", pa.string()),
+    pa.field("lag", pa.float64()),
+)
+
+
+def table(*rows: dict[str, Any], dictionary: bool = True, fields: Sequence[Any] = FIELDS) -> bytes:
     sink = io.BytesIO()
-    found: Any = pa.Table.from_pylist(
-        list(rows),
-        pa.schema([("consumer_group", pa.string()), ("topic", pa.string()), ("lag", pa.float64())]),
-    )
+    found: Any = pa.Table.from_pylist(list(rows), pa.schema(fields))
     pq.write_table(found, sink, use_dictionary=dictionary)
     return sink.getvalue()
 
 
 def answer(**changes: Any) -> bytes:
-    told = {"statusCode": 200, "headers": {"vary": "x"}, "body": "one\ntwo\n", **changes}
-    return json.dumps(told).encode()
+    whole = {"statusCode": 200, "headers": {"vary": "x"}, "body": "one\ntwo\n", **changes}
+    return json.dumps(whole).encode()
 
 
-def template(handler: str, size: int = 1, asset: str = "a" * 64) -> bytes:
+def template(handler: str, size: Any = 1, asset: str = "a" * 64, **more: Any) -> bytes:
     code = {"S3Key": f"{asset}.zip"}
-    properties = {"Handler": handler, "MemorySize": size, "Code": code}
+    properties = {"Handler": handler, "MemorySize": size, "Code": code, **more}
     function = {"Type": "AWS::Lambda::Function", "Properties": properties}
     return json.dumps({"Resources": {"Lag": function}}).encode()
 
@@ -61,7 +69,15 @@ def found(part: str, old: bytes | None, new: bytes | None, **rules: Any) -> list
     ("part", "old", "new", "what", "values"),
     [
         ("emf", emf(), emf(OffsetLag=6), "metric OffsetLag", ("5,", "6,")),
-        ("emf", emf(), emf(unit="None"), "metric OffsetLag", ("'Count'", "'None'")),
+        ("emf", emf(), emf({"Unit": "None"}), "metric OffsetLag", ("'Count'", "'None'")),
+        ("emf", emf(), emf({"StorageResolution": 1}), "metric OffsetLag", (": 60", ": 1}")),
+        ("emf", emf(), emf(OffsetLag=5.0), "metric OffsetLag", ("(5,", "(5.0,")),
+        ("emf", emf(OffsetLag=1), emf(OffsetLag=True), "metric OffsetLag", ("(1,", "(True,")),
+        ("emf", emf(), emf(about={"Timestamp": 2}), "_aws", (": 1}", ": 2}")),
+        ("emf", emf(), emf(about={"LogGroupName": "g"}), "_aws", ("1}", "'LogGroupName': 'g'")),
+        ("emf", emf(), emf(version="2"), "property version", ("(absent)", "2")),
+        ("emf", emf(x=1), emf(x=True), "property x", ("1", "True")),
+        ("emf", emf(x=1) + emf(x=2), emf(x=3) + emf(x=2), "property x", ("[1, 2]", "[3, 2]")),
         ("emf", emf(), b"", "metric OffsetLag", ("5,", "(absent)")),
         ("emf/error", b"one", b"other", "emf/error as a whole", ("one", "other")),
         ("emf", emf(), None, "emf as a whole", ("OffsetLag", "(absent)")),
@@ -80,17 +96,77 @@ def found(part: str, old: bytes | None, new: bytes | None, **rules: Any) -> list
             "groups.lag",
             ("None", "0.0"),
         ),
+        (
+            "parquet/groups",
+            table(*ROWS),
+            table(*ROWS, fields=[*FIELDS[:2], FIELDS[2].with_type(pa.float32())]),
+            "groups: type of lag",
+            ("double", "float"),
+        ),
+        (
+            "parquet/groups",
+            table(*ROWS),
+            table(*ROWS, fields=[FIELDS[0].with_nullable(False), *FIELDS[1:]]),
+            "groups: type of consumer_group",
+            ("string", "string not null"),
+        ),
+        (
+            "parquet/groups",
+            table(*ROWS),
+            table(*ROWS, fields=[FIELDS[1], FIELDS[0], FIELDS[2]]),
+            "groups: order of columns",
+            ("consumer_group, topic", "topic, consumer_group"),
+        ),
+        (
+            "reports/lag_summary/cluster=c/dt=2026-01-05",
+            table(ROWS[0]),
+            table(ROWS[0] | {"lag": 2.0}),
+            "lag_summary.lag",
+            ("1.0", "2.0"),
+        ),
+        (
+            "reports/lag_summary/cluster=c/dt=2026-01-05",
+            table(ROWS[0]),
+            None,
+            "reports/lag_summary as a whole",
+            ("PAR1", "(absent)"),
+        ),
         ("http", answer(), answer(statusCode=404), "answer: statusCode", ("200", "404")),
         ("http", answer(), answer(headers={}), "answer: headers.vary", ("x", "(absent)")),
         ("http", answer(), answer(body="one\n2\n"), "body", ("two", "2")),
         ("messages", b'[{"a": 1}]', b'[{"a": 2}]', "sent: a", ("1", "2")),
         ("messages", b"[1]", b"[1, 1]", "sent: ", ("[1]", "[1, 1]")),
+        ("messages", b'[{"a": 1}]', b'[{"a": true}]', "sent: a", ("1", "True")),
+        ("messages", b'[{"a": 1}]', b'[{"a": "1"}]', "sent: a", ("1", "'1'")),
+        ("messages", b'[{"a": null}]', b"[{}]", "sent: a", ("None", "(absent)")),
+        ("messages", b"[{}]", b'[{"a": "(absent)"}]', "sent: a", ("(absent)", "'(absent)'")),
         ("reports/page", b"<p>1", b"<p>2", "reports/page", ("<p>1", "<p>2")),
         (
             "templates",
             template("a.b"),
             template("a.b", size=2),
             "Resources.AWS::Lambda::Function.Properties.MemorySize",
+            ("1", "2"),
+        ),
+        (
+            "templates",
+            template("a.b"),
+            template("a.b", size=True),
+            "Resources.AWS::Lambda::Function.Properties.MemorySize",
+            ("1", "True"),
+        ),
+        (
+            "templates",
+            template("a.b", Input={"a": 1}),
+            template("a.b", Input='{"a": 1}'),
+            "Resources.AWS::Lambda::Function.Properties.Input",
+            ("{'a': 1}", '{"a": 1}'),
+        ),
+        (
+            "templates",
+            template("a.b", Input='{"a": 1}'),
+            template("a.b", Input='{"a": 2}'),
+            "Resources.AWS::Lambda::Function.Properties.Input.a",
             ("1", "2"),
         ),
     ],
@@ -113,11 +189,16 @@ def test_a_difference_is_found(
         ("parquet/groups", table(*ROWS), table(*ROWS, dictionary=False)),
         ("http", answer(), json.dumps(json.loads(answer()), indent=1).encode()),
         ("templates", template("a.b"), template("a.b", asset="b" * 64)),
+        ("templates/a@b", template("a", Input='{"a": 1}'), template("a", Input='{"a":1}')),
     ],
 )
-def test_what_means_the_same_is_no_difference(part: str, old: bytes, new: bytes) -> None:
+def test_what_means_the_same_is_counted_and_no_difference(
+    part: str, old: bytes, new: bytes
+) -> None:
     assert old != new
-    assert found(part, old, new) == []
+    rules = Rules()
+    assert list(compare(Step("a step", {part: old}), Step("a step", {part: new}), rules)) == []
+    assert dict(rules.same) == {part: 1}
 
 
 def test_a_tolerance_is_for_reports_alone() -> None:
@@ -125,6 +206,17 @@ def test_a_tolerance_is_for_reports_alone() -> None:
     assert found("reports/lag_summary", old, new, tolerance=0.01) == []
     assert found("reports/lag_summary", old, new)
     assert found("parquet/groups", old, new, tolerance=0.01)
+    assert found("reports/history-groups", old, new, tolerance=0.01)
+
+
+def test_a_row_of_the_history_is_known_by_its_run() -> None:
+    fields = [*FIELDS, pa.field("taken_at", pa.int64())]
+    old = [{"consumer_group": "g", "taken_at": at, "lag": 1.0} for at in (1, 2)]
+    new = [old[0], old[1] | {"lag": 2.0}]
+    part = "reports/history-groups/cluster=c/dt=2026-01-05"
+    (one,) = found(part, table(*reversed(old), fields=fields), table(*new, fields=fields))
+    assert "taken_at=2" in one.where
+    assert "dt=2026-01-05" in one.where
 
 
 def test_a_rename_explains_the_texts_that_it_makes_alike_and_no_others() -> None:
@@ -134,6 +226,10 @@ def test_a_rename_explains_the_texts_that_it_makes_alike_and_no_others() -> None
     (one,) = compare(old, new, rules)
     assert one.what.endswith("MemorySize")
     assert dict(rules.used) == {"functions.=kafka_lag.": 1}
+    assert not list(
+        compare(old, Step("a step", {"templates": template("kafka_lag.serve.handler")}), rules)
+    )
+    assert not rules.same
 
 
 def test_steps_of_different_inputs_are_not_compared() -> None:

@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dev.compare import recording
 from dev.compare.hostile import NAMES, Hostile
 from dev.compare.orders import RECORDED
+from dev.compare.probe.aws import stand_in
+from dev.compare.probe.runs import answer
 from dev.compare.readings import DATASETS, GROUPS, NEWEST, Reading, Run, Runs, to_list
 from dev.compare.recording import LoggedIndex, Recording
-from dev.compare.requests import requests
+from dev.compare.requests import BEARER, TOKEN, Request, requests
 from dev.compare.simulated import BEGIN, MINUTE_MS, PATTERNS, Simulated
 
 MOST_BYTES = 10 * 1024 * 1024
@@ -67,19 +74,19 @@ def test_the_same_seed_gives_the_same_runs_and_another_one_others() -> None:
 
 def test_no_commit_of_a_simulated_consumer_that_keeps_up_is_beyond_its_log() -> None:
     run = list(Simulated(0.2).runs())[-1]
-    told = rows(run)
+    tables = rows(run)
     ends = dict(
         zip(
             zip(
-                told["topic_partitions"]["topic"],
-                told["topic_partitions"]["partition_id"],
+                tables["topic_partitions"]["topic"],
+                tables["topic_partitions"]["partition_id"],
                 strict=True,
             ),
-            told["topic_partitions"]["end_offset"],
+            tables["topic_partitions"]["end_offset"],
             strict=True,
         )
     )
-    commits = told["group_partitions"]
+    commits = tables["group_partitions"]
     steady = [
         (ends[topic, part], commit)
         for name, topic, part, commit in zip(
@@ -94,14 +101,14 @@ def test_no_commit_of_a_simulated_consumer_that_keeps_up_is_beyond_its_log() -> 
 
 def test_a_simulated_time_index_names_the_first_record_at_or_after_a_time() -> None:
     run = list(islice(Simulated(0.05).runs(), 30))[-1]
-    asked = np.array([NEWEST, BEGIN + 10 * MINUTE_MS, run.taken_at + MINUTE_MS])
-    answers = run.time_index.answer(["steady"] * 3, np.zeros(3, np.int64), asked)
+    times = np.array([NEWEST, BEGIN + 10 * MINUTE_MS, run.taken_at + MINUTE_MS])
+    answers = run.time_index.answer(["steady"] * 3, np.zeros(3, np.int64), times)
     assert answers.found.tolist() == [True, True, False]
     assert answers.none.tolist() == [False, False, True]
     earlier = run.time_index.answer(["steady"], np.zeros(1, np.int64), answers.times[1:2])
     assert earlier.offsets[0] == answers.offsets[1]
     assert answers.offsets[1] < answers.offsets[0]
-    assert answers.times[1] >= asked[1]
+    assert answers.times[1] >= times[1]
 
 
 def test_a_recorded_time_index_knows_what_was_there_in_its_run(tmp_path: Path) -> None:
@@ -120,8 +127,45 @@ def test_a_recorded_time_index_knows_what_was_there_in_its_run(tmp_path: Path) -
     assert not nobody.none[0]
 
 
-def test_every_hostile_name_is_a_group_and_is_asked_for() -> None:
+def test_every_hostile_name_is_a_group_and_is_requested() -> None:
     assert groups(Hostile()) == set(NAMES)
-    asked = requests("hostile", "plain", "plain")
-    assert len(asked) >= 150
-    assert len({each.name for each in asked}) == len(asked)
+    found = requests("hostile", "plain", "plain")
+    assert len(found) >= 150
+    assert len({each.name for each in found}) == len(found)
+    assert not [each.path for each in found if "{" in each.path]
+
+
+@pytest.fixture(name="aws")
+def _aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, value in os.environ.items():
+        # What the stand-in sets is taken back.
+        monkeypatch.setenv(name, value)
+    before = set(os.environ)
+    with stand_in():
+        yield
+    for name in set(os.environ) - before:
+        del os.environ[name]
+
+
+@pytest.mark.usefixtures("aws")
+def test_views_answer_signed_requests_and_requests_by_token_each_as_they_are_set_up() -> None:
+    path, bearer = "/burrow/admin", {"authorization": f"Bearer {TOKEN}"}
+    for _ in range(2):
+        assert status(Request(path)) == 200
+        assert status(Request(path, headers=bearer, signed=False)) == 401
+        assert status(Request(path, headers=bearer, signed=False, auth=BEARER)) == 200
+        assert status(Request(path, auth=BEARER)) == 401
+
+
+@pytest.mark.usefixtures("aws")
+def test_some_tokens_are_right_and_some_are_not() -> None:
+    by_token = [each for each in requests("c", "g", "t") if each.auth == BEARER]
+    assert {200, 401} <= {status(each) for each in by_token if each.path == "/burrow/admin"}
+    near = [each for each in by_token if each.path.endswith("/lag") and each.method == "GET"]
+    found = Counter(status(each) == 401 for each in near)
+    assert found[True] > 10
+    assert found[False] > 3
+
+
+def status(request: Request) -> int:
+    return int(json.loads(answer(request))["statusCode"])

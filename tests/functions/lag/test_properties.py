@@ -32,11 +32,11 @@ _REASONS = st.sampled_from([contract.TIMEOUT, contract.DENIED, contract.NO_LEADE
 _OFFSETS = st.integers(0, 60)
 _RULES = Rules(allowed_lag=ByName.of([("-u$", 1)]), sla_seconds=ByName.of([("g", 60.0)]))
 
-Told = dict[tuple[Any, ...], dict[str, Any]]
+Rows = dict[tuple[Any, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Run:
     """One run: when, and what was read."""
 
     at: int
@@ -44,11 +44,11 @@ class Look:
 
 
 @st.composite
-def stories(draw: st.DrawFn, name: str = "a") -> list[Look]:
+def stories(draw: st.DrawFn, name: str = "a") -> list[Run]:
     """Some runs over two topics and two groups whose names begin so; one partition always reads."""
     steps = draw(st.lists(st.sampled_from([MINUTE, MINUTE, 12 * MINUTE]), min_size=1, max_size=4))
     policy = draw(st.sampled_from([None, "delete", "compact"]))
-    at, looks = NOON, []
+    at, runs = NOON, []
     for step in steps:
         at += step
         topics: Topics = {
@@ -69,8 +69,8 @@ def stories(draw: st.DrawFn, name: str = "a") -> list[Look]:
             topic_ids={f"{name}-t": draw(st.sampled_from(["one", "one", "two", None]))},
             state=draw(st.sampled_from(["Stable", "Empty", "PreparingRebalance"])),
         )
-        looks.append(Look(at, _configured(reading, policy)))
-    return looks
+        runs.append(Run(at, _configured(reading, policy)))
+    return runs
 
 
 def _logs() -> st.SearchStrategy[Any]:
@@ -105,11 +105,11 @@ def _configured(reading: ClusterReading, policy: str | None) -> ClusterReading:
 def index(shift: int = 0) -> LookUp:
     """A time index of which each partition's answers depend on the time asked for alone."""
 
-    def look_up(asked: TimeQuestions) -> TimeAnswers:
-        answers = TimeAnswers.nothing(len(asked))
-        names = asked.partitions.words("topic").to_list()
-        numbers = asked.partitions.numbers("partition_id").values
-        for at, (name, number, time) in enumerate(zip(names, numbers, asked.times, strict=True)):
+    def look_up(requests: TimeQuestions) -> TimeAnswers:
+        answers = TimeAnswers.nothing(len(requests))
+        names = requests.partitions.words("topic").to_list()
+        numbers = requests.partitions.numbers("partition_id").values
+        for at, (name, number, time) in enumerate(zip(names, numbers, requests.times, strict=True)):
             newest = NOON + 40 * MINUTE
             first = NOON - (len(name) + int(number)) * HOUR
             wanted = newest if time < 0 else int(time) - shift
@@ -123,17 +123,17 @@ def index(shift: int = 0) -> LookUp:
     return look_up
 
 
-def reports(looks: Sequence[Look], look_up: LookUp | None = None) -> list[LagReport]:
+def reports(runs: Sequence[Run], look_up: LookUp | None = None) -> list[LagReport]:
     """What each run says, each after those before it."""
     past, found = Past.empty(), []
-    for look in looks:
-        report = evaluate(look.reading, past, _RULES, look.at, look_up or index())
+    for run in runs:
+        report = evaluate(run.reading, past, _RULES, run.at, look_up or index())
         past = Past(report.snapshot, (*past.ends, ends_of(report.snapshot.topic_partitions)))
         found.append(report)
     return found
 
 
-def told(report: LagReport, shift: int = 0) -> dict[str, Told]:
+def tables_of(report: LagReport, shift: int = 0) -> dict[str, Rows]:
     """All rows by key, whatever their order, and times as they were before a shift."""
     frames = {
         **datasets(report.snapshot),
@@ -143,7 +143,7 @@ def told(report: LagReport, shift: int = 0) -> dict[str, Told]:
     return {name: _rows(name, frame, shift) for name, frame in frames.items()}
 
 
-def _rows(dataset: str, frame: Frame, shift: int) -> Told:
+def _rows(dataset: str, frame: Frame, shift: int) -> Rows:
     kinds = contract.COLUMNS.get(dataset, {})
     columns: dict[str, list[Any]] = {}
     for name, column in frame.columns.items():
@@ -158,7 +158,7 @@ def _rows(dataset: str, frame: Frame, shift: int) -> Told:
     return found
 
 
-def without_ties(rows: dict[str, Told]) -> dict[str, Told]:
+def without_ties(rows: dict[str, Rows]) -> dict[str, Rows]:
     """The rows without the name of the worst partition."""
     groups = {
         key: {name: value for name, value in row.items() if name not in _WORST}
@@ -169,74 +169,76 @@ def without_ties(rows: dict[str, Told]) -> dict[str, Told]:
 
 @settings(max_examples=25, deadline=None)
 @given(stories(), st.randoms(use_true_random=False))
-def test_the_order_of_rows_changes_nothing(looks: list[Look], random: Any) -> None:
+def test_the_order_of_rows_changes_nothing(runs: list[Run], random: Any) -> None:
     def shuffled(frame: Frame) -> Frame:
         rows = list(range(len(frame)))
         random.shuffle(rows)
         return frame.take(np.array(rows, np.int64))
 
-    others = [Look(look.at, _each(look.reading, shuffled)) for look in looks]
-    for one, other in zip(reports(looks), reports(others), strict=True):
-        assert without_ties(told(one)) == without_ties(told(other))
+    others = [Run(run.at, _each(run.reading, shuffled)) for run in runs]
+    for one, other in zip(reports(runs), reports(others), strict=True):
+        assert without_ties(tables_of(one)) == without_ties(tables_of(other))
         assert (one.lags_clamped, one.look_ups) == (other.lags_clamped, other.look_ups)
 
 
 @settings(max_examples=25, deadline=None)
 @given(stories("a"), stories("b"))
 def test_two_readings_with_nothing_in_common_say_together_what_each_says(
-    these: list[Look], those: list[Look]
+    these: list[Run], those: list[Run]
 ) -> None:
     length = min(len(these), len(those))
     # Runs are of one cluster: the second story has the first one's times.
     those = [_at(other, one.at) for one, other in zip(these[:length], those[:length], strict=True)]
     both = [
-        Look(one.at, _joined(one.reading, other.reading))
+        Run(one.at, _joined(one.reading, other.reading))
         for one, other in zip(these[:length], those, strict=True)
     ]
     apart = zip(reports(these[:length]), reports(those), strict=True)
     for together, (one, other) in zip(reports(both), apart, strict=True):
-        expected = {name: {**rows, **told(other)[name]} for name, rows in told(one).items()}
-        assert told(together) == expected
+        expected = {
+            name: {**rows, **tables_of(other)[name]} for name, rows in tables_of(one).items()
+        }
+        assert tables_of(together) == expected
         assert together.lags_clamped == one.lags_clamped + other.lags_clamped
         assert together.look_ups == one.look_ups + other.look_ups
 
 
 @settings(max_examples=25, deadline=None)
 @given(stories(), st.integers(-20_000, 20_000))
-def test_the_date_changes_nothing_but_dates(looks: list[Look], hours: int) -> None:
+def test_the_date_changes_nothing_but_dates(runs: list[Run], hours: int) -> None:
     shift = hours * HOUR
-    later = [_at(look, look.at + shift) for look in looks]
-    for one, other in zip(reports(looks), reports(later, index(shift)), strict=True):
-        assert told(one) == told(other, shift)
+    later = [_at(run, run.at + shift) for run in runs]
+    for one, other in zip(reports(runs), reports(later, index(shift)), strict=True):
+        assert tables_of(one) == tables_of(other, shift)
 
 
 @settings(max_examples=25, deadline=None)
 @given(stories())
-def test_a_group_that_keeps_up_changes_no_other_row(looks: list[Look]) -> None:
-    others = [Look(look.at, _with_healthy(look)) for look in looks]
-    for one, other in zip(reports(looks), reports(others), strict=True):
-        rows = told(other)
+def test_a_group_that_keeps_up_changes_no_other_row(runs: list[Run]) -> None:
+    others = [Run(run.at, _with_healthy(run)) for run in runs]
+    for one, other in zip(reports(runs), reports(others), strict=True):
+        rows = tables_of(other)
         assert ("healthy",) in rows[contract.GROUPS]
         less = {
             name: {key: row for key, row in found.items() if "healthy" not in key}
             for name, found in rows.items()
         }
-        assert less == told(one)
+        assert less == tables_of(one)
         assert other.look_ups == one.look_ups
 
 
-def _with_healthy(look: Look) -> ClusterReading:
+def _with_healthy(run: Run) -> ClusterReading:
     """With a group that has read all of a topic that others read too, as far as it is known."""
-    topics = look.reading.topic_partitions
+    topics = run.reading.topic_partitions
     names, ends = topics.words("topic").to_list(), topics.numbers("end_offset").to_list()
     mine = {"a-t": [end for name, end in zip(names, ends, strict=True) if name == "a-t"]}
     ids = dict(zip(names, topics.words("topic_id").to_list(), strict=True))
     logs: Topics = {"a-t": [(0, 0), (0, 0)]}
-    extra = a_reading({"healthy": mine}, logs, at=look.at, topic_ids={"a-t": ids["a-t"]})
+    extra = a_reading({"healthy": mine}, logs, at=run.at, topic_ids={"a-t": ids["a-t"]})
     return replace(
-        look.reading,
-        group_partitions=look.reading.group_partitions.concat(extra.group_partitions),
-        groups=look.reading.groups.concat(extra.groups),
+        run.reading,
+        group_partitions=run.reading.group_partitions.concat(extra.group_partitions),
+        groups=run.reading.groups.concat(extra.groups),
     )
 
 
@@ -258,15 +260,15 @@ def _each(reading: ClusterReading, change: Callable[[Frame], Frame]) -> ClusterR
     )
 
 
-def _at(look: Look, at: int) -> Look:
+def _at(run: Run, at: int) -> Run:
     """The same reading at another time."""
 
     def moved(frame: Frame) -> Frame:
         times = {"read_at", "asked_at"} & set(frame.columns)
         columns = {name: frame.numbers(name) for name in times}
-        shift = at - look.at
+        shift = at - run.at
         return frame.with_columns(
             **{name: Column(each.values + shift, each.known) for name, each in columns.items()}
         )
 
-    return Look(at, _each(look.reading, moved))
+    return Run(at, _each(run.reading, moved))
