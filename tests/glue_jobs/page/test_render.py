@@ -14,7 +14,7 @@ import jinja2
 import markupsafe
 import pytest
 
-import glue_jobs
+import kafka_lag_report
 from kafka_lag_report.page.model import Coverage, Curve, Listed, TopicRisk
 from kafka_lag_report.page.render import render
 from tests.glue_jobs.page.pages import NASTY, Tags, at, calm, curve, full, of, page
@@ -180,7 +180,7 @@ def test_the_worst_names_and_days_stay_under_three_megabytes() -> None:
 def test_the_page_renders_from_a_zip_without_compiled_code(tmp_path: Path) -> None:
     archive = tmp_path / "job.zip"
     with zipfile.ZipFile(archive, "w") as packed:
-        for package in (glue_jobs, jinja2, markupsafe):
+        for package in (kafka_lag_report, jinja2, markupsafe):
             root = Path(package.__path__[0])
             for path in root.rglob("*"):
                 if path.is_file() and path.suffix not in (".so", ".pyc"):
