@@ -22,6 +22,8 @@ ROWS: list[dict[str, Any]] = [
     {"consumer_group": "h", "topic": "t"},
 ]
 
+OTHER: dict[str, Any] = {"Consumer Group": "h"}
+
 
 def emf(
     metric: dict[str, Any] | None = None, about: dict[str, Any] | None = None, **changes: Any
@@ -184,7 +186,7 @@ def test_a_difference_is_found(
 @pytest.mark.parametrize(
     ("part", "old", "new"),
     [
-        ("emf", emf() + emf(**{"Consumer Group": "h"}), emf(**{"Consumer Group": "h"}) + emf()),
+        ("emf", emf() + emf(**OTHER), emf(**OTHER) + emf()),
         ("parquet/groups", table(*ROWS), table(*reversed(ROWS))),
         ("parquet/groups", table(*ROWS), table(*ROWS, dictionary=False)),
         ("http", answer(), json.dumps(json.loads(answer()), indent=1).encode()),
