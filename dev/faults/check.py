@@ -470,6 +470,7 @@ class _Judge:
             self._equal("carried last_lag", where, row["last_lag"], counts.lag)
         self._equal("carried records_lost", where, row["records_lost"], counts.lost)
         self._equal("carried retention_margin", where, row["retention_margin"], counts.margin)
+        self._true("carried risk", where, row["retention_risk"], _risk(row, counts.lag))
         self._bracket(where, row, log, counts.position)
 
     def _runs_that_read(self, read_at: int) -> list[Earlier]:
@@ -504,6 +505,14 @@ class _Judge:
                 judged.append(name)
                 if not span[0] <= row[name] <= span[1]:
                     wrong.append((name, row[name], f"between {span[0]} and {span[1]}"))
+        left = row["seconds_until_loss"]
+        if left is not None and counts.position is not None:
+            judged.append("seconds_until_loss")
+            # Whatever the growth was, 1 at most: no nearer than what was left.
+            oldest = self._carried_age(run, row, log, counts)[1]
+            least = _RETENTION_MS / 1_000 - oldest if counts.lag else _NO_LOSS
+            if not least - _ROUNDED <= left <= _NO_LOSS:
+                wrong.append(("seconds_until_loss", left, f"from {least:.3f} to {_NO_LOSS}"))
         seconds = row["last_time_lag_seconds"]
         if seconds is not None and counts.position is not None:
             judged.append("last_time_lag_seconds")
@@ -588,22 +597,15 @@ class _Judge:
 
     def _loss(self, where: str, row: Row, source: Row) -> None:
         seconds, risk = row["seconds_until_loss"], row["retention_risk"]
+        self._true("retention_risk", where, risk, _risk(row, row["lag"]))
         if row["lag"] == 0:
             self._true("seconds_until_loss", where, seconds, _NO_LOSS)
-            expected = contract.LOST if row["records_lost"] else contract.SAFE
-            self._true("retention_risk", where, risk, expected)
             return
         span = self._time_left(row, source)
         if span is None:
             self._equal("seconds_until_loss", where, seconds, None)
         else:
             self._within("seconds_until_loss", where, seconds, span)
-        expected = None
-        if row["records_lost"]:
-            expected = contract.LOST
-        elif seconds is not None:
-            expected = contract.AT_RISK if seconds < _RISK_BOUND else contract.SAFE
-        self._true("retention_risk", where, risk, expected)
 
     def _time_left(self, row: Row, source: Row) -> tuple[float, float] | None:
         """Least and greatest time until retention takes the record; None where it is not known."""
@@ -1131,6 +1133,18 @@ def _read(row: Row) -> bool:
 
 def _names(row: Row) -> Names:
     return row["consumer_group"], row["topic"], row["partition_id"]
+
+
+def _risk(row: Row, lag: int | None) -> str | None:
+    """The risk of losing records that goes with the time that is left."""
+    seconds = row["seconds_until_loss"]
+    if row["records_lost"]:
+        return contract.LOST
+    if lag == 0:
+        return contract.SAFE
+    if seconds is None:
+        return None
+    return contract.AT_RISK if seconds < _RISK_BOUND else contract.SAFE
 
 
 def _partition_of(row: Row) -> tuple[str, int]:

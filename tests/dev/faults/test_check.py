@@ -293,6 +293,7 @@ def _without_row(planted: Rows) -> None:
 def _unread_row(planted: Rows) -> None:
     nothing = dict.fromkeys(("lag", "time_lag_seconds", "time_lag_error_seconds", "status"))
     last = {"last_lag": 4, "last_time_lag_seconds": 20.98, "read_at": NOW - 2_020}
+    last |= {"seconds_until_loss": 604_779.0}
     planted[P][1] |= {"unread_reason": "timeout", **nothing, **last}
     planted[G][0] |= {"partitions_unknown": 1, "time_lag_seconds": 23.0}
     planted[G][0] |= {"time_lag_error_seconds": None}
@@ -685,6 +686,10 @@ def test_a_row_about_nobody_is_found() -> None:
         ("next_record_before", 1_001_000),
         ("read_at", NOW - 300),
         ("uncounted", "unknown"),
+        ("seconds_until_loss", 5.0),
+        ("seconds_until_loss", 600_000.0),
+        ("retention_risk", "AT_RISK"),
+        ("retention_risk", "LOST"),
     ],
 )
 def test_a_wrong_value_of_an_unread_row_is_found(column: str, value: Any) -> None:
