@@ -341,6 +341,8 @@ class _Judge:
         at, settled = _partition_of(row), self.run.calm
         limit = self._error_limit(at, log, position, truth, settled=settled)
         self._exact_enough(where, text, error, limit)
+        if (error is None) != (row["next_record_after"] is None):
+            self._wrong("time_lag_error_seconds", where, text, row["next_record_after"])
 
     def _exact_enough(self, where: str, text: str, error: float | None, limit: float) -> None:
         """The error is no larger than what the runs could see explains."""
@@ -564,6 +566,7 @@ class _Judge:
         one; and each is there where it must be, but for pauses that recur.
         """
         status, pausing = row["status"], row["status_reason"] == contract.PAUSING
+        window = self.run.window_ms / 1_000
         moves = Movement(self.truth, self.run, _names(row), row, self.history.runs)
         self.verdict.checked["status"] += 1
         why = moves.changed_wrongly()
@@ -575,6 +578,8 @@ class _Judge:
             self._wrong("status", where, status, "the group never had a member")
         if status == contract.REWIND and not moves.may_be_rewound():
             self._wrong("status", where, status, "it did not go back within the window")
+        if status in (*_STANDING, contract.WARN) and not self._oldest_proven(row) > window:
+            self._wrong("status", where, status, f"nothing proves an age over {window}")
         if pausing and not moves.may_pause():
             self._wrong("status", where, "pausing", "no such pauses came before")
         if status is None and moves.surely_judged():
@@ -582,16 +587,16 @@ class _Judge:
         if status is not None and status != contract.REWIND:
             if moves.surely_rewound():
                 self._wrong("status", where, status, "it went back within the window")
-            elif status not in _STANDING and not pausing and self._old(row):
+            elif status not in _STANDING and not pausing and self._oldest_proven(row) > window:
                 self.verdict.checked["status of a standing commit"] += 1
                 if moves.surely_stands():
                     self._wrong("status", where, status, "it lies still for longer than the window")
 
-    def _old(self, row: Row) -> bool:
-        """Whether the row itself proves that its next record came before the window."""
-        seconds, error = row["time_lag_seconds"], row["time_lag_error_seconds"]
-        proven = (seconds or 0.0) - (error or 0.0)
-        return bool(proven > self.run.window_ms / 1_000 + _ROUNDED)
+    def _oldest_proven(self, row: Row) -> float:
+        """The age, s, that the row proves, by what is judged as its bracket."""
+        before, seconds = row["next_record_before"], row["time_lag_seconds"]
+        known = before is not None and seconds is not None
+        return (row["read_at"] - before) / 1_000 if known else 0.0
 
     # Losses.
 

@@ -116,21 +116,39 @@ class Movement:
         return False
 
     def surely_rewound(self) -> bool:
-        """Whether a run within the window must have seen the commit go back."""
+        """Whether a run within the window must have seen the commit go back, and none since saw it
+        where it once was.
+        """
         now = self._possible(self.run.began, self._now)
         if None in now:
             return False
-        highest = max(each for each in now if each is not None)
-        since = self.run.taken_at - self.run.window_ms
-        for each in self._before():
-            seen = self._seen(each, read=True)
-            if each.taken_at < since or not each.stored or seen is None:
-                continue
+        most = later = max(each for each in now if each is not None)
+        looked_at = self.run.taken_at
+        went_back = False
+        # From the newest reading on backwards.
+        for each, seen in self._farther_ahead():
+            offsets = [offset for offset in self._seen_by(each) if offset is not None]
             ours = seen.changed_at is not None and (seen.committed or 0) <= (seen.end or 0)
-            above = all(o is not None and o > highest for o in self._seen_by(each))
-            if ours and above and self._unbroken_since(each):
-                return True
+            if not offsets or not ours:
+                return False
+            least = min(offsets)
+            within = looked_at >= self.run.taken_at - self.run.window_ms
+            went_back = went_back or (least > later and within)
+            if went_back and least > most:
+                return self._unbroken_since(each)
+            later, looked_at = max(offsets), each.taken_at
+            most = max(most, later)
         return False
+
+    def _farther_ahead(self) -> list[tuple[Earlier, Seen]]:
+        """Snapshots with this row read, the newest first, if one was farther ahead than it is."""
+        found = []
+        for each in reversed(list(self._before())[-_LOOKED_AT:]):
+            seen = self._seen(each, read=True)
+            if each.stored and seen is not None:
+                found.append((each, seen))
+        here = self.row["committed_offset"] or 0
+        return found if any((seen.committed or 0) > here for _, seen in found) else []
 
     def may_pause(self) -> bool:
         """Whether pauses like this one came before: so many as it takes to know that they recur."""

@@ -471,6 +471,41 @@ def test_a_commit_that_went_back_within_the_window_is_a_rewind() -> None:
     assert "status" not in rules(run(frames=planted), back, known)
 
 
+def test_a_commit_on_its_way_back_to_where_it_was_is_still_a_rewind() -> None:
+    back = _moved(
+        Commit(9, 1_009_000, 1_009_010),
+        Commit(6, FIRST + 1_500, FIRST + 1_510),
+        Commit(2, NOW - 5_500, NOW - 5_490),
+        Commit(6, NOW - 3_500, NOW - 3_490),
+    )
+    known = history(
+        *(earlier_run(t, committed_offset=9) for t in (FIRST, FIRST + 1_000)),
+        *map(earlier_run, range(FIRST + 2_000, NOW - 5_000, 1_000)),
+        *(earlier_run(t, committed_offset=2) for t in (NOW - 5_000, NOW - 4_000)),
+        *map(earlier_run, range(NOW - 3_000, NOW, 1_000)),
+    )
+    planted = frames()
+    for row in planted[P]:
+        row |= {"status": "OK", "commit_changed_at": NOW - 3_000}
+    assert "status" in rules(run(frames=planted), back, known)
+    for row in planted[P]:
+        row["status"] = "REWIND"
+    assert "status" not in rules(run(frames=planted), back, known)
+
+
+@pytest.mark.parametrize("status", ["STOP", "WARN"])
+def test_a_bad_status_needs_a_record_older_than_the_window(status: str) -> None:
+    log = LogView.of([(n, NOW - 11_000 + 1_000 * n, NOW - 10_990 + 1_000 * n) for n in range(10)])
+    topics = {"id-1": TopicView("orders", "id-1", (log, log), (0, 0), (1, 1))}
+    planted = frames()
+    for row in planted[P]:
+        row |= {"status": status, "time_lag_seconds": 4.98, "time_lag_error_seconds": 0.0}
+        row |= {"next_record_after": NOW - 5_000, "next_record_before": NOW - 5_000}
+        row |= {"status_reason": "falling_behind" if status == "WARN" else None}
+        row |= {"seconds_until_loss": 604_795.0}
+    assert "status" in rules(run(frames=planted), replace(TRUTH, topics=topics))
+
+
 # Ages: exact enough, there where one is known, and of a clock that may have jumped.
 
 
@@ -486,6 +521,8 @@ def test_an_error_that_explains_everything_is_found(seconds: float) -> None:
 def test_a_least_age_is_not_enough_when_calm() -> None:
     planted = frames()
     planted[P][0] |= {"time_lag_error_seconds": None}
+    assert "time_lag_error_seconds" in rules(run(frames=planted))
+    planted[P][0] |= {"next_record_after": None}
     assert "time_lag_error_seconds" not in rules(run(frames=planted))
     assert "time_lag_error_seconds" in rules(run(frames=planted, calm=True))
 
