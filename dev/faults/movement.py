@@ -123,10 +123,9 @@ class Movement:
         if None in now:
             return False
         most = later = max(each for each in now if each is not None)
-        looked_at = self.run.taken_at
         went_back = False
         # From the newest reading on backwards.
-        for each, seen in self._farther_ahead():
+        for each, seen, looked_at in self._farther_ahead():
             offsets = [offset for offset in self._seen_by(each) if offset is not None]
             ours = seen.changed_at is not None and (seen.committed or 0) <= (seen.end or 0)
             if not offsets or not ours:
@@ -136,19 +135,22 @@ class Movement:
             went_back = went_back or (least > later and within)
             if went_back and least > most:
                 return self._unbroken_since(each)
-            later, looked_at = max(offsets), each.taken_at
+            later = max(offsets)
             most = max(most, later)
         return False
 
-    def _farther_ahead(self) -> list[tuple[Earlier, Seen]]:
-        """Snapshots with this row read, the newest first, if one was farther ahead than it is."""
-        found = []
+    def _farther_ahead(self) -> list[tuple[Earlier, Seen, int]]:
+        """Snapshots with this row read, the newest first, if one was farther ahead than it is;
+        with each the time, ms, of the first run that could see it gone back.
+        """
+        found, after = [], self.run.taken_at
         for each in reversed(list(self._before())[-_LOOKED_AT:]):
             seen = self._seen(each, read=True)
             if each.stored and seen is not None:
-                found.append((each, seen))
+                found.append((each, seen, after))
+            after = each.taken_at
         here = self.row["committed_offset"] or 0
-        return found if any((seen.committed or 0) > here for _, seen in found) else []
+        return found if any((seen.committed or 0) > here for _, seen, _ in found) else []
 
     def may_pause(self) -> bool:
         """Whether pauses like this one came before: so many as it takes to know that they recur."""

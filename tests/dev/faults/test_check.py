@@ -493,6 +493,18 @@ def test_a_commit_on_its_way_back_to_where_it_was_is_still_a_rewind() -> None:
     assert "status" not in rules(run(frames=planted), back, known)
 
 
+def test_a_rewind_may_have_been_seen_first_by_a_run_that_was_repeated() -> None:
+    seen_at = NOW - 11_000
+    back = _moved(Commit(9, 1_009_000, 1_009_010), Commit(6, seen_at - 500, seen_at - 490))
+    before = [earlier_run(t, committed_offset=9) for t in range(FIRST, seen_at, 1_000)]
+    after = [earlier_run(t) for t in range(seen_at, NOW, 1_000)]
+    known = history(*before, after[0], *after)
+    planted = frames()
+    for row in planted[P]:
+        row["commit_changed_at"] = seen_at
+    assert "status" not in rules(run(frames=planted), back, known)
+
+
 @pytest.mark.parametrize("status", ["STOP", "WARN"])
 def test_a_bad_status_needs_a_record_older_than_the_window(status: str) -> None:
     log = LogView.of([(n, NOW - 11_000 + 1_000 * n, NOW - 10_990 + 1_000 * n) for n in range(10)])
