@@ -46,6 +46,8 @@ _REASONS: Mapping[str | None, tuple[str | None, ...]] = {
     contract.ERR: (contract.RECORDS_LOST, contract.BEYOND_END),
 }
 _NAMED = 5
+# Names in the key of a line about one partition.
+_PARTITION_LEVEL = 3
 # A broker is back at work some runs after the fault on it is over.
 _RECOVERS_MS = 10_000
 _STEPS = (0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
@@ -915,7 +917,8 @@ class _Judge:
             name = f"metric {contract.MAX_OFFSET_LAG}"
             self._within(name, where, published[contract.MAX_OFFSET_LAG], largest)
         if contract.ESTIMATED_TIME_LAG in published:
-            least_age = max(each.age[0] for each in spans) if whole else 0.0
+            dated = whole and self._all_dated(key)
+            least_age = max(each.age[0] for each in spans) if dated else 0.0
             age = least_age, max(each.age[1] for each in spans)
             seconds = published[contract.ESTIMATED_TIME_LAG]
             self._within("metric EstimatedTimeLag", where, seconds, age)
@@ -928,6 +931,14 @@ class _Judge:
             self.verdict.checked["metric TimeToDataLoss"] += 1
             if seconds != _NO_LOSS and not (lost and seconds == 0):
                 self._wrong("metric TimeToDataLoss", where, seconds, f"{_NO_LOSS}, lost: {lost}")
+
+    def _all_dated(self, key: Key) -> bool:
+        """Whether every partition has an age; else only the oldest known is published."""
+        return all(
+            contract.ESTIMATED_TIME_LAG in values
+            for each, values in self.sets.items()
+            if len(each) == _PARTITION_LEVEL and each[: len(key)] == key
+        )
 
     def _spans(self, key: Key, *, whole: bool) -> list[_Span]:
         """What may be published of each partition that the group may have a commit on."""

@@ -14,6 +14,8 @@ Row: TypeAlias = dict[str, Any]
 # Group, topic and partition.
 Names: TypeAlias = tuple[str, str, int]
 
+# By its own clock a run begins no earlier than it was scheduled for, and no later.
+_EARLY_MS, _LATE_MS = 1_000, 60_000
 # The error of a run whose process was ended in the middle.
 KILLED = "killed"
 
@@ -122,11 +124,32 @@ class History:
     def __init__(self, most: int = 900) -> None:
         self._most = most
         self._readings: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
+        self._doubted: list[tuple[int, int]] = []
         self.runs: list[Earlier] = []
 
     def readings(self, at: tuple[str, int]) -> tuple[list[int], list[int]]:
-        """When readings of a log's end began and ended, ms, in order."""
-        return self._readings.get(at, ([], []))
+        """When readings of a log's end began and ended, ms, in order, by clocks to be trusted."""
+        begins, ends = self._readings.get(at, ([], []))
+        if not self._doubted:
+            return begins, ends
+        trusted = [
+            (begin, end)
+            for begin, end in zip(begins, ends, strict=True)
+            if not any(begin <= last and end >= first for first, last in self._doubted)
+        ]
+        return [begin for begin, _ in trusted], [end for _, end in trusted]
+
+    def _doubt(self, each: Earlier) -> None:
+        """Readings by a clock that jumped bound nothing; nor do those whose order it contradicts,
+        unless it shows in a run that seems too early for its schedule, or too late.
+        """
+        ahead = each.clock_ahead
+        if not ahead:
+            return
+        if not -_EARLY_MS <= ahead <= _LATE_MS:
+            ahead = 0
+        span = each.began + min(0, ahead), each.ended + max(0, ahead)
+        self._doubted.append(span)
 
     def add(self, run: Run) -> None:
         """Add a run. Of several for one time nobody knows whose snapshot was stored."""
@@ -137,6 +160,7 @@ class History:
                 self.runs[number], late = replace(other, stored=False), True
         self.runs.append(replace(each, late=late, stored=each.stored and not late))
         del self.runs[: -self._most]
+        self._doubt(each)
         for at, (begin, end) in each.ends.items():
             begins, ends = self._readings.setdefault(at, ([], []))
             # Readings of runs that were on at once say nothing more.

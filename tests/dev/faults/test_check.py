@@ -548,6 +548,23 @@ def test_an_error_may_be_as_long_as_no_run_read_the_end() -> None:
     assert "time_lag_error_seconds" in rules(run(frames=planted, calm=True))
 
 
+def test_readings_by_a_clock_that_jumped_bound_nothing() -> None:
+    jumped = earlier_run(1_005_000)
+    for row in [*jumped.rows_of(T), *jumped.rows_of(P)]:
+        row |= {name: row[name] + 5_000 for name in ("asked_at", "read_at") if name in row}
+    known = history(
+        *map(earlier_run, range(1_001_000, 1_005_000, 1_000)),
+        replace(jumped, clock_ahead=5_000),
+        *map(earlier_run, range(1_006_000, NOW, 1_000)),
+    )
+    begins, _ = known.readings(("orders", 0))
+    # What came within 5 s after it may seem to come before it.
+    assert [at for at in begins if 1_004_500 < at < 1_012_500] == [1_010_990, 1_011_990]
+    planted = frames()
+    planted[P][0] |= {"time_lag_error_seconds": 5.5, "next_record_after": 1_001_600}
+    assert "time_lag_error_seconds" not in rules(run(frames=planted, calm=True), earlier=known)
+
+
 def test_how_exact_ages_are_is_counted() -> None:
     planted = frames()
     planted[P][0]["time_lag_error_seconds"] = None
@@ -667,6 +684,16 @@ def test_metrics_of_a_run_without_a_snapshot_are_held_to_the_truth(
     assert rules(run(metrics=lines, **failed)) == set()
     lines[line][name] = value
     assert f"metric {name}" in rules(run(metrics=lines, **failed))
+
+
+def test_an_age_beside_partitions_without_one_is_at_least_so_much() -> None:
+    lines = metrics()[:-1]
+    failed = {"frames": {}, "error": "the store does not answer"}
+    del lines[2][contract.ESTIMATED_TIME_LAG]
+    lines[0][contract.ESTIMATED_TIME_LAG] = lines[1][contract.ESTIMATED_TIME_LAG] = 3.0
+    assert rules(run(metrics=lines, **failed)) == set()
+    lines[0][contract.ESTIMATED_TIME_LAG] = 99.0
+    assert "metric EstimatedTimeLag" in rules(run(metrics=lines, **failed))
 
 
 def test_a_lag_that_such_a_run_leaves_out_is_found() -> None:
