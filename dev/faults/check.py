@@ -440,17 +440,15 @@ class _Judge:
             self._stated(where, row)
 
     def _stated(self, where: str, row: Row) -> None:
-        """The bracket is all within the error that is stated."""
+        """The error that is stated is that of the bracket."""
         seconds, error = row["time_lag_seconds"], row["time_lag_error_seconds"]
-        now = row["read_at"]
-        for name, least, most in (
-            ("next_record_after", 0.0, seconds + error),
-            ("next_record_before", seconds - error, math.inf),
-        ):
-            age = None if row[name] is None else max(0, now - row[name]) / 1_000
-            if age is None or not least - _ROUNDED <= age <= most + _ROUNDED:
-                text = f"within {seconds} ± {error} before {now}"
-                self._wrong(name, where, row[name], text)
+        after, before = row["next_record_after"], row["next_record_before"]
+        if after is None or before is None:
+            self._wrong("bracket", where, (after, before), f"within {seconds} ± {error}")
+            return
+        oldest, youngest = (max(0, row["read_at"] - time) / 1_000 for time in (after, before))
+        expected = max(oldest - seconds, seconds - youngest, 0.0)
+        self._equal("error of the bracket", where, error, expected)
 
     # What is carried of rows that were not read.
 

@@ -530,6 +530,12 @@ def test_an_error_that_explains_everything_is_found(seconds: float) -> None:
     assert "time_lag_error_seconds" in rules(run(frames=planted, calm=True))
 
 
+def test_an_error_is_that_of_its_bracket() -> None:
+    planted = frames()
+    planted[P][0] |= {"time_lag_error_seconds": 0.2}
+    assert "error of the bracket" in rules(run(frames=planted))
+
+
 def test_a_least_age_is_not_enough_when_calm() -> None:
     planted = frames()
     planted[P][0] |= {"time_lag_error_seconds": None}
