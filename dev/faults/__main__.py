@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m dev.faults`: faults on real brokers, and every published number judged.
 
-Prints faults, runs, numbers checked, wrong (each rule with its first case), what was missing with
-its reason, and late runs. Exits with 1 if anything was wrong or late.
+Prints faults, runs, numbers checked by the truth and by each other, how exact ages were, wrong
+numbers (each rule with its first case), what was missing with its reason, late runs, and which
+columns and metrics are not judged. Exits with 1 if anything was wrong or late, or if too little
+was judged.
 """
 
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dev.faults.campaign import Campaign, Options, Result
-from dev.faults.check import summary
+from dev.faults.check import not_judged, summary
 from dev.faults.faults import LANES
 from dev.kafka import KafkaClusterError
 
@@ -91,10 +94,16 @@ def document(result: Result) -> dict[str, Any]:
         "good": result.good,
         "runs": result.runs,
         "failed": result.failed,
+        "whole": result.whole,
         "calm": result.calm,
+        "lacking": result.lacking,
         "slowest": result.slowest,
         "faults": dict(result.faults),
+        "without_effect": dict(result.without_effect),
         "checked": dict(result.checked),
+        "consistent": dict(result.consistent),
+        "ages": dict(result.ages),
+        "calm_ages": dict(result.calm_ages),
         "missing": dict(result.missing),
         "wrong": [asdict(each) | {"during": result.during[each.run]} for each in result.wrong],
         "late": [
@@ -102,6 +111,7 @@ def document(result: Result) -> dict[str, Any]:
             for run, seconds, limit in result.late
         ],
         "errors": result.errors,
+        "not_judged": [*not_judged()],
         "first_runs": {rule: asdict(run) for rule, run in result.kept.items()},
     }
 
@@ -110,33 +120,49 @@ def show(result: Result, console: Console) -> None:
     """Print what was found."""
     for title, counts in (
         ("faults", result.faults),
-        ("numbers checked", result.checked),
+        ("faults that came to nothing", result.without_effect),
+        ("numbers checked by the truth", result.checked),
+        ("numbers that follow from others", result.consistent),
         ("missing, with the reason", result.missing),
     ):
         table = Table(title=title, show_header=False)
         for name, count in counts.most_common():
             table.add_row(name, f"{count:,}")
-        console.print(table)
+        if counts:
+            console.print(table)
+    for title, ages in (("ages", result.ages), ("ages of calm runs", result.calm_ages)):
+        console.print(f"{title}: {_shares(ages)}", markup=False)
+    for line in not_judged():
+        console.print(f"not judged, {line}", markup=False)
     for rule, count, first in summary(result.wrong):
         console.print(
             f"WRONG {count} times: {rule}. First in run {first.run} "
-            f"({result.during.get(first.run)}): {first.where} says {first.told}, truth: "
+            f"({result.during.get(first.run)}): {first.where} says {first.published}, truth: "
             f"{first.truth}",
             markup=False,
         )
     for run, seconds, limit in result.late:
         during = result.during.get(run)
         console.print(f"LATE run {run}: {seconds:.2f} s of {limit:.2f} ({during})", markup=False)
-    for error in result.errors:
+    for error in (*result.errors, *result.lacking):
         console.print(f"ERROR {error}", markup=False)
     console.print(
         f"seed {result.seed}: {sum(result.faults.values())} faults, {result.runs} runs "
-        f"({result.failed} failed with a named error, {result.calm} calm, the slowest "
-        f"{result.slowest:.2f} s), {sum(result.checked.values()):,} numbers checked, "
+        f"({result.failed} failed with a named error, {result.whole} with numbers, "
+        f"{result.calm} calm, the slowest {result.slowest:.2f} s), "
+        f"{result.checked.total():,} numbers checked by the truth, "
+        f"{result.consistent.total():,} by each other, "
         f"{len(result.wrong)} wrong, {sum(result.missing.values()):,} missing, "
         f"{len(result.late)} late",
         markup=False,
     )
+
+
+def _shares(ages: Counter[str]) -> str:
+    """How exact ages of unread records claim to be, the most usual first."""
+    total = max(1, ages.total())
+    shares = [f"{name} {count / total:.2%}" for name, count in ages.most_common()]
+    return f"{ages.total():,}: {', '.join(shares) or 'none'}"
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
-from dev.faults.check import Finding, Run, Verdict, check_run
+from dev.faults.check import check_run
 from dev.faults.faults import USER, Orders, Scene, choose, settle
 from dev.faults.proxy import Proxies, Proxy
+from dev.faults.run import Finding, History, Run, Verdict
 from dev.faults.subject import Clock, Secret, Store, Subject
 from dev.faults.traffic import Traffic
 from dev.faults.truth import Truth
@@ -29,6 +30,9 @@ _RECOVERING = 2
 _JUDGED_CALM = 1
 _BROKER_TIMEOUT = 1.5
 _SAYS_EVERY = 10.0
+_FAULTS_END_WITHIN = 180.0
+# Of all runs so many must have published numbers, or the campaign judged too little.
+_LEAST_WHOLE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,16 @@ class Result:
 
     seed: int
     faults: Counter[str] = field(default_factory=Counter)
+    # Faults that were tried and came to nothing.
+    without_effect: Counter[str] = field(default_factory=Counter)
     runs: int = 0
     failed: int = 0
+    whole: int = 0
     calm: int = 0
     checked: Counter[str] = field(default_factory=Counter)
+    consistent: Counter[str] = field(default_factory=Counter)
+    ages: Counter[str] = field(default_factory=Counter)
+    calm_ages: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     wrong: list[Finding] = field(default_factory=list)
     late: list[tuple[int, float, float]] = field(default_factory=list)
@@ -65,17 +75,34 @@ class Result:
 
     @property
     def good(self) -> bool:
-        """Whether nothing was wrong or late, and something was judged."""
-        return bool(self.checked) and not (self.wrong or self.late or self.errors)
+        """Whether nothing was wrong or late, and enough was judged, with faults and without."""
+        return not (self.wrong or self.late or self.errors or self.lacking)
+
+    @property
+    def lacking(self) -> list[str]:
+        """What is missing for a campaign that shows anything."""
+        least = _LEAST_WHOLE * self.runs
+        shares = {
+            "no number was judged by the truth": not self.checked.total(),
+            "no fault happened": not self.faults.total(),
+            "no run was calm": not self.calm,
+            f"{self.whole} of {self.runs} runs published numbers": self.whole < least,
+        }
+        return [text for text, holds in shares.items() if holds]
 
     def add(self, run: Run, verdict: Verdict, during: str) -> None:
         """Count one run."""
         self.runs += 1
         self.calm += run.calm
         self.failed += run.error is not None
+        self.whole += bool(run.frames)
         self.slowest = max(self.slowest, run.seconds)
         self.checked += verdict.checked
+        self.consistent += verdict.consistent
         self.missing += verdict.missing
+        self.ages += verdict.ages
+        if run.calm:
+            self.calm_ages += verdict.ages
         self.wrong += verdict.wrong
         for finding in verdict.wrong:
             self.kept.setdefault(finding.rule, run)
@@ -100,9 +127,13 @@ class _Faults:
         self._thread.start()
 
     def stop(self) -> None:
-        """No more faults; returns when those under way are over."""
+        """No more faults; returns when those under way are over, or cannot be waited for."""
         self._stop.set()
-        self._thread.join(180)
+        self._thread.join(_FAULTS_END_WITHIN)
+        if self._thread.is_alive():
+            with self.lock:
+                active = ", ".join(self.active)
+            self._result.errors.append(f"faults did not end: {active}")
 
     def begun(self) -> tuple[tuple[str, ...], int]:
         """A run begins: which faults there are, and how many runs there were since the last."""
@@ -132,8 +163,9 @@ class _Faults:
             self.active = tuple(each.__name__ for each in chosen)
         with ThreadPoolExecutor(len(chosen)) as pool:
             for name, future in [(f.__name__, pool.submit(f, self._scene)) for f in chosen]:
-                future.result()
-                self._result.faults[name] += 1
+                happened = future.result()
+                counts = self._result.faults if happened else self._result.without_effect
+                counts[name] += 1
         settle(self._scene)
 
     def _over(self) -> None:
@@ -153,7 +185,8 @@ class Campaign:
         self.result = Result(options.seed)
         self._clock = Clock()
         self._waiting: deque[tuple[Run, str]] = deque()
-        self._shaken: deque[int] = deque([0, 0], maxlen=_RECOVERING)
+        self._clocks: deque[int] = deque(maxlen=_RECOVERING)
+        self._history = History()
 
     def run(self) -> Result:
         """All of it, brokers started and ended."""
@@ -221,6 +254,7 @@ class Campaign:
             self.result.errors += scene.traffic.errors
             time.sleep(max(0.0, taken_at / 1000 - time.time()))
             self._clock.ahead_ms = scene.orders.clock_ahead_ms
+            scene.orders.clock_runs += bool(self._clock.ahead_ms)
             number += 1
             self._ordered(number, taken_at, subject, scene, access, faults)
             # What could not be started in time is left out, as a schedule does.
@@ -275,11 +309,11 @@ class Campaign:
             subject.cold()
             return
         after = faults.ended(before)
-        shaken = max(abs(run.clock_ahead), *map(abs, self._shaken))
-        self._shaken.append(run.clock_ahead)
+        clocks = (*self._clocks,)
+        self._clocks.append(run.clock_ahead)
         calm = not before and not after and quiet >= _RECOVERING
         during = " ".join(before or after) or f"{quiet + 1} runs after"
-        self._waiting.append((replace(run, shaken=shaken, calm=calm), during))
+        self._waiting.append((replace(run, clocks_before=clocks, calm=calm), during))
 
     def _judge(self, truth: Truth, *, at_all_events: bool = False) -> None:
         now, view = int(time.time() * 1000), None
@@ -290,7 +324,9 @@ class Campaign:
                 return
             self._waiting.popleft()
             view = view or truth.view()
-            self.result.add(run, check_run(view, run, self._options.margin), during)
+            verdict = check_run(view, run, self._options.margin, self._history)
+            self._history.add(run)
+            self.result.add(run, verdict, during)
 
     def _progress(self) -> None:
         result = self.result

@@ -1,99 +1,165 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what a run published is right: pure functions of the truth and of the run's outputs.
+"""Whether what a run published is right: pure functions of the truth and of the runs' outputs.
 
 A number is right when it lies within the truth's interval, widened by the error that is stated
-with it. What is absent must be named: by the row's `unread_reason`, or in the log. A number that
-follows from others (a sum, a lag) must follow exactly.
+with it, and that error is no larger than what the run could see explains. What is absent must be
+named: by the row's `unread_reason`, or in the log. A number that follows from others of the run
+(a sum, a lag) must follow exactly, whether or not it was read now.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
+from dev.faults.lines import Key, by_key, malformed
+from dev.faults.movement import Movement
+from dev.faults.run import KILLED, Counts, Earlier, Finding, History, Names, Row, Run, Verdict
 from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract
-
-Row: TypeAlias = dict[str, Any]
-Names: TypeAlias = tuple[str, str, int]
 
 # Clocks are read in whole ms at both ends.
 _ROUNDING_MS = 3
 _ROUNDED = 0.0011  # seconds, and shares
 _NO_LOSS = contract.NO_LOSS_SECONDS
-# Between a row's own clock and the run's, for what counts down while a broker does not respond.
-_COUNTDOWN_SECONDS = 5.0
-_LATE_MS = 8_000
+# Of all topics of the campaign, and the collector's defaults.
+_RETENTION_MS = 7 * 86_400_000
+_RISK_BOUND = min(86_400.0, _RETENTION_MS / 2_000)
+_STANDING_GROWTH = 0.02
+# An age must be so exact where nothing is in the way: two runs apart, or what look-ups leave.
+_INTERVALS, _TOLERANCE, _SHARE = 2, 0.1, 0.001
 _SEVERITY = {"OK": 0, "WARN": 1, "STOP": 2, "STALL": 2, "REWIND": 2, "ERR": 2}
 _GROUP_WORDS = ("OK", "WARN", "ERR")
-_AT_RISK = (contract.LOST, contract.AT_RISK)
+_STANDING = (contract.STOP, contract.STALL)
+# Of each status its reasons; no topic of a campaign is ever left for so long as to be inactive.
+_REASONS: Mapping[str | None, tuple[str | None, ...]] = {
+    None: (None, contract.NO_MEMBER),
+    contract.OK: (None, contract.PAUSING),
+    contract.WARN: (contract.NO_MEMBER, contract.SLOW, contract.FALLING_BEHIND),
+    contract.STOP: (None,),
+    contract.STALL: (None,),
+    contract.REWIND: (None,),
+    contract.ERR: (contract.RECORDS_LOST, contract.BEYOND_END),
+}
 _NAMED = 5
-# The error of a run whose process was ended in the middle.
-KILLED = "killed"
+# Names in the key of a line about one partition.
+_PARTITION_LEVEL = 3
+# A broker is back at work some runs after the fault on it is over.
+_RECOVERS_MS = 10_000
+_STEPS = (0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
+
+_T, _P, _G = contract.TOPIC_PARTITIONS, contract.GROUP_PARTITIONS, contract.GROUPS
+# What is held to the truth or to values that are; all other columns and metrics are not judged.
+JUDGED_COLUMNS: Mapping[str, frozenset[str]] = {
+    _T: frozenset(
+        (
+            "taken_at",
+            "asked_at",
+            "read_at",
+            "topic",
+            "topic_id",
+            "partition_id",
+            "start_offset",
+            "end_offset",
+            "retention_ms",
+        )
+    ),
+    _P: frozenset(
+        (
+            "taken_at",
+            "read_at",
+            "consumer_group",
+            "topic",
+            "topic_id",
+            "partition_id",
+            "committed_offset",
+            "start_offset",
+            "end_offset",
+            "lag",
+            "last_lag",
+            "records_lost",
+            "retention_margin",
+            "next_record_after",
+            "next_record_before",
+            "time_lag_seconds",
+            "time_lag_error_seconds",
+            "last_time_lag_seconds",
+            "commit_changed_at",
+            "seconds_until_loss",
+            "retention_risk",
+            "status",
+            "status_reason",
+            "uncounted",
+        )
+    ),
+    _G: frozenset(
+        (
+            "taken_at",
+            "consumer_group",
+            "topics",
+            "partitions",
+            "partitions_unknown",
+            "partitions_uncommitted",
+            "lag",
+            "max_lag",
+            "records_lost",
+            "time_lag_seconds",
+            "time_lag_error_seconds",
+            "seconds_until_loss",
+            "status",
+        )
+    ),
+}
+JUDGED_METRICS = frozenset(
+    (
+        contract.OFFSET_LAG,
+        contract.MAX_OFFSET_LAG,
+        contract.ESTIMATED_TIME_LAG,
+        contract.GROUP_STATUS,
+        contract.TIME_TO_DATA_LOSS,
+        contract.COLLECTOR_SUCCESS,
+        contract.COLLECTOR_DURATION,
+        contract.GROUPS_READ,
+        contract.PARTITIONS_UNKNOWN,
+        contract.PARTITIONS_UNCOMMITTED,
+        contract.READ_ERRORS,
+        contract.LAGS_CLAMPED,
+        contract.METRICS_OMITTED,
+    )
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What one run was asked and what it published; times in ms of the truth's clock.
+def not_judged() -> Iterator[str]:
+    """Columns and metrics that may be wrong without being found."""
+    for dataset, columns in contract.COLUMNS.items():
+        yield f"{dataset}: {', '.join(c for c in columns if c not in JUDGED_COLUMNS[dataset])}"
+    metrics = [name for name in contract.METRIC_UNITS if name not in JUDGED_METRICS]
+    yield f"metrics: {', '.join(metrics)}"
 
-    `clock_ahead` is how far the collector's clock was from that; `shaken` the farthest that it
-    was in this run and the two before. `frames` is empty where the run made no snapshot, and
-    `log` holds its warnings. `calm`: two runs passed since the last fault was over.
+
+def check_run(
+    truth: TruthView, run: Run, margin: float = 1.0, history: History | None = None
+) -> Verdict:
+    """Judge one run by the truth and the runs before it.
+
+    `margin` is seconds that it may take beyond its deadline.
     """
-
-    number: int
-    taken_at: int
-    began: int
-    ended: int
-    seconds: float
-    limit: float
-    window_ms: int
-    metrics: Sequence[Mapping[str, Any]] = ()
-    frames: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-    log: Sequence[str] = ()
-    error: str | None = None
-    clock_ahead: int = 0
-    shaken: int = 0
-    calm: bool = False
-    known_groups: frozenset[str] = frozenset()
-    partition_levels: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One number that is wrong, with what it takes to see why."""
-
-    run: int
-    rule: str
-    where: str
-    told: str
-    truth: str
-
-
-@dataclass(slots=True)
-class Verdict:
-    """What came of one run: numbers judged by kind, the wrong ones, and what is missing and why."""
-
-    checked: Counter[str] = field(default_factory=Counter)
-    missing: Counter[str] = field(default_factory=Counter)
-    wrong: list[Finding] = field(default_factory=list)
-    late: bool = False
-
-
-def check_run(truth: TruthView, run: Run, margin: float = 1.0) -> Verdict:
-    """Judge one run; `margin` is seconds that it may take beyond its deadline."""
-    judge = _Judge(truth, run)
+    judge = _Judge(truth, run, history or History())
     judge.verdict.late = run.seconds > run.limit + margin
+    judge.lines()
     if run.frames:
+        judge.keys()
         judge.topics()
         judge.partitions()
         judge.groups()
         judge.metrics()
         judge.presence()
     elif run.metrics:
+        judge.metrics_alone()
         judge.health()
     judge.success()
     return judge.verdict
@@ -102,22 +168,51 @@ def check_run(truth: TruthView, run: Run, margin: float = 1.0) -> Verdict:
 class _Judge:
     """One run beside the truth."""
 
-    def __init__(self, truth: TruthView, run: Run) -> None:
-        self.truth, self.run = truth, run
+    def __init__(self, truth: TruthView, run: Run, history: History) -> None:
+        self.truth, self.run, self.history = truth, run, history
         self.verdict = Verdict()
-        frames = run.frames
-        self.topic_rows = {(r["topic"], r["partition_id"]): r for r in _of(frames, "topic")}
+        self.topic_rows = {(r["topic"], r["partition_id"]): r for r in run.rows_of(_T)}
         self.rows: dict[Names, Row] = {}
         self.by_group: dict[str, list[Row]] = defaultdict(list)
-        for row in _of(frames, "group_partition"):
-            self.rows[row["consumer_group"], row["topic"], row["partition_id"]] = row
+        for row in run.rows_of(_P):
+            self.rows[_names(row)] = row
             self.by_group[row["consumer_group"]].append(row)
-        self.group_rows = {r["consumer_group"]: r for r in _of(frames, "group")}
-        self.sets = {_key(line): line for line in run.metrics if len(_key(line)) > 0}
+        self.group_rows = {r["consumer_group"]: r for r in run.rows_of(_G)}
+        self.sets = by_key(run.metrics)
         read = [r["read_at"] for r in self.topic_rows.values() if _read(r) and r["read_at"]]
         self.now = max(read, default=run.ended + run.clock_ahead)
 
-    # What is said of each partition of each topic.
+    # What no output may hold, whatever it is about.
+
+    def lines(self) -> None:
+        """Lines of metrics that cannot be."""
+        for where, published, truth in malformed(self.run.metrics, self.run.taken_at):
+            self._wrong("line of metrics", where, published, truth)
+
+    def keys(self) -> None:
+        """Rows that stand there twice, or are about nobody."""
+        for dataset, name in ((_T, _partition_of), (_P, _names), (_G, _group_of)):
+            rows = self.run.rows_of(dataset)
+            for key, count in Counter(map(name, rows)).items():
+                if count > 1:
+                    self._wrong("row", f"{dataset} {key}", f"{count} times", "once")
+            for row in rows:
+                where = f"{dataset} {name(row)}"
+                self._equal("taken_at", where, row["taken_at"], self.run.taken_at)
+        for group in {*self.group_rows, *self.by_group}:
+            if group not in self.truth.commits:
+                self._wrong("row", group, "a row", "no such group ever committed")
+            if group not in self.group_rows:
+                self._wrong("row", group, "rows of partitions", "no row of the group")
+
+    def _when_read(self, where: str, row: Row) -> None:
+        """A row is read in its run; its clock is the collector's."""
+        begin, end = self.run.began - _ROUNDING_MS, self.run.ended + _ROUNDING_MS
+        for column in ("asked_at", "read_at"):
+            if column in row:
+                self._within(column, where, self._real(row[column]), (begin, end))
+
+    # What is published of each partition of each topic.
 
     def topics(self) -> None:
         for (name, partition), row in self.topic_rows.items():
@@ -126,32 +221,45 @@ class _Judge:
                 self.verdict.missing[f"topic row: {row['unread_reason']}"] += 1
                 continue
             topic = self._topic(row)
-            if topic is None:
-                self._wrong("topic id", where, row["topic_id"], "no topic with this id")
+            if topic is None or topic.name != name:
+                self._wrong("topic id", where, row["topic_id"], "no topic with this name and id")
                 continue
             if partition >= len(topic.logs):
                 self._wrong("partitions", where, partition, f"there are {len(topic.logs)}")
                 continue
-            asked, read = self._asked(row), self._real(row["read_at"])
-            since = self.truth.as_of(asked, read, row["leader"])
+            self._when_read(where, row)
+            begin, read = self._real(row["asked_at"]), self._real(row["read_at"])
+            since = self.truth.as_of(begin, read, row["leader"])
             log = topic.logs[partition]
             self._within("end_offset", where, row["end_offset"], log.ends(since, read))
-            begun = self.truth.as_of(self.run.began, read, row["leader"])
-            self._within("start_offset", where, row["start_offset"], log.starts(begun, read))
+            since = self.truth.as_of(self.run.began, read, row["leader"])
+            self._within("start_offset", where, row["start_offset"], log.starts(since, read))
             if row["retention_ms"] is not None:
-                self._equal("retention_ms", where, row["retention_ms"], 7 * 86_400_000)
+                self._true("retention_ms", where, row["retention_ms"], _RETENTION_MS)
+            elif self.run.calm:
+                self._wrong("recovery", where, "no retention_ms", "no fault for two runs")
 
-    # What is said of each group on each partition.
+    # What is published of each group on each partition.
 
     def partitions(self) -> None:
         for (group, name, partition), row in self.rows.items():
             where = f"{group} on {name}-{partition}"
+            self._uncounted(where, row)
             if _read(row):
                 self._partition(where, group, row)
                 continue
             self.verdict.missing[f"row: {row['unread_reason']}"] += 1
             for column in ("lag", "time_lag_seconds", "time_lag_error_seconds", "status"):
-                self._equal(f"unread {column}", where, row[column], None)
+                if row[column] is not None:
+                    self._wrong(f"unread {column}", where, row[column], None)
+            if row["read_at"] is not None:
+                self._carried(where, group, row)
+
+    def _uncounted(self, where: str, row: Row) -> None:
+        counted = self._counted(row)
+        why = contract.UNKNOWN if counted.missing else None
+        why = contract.UNCOMMITTED if counted.uncommitted else why
+        self._equal("uncounted", where, row["uncounted"], why)
 
     def _partition(self, where: str, group: str, row: Row) -> None:
         at = row["topic"], row["partition_id"]
@@ -159,58 +267,66 @@ class _Judge:
         if source is None or not _read(source):
             self._wrong("row without its partition", where, "read", "its topic row was not read")
             return
-        end, start, committed = row["end_offset"], row["start_offset"], row["committed_offset"]
-        self._equal("end of row", where, end, source["end_offset"])
-        self._equal("start of row", where, start, source["start_offset"])
+        self._when_read(where, row)
+        self._equal("end of row", where, row["end_offset"], source["end_offset"])
+        self._equal("start of row", where, row["start_offset"], source["start_offset"])
+        self._equal("topic id of row", where, row["topic_id"], source["topic_id"])
         self._committed(where, group, row)
-        counts = _counts(committed, start, end)
+        counts = Counts.of(row)
         self._equal("lag", where, row["lag"], counts.lag)
         self._equal("records_lost", where, row["records_lost"], counts.lost)
         self._equal("retention_margin", where, row["retention_margin"], counts.margin)
         self._lag(where, group, row, source)
+        for column in ("last_lag", "last_time_lag_seconds"):
+            self._equal(f"{column} of a row that was read", where, row[column], None)
         topic = self._topic(source)
         if topic is not None and at[1] < len(topic.logs):
             self._time_lag(where, row, topic.logs[at[1]], counts.position)
             self._bracket(where, row, topic.logs[at[1]], counts.position)
-        self._status(where, group, row)
-        self._loss(where, row)
+        self._status(where, row)
+        self._loss(where, row, source)
 
     def _committed(self, where: str, group: str, row: Row) -> None:
-        told = self._possible(group, row)
+        expected = self._possible(group, row)
         self.verdict.checked["committed_offset"] += 1
-        if row["committed_offset"] not in told:
-            span = f"one of {_some(told)} between {self.run.began} and {self._real(row['read_at'])}"
+        if row["committed_offset"] not in expected:
+            read = self._real(row["read_at"])
+            span = f"one of {_some(expected)} between {self.run.began} and {read}"
             self._wrong("committed_offset", where, row["committed_offset"], span)
 
     def _possible(self, group: str, row: Row) -> set[int | None]:
         read = self._real(row["read_at"])
-        begun = self.truth.as_of(self.run.began, read)
-        return possible(self._commits(group, (row["topic"], row["partition_id"])), begun, read)
+        return self._held(group, (row["topic"], row["partition_id"]), self.run.began, read)
 
-    def _commits(self, group: str, at: tuple[str, int]) -> Sequence[Any]:
-        return self.truth.commits.get(group, {}).get(at, ())
+    def _held(self, group: str, at: tuple[str, int], begin: int, end: int) -> set[int | None]:
+        """Offsets that a coordinator may have answered with in this time."""
+        commits = self.truth.commits.get(group, {}).get(at, ())
+        return possible(commits, self.truth.commits_as_of(group, begin, end), end)
 
     def _lag(self, where: str, group: str, row: Row, source: Row) -> None:
         """The lag against the truth alone, whatever offsets stand beside it."""
-        topic = self._topic(source)
-        told = self._possible(group, row)
-        offsets = [offset for offset in told if offset is not None]
+        topic, expected = self._topic(source), self._possible(group, row)
+        offsets = [offset for offset in expected if offset is not None]
         at = row["partition_id"]
-        if row["lag"] is None or topic is None or at >= len(topic.logs) or len(told) > len(offsets):
+        known = topic is not None and at < len(topic.logs) and len(offsets) == len(expected)
+        if row["lag"] is None or topic is None or not known:
             return
         read = self._real(source["read_at"])
-        since = self.truth.as_of(self._asked(source), read, source["leader"])
+        since = self.truth.as_of(self._real(source["asked_at"]), read, source["leader"])
         ends = topic.logs[at].ends(since, read)
-        begun = self.truth.as_of(self.run.began, read, source["leader"])
-        starts = topic.logs[at].starts(begun, read)
+        since = self.truth.as_of(self.run.began, read, source["leader"])
+        starts = topic.logs[at].starts(since, read)
         least = max(0, ends[0] - max(*offsets, starts[1]) if offsets else 0)
         most = max(0, ends[1] - max(min(offsets), starts[0]) if offsets else 0)
-        self._within("lag", where, row["lag"], (least, most))
+        self._within("lag by the truth", where, row["lag"], (least, most))
+
+    # Ages.
 
     def _time_lag(self, where: str, row: Row, log: LogView, position: int | None) -> None:
         seconds, error = row["time_lag_seconds"], row["time_lag_error_seconds"]
         if row["lag"] == 0:
-            self._equal("time_lag_seconds of nothing", where, seconds, 0.0)
+            self._true("time_lag_seconds of nothing", where, seconds, 0.0)
+            self._true("error of nothing", where, error, 0.0)
             self._equal("time_lag_method of nothing", where, row["time_lag_method"], "none")
             return
         if seconds is None or position is None:
@@ -218,51 +334,219 @@ class _Judge:
             if self.run.calm and row["lag"] is not None:
                 self._wrong("recovery", where, "no age", "no fault for two runs")
             return
-        truth = self._age(log, position, self._real(row["read_at"]))
+        truth = self._age(log, position, self._real(row["read_at"]), self._real(self.now))
         method = row["time_lag_method"]
-        told = f"{seconds} ± {error} ({method}), read_at {row['read_at']}, offset {position}"
-        self._age_within("time_lag_seconds", where, (seconds, error), truth, told)
+        text = f"{seconds} ± {error} ({method}), read_at {row['read_at']}, offset {position}"
+        across = method != contract.METHOD_RECORD_TIME
+        self._age_within("time_lag_seconds", where, (seconds, error), truth, text, across=across)
+        self.verdict.ages[_exactness(error)] += 1
+        at, settled = _partition_of(row), self.run.calm
+        limit = self._error_limit(at, log, position, truth, settled=settled)
+        self._exact_enough(where, text, error, limit)
+        if (error is None) != (row["next_record_after"] is None):
+            self._wrong("time_lag_error_seconds", where, text, row["next_record_after"])
+
+    def _exact_enough(self, where: str, text: str, error: float | None, limit: float) -> None:
+        """The error is no larger than what the runs could see explains."""
+        self.verdict.checked["time_lag_error_seconds"] += 1
+        if error is None and self.run.calm:
+            self._wrong("time_lag_error_seconds", where, text, "no fault for two runs")
+        if error is not None and not 0 <= error <= limit:
+            self._wrong("time_lag_error_seconds", where, text, f"exact to {limit:.3f}")
+
+    def _error_limit(
+        self,
+        at: tuple[str, int],
+        log: LogView,
+        position: int,
+        truth: tuple[float, float],
+        *,
+        settled: bool,
+    ) -> float:
+        """How far an age may be off, s: two intervals, or as long as no run read the log's end.
+
+        A record may be acknowledged long after its own time: the error holds both moments. Unless
+        all is `settled` there may have been no look-ups, and older readings are fewer.
+        """
+        low, high = log.readable(position)
+        held_back = min(high, self._real(self.now)) - low
+        apart = self._readings_apart(at, low, high)
+        interval = _INTERVALS * self.run.interval_ms
+        limit = (max(interval, apart) + held_back) / 1_000 + max(_TOLERANCE, _SHARE * truth[1])
+        less, more = self._shift(across=True)
+        return limit + (more - less) + (0.0 if settled else truth[1])
+
+    def _readings_apart(self, at: tuple[str, int], low: int, high: int) -> int:
+        """Between the last reading of the log's end before a record and the first after it, ms."""
+        begins, ends = self.history.readings(at)
+        last = bisect_right(ends, low) - 1
+        if last < 0:
+            return 0
+        first = bisect_left(begins, high)
+        after = ends[first] if first < len(ends) else self._real(self.now)
+        return after - begins[last]
+
+    def _shift(self, *, across: bool) -> tuple[float, float]:
+        """By how much clocks that jumped make an age less and more than it is, s, rounded.
+
+        `across`: dates that earlier runs' clocks had a part in. A run's own dates are right by its
+        own clock, and those of the brokers are wrong by as much as it is.
+        """
+        ahead = self.run.clock_ahead
+        shifts = [0, ahead]
+        if across:
+            shifts += [ahead - before for before in self.run.clocks_before]
+        return (min(shifts) - _ROUNDING_MS) / 1_000, (max(shifts) + _ROUNDING_MS) / 1_000
 
     def _age_within(
         self,
         rule: str,
         where: str,
-        told: tuple[float, float | None],
+        published: tuple[float, float | None],
         truth: tuple[float, float],
         text: str,
+        *,
+        across: bool = True,
     ) -> None:
-        seconds, error = told
+        seconds, error = published
         self.verdict.checked[rule] += 1
-        slack = (_ROUNDING_MS + self.run.shaken) / 1_000
-        most, least = truth[1] + slack, truth[0] - slack
+        less, more = self._shift(across=across)
+        least, most = truth[0] + less, truth[1] + more
         wrong = seconds > most if error is None else not _meet(seconds, error, least, most)
-        if wrong or seconds < 0:
+        # A clock that went back makes an age 0, not less.
+        if (wrong and not (seconds == 0 and most < 0)) or seconds < 0:
             self._wrong(rule, where, text, f"between {truth[0]:.3f} and {truth[1]:.3f}")
 
-    def _age(self, log: LogView, position: int, now: int) -> tuple[float, float]:
-        """Least and greatest age, s, of the record at a position."""
+    def _age(self, log: LogView, position: int, begin: int, end: int) -> tuple[float, float]:
+        """Least and greatest age, s, of the record at a position in this time."""
         low, high = log.readable(position)
-        return max(0, now - high) / 1_000, max(0, now - low) / 1_000
+        return max(0, begin - high) / 1_000, max(0, end - low) / 1_000
 
     def _bracket(self, where: str, row: Row, log: LogView, position: int | None) -> None:
-        if position is None or row["lag"] == 0 or self.run.shaken:
+        if position is None or row["lag"] == 0 or (not _read(row) and row["last_lag"] == 0):
             return
         low, high = log.readable(position)
+        clocks = (0, self.run.clock_ahead, *self.run.clocks_before)
         after, before = row["next_record_after"], row["next_record_before"]
         if after is not None:
             self.verdict.checked["next_record_after"] += 1
-            if after > high + _ROUNDING_MS:
+            if after > high + _ROUNDING_MS + max(clocks):
                 self._wrong("next_record_after", where, after, f"readable by {high}")
         if before is not None:
             self.verdict.checked["next_record_before"] += 1
-            if before < low - _ROUNDING_MS:
+            if before < low - _ROUNDING_MS + min(clocks):
                 self._wrong("next_record_before", where, before, f"not sent before {low}")
+        if None not in (row["time_lag_seconds"], row["time_lag_error_seconds"]):
+            self._stated(where, row)
 
-    def _status(self, where: str, group: str, row: Row) -> None:
+    def _stated(self, where: str, row: Row) -> None:
+        """The error that is stated is that of the bracket."""
+        seconds, error = row["time_lag_seconds"], row["time_lag_error_seconds"]
+        after, before = row["next_record_after"], row["next_record_before"]
+        if after is None or before is None:
+            self._wrong("bracket", where, (after, before), f"within {seconds} ± {error}")
+            return
+        oldest, youngest = (max(0, row["read_at"] - time) / 1_000 for time in (after, before))
+        expected = max(oldest - seconds, seconds - youngest, 0.0)
+        self._equal("error of the bracket", where, error, expected)
+
+    # What is carried of rows that were not read.
+
+    def _carried(self, where: str, group: str, row: Row) -> None:
+        """What an unread row adds to sums was right when the row was read."""
+        runs = self._runs_that_read(row["read_at"])
+        if not runs:
+            self._wrong("read_at of unread row", where, row["read_at"], "no run was on then")
+            return
+        topic, partition = self._topic(row), row["partition_id"]
+        if topic is None or partition >= len(topic.logs):
+            self._wrong("topic id of unread row", where, row["topic_id"], "no such partition")
+            return
+        log, counts = topic.logs[partition], Counts.of(row)
+        verdicts = [self._carried_from(each, group, row, log, counts) for each in runs]
+        self.verdict.checked["carried values"] += len(verdicts[0][0])
+        # Where clocks jumped, several runs may have read it by their own clocks.
+        for rule, published, truth in min((wrong for _, wrong in verdicts), key=len):
+            self._wrong(f"carried {rule}", where, published, truth)
+        if row["last_lag"] is not None or counts.lag is not None:
+            self._equal("carried last_lag", where, row["last_lag"], counts.lag)
+        self._equal("carried records_lost", where, row["records_lost"], counts.lost)
+        self._equal("carried retention_margin", where, row["retention_margin"], counts.margin)
+        self._true("carried risk", where, row["retention_risk"], _risk(row, counts.lag))
+        self._bracket(where, row, log, counts.position)
+
+    def _runs_that_read(self, read_at: int) -> list[Earlier]:
+        """The runs before that were on at this time of their own clock."""
+        limit = int(self.run.limit * 1_000)
+        found = [
+            each
+            for each in self.history.runs
+            if each.began - _ROUNDING_MS <= read_at - each.clock_ahead <= each.ended + _ROUNDING_MS
+        ]
+        oldest = min((each.began for each in self.history.runs), default=None)
+        if found or (oldest is not None and read_at > oldest):
+            return found
+        return [Earlier(read_at, read_at - limit, read_at + limit, whole=True, stored=True)]
+
+    def _carried_from(
+        self, run: Earlier, group: str, row: Row, log: LogView, counts: Counts
+    ) -> tuple[list[str], list[tuple[str, Any, str]]]:
+        """What was judged by one run that may have read the row, and what is wrong then."""
+        judged, wrong = [], []
+        read, ended = row["read_at"] - run.clock_ahead, run.ended
+        held = self._held(group, (row["topic"], row["partition_id"]), run.began, read)
+        judged.append("committed_offset")
+        if row["committed_offset"] not in held:
+            wrong.append(("committed_offset", row["committed_offset"], f"one of {_some(held)}"))
+        since = self.truth.as_of(run.began, ended)
+        for name, span in (
+            ("end_offset", log.ends(since, ended)),
+            ("start_offset", log.starts(since, self.run.ended)),
+        ):
+            if row[name] is not None:
+                judged.append(name)
+                if not span[0] <= row[name] <= span[1]:
+                    wrong.append((name, row[name], f"between {span[0]} and {span[1]}"))
+        left = row["seconds_until_loss"]
+        if left is not None and counts.position is not None:
+            judged.append("seconds_until_loss")
+            # Whatever the growth was, 1 at most: no nearer than what was left.
+            oldest = self._carried_age(run, row, log, counts)[1]
+            least = _RETENTION_MS / 1_000 - oldest if counts.lag else _NO_LOSS
+            if not least - _ROUNDED <= left <= _NO_LOSS:
+                wrong.append(("seconds_until_loss", left, f"from {least:.3f} to {_NO_LOSS}"))
+        seconds = row["last_time_lag_seconds"]
+        if seconds is not None and counts.position is not None:
+            judged.append("last_time_lag_seconds")
+            least, most = self._carried_age(run, row, log, counts)
+            if not least <= seconds <= most:
+                text = f"between {least:.3f} and {most:.3f} at {row['read_at']}"
+                wrong.append(("last_time_lag_seconds", seconds, text))
+        return judged, wrong
+
+    def _carried_age(
+        self, run: Earlier, row: Row, log: LogView, counts: Counts
+    ) -> tuple[float, float]:
+        if counts.lag == 0 or counts.position is None:
+            return 0.0, 0.0
+        truth = self._age(log, counts.position, row["read_at"] - run.clock_ahead, run.ended)
+        after, before = row["next_record_after"], row["next_record_before"]
+        clocks = (0, *self.run.clocks_before, *(each.clock_ahead for each in self.history.runs))
+        shifts = [run.clock_ahead - each for each in clocks] if any(clocks) else [0]
+        least, most = truth[0] + min(0, *shifts) / 1_000, truth[1] + max(0, *shifts) / 1_000
+        width = 0 if after is None or before is None else before - after
+        error = width / 1_000 + _ROUNDED + _ROUNDING_MS / 1_000
+        # Without an upper bound it is at least so old.
+        return 0.0 if after is None else least - error, most + error
+
+    # Statuses.
+
+    def _status(self, where: str, row: Row) -> None:
         status, reason = row["status"], row["status_reason"]
-        self.verdict.checked["status"] += 1
+        if reason not in _REASONS.get(status, ()):
+            self._wrong("status", where, f"{status} {reason}", "no such status or reason")
         if row["records_lost"]:
-            self._equal("status of lost records", where, (status, reason), ("ERR", "records_lost"))
+            self._true("status of lost records", where, (status, reason), ("ERR", "records_lost"))
             return
         if reason == "records_lost":
             self._wrong("status", where, reason, "no record is lost")
@@ -270,40 +554,92 @@ class _Judge:
         if reason == "beyond_end" and not beyond:
             self._wrong("status", where, reason, "the commit is not beyond the end")
         if row["lag"] is None:
-            self._equal("status without a commit", where, status, None)
+            if status is not None:
+                self._wrong("status without a commit", where, status, None)
         elif row["lag"] == 0 and not beyond:
-            self._equal("status of nothing unread", where, status, "OK")
-        elif status in ("STOP", "STALL", "REWIND") and not self.run.shaken:
-            self._stands(where, group, row)
+            self._true("status of nothing unread", where, status, "OK")
+        elif not beyond:
+            self._moving(where, row)
 
-    def _stands(self, where: str, group: str, row: Row) -> None:
-        """STOP and STALL need a commit that stood for longer than the window, REWIND a higher."""
-        commits = self._commits(group, (row["topic"], row["partition_id"]))
-        offset, status = row["committed_offset"], row["status"]
-        if status == "REWIND":
-            if not any(c.offset is not None and c.offset > (offset or 0) for c in commits):
-                self._wrong("status", where, status, f"never beyond {offset}")
-            return
-        since = row["commit_changed_at"]
-        if since is None or self.run.taken_at - since <= self.run.window_ms:
-            self._wrong("status", where, status, f"unmoved since {since} only, by its own row")
-            return
-        # A run reads after its scheduled time, and some are late.
-        begin, end = since - _LATE_MS, since + int(self.run.limit * 1_000) + _LATE_MS
-        if offset not in possible(commits, self.truth.as_of(begin, end), end):
-            self._wrong("status", where, f"{status} since {since}", f"{offset} was not there yet")
+    def _moving(self, where: str, row: Row) -> None:
+        """STOP and STALL need a commit that lay still for longer than the window, REWIND a higher
+        one; and each is there where it must be, but for pauses that recur.
+        """
+        status, pausing = row["status"], row["status_reason"] == contract.PAUSING
+        window = self.run.window_ms / 1_000
+        moves = Movement(self.truth, self.run, _names(row), row, self.history.runs)
+        self.verdict.checked["status"] += 1
+        why = moves.changed_wrongly()
+        if why is not None:
+            self._wrong("commit_changed_at", where, row["commit_changed_at"], why)
+        if status in _STANDING and not moves.may_stand():
+            self._wrong("status", where, f"{status} since {row['commit_changed_at']}", "it moved")
+        if status == contract.STALL and row["consumer_group"] in self.truth.memberless:
+            self._wrong("status", where, status, "the group never had a member")
+        if status == contract.REWIND and not moves.may_be_rewound():
+            self._wrong("status", where, status, "it did not go back within the window")
+        if status in (*_STANDING, contract.WARN) and not self._oldest_proven(row) > window:
+            self._wrong("status", where, status, f"nothing proves an age over {window}")
+        if pausing and not moves.may_pause():
+            self._wrong("status", where, "pausing", "no such pauses came before")
+        if status is None and moves.surely_judged():
+            self._wrong("status", where, status, "this is not its first reading")
+        if status is not None and status != contract.REWIND:
+            if moves.surely_rewound():
+                self._wrong("status", where, status, "it went back within the window")
+            elif status not in _STANDING and not pausing and self._oldest_proven(row) > window:
+                self.verdict.checked["status of a standing commit"] += 1
+                if moves.surely_stands():
+                    self._wrong("status", where, status, "it lies still for longer than the window")
 
-    def _loss(self, where: str, row: Row) -> None:
+    def _oldest_proven(self, row: Row) -> float:
+        """The age, s, that the row proves, by what is judged as its bracket."""
+        before, seconds = row["next_record_before"], row["time_lag_seconds"]
+        known = before is not None and seconds is not None
+        return (row["read_at"] - before) / 1_000 if known else 0.0
+
+    # Losses.
+
+    def _loss(self, where: str, row: Row, source: Row) -> None:
         seconds, risk = row["seconds_until_loss"], row["retention_risk"]
-        if row["records_lost"]:
-            self._equal("retention_risk", where, risk, contract.LOST)
-        elif row["lag"] == 0:
-            self._equal("retention_risk", where, risk, contract.SAFE)
-            self._equal("seconds_until_loss", where, seconds, _NO_LOSS)
-        elif seconds is not None:
-            self._within("seconds_until_loss", where, seconds, (0, _NO_LOSS))
+        self._true("retention_risk", where, risk, _risk(row, row["lag"]))
+        if row["lag"] == 0:
+            self._true("seconds_until_loss", where, seconds, _NO_LOSS)
+            return
+        span = self._time_left(row, source)
+        if span is None:
+            self._equal("seconds_until_loss", where, seconds, None)
+        else:
+            self._within("seconds_until_loss", where, seconds, span)
 
-    # What is said of each group.
+    def _time_left(self, row: Row, source: Row) -> tuple[float, float] | None:
+        """Least and greatest time until retention takes the record; None where it is not known."""
+        topic, position = self._topic(source), Counts.of(row).position
+        known = row["lag"] is not None and source["retention_ms"] is not None
+        dated = row["next_record_time"] is not None or row["time_lag_error_seconds"] is not None
+        if not known or not dated or topic is None or position is None:
+            return None
+        log = topic.logs[row["partition_id"]]
+        truth = self._age(log, position, self._real(row["read_at"]), self._real(self.now))
+        at, settled = _partition_of(row), self.run.calm
+        limit = self._error_limit(at, log, position, truth, settled=settled)
+        less, more = self._shift(across=True)
+        most_left = _RETENTION_MS / 1_000 - (truth[0] + less - limit)
+        least_left = _RETENTION_MS / 1_000 - (truth[1] + more + limit)
+        growth = row["age_growth"]
+        if row["records_lost"] or growth is None or self._lies_still(row):
+            growth = 1.0
+        if growth <= _STANDING_GROWTH:
+            return _NO_LOSS, _NO_LOSS
+        return min(least_left / growth, _NO_LOSS), min(most_left / growth, _NO_LOSS)
+
+    def _lies_still(self, row: Row) -> bool:
+        since, window = row["commit_changed_at"], self.run.window_ms
+        if since is None:
+            return bool(row["observations"] >= max(2, window // self.run.interval_ms))
+        return bool(self.run.taken_at - since > window)
+
+    # What is published of each group.
 
     def groups(self) -> None:
         for group, row in self.group_rows.items():
@@ -315,20 +651,20 @@ class _Judge:
                 self._group(group, row, self.by_group[group])
 
     def _gone(self, group: str) -> None:
-        begun, ended = self.truth.as_of(self.run.began, self.run.ended), self.run.ended
+        begin, end = self.run.began, self.run.ended
         commits = self.truth.commits.get(group, {})
-        surely = [at for at in commits if None not in possible(commits[at], begun, ended)]
+        surely = [at for at in commits if None not in self._held(group, at, begin, end)]
         self.verdict.checked["gone"] += 1
         if surely:
             self._wrong("gone", group, "gone", f"it has commits on {_some(surely)}")
 
     def _group(self, group: str, row: Row, rows: list[Row]) -> None:
-        counted = [_Counted.of(each, self._in_window(each)) for each in rows]
+        counted = [self._counted(each) for each in rows]
         total = _total(counted)
         self._equal("lag of group", group, row["lag"], total)
         largest = max((c.lag for c in counted if c.lag is not None), default=None)
         self._equal("max_lag", group, row["max_lag"], None if total is None else largest)
-        lost = [_of_row(each).lost for each in rows]
+        lost = [Counts.of(each).lost for each in rows]
         known = [each for each in lost if each is not None]
         self._equal("records_lost of group", group, row["records_lost"], _sum(known))
         self._equal("partitions", group, row["partitions"], len(rows))
@@ -337,33 +673,75 @@ class _Judge:
         apart = sum(c.uncommitted for c in counted)
         self._equal("partitions_unknown", group, row["partitions_unknown"], unknown)
         self._equal("partitions_uncommitted", group, row["partitions_uncommitted"], apart)
-        self._group_age(group, (row["time_lag_seconds"], row["time_lag_error_seconds"]), rows)
+        age = row["time_lag_seconds"], row["time_lag_error_seconds"]
+        self._oldest("time lag of group", group, age[0], rows)
+        self._group_error(group, age, rows)
+        self._group_age(group, age, rows)
         self._group_status(group, row, rows, counted)
-        self._group_loss(group, row, rows)
+        seconds = row["seconds_until_loss"]
+        self._equal("seconds_until_loss of group", group, seconds, self._group_loss(rows))
+
+    def _counted(self, row: Row) -> _Counted:
+        return _Counted.of(row, self._in_window(row))
 
     def _in_window(self, row: Row) -> bool:
         read_at = row["read_at"]
         return read_at is not None and read_at >= self.run.taken_at - self.run.window_ms
 
-    def _group_age(self, where: str, told: tuple[Any, Any], rows: list[Row]) -> None:
-        """An age of several partitions: the oldest's; unread ones grow from where they were."""
-        seconds, error = told
+    def _unread_seconds(self, row: Row) -> float:
+        return 0.0 if _read(row) else max(0.0, (self.run.taken_at - row["read_at"]) / 1_000)
+
+    def _oldest(self, rule: str, where: str, seconds: Any, rows: list[Row]) -> None:
+        """An age of several partitions: the oldest's; not 0 where one is not known."""
+        counted = [self._counted(each) for each in rows]
+        pairs = zip(rows, counted, strict=True)
+        ages = [(self._known_age(each, one), one) for each, one in pairs]
+        known = [age for age, _ in ages if age is not None]
+        blind = any(age is None and not one.uncommitted for age, one in ages)
+        oldest = max(known, default=None)
+        self._equal(rule, where, seconds, None if blind and oldest == 0 else oldest)
         if seconds is None:
             self.verdict.missing["age of a group or topic"] += bool(rows)
+            if self.run.calm and any(one.lag is not None for one in counted):
+                self._wrong("recovery", where, "no age", "no fault for two runs")
+
+    def _known_age(self, row: Row, counted: _Counted) -> float | None:
+        """A row's age; of one that was not read the last one, grown since if anything was unread"""
+        if counted.missing:
+            return None
+        last: float | None = row["time_lag_seconds" if _read(row) else "last_time_lag_seconds"]
+        if last is None or _read(row):
+            return last
+        behind = last > 0 or row["next_record_before"] is not None
+        return last + self._unread_seconds(row) if behind else last
+
+    def _group_error(self, where: str, age: tuple[Any, Any], rows: list[Row]) -> None:
+        """A group's error is bounded by those of its rows, and unknown where one of them is."""
+        seconds, error = age
+        if seconds is None:
             return
+        apart = [each for each in rows if not self._counted(each).uncommitted]
+        errors = [each["time_lag_error_seconds"] for each in apart]
+        if None in errors:
+            self._equal("error of group", where, error, None)
+        elif error is None or not 0 <= error <= max(errors, default=0.0) + _ROUNDED:
+            self._wrong("error of group", where, error, f"up to {max(errors, default=0.0)}")
+
+    def _group_age(self, where: str, published: tuple[Any, Any], rows: list[Row]) -> None:
+        """The age against the truth of all partitions; unread ones grow from where they were."""
+        seconds, error = published
         truths = [truth for each in rows if (truth := self._age_of(each)) is not None]
-        if not truths:
+        if seconds is None or not truths:
             return
         least, most = max(least for least, _ in truths), max(most for _, most in truths)
         if error is None:
             # Beside an unread partition it is the estimate of another, whose error is that row's.
             most = max([most, *(_most(each) for each in rows)])
-        truth = least, most
         text = f"{seconds} ± {error}"
-        self._age_within("time lag of group or topic", where, (seconds, error), truth, text)
+        self._age_within("time lag of group or topic", where, published, (least, most), text)
 
     def _age_of(self, row: Row) -> tuple[float, float] | None:
-        counts = _of_row(row)
+        counts = Counts.of(row)
         if counts.lag is None or counts.position is None:
             return None
         if counts.lag == 0:
@@ -372,45 +750,51 @@ class _Judge:
         topic = self.truth.topics.get(row["topic_id"] or source["topic_id"])
         if topic is None or row["partition_id"] >= len(topic.logs):
             return None
-        now = self._real(row["read_at"] if _read(row) else self.now)
-        least, most = self._age(topic.logs[row["partition_id"]], counts.position, now)
+        begin = self._real(row["read_at"] if _read(row) else self.now)
+        log, now = topic.logs[row["partition_id"]], self._real(self.now)
+        least, most = self._age(log, counts.position, begin, now)
         if not _read(row) and row["next_record_after"] is not None:
             # Carried: an estimate within the bracket of when it was read, and so not proven.
             most = max(most, (now - self._real(row["next_record_after"])) / 1_000)
         return least, most
 
     def _group_status(self, group: str, row: Row, rows: list[Row], counted: list[Any]) -> None:
-        self.verdict.checked["status of group"] += 1
-        told = [r["status"] or (None if _read(r) else r["last_status"]) for r in rows]
-        worst = max((_SEVERITY[each] for each in told if each is not None), default=None)
-        behind = any(c.lag and s is None for c, s in zip(counted, told, strict=True))
+        statuses = [r["status"] or (None if _read(r) else r["last_status"]) for r in rows]
+        known = [_SEVERITY[each] for each in statuses if each in _SEVERITY]
+        worst = max(known, default=None)
+        behind = any(c.lag and s is None for c, s in zip(counted, statuses, strict=True))
         seen = any(_read(r) and c.lag is not None for r, c in zip(rows, counted, strict=True))
         expected = None
         if worst is not None and seen and not (behind and worst == 0):
             expected = _GROUP_WORDS[worst]
-        if row["status"] != expected:
-            self._wrong("status of group", group, row["status"], f"{expected} by {_some(told)}")
+        self._equal("status of group", group, row["status"], expected)
 
-    def _group_loss(self, group: str, row: Row, rows: list[Row]) -> None:
-        """The least of what is known to be at risk; the default only where all risks are known."""
-        seconds = row["seconds_until_loss"]
-        self.verdict.checked["seconds_until_loss of group"] += 1
-        risky = [r for r in rows if r["retention_risk"] in _AT_RISK]
-        risks = [0.0 if r["retention_risk"] == "LOST" else r["seconds_until_loss"] for r in risky]
-        fresh = all(self._in_window(r) for r in rows)
-        if risks and any(_read(r) for r in risky):
-            least = min(each for each in risks if each is not None)
-            if seconds is None or not least - _COUNTDOWN_SECONDS <= seconds <= least + _ROUNDED:
-                self._wrong("seconds_until_loss of group", group, seconds, f"at risk: {least}")
-        elif seconds == _NO_LOSS and fresh:
-            blind = [r for r in rows if _of_row(r).lag and r["seconds_until_loss"] is None]
-            if blind:
-                named = f"{len(blind)} lagging partitions have no known risk"
-                self._wrong("seconds_until_loss of group", group, seconds, named)
+    def _group_loss(self, rows: list[Row]) -> float | None:
+        """The least of what is known to be at risk, 0 where records are lost; the longest only
+        where all risks are known. What was not read counts down, and may come to be at risk.
+        """
+        risks, known = [], []
+        for row in rows:
+            counted = self._counted(row)
+            if counted.uncommitted:
+                continue
+            risk = None if counted.missing else row["retention_risk"]
+            known.append(risk is not None)
+            if risk == contract.LOST:
+                risks.append(0.0)
+            elif risk is not None and row["seconds_until_loss"] is not None:
+                left = max(0.0, row["seconds_until_loss"] - self._unread_seconds(row))
+                comes = not _read(row) and row["seconds_until_loss"] < _NO_LOSS
+                if risk == contract.AT_RISK or (comes and left < _RISK_BOUND):
+                    risks.append(left)
+        if risks:
+            return min(risks)
+        return _NO_LOSS if known and all(known) else None
 
     # What is published as metrics.
 
     def metrics(self) -> None:
+        judged: set[Key] = {()}
         for group, row in self.group_rows.items():
             wanted = {
                 contract.OFFSET_LAG: row["lag"],
@@ -419,11 +803,13 @@ class _Judge:
                 contract.TIME_TO_DATA_LOSS: row["seconds_until_loss"],
             }
             self._set(f"metrics of {group}", (group,), wanted)
+            judged.add((group,))
         pairs: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for (group, topic, _), row in self.rows.items():
             pairs[group, topic].append(row)
         for (group, topic), rows in pairs.items():
             self._topic_set(group, topic, rows)
+            judged.add((group, topic))
         if self.run.partition_levels:
             for (group, topic, partition), row in self.rows.items():
                 wanted = {
@@ -432,46 +818,38 @@ class _Judge:
                 }
                 where = f"metrics of {group} on {topic}-{partition}"
                 self._set(where, (group, topic, str(partition)), wanted)
+                judged.add((group, topic, str(partition)))
+        for key in self.sets.keys() - judged:
+            self._wrong("line of metrics", " ".join(key), "a line", "no row is about it")
         self.health()
 
-    def _set(self, where: str, key: tuple[str, ...], wanted: Mapping[str, Any]) -> None:
-        told = self.sets.get(key, {})
+    def _set(self, where: str, key: Key, wanted: Mapping[str, Any]) -> None:
+        published = self.sets.get(key, {})
         for name, value in wanted.items():
-            self._equal(f"metric {name}", where, told.get(name), value)
+            self._equal(f"metric {name}", where, published.get(name), value)
 
     def _topic_set(self, group: str, topic: str, rows: list[Row]) -> None:
         where = f"metrics of {group} on {topic}"
-        counted = [_Counted.of(each, self._in_window(each)) for each in rows]
+        counted = [self._counted(each) for each in rows]
         total = _total(counted)
         largest = max((c.lag for c in counted if c.lag is not None), default=None)
         wanted = {
             contract.OFFSET_LAG: total,
             contract.MAX_OFFSET_LAG: None if total is None else largest,
         }
-        told = self.sets.get((group, topic), {})
         self._set(where, (group, topic), wanted)
-        age = told.get(contract.ESTIMATED_TIME_LAG)
-        ages = [row["time_lag_seconds"] for row in rows if row["time_lag_seconds"] is not None]
-        behind = [row for row in rows if _of_row(row).lag is not None]
-        if len(ages) == len(behind) == len(rows):
-            # Nowhere under what another partition proves.
-            if age is None or age < max(ages) - _ROUNDED:
-                self._wrong("metric EstimatedTimeLag", where, age, max(ages))
-            errors = [row["time_lag_error_seconds"] for row in rows]
-            if None not in errors:
-                self._group_age(where, (age, max(errors)), rows)
-        elif age == 0 and any(not _read(row) and not self._in_window(row) for row in rows):
-            self._wrong("metric EstimatedTimeLag", where, age, "unknown beside an unread partition")
+        age = self.sets.get((group, topic), {}).get(contract.ESTIMATED_TIME_LAG)
+        self._oldest("metric EstimatedTimeLag", where, age, rows)
 
     def health(self) -> None:
-        told: dict[str, Any] = {}
-        for line in self.run.metrics:
-            if not _key(line):
-                told |= line
+        published = self.sets.get((), {})
         where = "metrics of the cluster"
-        if not told and self.run.error == KILLED:
+        if not published and self.run.error == KILLED:
             return
-        self._equal("ReadErrors", where, told.get(contract.READ_ERRORS), _problems(self.run.log))
+        errors = published.get(contract.READ_ERRORS)
+        self._equal("ReadErrors", where, errors, _problems(self.run.log))
+        took = published.get(contract.COLLECTOR_DURATION)
+        self._within("CollectorDuration", where, took, (0, self.run.seconds + _ROUNDED))
         if not self.run.frames:
             return
         groups = [r for r in self.group_rows.values() if r["status_reason"] != contract.GONE]
@@ -489,104 +867,254 @@ class _Judge:
             contract.METRICS_OMITTED: 0,
         }
         for name, value in wanted.items():
-            self._equal(f"metric {name}", where, told.get(name), value)
+            self._equal(f"metric {name}", where, published.get(name), value)
 
     def success(self) -> None:
-        told = any(contract.COLLECTOR_SUCCESS in line for line in self.run.metrics)
-        read = sum(int(line.get(contract.GROUPS_READ, 0)) for line in self.run.metrics)
+        published = self.sets.get((), {})
+        success, read = (
+            published.get(contract.COLLECTOR_SUCCESS),
+            published.get(contract.GROUPS_READ, 0),
+        )
         self.verdict.checked["CollectorSuccess"] += 1
-        if told and self.run.error is not None:
-            self._wrong("CollectorSuccess", "the run", 1, f"it failed: {self.run.error}")
-        if not told and self.run.error is None:
-            self._wrong("CollectorSuccess", "the run", None, "it did not fail")
-        if told and read == 0 and self.run.known_groups:
+        if success is not None and self.run.error is not None:
+            self._wrong("CollectorSuccess", "the run", success, f"it failed: {self.run.error}")
+        if success != 1 and self.run.error is None:
+            self._wrong("CollectorSuccess", "the run", success, "it did not fail")
+        if success and read == 0 and self.run.known_groups:
             known = len(self.run.known_groups)
             self._wrong("CollectorSuccess", "the run", 1, f"read none of {known} known groups")
         if self.run.calm and self.run.error is not None:
             self._wrong("recovery", "the run", self.run.error, "no fault for two runs")
 
+    # Metrics of a run that left no snapshot.
+
+    def metrics_alone(self) -> None:
+        """Lags, ages and losses by the truth alone."""
+        whole = not _problems(self.run.log)
+        for key, published in self.sets.items():
+            if key:
+                self._alone(key, published, whole=whole)
+        if whole:
+            for group in self.truth.commits:
+                spans = self._spans((group,), whole=True)
+                surely = spans and all(each.surely for each in spans)
+                if surely and contract.OFFSET_LAG not in self.sets.get((group,), {}):
+                    self._wrong("metric OffsetLag", f"metrics of {group}", None, "all was read")
+
+    def _alone(self, key: Key, published: Mapping[str, Any], *, whole: bool) -> None:
+        where = f"metrics of {' on '.join(key)}, without a snapshot"
+        spans = self._spans(key, whole=whole) or self._empty(key)
+        if not spans:
+            self._wrong("line of metrics", where, "a line", "there was no commit")
+            return
+        least, most = sum(each.lag[0] for each in spans), sum(each.lag[1] for each in spans)
+        if contract.OFFSET_LAG in published:
+            self._within("metric OffsetLag", where, published[contract.OFFSET_LAG], (least, most))
+        if contract.MAX_OFFSET_LAG in published:
+            largest = max(each.lag[0] for each in spans), max(each.lag[1] for each in spans)
+            name = f"metric {contract.MAX_OFFSET_LAG}"
+            self._within(name, where, published[contract.MAX_OFFSET_LAG], largest)
+        if contract.ESTIMATED_TIME_LAG in published:
+            dated = whole and self._all_dated(key)
+            least_age = max(each.age[0] for each in spans) if dated else 0.0
+            age = least_age, max(each.age[1] for each in spans)
+            seconds = published[contract.ESTIMATED_TIME_LAG]
+            self._within("metric EstimatedTimeLag", where, seconds, age)
+        if contract.GROUP_STATUS in published:
+            status = published[contract.GROUP_STATUS]
+            if status not in contract.GROUP_STATUS_VALUES.values():
+                self._wrong("metric GroupStatus", where, status, "0, 1 or 2")
+        if contract.TIME_TO_DATA_LOSS in published:
+            seconds, lost = published[contract.TIME_TO_DATA_LOSS], any(e.lost for e in spans)
+            self.verdict.checked["metric TimeToDataLoss"] += 1
+            if seconds != _NO_LOSS and not (lost and seconds == 0):
+                self._wrong("metric TimeToDataLoss", where, seconds, f"{_NO_LOSS}, lost: {lost}")
+
+    def _all_dated(self, key: Key) -> bool:
+        """Whether every partition has an age; else only the oldest known is published."""
+        return all(
+            contract.ESTIMATED_TIME_LAG in values
+            for each, values in self.sets.items()
+            if len(each) == _PARTITION_LEVEL and each[: len(key)] == key
+        )
+
+    def _spans(self, key: Key, *, whole: bool) -> list[_Span]:
+        """What may be published of each partition that the group may have a commit on."""
+        group, *rest = key
+        found = []
+        for at in self.truth.commits.get(group, {}):
+            if [at[0], str(at[1])][: len(rest)] == rest:
+                span = self._span(group, at, whole=whole)
+                found += [span] if span else []
+        return found
+
+    def _empty(self, key: Key) -> list[_Span]:
+        """What a partition without a commit adds, of a topic on which the group has others."""
+        begin, group, *rest = self.run.began - self.run.window_ms, *key
+        commits = self.truth.commits.get(group, {})
+        known = any(
+            topic.name == rest[0] and topic.deleted_acked >= begin and int(number) < len(topic.logs)
+            for topic in self.truth.topics.values()
+            for number in rest[1:]
+            if any(name == topic.name for name, _ in commits)
+        )
+        return [_Span((0, 0), (0.0, 0.0))] if known else []
+
+    def _span(self, group: str, at: tuple[str, int], *, whole: bool) -> _Span | None:
+        """Unread partitions count as they were, for a window."""
+        begin, end = self.run.began, self.run.ended
+        begin -= 0 if whole else self.run.window_ms + int(self.run.limit * 1_000)
+        held = self._held(group, at, begin, end)
+        offsets = [offset for offset in held if offset is not None]
+        logs = [
+            topic.logs[at[1]]
+            for topic in self.truth.topics.values()
+            if topic.name == at[0] and at[1] < len(topic.logs)
+            if topic.asked[at[1]] <= end and topic.deleted_acked >= begin
+        ]
+        if not offsets or not logs:
+            return None
+        surely = len(offsets) == len(held) and any(
+            topic.name == at[0] and topic.exists(at[1], begin, end)
+            for topic in self.truth.topics.values()
+        )
+        lags, ages, lost = [(0, 0)], [(0.0, 0.0)], False
+        for log in logs:
+            since = self.truth.as_of(begin, end)
+            ends, starts = log.ends(since, end), log.starts(since, end)
+            low, high = max(min(offsets), starts[0]), max(*offsets, starts[1])
+            least, most = max(0, ends[0] - high), max(0, ends[1] - low)
+            lost = lost or starts[1] > min(offsets)
+            lags.append((least, most))
+            ages.append(self._age_alone(at, log, (low, high), least, most))
+        if surely and len(logs) == 1:
+            return _Span(lags[1], ages[1], lost=lost, surely=True)
+        return _Span((0, max(m for _, m in lags)), (0.0, max(m for _, m in ages)), lost=lost)
+
+    def _age_alone(
+        self, at: tuple[str, int], log: LogView, positions: tuple[int, int], least: int, most: int
+    ) -> tuple[float, float]:
+        """Least and greatest age of a partition, s, by what look-ups leave of an error."""
+        if not most:
+            return 0.0, 0.0
+        low, high = positions
+        oldest = self._age(log, low, self.run.began, self.run.ended)[1]
+        youngest = self._age(log, high, self.run.began, self.run.ended)[0] if least else 0.0
+        settled = not _problems(self.run.log)
+        limit = self._error_limit(at, log, low, (youngest, oldest), settled=settled)
+        less, more = self._shift(across=True)
+        return max(0.0, youngest - limit + less), oldest + limit + more
+
     # What is not published.
 
     def presence(self) -> None:
         """Each committed partition has a row; without one, or unread, the reason is named."""
-        begun, ended = self.run.began, self.run.ended
+        begin, end = self.run.began, self.run.ended
+        unnamed: list[tuple[str, str, int]] = []
         for group, commits in self.truth.commits.items():
-            for (name, partition), known in commits.items():
-                topic = self.truth.living(name, begun, ended)
-                if topic is None or not topic.exists(partition, begun, ended):
+            for name, partition in commits:
+                topic = self.truth.living(name, begin, end)
+                if topic is None or not topic.exists(partition, begin, end):
                     continue
-                if None in possible(known, self.truth.as_of(begun, ended), ended):
+                if None in self._held(group, (name, partition), begin, end):
                     continue
-                self._present(group, name, partition)
+                unnamed += self._present(group, name, partition)
+        more = _more(self.run.log)
+        groups, partitions = {g for g, _, _ in unnamed}, {(t, p) for _, t, p in unnamed}
+        # Each problem that is only counted is one of a group or of a partition.
+        if min(len(groups), len(partitions)) > more:
+            for group, name, partition in unnamed:
+                where = f"{group} on {name}-{partition}"
+                self._wrong("missing", where, "no row", f"not named, and {more} more not read")
 
-    def _present(self, group: str, name: str, partition: int) -> None:
+    def _present(self, group: str, name: str, partition: int) -> list[Names]:
+        """Finds rows that are not there; returns this one where no reason is named for it."""
         where, row = f"{group} on {name}-{partition}", self.rows.get((group, name, partition))
         if row is None:
-            why = _named(self.run.log, group, name, partition)
+            why = self._named(group, name, partition)
             self.verdict.missing[f"no row: {why or 'not named'}"] += 1
-            if why is None or self.run.calm:
+            if self.run.calm:
                 self._wrong("missing", where, "no row", why or "and no reason is named")
+            elif why is None:
+                return [(group, name, partition)]
         elif self.run.calm and not _read(row):
             self._wrong("recovery", where, row["unread_reason"], "no fault for two runs")
+        return []
+
+    def _named(self, group: str, topic: str, partition: int) -> str | None:
+        """What the log says of why a row is not there: itself, or a broker that it depends on."""
+        wanted = (
+            f"group {group!r} not read",
+            f"topic {topic!r} not read",
+            f"partition {f'{topic}-{partition}'!r} not read",
+        )
+        for line in self.run.log:
+            if line.startswith(wanted):
+                return line.partition(" ")[0]
+            if line.startswith("broker ") and self._depends(topic, partition, line.split("'")[1]):
+                return "broker"
+        return None
+
+    def _depends(self, topic: str, partition: int, broker: str) -> bool:
+        """Whether the broker led the partition, or may have coordinated the group: one under a
+        fault, as no other one fails to answer.
+        """
+        begin, at = self.run.began - _RECOVERS_MS, (topic, partition)
+        if not broker.isdigit():
+            nodes = {each.broker for each in self.truth.troubles}
+            return any(self.truth.troubled(node, begin, self.run.ended) for node in nodes)
+        leaders = [each.leaders[at] for each in self.history.runs[-1:] if at in each.leaders]
+        leaders += [self.topic_rows[at]["leader"]] if at in self.topic_rows else []
+        troubled = self.truth.troubled(int(broker), begin, self.run.ended)
+        return troubled or int(broker) in leaders
 
     # The ways to be right.
 
     def _topic(self, row: Row) -> TopicView | None:
         return self.truth.topics.get(row["topic_id"])
 
-    def _asked(self, row: Row) -> int:
-        return self._real(row["asked_at"])
-
-    def _real(self, told: int) -> int:
+    def _real(self, time: int) -> int:
         """A time of the collector's clock, ms, as the truth's."""
-        return told - self.run.clock_ahead
+        return time - self.run.clock_ahead
 
-    def _within(self, rule: str, where: str, told: Any, span: tuple[float, float]) -> None:
+    def _within(self, rule: str, where: str, value: Any, span: tuple[float, float]) -> None:
         self.verdict.checked[rule] += 1
-        if told is None or not span[0] <= told <= span[1]:
-            self._wrong(rule, where, told, f"between {span[0]} and {span[1]}")
+        if value is None or not span[0] - _ROUNDED <= value <= span[1] + _ROUNDED:
+            self._wrong(rule, where, value, f"between {span[0]} and {span[1]}")
 
-    def _equal(self, rule: str, where: str, told: Any, expected: Any) -> None:
+    def _true(self, rule: str, where: str, value: Any, expected: Any) -> None:
+        """One value that the truth decides."""
         self.verdict.checked[rule] += 1
-        if not _same(told, expected):
-            self._wrong(rule, where, told, expected)
+        if not _same(value, expected):
+            self._wrong(rule, where, value, expected)
 
-    def _wrong(self, rule: str, where: str, told: Any, truth: Any) -> None:
-        self.verdict.wrong.append(Finding(self.run.number, rule, where, str(told), str(truth)))
+    def _equal(self, rule: str, where: str, value: Any, expected: Any) -> None:
+        """One value that follows from others of the run; two that are absent are no number."""
+        self.verdict.consistent[rule] += value is not None or expected is not None
+        if not _same(value, expected):
+            self._wrong(rule, where, value, expected)
+
+    def _wrong(self, rule: str, where: str, published: Any, truth: Any) -> None:
+        finding = Finding(self.run.number, rule, where, str(published), str(truth))
+        self.verdict.wrong.append(finding)
 
 
 @dataclass(frozen=True, slots=True)
-class _Counts:
-    """A lag by three offsets, the rules of docs/metrics.md written once more."""
+class _Span:
+    """Least and greatest lag and age, s, of a partition; `lost`: perhaps with records lost.
 
-    position: int | None
-    lag: int | None
-    lost: int | None
-    margin: int | None
-    uncommitted: bool
+    `surely`: it was there, with a commit, for all of the run.
+    """
 
-
-def _counts(committed: int | None, start: int | None, end: int | None) -> _Counts:
-    if committed is None:
-        if start is None or end is None:
-            return _Counts(None, None, None, None, uncommitted=False)
-        empty = start >= end
-        return _Counts(start if empty else None, 0 if empty else None, None, None, not empty)
-    position = max(committed, start or 0)
-    lag = None if end is None else max(0, end - position)
-    if start is None:
-        return _Counts(position, lag, None, None, uncommitted=False)
-    ahead = committed - start
-    return _Counts(position, lag, max(0, -ahead), max(0, ahead), uncommitted=False)
-
-
-def _of_row(row: Row) -> _Counts:
-    return _counts(row["committed_offset"], row["start_offset"], row["end_offset"])
+    lag: tuple[int, int]
+    age: tuple[float, float]
+    lost: bool = False
+    surely: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What a row adds to sums: for a window also what a broker told last."""
+    """What a row adds to sums: for a window also what a broker answered last."""
 
     lag: int | None
     missing: bool
@@ -595,7 +1123,7 @@ class _Counted:
 
     @classmethod
     def of(cls, row: Row, in_window: bool) -> _Counted:
-        counts, read = _of_row(row), _read(row)
+        counts, read = Counts.of(row), _read(row)
         lag = counts.lag if read or in_window else None
         apart = counts.uncommitted and (read or in_window)
         unknown = not read or not (counts.lag is not None or counts.uncommitted)
@@ -617,21 +1145,29 @@ def _read(row: Row) -> bool:
     return row["unread_reason"] is None
 
 
-def _of(frames: Mapping[str, Sequence[Row]], name: str) -> Sequence[Row]:
-    return frames.get(
-        {
-            "topic": contract.TOPIC_PARTITIONS,
-            "group_partition": contract.GROUP_PARTITIONS,
-            "group": contract.GROUPS,
-        }[name],
-        (),
-    )
+def _names(row: Row) -> Names:
+    return row["consumer_group"], row["topic"], row["partition_id"]
 
 
-def _key(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """Group, topic and partition of a line of metrics, as far as it is about them."""
-    names = (contract.DIMENSION_GROUP, contract.DIMENSION_TOPIC, contract.DIMENSION_PARTITION)
-    return tuple(str(line[name]) for name in names if name in line)
+def _risk(row: Row, lag: int | None) -> str | None:
+    """The risk of losing records that goes with the time that is left."""
+    seconds = row["seconds_until_loss"]
+    if row["records_lost"]:
+        return contract.LOST
+    if lag == 0:
+        return contract.SAFE
+    if seconds is None:
+        return None
+    return contract.AT_RISK if seconds < _RISK_BOUND else contract.SAFE
+
+
+def _partition_of(row: Row) -> tuple[str, int]:
+    return row["topic"], row["partition_id"]
+
+
+def _group_of(row: Row) -> str:
+    group: str = row["consumer_group"]
+    return group
 
 
 def _most(row: Row) -> float:
@@ -643,32 +1179,29 @@ def _meet(seconds: float, error: float, least: float, most: float) -> bool:
     return seconds - error <= most and seconds + error >= least
 
 
-def _same(told: Any, expected: Any) -> bool:
-    if isinstance(told, float) or isinstance(expected, float):
-        both = told is not None and expected is not None
-        return told == expected or (both and math.isclose(told, expected, abs_tol=_ROUNDED))
-    return bool(told == expected)
+def _exactness(error: float | None) -> str:
+    """In which step an error lies, in words."""
+    if error is None:
+        return "at least"
+    step = next((step for step in _STEPS if error <= step), None)
+    return f"over {_STEPS[-1]:g} s" if step is None else f"± {step:g} s"
+
+
+def _same(value: Any, expected: Any) -> bool:
+    if isinstance(value, float) or isinstance(expected, float):
+        both = value is not None and expected is not None
+        return value == expected or (both and math.isclose(value, expected, abs_tol=_ROUNDED))
+    return bool(value == expected)
 
 
 def _problems(log: Sequence[str]) -> int:
     """How many problems the log names or counts."""
-    named = sum(" not read (" in line for line in log)
-    more = [line.split()[1] for line in log if line.endswith(" more not read")]
-    return named + sum(map(int, more))
+    return sum(" not read (" in line for line in log) + _more(log)
 
 
-def _named(log: Sequence[str], group: str, topic: str, partition: int) -> str | None:
-    """What the log says of why a row is not there; a broker may be the reason for any."""
-    wanted = (
-        f"group {group!r} not read",
-        f"topic {topic!r} not read",
-        f"partition {f'{topic}-{partition}'!r} not read",
-        "broker ",
-    )
-    for line in log:
-        if line.startswith(wanted) or line.endswith(" more not read"):
-            return line.partition(": ")[0].split(" not read")[0].split(" '")[0]
-    return None
+def _more(log: Sequence[str]) -> int:
+    """How many problems the log counts and does not name."""
+    return sum(int(line.split()[1]) for line in log if line.endswith(" more not read"))
 
 
 def _some(values: Iterable[Any]) -> str:

@@ -36,7 +36,7 @@ class Proxy:
         self.stalled = self.refusing = False
         self.delay = 0.0
         self.damage = 0
-        self.connections = 0
+        self.connections = self.cuts = 0
         self._writers: set[asyncio.StreamWriter] = set()
 
     @property
@@ -50,6 +50,7 @@ class Proxy:
 
     def cut(self) -> None:
         """Close every connection, without a word; called in the loop."""
+        self.cuts += bool(self._writers)
         for writer in self._writers:
             writer.transport.abort()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from dev.faults.check import KILLED, Row, Run
+from dev.faults.run import KILLED, Row, Run
 from dev.faults.traffic import PREFIX
 from dev.faults.truth import now_ms
 from kafka_lag import contract
@@ -45,12 +45,13 @@ class Killed(BaseException):
 
 class Store:
     """Objects in memory. While `failing` nothing works, after `hangs` seconds; with `dies_after`
-    the process is killed after so many objects were written.
+    the process is killed after so many objects were written. `failures` counts what failed or hung.
     """
 
     def __init__(self) -> None:
         self.failing = False
         self.hangs = 0.0
+        self.failures = 0
         self.dies_after: int | None = None
         self._objects: dict[str, bytes] = {}
         self._lock = threading.Lock()
@@ -83,6 +84,7 @@ class Store:
             return new
 
     def _answer(self) -> None:
+        self.failures += bool(self.hangs or self.failing)
         if self.hangs:
             time.sleep(self.hangs)
         if self.failing:
@@ -229,6 +231,7 @@ class Subject:
             seconds=seconds,
             limit=self.limit,
             window_ms=self._window_ms,
+            interval_ms=self._interval_ms,
             metrics=[json.loads(line) for line in self._stream.getvalue().splitlines()],
             # A set without its last object is not a snapshot to anybody.
             frames=frames if contract.GROUPS in frames else {},

@@ -128,6 +128,11 @@ class Committer:
         """Go back with the next commit."""
         self._rewind = True
 
+    @property
+    def rewinding(self) -> bool:
+        """Whether that is still to come."""
+        return self._rewind
+
     def run(self) -> None:
         """Commit until the traffic stops."""
         consumer = Consumer({**self._traffic.config, "group.id": self.group})
@@ -322,6 +327,7 @@ class Traffic:
             topics = sorted(rng.sample(names, 6))
             committer = Committer(self, group, topics, habit, self._seed + number)
             self.committers[group] = committer
+            self.truth.without_members(group)
             self._start(committer.run)
         for protocol in ("classic",) if CONSUMER_PROTOCOL.missing else ("classic", "consumer"):
             group = f"{PREFIX}members-{protocol}"
@@ -369,13 +375,15 @@ class Traffic:
         _all_done(self.admin.create_partitions([NewPartitions(name, count)]))
         log.topic.extended(count, asked, now_ms() + 1)
 
-    def purge(self, name: str, partition: int, kept: int) -> None:
-        """Delete all records of a partition but the last few."""
+    def purge(self, name: str, partition: int, left: int) -> bool:
+        """Delete all records of a partition but the last few; whether there were any more."""
         topic = self.logs[name].topic
-        offset, asked = max(0, topic.end(partition) - kept), now_ms()
+        before = max((each.offset for each in topic.logs[partition].purges), default=0)
+        offset, asked = max(0, topic.end(partition) - left), now_ms()
         topic.purged(partition, offset, asked)
         _all_done(self.admin.delete_records([TopicPartition(name, partition, offset)]))
         topic.purged(partition, offset, asked, now_ms() + 1)
+        return offset > before
 
     def delete_group(self, group: str) -> None:
         """Delete a group without members, which begins anew afterwards."""

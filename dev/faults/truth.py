@@ -13,7 +13,7 @@ import time
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +27,8 @@ NEVER = 2**62
 COORDINATORS = -1
 # A commit whose answer was lost may still lie in the buffer of a broker that is stopped.
 _LINGERS_MS = 60_000
+# Followers hear of a new high watermark with their next fetch, half a second later at most.
+FRESH_AFTER_MS = 2_000
 
 
 def now_ms() -> int:
@@ -136,12 +138,23 @@ class Stale:
     """From `begin` to `end` a broker may answer as things were at `since`.
 
     One that had been stopped does not know yet that others took over: Kafka fences its writes and
-    not its answers. And a new coordinator tells commits as of the high watermark that it knew
-    of as a follower, a moment ago.
+    not its answers; `groups` are those that it coordinated. A new coordinator (COORDINATORS)
+    reports commits as of the high watermark that it knew of as a follower, which is a moment
+    before the answer and not before the fault: `since` does not matter there.
     """
 
     broker: int
     since: int
+    begin: int
+    end: int = NEVER
+    groups: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """From `begin` to `end` a broker was under a fault, or on its way back from one."""
+
+    broker: int
     begin: int
     end: int = NEVER
 
@@ -153,6 +166,8 @@ class TruthView:
     topics: Mapping[str, TopicView]
     commits: Mapping[str, Mapping[Partition, Sequence[Commit]]]
     stale: tuple[Stale, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    memberless: frozenset[str] = frozenset()
 
     def living(self, name: str, begin: int, end: int) -> TopicView | None:
         """The topic of this name that existed in all of this time."""
@@ -161,13 +176,34 @@ class TruthView:
         )
 
     def as_of(self, begin: int, end: int, broker: int | None = None) -> int:
-        """The earliest moment that an answer in this time may tell of; None is any broker."""
+        """The earliest moment that this broker's answer in this time may show; None is any."""
         since = [
             each.since
             for each in self.stale
-            if each.begin <= end and each.end >= begin and broker in (None, each.broker)
+            if each.broker != COORDINATORS
+            and each.begin <= end
+            and each.end >= begin
+            and broker in (None, each.broker)
         ]
         return min(begin, *since) if since else begin
+
+    def commits_as_of(self, group: str, begin: int, end: int) -> int:
+        """The earliest moment that a coordinator's answer about the group's commits may show."""
+        since = [
+            begin - FRESH_AFTER_MS if each.broker == COORDINATORS else each.since
+            for each in self.stale
+            if each.begin <= end
+            and each.end >= begin
+            and (each.broker == COORDINATORS or group in each.groups)
+        ]
+        return min(begin, *since) if since else begin
+
+    def troubled(self, broker: int, begin: int, end: int) -> bool:
+        """Whether the broker was under a fault at any moment of this time."""
+        return any(
+            each.broker == broker and each.begin <= end and each.end >= begin
+            for each in self.troubles
+        )
 
 
 def possible(commits: Sequence[Commit], begin: int, end: int) -> set[int | None]:
@@ -289,6 +325,8 @@ class Truth:
         self._commits: dict[str, dict[Partition, list[Commit]]] = defaultdict(dict)
         self._open: dict[int, int] = {}
         self._stale: list[Stale] = []
+        self._troubles: list[Trouble] = []
+        self._memberless: set[str] = set()
         self._token = 0
 
     def created(self, name: str, topic_id: str, partitions: int, asked: int, acked: int) -> Topic:
@@ -340,9 +378,11 @@ class Truth:
         with self.lock:
             return list(self._commits[group])
 
-    def stale(self, broker: int, since: int, begin: int) -> Stale:
-        """From now on the broker may answer as of `since`."""
-        stale = Stale(broker, since, begin)
+    def stale(
+        self, broker: int, since: int, begin: int, groups: frozenset[str] = frozenset()
+    ) -> Stale:
+        """From now on the broker may answer as of `since`; see `Stale` for the groups."""
+        stale = Stale(broker, since, begin, groups=groups)
         with self.lock:
             self._stale.append(stale)
         return stale
@@ -351,7 +391,25 @@ class Truth:
         """The broker knows what the others know."""
         with self.lock:
             self._stale.remove(stale)
-            self._stale.append(Stale(stale.broker, stale.since, stale.begin, end))
+            self._stale.append(replace(stale, end=end))
+
+    def troubled(self, broker: int) -> Trouble:
+        """From now on the broker is under a fault."""
+        trouble = Trouble(broker, now_ms())
+        with self.lock:
+            self._troubles.append(trouble)
+        return trouble
+
+    def relieved(self, trouble: Trouble) -> None:
+        """The fault is over."""
+        with self.lock:
+            self._troubles.remove(trouble)
+            self._troubles.append(replace(trouble, end=now_ms()))
+
+    def without_members(self, group: str) -> None:
+        """The group never has a live member."""
+        with self.lock:
+            self._memberless.add(group)
 
     def settled(self, until: int) -> bool:
         """Whether all that was sent by then has been answered, so that a view is final."""
@@ -375,4 +433,6 @@ class Truth:
                     for group, commits in self._commits.items()
                 },
                 (*self._stale,),
+                (*self._troubles,),
+                frozenset(self._memberless),
             )

@@ -101,10 +101,32 @@ def test_a_broker_that_was_stopped_may_answer_as_of_then() -> None:
     assert truth.as_of(90, 560, 2) == 90
 
 
-def test_a_new_coordinator_may_tell_commits_of_a_moment_before_and_nothing_else() -> None:
-    truth = TruthView({}, {}, (Stale(COORDINATORS, since=100, begin=500, end=600),))
-    assert truth.as_of(550, 560) == 100
-    assert [truth.as_of(550, 560, broker) for broker in (1, 2, 3)] == [550, 550, 550]
+def test_a_broker_that_was_stopped_may_answer_for_the_groups_it_coordinated() -> None:
+    stale = Stale(2, since=100, begin=5_000, end=6_000, groups=frozenset({"ours"}))
+    truth = TruthView({}, {}, (stale,))
+    assert truth.commits_as_of("ours", 5_500, 5_600) == 100
+    assert truth.commits_as_of("other", 5_500, 5_600) == 5_500
+    assert truth.commits_as_of("ours", 7_000, 7_100) == 7_000
+
+
+def test_a_new_coordinator_may_answer_with_commits_of_a_moment_before_and_nothing_else() -> None:
+    truth = TruthView({}, {}, (Stale(COORDINATORS, since=100, begin=5_000, end=90_000),))
+    assert truth.commits_as_of("any", 5_500, 5_600) == 3_500
+    assert truth.commits_as_of("any", 66_000, 66_100) == 64_000
+    assert truth.commits_as_of("any", 99_000, 99_100) == 99_000
+    assert [truth.as_of(5_500, 5_600, broker) for broker in (1, 2, 3, None)] == [5_500] * 4
+
+
+def test_a_broker_is_in_trouble_while_a_fault_lasts() -> None:
+    truth = Truth()
+    trouble = truth.troubled(2)
+    begun = trouble.begin
+    assert truth.view().troubled(2, begun + 90_000, begun + 91_000)
+    truth.relieved(trouble)
+    view = truth.view()
+    assert not view.troubled(2, begun + 90_000, begun + 91_000)
+    assert view.troubled(2, begun - 10, begun)
+    assert not view.troubled(1, begun - 10, begun)
 
 
 def test_the_record_of_many_threads_becomes_a_view() -> None:

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one run published, what it left for later runs, and what came of judging it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias
+
+from kafka_lag import contract
+
+Row: TypeAlias = dict[str, Any]
+# Group, topic and partition.
+Names: TypeAlias = tuple[str, str, int]
+
+# By its own clock a run begins no earlier than it was scheduled for, and no later.
+_EARLY_MS, _LATE_MS = 1_000, 60_000
+# The error of a run whose process was ended in the middle.
+KILLED = "killed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run was to do and what it published; times in ms of the truth's clock.
+
+    `clock_ahead` is how far the collector's clock was from that, `clocks_before` the same of the
+    runs before, as far as they still count. `frames` is empty where the run made no snapshot, and
+    `log` holds its warnings. `calm`: two runs passed since the last fault was over.
+    """
+
+    number: int
+    taken_at: int
+    began: int
+    ended: int
+    seconds: float
+    limit: float
+    window_ms: int
+    interval_ms: int = 1_000
+    metrics: Sequence[Mapping[str, Any]] = ()
+    frames: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    log: Sequence[str] = ()
+    error: str | None = None
+    clock_ahead: int = 0
+    clocks_before: tuple[int, ...] = ()
+    calm: bool = False
+    known_groups: frozenset[str] = frozenset()
+    partition_levels: bool = True
+
+    def rows_of(self, dataset: str) -> Sequence[Row]:
+        """The rows of one dataset, none where there is no snapshot."""
+        return self.frames.get(dataset, ())
+
+
+class Seen(NamedTuple):
+    """One row of an earlier run: whether it was read, and what state it left."""
+
+    read: bool
+    topic_id: str | None
+    committed: int | None
+    end: int | None
+    changed_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A run before the one that is judged.
+
+    `whole` where it made a snapshot, `stored` where that is surely what later runs loaded. `late`:
+    a run of this scheduled time or a later one made one before, so that none goes by this.
+    """
+
+    taken_at: int
+    began: int
+    ended: int
+    whole: bool
+    stored: bool
+    late: bool = False
+    clock_ahead: int = 0
+    rows: Mapping[Names, Seen] = field(default_factory=dict)
+    ends: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    leaders: Mapping[tuple[str, int], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: Run) -> Earlier:
+        """What a run leaves behind."""
+        rows = {
+            (r["consumer_group"], r["topic"], r["partition_id"]): Seen(
+                r["unread_reason"] is None,
+                r["topic_id"],
+                r["committed_offset"],
+                r["end_offset"],
+                r["commit_changed_at"],
+            )
+            for r in run.rows_of(contract.GROUP_PARTITIONS)
+        }
+        topics = run.rows_of(contract.TOPIC_PARTITIONS)
+        ends = {
+            (r["topic"], r["partition_id"]): (
+                r["asked_at"] - run.clock_ahead,
+                r["read_at"] - run.clock_ahead,
+            )
+            for r in topics
+            if r["unread_reason"] is None
+        }
+        leaders = {(r["topic"], r["partition_id"]): r["leader"] for r in topics}
+        whole = bool(run.frames)
+        return cls(
+            run.taken_at,
+            run.began,
+            run.ended,
+            whole,
+            stored=whole,
+            clock_ahead=run.clock_ahead,
+            rows=rows,
+            ends=ends,
+            leaders=leaders,
+        )
+
+
+class History:
+    """The runs before, as many as still count; they are added in the order in which they ended."""
+
+    def __init__(self, most: int = 900) -> None:
+        self._most = most
+        self._readings: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
+        self._doubted: list[tuple[int, int]] = []
+        self.runs: list[Earlier] = []
+
+    def readings(self, at: tuple[str, int]) -> tuple[list[int], list[int]]:
+        """When readings of a log's end began and ended, ms, in order, by clocks to be trusted."""
+        begins, ends = self._readings.get(at, ([], []))
+        if not self._doubted:
+            return begins, ends
+        trusted = [
+            (begin, end)
+            for begin, end in zip(begins, ends, strict=True)
+            if not any(begin <= last and end >= first for first, last in self._doubted)
+        ]
+        return [begin for begin, _ in trusted], [end for _, end in trusted]
+
+    def _doubt(self, each: Earlier) -> None:
+        """Readings by a clock that jumped bound nothing; nor do those whose order it contradicts,
+        unless it shows in a run that seems too early for its schedule, or too late.
+        """
+        ahead = each.clock_ahead
+        if not ahead:
+            return
+        if not -_EARLY_MS <= ahead <= _LATE_MS:
+            ahead = 0
+        span = each.began + min(0, ahead), each.ended + max(0, ahead)
+        self._doubted.append(span)
+
+    def add(self, run: Run) -> None:
+        """Add a run. Of several for one time nobody knows whose snapshot was stored."""
+        each, late = Earlier.of(run), False
+        for number, other in enumerate(self.runs):
+            late = late or other.taken_at > run.taken_at
+            if other.taken_at == run.taken_at and other.whole:
+                self.runs[number], late = replace(other, stored=False), True
+        self.runs.append(replace(each, late=late, stored=each.stored and not late))
+        del self.runs[: -self._most]
+        self._doubt(each)
+        for at, (begin, end) in each.ends.items():
+            begins, ends = self._readings.setdefault(at, ([], []))
+            # Readings of runs that were on at once say nothing more.
+            if not ends or begin >= ends[-1]:
+                begins.append(begin)
+                ends.append(end)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One number that is wrong, with what it takes to see why."""
+
+    run: int
+    rule: str
+    where: str
+    published: str
+    truth: str
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What came of one run: the wrong numbers, and what is missing and why.
+
+    `checked` counts numbers held to the truth, `consistent` those held to others of the same run.
+    `ages` counts the ages of unread records by how exact they claim to be.
+    """
+
+    checked: Counter[str] = field(default_factory=Counter)
+    consistent: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    ages: Counter[str] = field(default_factory=Counter)
+    wrong: list[Finding] = field(default_factory=list)
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A lag by three offsets, the rules of docs/metrics.md written once more."""
+
+    position: int | None
+    lag: int | None
+    lost: int | None
+    margin: int | None
+    uncommitted: bool
+
+    @classmethod
+    def of(cls, row: Row) -> Counts:
+        """Of a row of `group_partitions`."""
+        committed, start = row["committed_offset"], row["start_offset"]
+        end = row["end_offset"]
+        if committed is None:
+            if start is None or end is None:
+                return cls(None, None, None, None, uncommitted=False)
+            empty = start >= end
+            return cls(start if empty else None, 0 if empty else None, None, None, not empty)
+        position = max(committed, start or 0)
+        lag = None if end is None else max(0, end - position)
+        if start is None:
+            return cls(position, lag, None, None, uncommitted=False)
+        ahead = committed - start
+        return cls(position, lag, max(0, -ahead), max(0, ahead), uncommitted=False)
