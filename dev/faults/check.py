@@ -374,7 +374,19 @@ class _Judge:
         interval = _INTERVALS * self.run.interval_ms
         limit = (max(interval, apart) + held_back) / 1_000 + max(_TOLERANCE, _SHARE * truth[1])
         less, more = self._shift(across=True)
-        return limit + (more - less) + (0.0 if settled else truth[1])
+        limit += (more - less) + (0.0 if settled else truth[1])
+        return limit + (self._log_age(log) if self._purged_meanwhile(log, position) else 0.0)
+
+    def _purged_meanwhile(self, log: LogView, position: int) -> bool:
+        """Whether the record may have been deleted before a look-up could date it."""
+        since = self.run.began - self.run.interval_ms
+        return any(
+            purge.offset > position and purge.acked >= since and purge.asked <= self.run.ended
+            for purge in log.purges
+        )
+
+    def _log_age(self, log: LogView) -> float:
+        return (self.run.ended - log.since) / 1_000
 
     def _readings_apart(self, at: tuple[str, int], low: int, high: int) -> int:
         """Between the last reading of the log's end before a record and the first after it, ms."""
