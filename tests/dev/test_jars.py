@@ -23,7 +23,7 @@ def test_jars_that_are_there_are_not_fetched_again() -> None:
 
 def test_a_failed_download_says_why_and_leaves_nothing_behind(tmp_path: Path) -> None:
     pom = tmp_path / "pom.xml"
-    pom.write_text("<project>")
+    pom.write_text("<project><kafka.version>4.1.0<")
 
     with pytest.raises(KafkaClusterError, match="mvn could not fetch Kafka's jars"):
         kafka_server(cache=tmp_path / "cache", pom=pom)
