@@ -148,14 +148,7 @@ class Committer:
         offsets = self._next()
         if not offsets:
             return
-        token = self._traffic.truth.committing(self.group, offsets)
-        asked = [TopicPartition(name, number, offset) for (name, number), offset in offsets.items()]
-        taken: Mapping[Partition, int | None] = {}
-        with suppress(KafkaException):
-            answers = consumer.commit(offsets=asked, asynchronous=False)
-            good = [(a.topic, a.partition) for a in answers if a.error is None]
-            taken = {at: offsets[at] for at in good}
-        self._traffic.truth.committed(self.group, token, taken)
+        self._traffic.commit(consumer, self.group, offsets)
         self._at |= offsets
 
     def _next(self) -> dict[Partition, int]:
@@ -220,14 +213,7 @@ class Member:
                 offsets[at] = int(message.offset() or 0) + 1
         if not offsets:
             return
-        token = self._traffic.truth.committing(self.group, offsets)
-        asked = [TopicPartition(name, number, offset) for (name, number), offset in offsets.items()]
-        taken: Mapping[Partition, int | None] = {}
-        with suppress(KafkaException):
-            answers = consumer.commit(offsets=asked, asynchronous=False)
-            good = [(a.topic, a.partition) for a in answers if a.error is None]
-            taken = {at: offsets[at] for at in good}
-        self._traffic.truth.committed(self.group, token, taken)
+        self._traffic.commit(consumer, self.group, offsets)
 
 
 class Transactions:
@@ -347,6 +333,17 @@ class Traffic:
         """Wait in a thread of the traffic. Raises Stopped when it should end."""
         if self._stop.wait(seconds):
             raise Stopped
+
+    def commit(self, consumer: Consumer, group: str, offsets: Mapping[Partition, int]) -> None:
+        """Commit, and record which offsets were acknowledged; of the others nobody knows."""
+        token = self.truth.committing(group, offsets)
+        sent = [TopicPartition(name, number, offset) for (name, number), offset in offsets.items()]
+        taken: Mapping[Partition, int | None] = {}
+        with suppress(KafkaException):
+            answers = consumer.commit(offsets=sent, asynchronous=False)
+            good = [(a.topic, a.partition) for a in answers if a.error is None]
+            taken = {at: offsets[at] for at in good}
+        self.truth.committed(group, token, taken)
 
     def create(self, name: str, partitions: int, pace: str) -> None:
         """A topic, written from now on."""
