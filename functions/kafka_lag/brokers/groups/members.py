@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafka import errors
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
@@ -16,11 +15,14 @@ from kafka_lag.brokers.failures import Failure, failure_of, failure_of_code, lef
 from kafka_lag.brokers.groups.census import Group, by_coordinator, chunks
 from kafka_lag.brokers.groups.messages import ConsumerGroupDescribeRequest
 from kafka_lag.brokers.wire.connection import Wire
-from kafka_lag.brokers.wire.refusals import GROUP_ID_NOT_FOUND, UnansweredError
+from kafka_lag.brokers.wire.refusals import (
+    GROUP_ID_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    UnansweredError,
+)
 
 _GROUPS_PER_REQUEST = 100
 _DEAD = "Dead"
-_PROTOCOL_OFF = int(errors.UnsupportedVersionError.errno)
 _NOBODY = frozenset({"Empty", _DEAD})
 
 
@@ -81,7 +83,7 @@ async def prove(wire: Wire, groups: Iterable[Group]) -> dict[str, Description]:
     return first | {
         name: description
         for name, description in again.items()
-        if description.failure is None or description.failure.code != _PROTOCOL_OFF
+        if description.failure is None or description.failure.code != UNSUPPORTED_VERSION
     }
 
 

@@ -27,6 +27,7 @@ _RENAMED = {
 }
 
 UNKNOWN_TOPIC = 3
+UNSUPPORTED_VERSION = 35
 GROUP_ID_NOT_FOUND = 69
 
 # What OpenSSL calls a broker's objection to our certificate, or to there being none.
