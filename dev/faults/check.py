@@ -32,6 +32,8 @@ _RISK_BOUND = min(86_400.0, _RETENTION_MS / 2_000)
 _STANDING_GROWTH = 0.02
 # An age must be so exact where nothing is in the way: two runs apart, or what look-ups leave.
 _INTERVALS, _TOLERANCE, _SHARE = 2, 0.1, 0.001
+# Intervals for which the ends of a log are remembered, ever fewer of them.
+_DATED_WITHIN = 500
 _SEVERITY = {"OK": 0, "WARN": 1, "STOP": 2, "STALL": 2, "REWIND": 2, "ERR": 2}
 _GROUP_WORDS = ("OK", "WARN", "ERR")
 _STANDING = (contract.STOP, contract.STALL)
@@ -389,14 +391,19 @@ class _Judge:
         return (self.run.ended - log.since) / 1_000
 
     def _readings_apart(self, at: tuple[str, int], low: int, high: int) -> int:
-        """Between the last reading of the log's end before a record and the first after it, ms."""
-        begins, ends = self.history.readings(at)
-        last = bisect_right(ends, low) - 1
+        """Between the last reading of the log's end before a record and the first after it, ms.
+
+        The record may have been dated at any time until now, when fewer readings were left.
+        """
+        interval = self.run.interval_ms
+        latest = min(self.run.taken_at, high // interval * interval + _DATED_WITHIN * interval)
+        readings = self.history.readings(at, latest, interval)
+        last = bisect_right(readings, low, key=lambda each: each.end) - 1
         if last < 0:
             return 0
-        first = bisect_left(begins, high)
-        after = ends[first] if first < len(ends) else self._real(self.now)
-        return after - begins[last]
+        first = bisect_left(readings, high, key=lambda each: each.begin)
+        after = readings[first].end if first < len(readings) else self._real(self.now)
+        return after - readings[last].begin
 
     def _shift(self, *, across: bool) -> tuple[float, float]:
         """By how much clocks that jumped make an age less and more than it is, s, rounded.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from kafka_lag import contract
+from kafka_lag.snapshots.thinning import kept
 
 Row: TypeAlias = dict[str, Any]
 # Group, topic and partition.
@@ -118,26 +119,42 @@ class Earlier:
         )
 
 
+class Reading(NamedTuple):
+    """When the run scheduled at `taken_at` asked for the end of a log and had it, ms."""
+
+    taken_at: int
+    begin: int
+    end: int
+
+
 class History:
     """The runs before, as many as still count; they are added in the order in which they ended."""
 
     def __init__(self, most: int = 900) -> None:
         self._most = most
-        self._readings: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
+        self._readings: dict[tuple[str, int], list[Reading]] = {}
         self._doubted: list[tuple[int, int]] = []
+        self._kept: dict[int, frozenset[int]] = {}
         self.runs: list[Earlier] = []
 
-    def readings(self, at: tuple[str, int]) -> tuple[list[int], list[int]]:
-        """When readings of a log's end began and ended, ms, in order, by clocks to be trusted."""
-        begins, ends = self._readings.get(at, ([], []))
-        if not self._doubted:
-            return begins, ends
-        trusted = [
-            (begin, end)
-            for begin, end in zip(begins, ends, strict=True)
-            if not any(begin <= last and end >= first for first, last in self._doubted)
+    def readings(self, at: tuple[str, int], taken_at: int, interval_ms: int) -> list[Reading]:
+        """Readings of a log's end that a run of `taken_at` still starts from, in order.
+
+        Those of clocks that jumped are left out.
+        """
+        kept = self._kept_at(taken_at, interval_ms)
+        return [
+            each
+            for each in self._readings.get(at, [])
+            if each.taken_at in kept
+            and not any(each.begin <= last and each.end >= first for first, last in self._doubted)
         ]
-        return [begin for begin, _ in trusted], [end for _, end in trusted]
+
+    def _kept_at(self, taken_at: int, interval_ms: int) -> frozenset[int]:
+        if taken_at not in self._kept:
+            times = (each.taken_at for each in self.runs if each.whole)
+            self._kept[taken_at] = frozenset(kept(times, taken_at, interval_ms))
+        return self._kept[taken_at]
 
     def _doubt(self, each: Earlier) -> None:
         """Readings by a clock that jumped bound nothing; nor do those whose order it contradicts,
@@ -161,12 +178,12 @@ class History:
         self.runs.append(replace(each, late=late, stored=each.stored and not late))
         del self.runs[: -self._most]
         self._doubt(each)
+        self._kept.clear()
         for at, (begin, end) in each.ends.items():
-            begins, ends = self._readings.setdefault(at, ([], []))
+            before = self._readings.setdefault(at, [])
             # Readings of runs that were on at once say nothing more.
-            if not ends or begin >= ends[-1]:
-                begins.append(begin)
-                ends.append(end)
+            if not before or begin >= before[-1].end:
+                before.append(Reading(run.taken_at, begin, end))
 
 
 @dataclass(frozen=True, slots=True)

@@ -554,6 +554,16 @@ def test_an_error_may_be_as_long_as_no_run_read_the_end() -> None:
     assert "time_lag_error_seconds" in rules(run(frames=planted, calm=True))
 
 
+@pytest.mark.parametrize(("error", "wrong"), [(4.1, False), (4.3, True)])
+def test_an_error_may_be_as_long_as_the_kept_readings_are_apart(error: float, wrong: bool) -> None:
+    # Of runs 16 to 32 intervals ago every fourth is kept, and the record came 23 s ago.
+    known = history(*map(earlier_run, range(1_001_000, NOW, 1_000)))
+    planted = frames()
+    planted[P][0] |= {"time_lag_error_seconds": error}
+    found = rules(run(frames=planted, calm=True), earlier=known)
+    assert ("time_lag_error_seconds" in found) == wrong
+
+
 def test_readings_by_a_clock_that_jumped_bound_nothing() -> None:
     jumped = earlier_run(1_005_000)
     for row in [*jumped.rows_of(T), *jumped.rows_of(P)]:
@@ -563,7 +573,7 @@ def test_readings_by_a_clock_that_jumped_bound_nothing() -> None:
         replace(jumped, clock_ahead=5_000),
         *map(earlier_run, range(1_006_000, NOW, 1_000)),
     )
-    begins, _ = known.readings(("orders", 0))
+    begins = [each.begin for each in known.readings(("orders", 0), 1_013_000, 1_000)]
     # What came within 5 s after it may seem to come before it.
     assert [at for at in begins if 1_004_500 < at < 1_012_500] == [1_010_990, 1_011_990]
     planted = frames()
