@@ -34,9 +34,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """A line that says which Kafka it was, where a version was named."""
     if ENV_VERSION in os.environ:
         reports = terminalreporter.getreports
-        run = len(reports("passed")) + len(reports("failed"))
+        # A fixture that fails is an error, and its tests did not run.
+        failed = len(reports("failed")) + len(reports("error"))
         reasons = [str(report.longrepr[2]) for report in reports("skipped")]
-        terminalreporter.write_line(summary(run, reasons))
+        terminalreporter.write_line(summary(len(reports("passed")), failed, reasons))
 
 
 @pytest.fixture(name="spark", scope="session")

@@ -32,9 +32,9 @@ def version() -> str:
     return ".".join(map(str, kafka_version()))
 
 
-def summary(run: int, reasons: Iterable[str]) -> str:
-    """How many tests were run on brokers of this version, and why others were not."""
+def summary(passed: int, failed: int, reasons: Iterable[str]) -> str:
+    """How many tests passed and failed on brokers of this version, and why others did not run."""
     skipped = Counter(reason.removeprefix("Skipped: ") for reason in reasons)
     told = [f"{count} because {reason}" for reason, count in skipped.items()]
-    counts = f"Kafka {version()}: {run} tests run, {skipped.total()} skipped"
+    counts = f"Kafka {version()}: {passed} passed, {failed} failed, {skipped.total()} skipped"
     return ": ".join([counts, "; ".join(told)]) if told else counts

@@ -26,11 +26,12 @@ def reorder_replicas(address: str, replicas: Mapping[str, Mapping[int, Sequence[
     _done(address, request_of(replicas))
 
 
-def elect_preferred(address: str) -> None:
-    """Make the first of its replicas the leader of each partition. Raises KafkaClusterError."""
-    # The preferred (0) of all topics (null), within so many ms.
-    everything = b"\0\0" + struct.pack(">i", int(_ANSWERS_WITHIN * 1_000)) + b"\0"
-    _done(address, _header(_ELECT_LEADERS, 2) + everything)
+def elect_preferred(address: str, partitions: Mapping[str, Iterable[int]]) -> None:
+    """Make the first of its replicas the leader of each of these partitions, by topic.
+
+    Raises KafkaClusterError.
+    """
+    _done(address, election_of(partitions))
 
 
 def _done(address: str, request: bytes) -> None:
@@ -62,6 +63,16 @@ def request_of(replicas: Mapping[str, Mapping[int, Sequence[int]]]) -> bytes:
     )
     timeout = struct.pack(">i", int(_ANSWERS_WITHIN * 1_000))
     return _header(_ALTER_PARTITION_REASSIGNMENTS, 0) + timeout + topics + b"\0"
+
+
+def election_of(partitions: Mapping[str, Iterable[int]]) -> bytes:
+    """An ElectLeaders request, version 2, for preferred leaders (0), without its length."""
+    topics = _array(
+        _string(name) + _array(struct.pack(">i", number) for number in numbers) + b"\0"
+        for name, numbers in partitions.items()
+    )
+    timeout = struct.pack(">i", int(_ANSWERS_WITHIN * 1_000))
+    return _header(_ELECT_LEADERS, 2) + b"\0" + topics + timeout + b"\0"
 
 
 def _array(items: Iterable[bytes]) -> bytes:

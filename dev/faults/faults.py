@@ -173,7 +173,7 @@ def _move(scene: Scene, moved: Callable[[str], bool]) -> bool:
         before = _leaders(scene, moved)
         reorder_replicas(scene.cluster.broker_address(scene.broker(), "PLAINTEXT"), orders)
         time.sleep(0.3)
-        elect_preferred(scene.cluster.broker_address(scene.broker(), "PLAINTEXT"))
+        elect_preferred(scene.cluster.broker_address(scene.broker(), "PLAINTEXT"), orders)
         # Brokers hear of new leaders a moment later.
         return _wait_until(lambda: _leaders(scene, moved) != before, 5.0)
 
