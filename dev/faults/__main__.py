@@ -98,6 +98,7 @@ def document(result: Result) -> dict[str, Any]:
         "calm": result.calm,
         "lacking": result.lacking,
         "slowest": result.slowest,
+        "slow": result.slow,
         "faults": dict(result.faults),
         "without_effect": dict(result.without_effect),
         "checked": dict(result.checked),
@@ -144,6 +145,7 @@ def show(result: Result, console: Console) -> None:
     for run, seconds, limit in result.late:
         during = result.during.get(run)
         console.print(f"LATE run {run}: {seconds:.2f} s of {limit:.2f} ({during})", markup=False)
+    console.print(f"brokers were slow of themselves {result.slow} times", markup=False)
     for error in (*result.errors, *result.lacking):
         console.print(f"ERROR {error}", markup=False)
     console.print(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from dev.faults.check import check_run
 from dev.faults.faults import USER, Orders, Scene, choose, settle
 from dev.faults.proxy import Proxies, Proxy
+from dev.faults.pulse import Pulse
 from dev.faults.run import Finding, History, Run, Verdict
 from dev.faults.subject import Clock, Secret, Store, Subject
 from dev.faults.traffic import Traffic
@@ -67,6 +68,8 @@ class Result:
     wrong: list[Finding] = field(default_factory=list)
     late: list[tuple[int, float, float]] = field(default_factory=list)
     slowest: float = 0.0
+    # Moments at which a broker did not answer though no fault was on it.
+    slow: int = 0
     errors: list[str] = field(default_factory=list)
     # Which faults there were when a run was wrong: the seed alone repeats no thread's timing.
     during: dict[int, str] = field(default_factory=dict)
@@ -184,14 +187,15 @@ class Campaign:
         self._options, self._say = options, say
         self.result = Result(options.seed)
         self._clock = Clock()
-        self._waiting: deque[tuple[Run, str]] = deque()
+        self._waiting: deque[tuple[Run, int, str]] = deque()
+        self._begun: deque[int] = deque(maxlen=_RECOVERING)
         self._clocks: deque[int] = deque(maxlen=_RECOVERING)
         self._history = History()
 
     def run(self) -> Result:
         """All of it, brokers started and ended."""
         quiet_library()
-        with self._scene() as (scene, access):
+        with self._scene() as (scene, access), self._watched(scene) as self._pulse:
             subject = self._subject(scene, access)
             # Brokers and traffic start on the same processors as the runs that are timed.
             settle(scene)
@@ -205,6 +209,7 @@ class Campaign:
                 subject.close()
         # The traffic has ended: whatever is not answered by now never will be.
         self._judge(scene.truth, at_all_events=True)
+        self.result.slow = len(self._pulse.slow)
         return self.result
 
     @contextmanager
@@ -240,6 +245,11 @@ class Campaign:
                 broker_timeout=_BROKER_TIMEOUT,
             )
             yield Scene(cluster, running, traffic, truth, Store(), secret, rng), access
+
+    def _watched(self, scene: Scene) -> Pulse:
+        nodes = scene.cluster.node_ids
+        addresses = {node: scene.cluster.broker_address(node, "PLAINTEXT") for node in nodes}
+        return Pulse(scene.truth, addresses)
 
     def _subject(self, scene: Scene, access: Access) -> Subject:
         return Subject(access, scene.secret, scene.store, self._clock, self._options.interval_ms)
@@ -313,16 +323,20 @@ class Campaign:
         self._clocks.append(run.clock_ahead)
         calm = not before and not after and quiet >= _RECOVERING
         during = " ".join(before or after) or f"{quiet + 1} runs after"
-        self._waiting.append((replace(run, clocks_before=clocks, calm=calm), during))
+        since = min([run.began, *self._begun])
+        self._begun.append(run.began)
+        self._waiting.append((replace(run, clocks_before=clocks, calm=calm), since, during))
 
     def _judge(self, truth: Truth, *, at_all_events: bool = False) -> None:
         now, view = int(time.time() * 1000), None
         while self._waiting:
-            run, during = self._waiting[0]
+            run, since, during = self._waiting[0]
             overdue = now - run.ended > _SETTLES_WITHIN_MS
             if not (at_all_events or overdue or truth.settled(run.ended)):
                 return
             self._waiting.popleft()
+            if run.calm and self._pulse.was_slow(since, run.ended):
+                run, during = replace(run, calm=False), "a broker is slow of itself"
             view = view or truth.view()
             verdict = check_run(view, run, self._options.margin, self._history)
             self._history.add(run)

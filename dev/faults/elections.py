@@ -38,7 +38,7 @@ def _done(address: str, request: bytes) -> None:
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), _ANSWERS_WITHIN) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
-        answer = _answer(connection)
+        answer = read_answer(connection)
     # Correlation id, tags, throttle time, then the error of the request as a whole.
     (code,) = struct.unpack_from(">h", answer, 9)
     if code:
@@ -93,7 +93,8 @@ def _varint(number: int) -> bytes:
     return bytes([*out, number])
 
 
-def _answer(connection: socket.socket) -> bytes:
+def read_answer(connection: socket.socket) -> bytes:
+    """The next answer, without its length. Raises KafkaClusterError when the broker hangs up."""
     (length,) = struct.unpack(">i", _exactly(connection, 4))
     return _exactly(connection, length)
 
@@ -103,6 +104,6 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
     while len(data) < count:
         more = connection.recv(count - len(data))
         if not more:
-            raise KafkaClusterError("The broker hung up on a reassignment")
+            raise KafkaClusterError("The broker closed the connection")
         data += more
     return data

@@ -406,6 +406,11 @@ class Truth:
             self._troubles.remove(trouble)
             self._troubles.append(replace(trouble, end=now_ms()))
 
+    def was_troubled(self, broker: int, begin: int, end: int) -> None:
+        """The broker did not answer in this time, ms, though no fault was on it."""
+        with self.lock:
+            self._troubles.append(Trouble(broker, begin, end))
+
     def without_members(self, group: str) -> None:
         """The group never has a live member."""
         with self.lock:

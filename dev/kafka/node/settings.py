@@ -223,6 +223,8 @@ def _quick(brokers: int) -> dict[str, str]:
         "transaction.state.log.min.isr": "1",
         "transaction.state.log.num.partitions": "3",
         "group.initial.rebalance.delay.ms": "0",
+        # Leaders move when somebody moves them, not five minutes after the start.
+        "auto.leader.rebalance.enable": "false",
         "log.initial.task.delay.ms": "1000",
         "log.retention.check.interval.ms": "1000",
         "log.segment.delete.delay.ms": "1000",
