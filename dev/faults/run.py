@@ -152,7 +152,7 @@ class History:
 
     def _kept_at(self, taken_at: int, interval_ms: int) -> frozenset[int]:
         if taken_at not in self._kept:
-            times = (each.taken_at for each in self.runs if each.whole)
+            times = (each.taken_at for each in self.runs if each.whole and not each.late)
             self._kept[taken_at] = frozenset(kept(times, taken_at, interval_ms))
         return self._kept[taken_at]
 
@@ -179,7 +179,8 @@ class History:
         del self.runs[: -self._most]
         self._doubt(each)
         self._kept.clear()
-        for at, (begin, end) in each.ends.items():
+        # What a run leaves that was overtaken is seen by none after it.
+        for at, (begin, end) in () if late else each.ends.items():
             before = self._readings.setdefault(at, [])
             # Readings of runs that were on at once say nothing more.
             if not before or begin >= before[-1].end:
