@@ -28,7 +28,7 @@ _MB = 1024 if sys.platform == "linux" else 1024 * 1024
 class DiscardingStore:
     """Takes objects and forgets them: what is measured is making them."""
 
-    def keys(self, prefix: str) -> list[str]:  # noqa: ARG002 - a SnapshotStore's signature
+    def keys(self, prefix: str, after: str = "") -> list[str]:  # noqa: ARG002 - a store's signature
         """There never are any."""
         return []
 

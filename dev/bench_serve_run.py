@@ -32,9 +32,11 @@ class Until(FolderStore):
 
     now_ms = 0
 
-    def keys(self, prefix: str) -> list[str]:
+    def keys(self, prefix: str, after: str = "") -> list[str]:
         """The keys of runs until then."""
-        return [key for key in super().keys(prefix) if (taken_at_of(key) or 0) <= self.now_ms]
+        return [
+            key for key in super().keys(prefix, after) if (taken_at_of(key) or 0) <= self.now_ms
+        ]
 
 
 def main() -> int:

@@ -53,9 +53,9 @@ class MemoryStore:
         self.down = set(down)
         self.calls: list[str] = []
 
-    def keys(self, prefix: str) -> list[str]:
+    def keys(self, prefix: str, after: str = "") -> list[str]:
         self._called("keys")
-        return sorted(key for key in self.objects if key.startswith(prefix))
+        return sorted(key for key in self.objects if key.startswith(prefix) and key > after)
 
     def folders(self, prefix: str) -> list[str]:
         self._called("folders")

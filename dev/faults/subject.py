@@ -56,11 +56,12 @@ class Store:
         self._objects: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
-    def keys(self, prefix: str) -> list[str]:
-        """The keys that start with the prefix, in order."""
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        """The keys that start with the prefix and come after another one, in order."""
         self._answer()
         with self._lock:
-            return sorted(key for key in self._objects if key.startswith(prefix))
+            found = [key for key in self._objects if key.startswith(prefix) and key > after]
+        return sorted(found)
 
     def read(self, key: str) -> bytes:
         """The object's bytes."""
@@ -98,9 +99,9 @@ class Noted:
         self._store = store
         self.written: dict[str, bytes] = {}
 
-    def keys(self, prefix: str) -> list[str]:
-        """The keys that start with the prefix, in order."""
-        return self._store.keys(prefix)
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        """The keys that start with the prefix and come after another one, in order."""
+        return self._store.keys(prefix, after)
 
     def read(self, key: str) -> bytes:
         """The object's bytes."""

@@ -147,10 +147,10 @@ def test_end_offsets_that_cannot_be_read_are_warned_of_and_the_run_goes_on() -> 
 
 def test_end_offsets_that_nobody_answers_for_leave_a_run_that_keeps_nothing() -> None:
     class Deaf(MemoryStore):
-        def keys(self, prefix: str) -> list[str]:
+        def keys(self, prefix: str, after: str = "") -> list[str]:
             if "/topic_partitions/" in prefix:
                 raise StoreError("no answer")
-            return super().keys(prefix)
+            return super().keys(prefix, after)
 
     store = Deaf()
     store.objects = runs([0, 1]).store.objects

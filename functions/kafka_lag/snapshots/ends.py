@@ -12,7 +12,7 @@ from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
 from kafka_lag.snapshots.errors import UnusableError
 from kafka_lag.snapshots.format import from_parquet
-from kafka_lag.snapshots.keys import day_prefix, object_key, taken_at_of
+from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.store import SnapshotStore
 
 A = TypeVar("A")
@@ -22,8 +22,6 @@ COLUMNS = (
     *("topic", "topic_id", "partition_id"),
     *("asked_at", "read_at", "unread_reason", "end_offset"),
 )
-
-_DAY_MS = 24 * 3_600_000
 
 # A cold start waits for answers, not for its processor: 32 objects take four turns instead of 32.
 _AT_ONCE = 8
@@ -43,17 +41,6 @@ class Ends:
 def ends_of(topic_partitions: Frame) -> Frame:
     """What later runs need of a run's `topic_partitions`."""
     return Frame({name: topic_partitions.columns[name] for name in COLUMNS}, len(topic_partitions))
-
-
-def run_times(store: SnapshotStore, cluster: str, since: int, before: int) -> list[int]:
-    """Times of the runs, ms, `since` <= time < `before`, that wrote end offsets, ascending.
-
-    Whole days are listed: a run may have been at any second. Raises StoreError.
-    """
-    days = range(since // _DAY_MS, (before - 1) // _DAY_MS + 1)
-    prefixes = [day_prefix(contract.TOPIC_PARTITIONS, cluster, day * _DAY_MS) for day in days]
-    times = [taken_at_of(key) for keys in _at_once(store.keys, prefixes) for key in keys]
-    return sorted(time for time in times if time is not None and since <= time < before)
 
 
 def read_ends(store: SnapshotStore, cluster: str, times: Sequence[int]) -> Ends:

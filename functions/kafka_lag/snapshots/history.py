@@ -10,11 +10,13 @@ from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.errors import UnusableError
 from kafka_lag.snapshots.format import from_parquet, to_parquet
-from kafka_lag.snapshots.keys import day_prefix, object_key, taken_at_of
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.runs import run_times
 from kafka_lag.snapshots.store import SnapshotStore
 
 SOUGHT_BACK_DAYS = 7
-_DAY_MS = 24 * 3_600_000
+_HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
 _UNREADABLE_ALLOWED = 5
 
 
@@ -61,7 +63,9 @@ def write(store: SnapshotStore, cluster: str, snapshot: Snapshot) -> int:
 
 
 def _candidates(store: SnapshotStore, cluster: str, taken_at: int) -> Iterator[int]:
-    for day in range(SOUGHT_BACK_DAYS + 1):
-        prefix = day_prefix(contract.GROUPS, cluster, taken_at - day * _DAY_MS)
-        times = [taken_at_of(key) for key in store.keys(prefix)]
-        yield from sorted((t for t in times if t is not None and t < taken_at), reverse=True)
+    """Runs before this one, the latest first: of an hour, as a rule enough, then day by day."""
+    oldest = taken_at - SOUGHT_BACK_DAYS * _DAY_MS
+    since, before = taken_at - _HOUR_MS, taken_at
+    while since < before:
+        yield from reversed(run_times(store, contract.GROUPS, cluster, since, before))
+        since, before = max(oldest, since - _DAY_MS), since

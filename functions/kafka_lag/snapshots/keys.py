@@ -26,6 +26,11 @@ def object_key(dataset: str, cluster: str, taken_at: int) -> str:
     return f"{day}hour={time:%H}/{time.strftime(_STAMP)}-0of1.parquet"
 
 
+def first_key(dataset: str, cluster: str, since: int) -> str:
+    """What no key of a run scheduled at `since`, ms UTC, or later comes before."""
+    return object_key(dataset, cluster, since).partition("Z-")[0]
+
+
 def day_prefix(dataset: str, cluster: str, at: int) -> str:
     """What all keys of a dataset's UTC day start with."""
     day = datetime.fromtimestamp(at / 1000, UTC).date().isoformat()

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Past, Snapshot
-from kafka_lag.snapshots.ends import ends_of, read_ends, run_times
+from kafka_lag.snapshots.ends import ends_of, read_ends
 from kafka_lag.snapshots.history import newest_before
+from kafka_lag.snapshots.runs import run_times
 from kafka_lag.snapshots.store import SnapshotStore
 from kafka_lag.snapshots.thinning import kept, needed_since
 
@@ -66,7 +68,8 @@ def recall(store: SnapshotStore, cluster: str, taken_at: int, interval_ms: int) 
     """
     loaded = newest_before(store, cluster, taken_at)
     newest = loaded.snapshot
-    times = run_times(store, cluster, needed_since(taken_at, interval_ms), taken_at)
+    since = needed_since(taken_at, interval_ms)
+    times = run_times(store, contract.TOPIC_PARTITIONS, cluster, since, taken_at)
     points = _points(times, newest, taken_at, interval_ms)
     read = read_ends(store, cluster, sorted(points - {newest.taken_at}))
     ends = dict(read.frames)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,8 +21,8 @@ _ABSENT = "NoSuchKey"
 class SnapshotStore(Protocol):
     """Objects by key, written once and never changed. All methods raise StoreError."""
 
-    def keys(self, prefix: str) -> list[str]:
-        """The keys that start with the prefix, in order."""
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        """The keys that start with the prefix and come after another one, in order."""
 
     def read(self, key: str) -> bytes:
         """The object's bytes. Raises UnusableError when there is no such object."""
@@ -45,11 +46,11 @@ class S3Store:
         self._client = client
         self._bucket = bucket
 
-    def keys(self, prefix: str) -> list[str]:
-        """The keys that start with the prefix, in order, whatever the number of pages."""
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        """The keys that start with the prefix and come after another one, in order, of all pages."""
         try:
             pages = self._client.get_paginator("list_objects_v2").paginate(
-                Bucket=self._bucket, Prefix=prefix
+                Bucket=self._bucket, Prefix=prefix, StartAfter=after
             )
             return [item["Key"] for page in pages for item in page.get("Contents", [])]
         except (ClientError, BotoCoreError) as error:
@@ -100,11 +101,17 @@ class FolderStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def keys(self, prefix: str) -> list[str]:
-        """The keys that start with the prefix, in order; a missing folder has none."""
-        root = self._folder / prefix.rpartition("/")[0]
-        files = (path.relative_to(self._folder).as_posix() for path in root.rglob("*.parquet"))
-        return sorted(key for key in files if key.startswith(prefix))
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        """The keys that start with the prefix and come after another one, in order.
+
+        A missing folder has none.
+        """
+        found = _files(self._folder, prefix.rpartition("/")[0])
+        return sorted(
+            key
+            for key in found
+            if key.startswith(prefix) and key > after and key.endswith(".parquet")
+        )
 
     def folders(self, prefix: str) -> list[str]:
         """The names right below the prefix, in order; a missing folder has none."""
@@ -138,3 +145,18 @@ class FolderStore:
                 f"Cannot write {path} ({error.strerror}). Check the folder's rights and space."
             ) from error
         return True
+
+
+def _files(folder: Path, below: str) -> Iterator[str]:
+    """The files below a folder by their paths, one by one: a folder may hold thousands."""
+    try:
+        entries = os.scandir(folder / below)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    with entries:
+        for entry in entries:
+            path = f"{below}/{entry.name}" if below else entry.name
+            if entry.is_dir():
+                yield from _files(folder, path)
+            else:
+                yield path

@@ -7,13 +7,11 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.snapshots.ends import COLUMNS, ends_of, read_ends, run_times
+from kafka_lag.snapshots.ends import COLUMNS, ends_of, read_ends
 from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
-from tests.builders import HOUR, MINUTE, NOON, a_snapshot, same
+from tests.builders import MINUTE, NOON, a_snapshot, same
 from tests.fakes import MemoryStore
-
-MIDNIGHT = NOON + 12 * HOUR
 
 
 def key(taken_at: int) -> str:
@@ -30,29 +28,6 @@ def a_store(*times: int) -> MemoryStore:
     for taken_at in times:
         store.objects[key(taken_at)] = data(taken_at)
     return store
-
-
-def test_runs_are_found_over_midnight_from_the_first_time_to_before_the_last() -> None:
-    times = [MIDNIGHT + minute * MINUTE for minute in (-3, -2, -1, 0, 1)]
-    assert run_times(a_store(*times), "c", times[1], times[4]) == times[1:4]
-
-
-def test_every_day_in_between_is_listed() -> None:
-    times = [NOON, NOON + 48 * HOUR]
-    assert run_times(a_store(*times), "c", NOON, NOON + 48 * HOUR + 1) == times
-
-
-def test_a_day_that_ends_when_the_run_begins_is_the_last_that_is_listed() -> None:
-    store = a_store()
-    run_times(store, "c", MIDNIGHT - MINUTE, MIDNIGHT)
-    assert store.calls == ["keys"]
-
-
-def test_other_clusters_and_strangers_are_no_runs() -> None:
-    store = a_store(NOON)
-    store.objects[object_key(contract.TOPIC_PARTITIONS, "d", NOON - MINUTE)] = b""
-    store.objects[key(NOON).replace("20260131T12", "20269931T99")] = b""
-    assert run_times(store, "c", NOON - HOUR, NOON + HOUR) == [NOON]
 
 
 def test_ends_are_read_as_a_warm_run_remembers_them() -> None:
@@ -94,6 +69,3 @@ def test_a_store_that_does_not_answer_is_an_error_and_not_a_gap() -> None:
     store.down = {"read"}
     with pytest.raises(StoreError, match="cannot read"):
         read_ends(store, "c", [NOON, NOON + MINUTE])
-    store.down = {"keys"}
-    with pytest.raises(StoreError, match="cannot keys"):
-        run_times(store, "c", NOON, NOON + MINUTE)

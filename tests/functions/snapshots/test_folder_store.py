@@ -63,6 +63,18 @@ def test_keys_are_those_that_start_with_the_prefix(
     assert store.keys(prefix) == found
 
 
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [("x/1.parquet", ["x/y/2.parquet"]), ("x/1", ["x/1.parquet", "x/y/2.parquet"]), ("x/z", [])],
+)
+def test_keys_after_another_are_listed_without_it(
+    store: FolderStore, after: str, found: list[str]
+) -> None:
+    for key in ("x/y/2.parquet", "x/1.parquet"):
+        store.write_once(key, b"")
+    assert store.keys("x/", after) == found
+
+
 def test_a_missing_folder_has_no_keys(tmp_path: Path) -> None:
     assert FolderStore(tmp_path / "absent").keys("snapshots/") == []
 

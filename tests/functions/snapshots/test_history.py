@@ -74,6 +74,17 @@ def test_a_set_is_sought_back_seven_days(days: int, found: bool) -> None:
     assert loaded.snapshot.taken_at == (NOON - days * DAY if found else 0)
 
 
+def test_a_run_on_time_lists_an_hour_only() -> None:
+    store = a_store(NOON - 2 * HOUR, NOON - MINUTE)
+    calls = len(store.calls)
+    assert newest_before(store, "c", NOON).snapshot.taken_at == NOON - MINUTE
+    assert store.calls[calls:].count("keys") == 1
+
+
+def test_a_set_of_hours_ago_is_found() -> None:
+    assert newest_before(a_store(NOON - 2 * HOUR), "c", NOON).snapshot.taken_at == NOON - 2 * HOUR
+
+
 def test_another_clusters_sets_are_not_ours() -> None:
     store = a_store(NOON)
     assert newest_before(store, "other", NOON + MINUTE).snapshot.taken_at == 0

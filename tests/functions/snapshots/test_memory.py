@@ -98,10 +98,10 @@ def test_what_is_wrong_with_sets_and_with_points_is_told() -> None:
 @pytest.mark.parametrize("dataset", [contract.GROUPS, contract.TOPIC_PARTITIONS])
 def test_a_store_that_does_not_answer_for_either_is_an_error(dataset: str) -> None:
     class Deaf(MemoryStore):
-        def keys(self, prefix: str) -> list[str]:
+        def keys(self, prefix: str, after: str = "") -> list[str]:
             if f"/{dataset}/" in prefix:
                 raise StoreError("no answer")
-            return super().keys(prefix)
+            return super().keys(prefix, after)
 
     with pytest.raises(StoreError, match="no answer"):
         recall(Deaf(), "c", NOON, MINUTE)

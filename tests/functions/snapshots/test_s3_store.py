@@ -53,6 +53,15 @@ def test_keys_are_listed_over_all_pages(store: S3Store) -> None:
     assert store.keys("x/") == expected
 
 
+def test_keys_after_another_are_listed_without_it(store: S3Store) -> None:
+    for key in ("x/1", "x/2", "x/3", "y/4"):
+        store.write_once(key, b"")
+    assert store.keys("x/", after="x/1") == ["x/2", "x/3"]
+    assert store.keys("x/", after="x/11") == ["x/2", "x/3"]
+    assert store.keys("x/", after="a") == ["x/1", "x/2", "x/3"]
+    assert store.keys("x/", after="y") == []
+
+
 def test_a_prefix_without_objects_has_no_keys(store: S3Store) -> None:
     assert store.keys("nothing/") == []
 

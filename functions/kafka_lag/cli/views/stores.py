@@ -25,10 +25,10 @@ _LOGIN_OVER = (
 class OwnBucket(S3Store):
     """A bucket that somebody reads with their own rights."""
 
-    def keys(self, prefix: str) -> list[str]:
-        """The keys that start with the prefix, in order."""
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        """The keys that start with the prefix and come after another one, in order."""
         with _in_own_words(self._bucket, "s3:ListBucket"):
-            return super().keys(prefix)
+            return super().keys(prefix, after)
 
     def folders(self, prefix: str) -> list[str]:
         """The names right below the prefix, in order."""
