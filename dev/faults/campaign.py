@@ -123,7 +123,8 @@ class _Faults:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="faults")
         self.active: tuple[str, ...] = ("start",)
-        self.calm_runs = 0
+        self.latest: tuple[str, ...] = self.active
+        self.calm_runs = self.episodes = 0
         self.lock = threading.Lock()
 
     def start(self) -> None:
@@ -138,16 +139,19 @@ class _Faults:
                 active = ", ".join(self.active)
             self._result.errors.append(f"faults did not end: {active}")
 
-    def begun(self) -> tuple[tuple[str, ...], int]:
-        """A run begins: which faults there are, and how many runs there were since the last."""
+    def begun(self) -> tuple[tuple[str, ...], int, int]:
+        """A run begins: which faults there are, how many episodes of faults there were, and how
+        many runs since the last.
+        """
         with self.lock:
-            return self.active, self.calm_runs
+            return self.active, self.episodes, self.calm_runs
 
-    def ended(self, before: tuple[str, ...]) -> tuple[str, ...]:
-        """That run is over; returns which faults there are."""
+    def ended(self, before: tuple[str, ...], episodes: int) -> tuple[str, ...]:
+        """That run is over; returns which faults there are, or were while it was on."""
         with self.lock:
-            self.calm_runs += not (before or self.active)
-            return self.active
+            after = self.active if self.episodes == episodes else self.latest
+            self.calm_runs += not (before or after)
+            return after
 
     def _run(self) -> None:
         try:
@@ -163,7 +167,8 @@ class _Faults:
     def _episode(self) -> None:
         chosen = choose(self._scene.rng, self._only)
         with self.lock:
-            self.active = tuple(each.__name__ for each in chosen)
+            self.active = self.latest = tuple(each.__name__ for each in chosen)
+            self.episodes += 1
         with ThreadPoolExecutor(len(chosen)) as pool:
             for name, future in [(f.__name__, pool.submit(f, self._scene)) for f in chosen]:
                 happened = future.result()
@@ -310,7 +315,7 @@ class Campaign:
             orders.late = 0
 
     def _one(self, subject: Subject, number: int, taken_at: int, faults: _Faults) -> None:
-        before, quiet = faults.begun()
+        before, episodes, quiet = faults.begun()
         try:
             run = subject.run(number, taken_at)
         except Exception as error:  # noqa: BLE001 - a run raises ReporterError and nothing else
@@ -318,7 +323,7 @@ class Campaign:
             self.result.errors.append(f"{named} (during {', '.join(before)})")
             subject.cold()
             return
-        after = faults.ended(before)
+        after = faults.ended(before, episodes)
         clocks = (*self._clocks,)
         self._clocks.append(run.clock_ahead)
         calm = not before and not after and quiet >= _RECOVERING

@@ -18,7 +18,18 @@ from typing import Any
 
 from dev.faults.lines import Key, by_key, malformed
 from dev.faults.movement import Movement
-from dev.faults.run import KILLED, Counts, Earlier, Finding, History, Names, Row, Run, Verdict
+from dev.faults.run import (
+    KILLED,
+    Counts,
+    Earlier,
+    Finding,
+    History,
+    Names,
+    Reading,
+    Row,
+    Run,
+    Verdict,
+)
 from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract
 
@@ -32,6 +43,8 @@ _RISK_BOUND = min(86_400.0, _RETENTION_MS / 2_000)
 _STANDING_GROWTH = 0.02
 # An age must be so exact where nothing is in the way: two runs apart, or what look-ups leave.
 _INTERVALS, _TOLERANCE, _SHARE = 2, 0.1, 0.001
+# Where the index names no earlier record, one that could not be read may be so much older, s.
+_HELD_BACK = 30.0
 # Intervals for which the ends of a log are remembered, ever fewer of them.
 _DATED_WITHIN = 500
 _SEVERITY = {"OK": 0, "WARN": 1, "STOP": 2, "STALL": 2, "REWIND": 2, "ERR": 2}
@@ -375,8 +388,10 @@ class _Judge:
         apart = self._readings_apart(at, low, high)
         interval = _INTERVALS * self.run.interval_ms
         limit = (max(interval, apart) + held_back) / 1_000 + max(_TOLERANCE, _SHARE * truth[1])
-        less, more = self._shift(across=True)
-        limit += (more - less) + (0.0 if settled else truth[1])
+        less, more = self._shift(truth[1])
+        limit += more - less
+        if not settled:
+            limit += truth[1] + (_HELD_BACK if self._hidden_from_a_run(at, low, high) else 0.0)
         return limit + (self._log_age(log) if self._purged_meanwhile(log, position) else 0.0)
 
     def _purged_meanwhile(self, log: LogView, position: int) -> bool:
@@ -395,9 +410,7 @@ class _Judge:
 
         The record may have been dated at any time until now, when fewer readings were left.
         """
-        interval = self.run.interval_ms
-        latest = min(self.run.taken_at, high // interval * interval + _DATED_WITHIN * interval)
-        readings = self.history.readings(at, latest, interval)
+        readings = self._readings(at, high)
         last = bisect_right(readings, low, key=lambda each: each.end) - 1
         if last < 0:
             return 0
@@ -405,16 +418,27 @@ class _Judge:
         after = readings[first].end if first < len(readings) else self._real(self.now)
         return after - readings[last].begin
 
-    def _shift(self, *, across: bool) -> tuple[float, float]:
-        """By how much clocks that jumped make an age less and more than it is, s, rounded.
+    def _hidden_from_a_run(self, at: tuple[str, int], low: int, high: int) -> bool:
+        """Whether a run saw the log's end while the record lay in it and could not be read."""
+        return any(low < each.end and each.begin < high for each in self._readings(at, high))
+
+    def _readings(self, at: tuple[str, int], high: int) -> list[Reading]:
+        """Readings of a log's end that runs still knew which dated its record."""
+        interval = self.run.interval_ms
+        latest = min(self.run.taken_at, high // interval * interval + _DATED_WITHIN * interval)
+        return self.history.readings(at, latest, interval)
+
+    def _shift(self, age: float, *, across: bool = True) -> tuple[float, float]:
+        """By how much clocks that jumped make an age, s, less and more than it is, s, rounded.
 
         `across`: dates that earlier runs' clocks had a part in. A run's own dates are right by its
-        own clock, and those of the brokers are wrong by as much as it is.
+        own clock, and those of the brokers are wrong by as much as it is; but what a clock that
+        was a little wrong said of the record holds them, as nothing contradicts it.
         """
         ahead = self.run.clock_ahead
-        shifts = [0, ahead]
-        if across:
-            shifts += [ahead - before for before in self.run.clocks_before]
+        known = self.history.slight_jumps(self._real(self.now) - int(1_000 * age))
+        known += self.run.clocks_before if across else ()
+        shifts = [0, ahead, *(ahead - before for before in known)]
         return (min(shifts) - _ROUNDING_MS) / 1_000, (max(shifts) + _ROUNDING_MS) / 1_000
 
     def _age_within(
@@ -429,7 +453,7 @@ class _Judge:
     ) -> None:
         seconds, error = published
         self.verdict.checked[rule] += 1
-        less, more = self._shift(across=across)
+        less, more = self._shift(truth[1], across=across)
         least, most = truth[0] + less, truth[1] + more
         wrong = seconds > most if error is None else not _meet(seconds, error, least, most)
         # A clock that went back makes an age 0, not less.
@@ -446,6 +470,7 @@ class _Judge:
             return
         low, high = log.readable(position)
         clocks = (0, self.run.clock_ahead, *self.run.clocks_before)
+        clocks += self.history.slight_jumps(low)
         after, before = row["next_record_after"], row["next_record_before"]
         if after is not None:
             self.verdict.checked["next_record_after"] += 1
@@ -642,7 +667,7 @@ class _Judge:
         truth = self._age(log, position, self._real(row["read_at"]), self._real(self.now))
         at, settled = _partition_of(row), self.run.calm
         limit = self._error_limit(at, log, position, truth, settled=settled)
-        less, more = self._shift(across=True)
+        less, more = self._shift(truth[1])
         most_left = _RETENTION_MS / 1_000 - (truth[0] + less - limit)
         least_left = _RETENTION_MS / 1_000 - (truth[1] + more + limit)
         growth = row["age_growth"]
@@ -1021,7 +1046,7 @@ class _Judge:
         youngest = self._age(log, high, self.run.began, self.run.ended)[0] if least else 0.0
         settled = not _problems(self.run.log)
         limit = self._error_limit(at, log, low, (youngest, oldest), settled=settled)
-        less, more = self._shift(across=True)
+        less, more = self._shift(oldest)
         return max(0.0, youngest - limit + less), oldest + limit + more
 
     # What is not published.

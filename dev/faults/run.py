@@ -17,6 +17,8 @@ Names: TypeAlias = tuple[str, str, int]
 
 # By its own clock a run begins no earlier than it was scheduled for, and no later.
 _EARLY_MS, _LATE_MS = 1_000, 60_000
+# A run so long before a record may have read the log's end that bounds its time.
+_NEAR_MS = 10_000
 # The error of a run whose process was ended in the middle.
 KILLED = "killed"
 
@@ -155,6 +157,16 @@ class History:
             times = (each.taken_at for each in self.runs if each.whole and not each.late)
             self._kept[taken_at] = frozenset(kept(times, taken_at, interval_ms))
         return self._kept[taken_at]
+
+    def slight_jumps(self, since: int) -> tuple[int, ...]:
+        """How far ahead clocks were, ms, of runs from about `since` on; too little to notice."""
+        return tuple(
+            each.clock_ahead
+            for each in reversed(self.runs)
+            if each.clock_ahead
+            and abs(each.clock_ahead) <= _EARLY_MS
+            and each.ended > since - _NEAR_MS
+        )
 
     def _doubt(self, each: Earlier) -> None:
         """Readings by a clock that jumped bound nothing; nor do those whose order it contradicts,

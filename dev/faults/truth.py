@@ -139,8 +139,8 @@ class Stale:
 
     One that had been stopped does not know yet that others took over: Kafka fences its writes and
     not its answers; `groups` are those that it coordinated. A new coordinator (COORDINATORS)
-    reports commits as of the high watermark that it knew of as a follower, which is a moment
-    before the answer and not before the fault: `since` does not matter there.
+    reports commits as of the high watermark that it knew of as a follower: of a moment before the
+    answer, or before the fault until it has taken a commit itself.
     """
 
     broker: int
@@ -190,13 +190,25 @@ class TruthView:
     def commits_as_of(self, group: str, begin: int, end: int) -> int:
         """The earliest moment that a coordinator's answer about the group's commits may show."""
         since = [
-            begin - FRESH_AFTER_MS if each.broker == COORDINATORS else each.since
+            self._as_a_follower(each, group, begin) if each.broker == COORDINATORS else each.since
             for each in self.stale
             if each.begin <= end
             and each.end >= begin
             and (each.broker == COORDINATORS or group in each.groups)
         ]
         return min(begin, *since) if since else begin
+
+    def _as_a_follower(self, change: Stale, group: str, begin: int) -> int:
+        """When a new coordinator heard of the high watermark, as long as it has not moved it."""
+        latest = begin - FRESH_AFTER_MS
+        of_new = change.since + FRESH_AFTER_MS
+        for commits in self.commits.get(group, {}).values():
+            for each in reversed(commits):
+                if each.asked < change.since:
+                    break
+                if of_new < each.acked < latest:
+                    return latest
+        return min(latest, change.since - FRESH_AFTER_MS)
 
     def troubled(self, broker: int, begin: int, end: int) -> bool:
         """Whether the broker was under a fault at any moment of this time."""

@@ -82,13 +82,14 @@ def _remembered_owners(fresh: Frame, groups: Frame, old: Frame) -> Frame:
 def _filled(
     fresh: Frame, old: Frame, key: tuple[str, ...], now: int, told_now: tuple[str, ...]
 ) -> Frame:
-    """Unread rows as they were before, but for what is told now; what was not known, as now."""
+    """Unread rows as they were before, unknowns too, but for what is told now."""
     silent = fresh.words("unread_reason").known
     rows = np.where(silent, locate(fresh, old, key), -1)
     rows = np.where(Column.of(_young(old, now)).take(rows).values, rows, -1)
     if "topic_id" in fresh:
         rows = np.where(_recreated(fresh, old.take(rows)), -1, rows)
-    if not (rows >= 0).any():
+    new = rows < 0
+    if new.all():
         return fresh
     before = old.take(rows)
     columns: dict[str, AnyColumn] = {}
@@ -96,9 +97,9 @@ def _filled(
         if name in told_now:
             columns[name] = column
         elif isinstance(column, Words):
-            columns[name] = before.words(name).or_else(column)
+            columns[name] = before.words(name).or_else(column.only(new))
         else:
-            columns[name] = before.numbers(name).or_else(column)
+            columns[name] = before.numbers(name).or_else(column.only(new))
     return Frame.of(columns)
 
 

@@ -554,6 +554,20 @@ def test_an_error_may_be_as_long_as_no_run_read_the_end() -> None:
     assert "time_lag_error_seconds" in rules(run(frames=planted, calm=True))
 
 
+@pytest.mark.parametrize(("calm", "wrong"), [(False, False), (True, True)])
+def test_an_error_may_hold_all_that_a_high_watermark_may_be_held_back(
+    calm: bool, wrong: bool
+) -> None:
+    # A run read the log's end after the record was sent, and before it could be read.
+    late = LogView.of([(n, 1_001_000 + 1_000 * n, 1_004_500 + 1_000 * n) for n in range(10)])
+    topics = {"id-1": replace(TRUTH.topics["id-1"], logs=(late, late))}
+    known = history(*map(earlier_run, range(1_001_000, NOW, 1_000)))
+    planted = frames()
+    planted[P][0] |= {"time_lag_error_seconds": 40.0}
+    found = rules(run(frames=planted, calm=calm), replace(TRUTH, topics=topics), known)
+    assert ("time_lag_error_seconds" in found) == wrong
+
+
 @pytest.mark.parametrize(("error", "wrong"), [(4.1, False), (4.3, True)])
 def test_an_error_may_be_as_long_as_the_kept_readings_are_apart(error: float, wrong: bool) -> None:
     # Of runs 16 to 32 intervals ago every fourth is kept, and the record came 23 s ago.
@@ -633,6 +647,20 @@ def test_a_clock_that_jumped_makes_ages_wrong_on_one_side_only(
         row |= {"time_lag_seconds": seconds}
     found = rules(run(frames=planted, clock_ahead=ahead, clocks_before=before))
     assert ("time_lag_seconds" in found) == wrong
+
+
+@pytest.mark.parametrize(
+    ("jump", "at", "wrong"),
+    [(0, 1_008_000, True), (-700, 1_008_000, False), (-700, 990_000, True)],
+)
+def test_what_a_clock_said_that_was_a_little_wrong_holds(jump: int, at: int, wrong: bool) -> None:
+    slight = replace(earlier_run(at), clock_ahead=jump)
+    known = history(slight, *map(earlier_run, range(FIRST, NOW, 1_000)))
+    planted = frames()
+    planted[P][0] |= {"next_record_before": 1_006_400, "time_lag_seconds": 23.6}
+    found = rules(run(frames=planted), earlier=known)
+    assert ({"next_record_before", "time_lag_seconds"} <= found) == wrong
+    assert bool({"next_record_before", "time_lag_seconds"} & found) == wrong
 
 
 # Losses.

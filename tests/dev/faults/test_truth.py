@@ -110,11 +110,21 @@ def test_a_broker_that_was_stopped_may_answer_for_the_groups_it_coordinated() ->
 
 
 def test_a_new_coordinator_may_answer_with_commits_of_a_moment_before_and_nothing_else() -> None:
-    truth = TruthView({}, {}, (Stale(COORDINATORS, since=100, begin=5_000, end=90_000),))
+    commits = {"any": {("orders", 0): [Commit(3, 10, 20), Commit(4, 2_900, 3_000)]}}
+    truth = TruthView({}, commits, (Stale(COORDINATORS, since=100, begin=5_000, end=90_000),))
     assert truth.commits_as_of("any", 5_500, 5_600) == 3_500
     assert truth.commits_as_of("any", 66_000, 66_100) == 64_000
     assert truth.commits_as_of("any", 99_000, 99_100) == 99_000
     assert [truth.as_of(5_500, 5_600, broker) for broker in (1, 2, 3, None)] == [5_500] * 4
+
+
+@pytest.mark.parametrize(("acked", "as_of"), [(13_000, 58_000), (11_999, 8_000), (58_001, 8_000)])
+def test_a_new_coordinator_lacks_the_last_moment_until_it_has_taken_a_commit(
+    acked: int, as_of: int
+) -> None:
+    commits = {"any": {("orders", 0): [Commit(3, 9_000, 9_990), Commit(4, acked - 9, acked)]}}
+    truth = TruthView({}, commits, (Stale(COORDINATORS, since=10_000, begin=10_000, end=90_000),))
+    assert truth.commits_as_of("any", 60_000, 60_100) == as_of
 
 
 def test_a_broker_is_in_trouble_while_a_fault_lasts() -> None:

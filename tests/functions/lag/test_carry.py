@@ -161,6 +161,16 @@ def test_a_commit_read_while_the_partition_is_silent_waits_for_its_end() -> None
     assert cell(rows.groups, "lag", consumer_group="g") == 13
 
 
+def test_a_first_commit_read_while_the_partition_is_silent_waits_for_its_end() -> None:
+    earlier = a_snapshot({"g": {"orders": [5, None]}}, {"orders": [(0, 10), (0, 10)]})
+    silent: Topics = {"orders": [(0, 10), contract.TIMEOUT]}
+    report = a_report(a_reading({"g": {"orders": [5, 8]}}, silent, at=SOON), earlier, at=SOON)
+    row = {"partition_id": 1}
+    assert cell(report.snapshot.group_partitions, "committed_offset", **row) is None
+    assert cell(report.snapshot.group_partitions, "last_lag", **row) is None
+    assert cell(report.snapshot.group_partitions, "uncounted", **row) == contract.UNCOMMITTED
+
+
 def test_a_commit_beside_a_partition_never_heard_of_is_kept_without_a_lag() -> None:
     snapshot = a_snapshot({"g": {"orders": [5, 7]}}, {"orders": [(0, 10), contract.NO_LEADER]})
     key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
