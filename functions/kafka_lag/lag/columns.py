@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,15 +14,21 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """Numbers (offsets, counts, milliseconds, codes) of which some are unknown.
 
     `values` and `known` have the same length; a value whose `known` is false means nothing.
+    Arithmetic goes row by row with columns, arrays and numbers; a result is unknown where a part
+    of it is, and where it is a division by 0. A comparison with an unknown is false.
     """
 
     values: npt.NDArray[Any]
     known: Mask
+
+    # So that numpy leaves `array - column` to the column.
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     @classmethod
     def of(cls, values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Column:
@@ -44,6 +50,70 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __add__(self, other: Operand) -> Column:
+        return self._combined(other, np.add)
+
+    def __radd__(self, other: Operand) -> Column:
+        return self._combined(other, np.add)
+
+    def __sub__(self, other: Operand) -> Column:
+        return self._combined(other, np.subtract)
+
+    def __rsub__(self, other: Operand) -> Column:
+        return (-self)._combined(other, np.add)
+
+    def __mul__(self, other: Operand) -> Column:
+        return self._combined(other, np.multiply)
+
+    def __rmul__(self, other: Operand) -> Column:
+        return self._combined(other, np.multiply)
+
+    def __truediv__(self, other: Operand) -> Column:
+        divisor, known = _parts(other)
+        defined = self.known & known & (divisor != 0)
+        with np.errstate(over="ignore"):
+            return Column(self.values / np.where(defined, divisor, 1), defined)
+
+    def __neg__(self) -> Column:
+        return Column(-self.values, self.known)
+
+    def __lt__(self, other: Operand) -> Mask:
+        return self._compared(other, np.less)
+
+    def __le__(self, other: Operand) -> Mask:
+        return self._compared(other, np.less_equal)
+
+    def __gt__(self, other: Operand) -> Mask:
+        return self._compared(other, np.greater)
+
+    def __ge__(self, other: Operand) -> Mask:
+        return self._compared(other, np.greater_equal)
+
+    def __eq__(self, other: Operand) -> Mask:  # type: ignore[override]
+        return self._compared(other, np.equal)
+
+    def __ne__(self, other: Operand) -> Mask:  # type: ignore[override]
+        return self._compared(other, np.not_equal)
+
+    def clip(self, least: float | None = None, most: Operand | None = None) -> Column:
+        """Values not below `least` nor above `most`; unknown where `most` is."""
+        low = self if least is None else Column(np.maximum(self.values, least), self.known)
+        return low if most is None else low._combined(most, np.minimum)
+
+    def fill(self, value: float) -> npt.NDArray[Any]:
+        """The values, with one in the place of unknowns."""
+        filled: npt.NDArray[Any] = np.where(self.known, self.values, value)
+        return filled
+
+    def _combined(self, other: Operand, operation: Callable[..., Any]) -> Column:
+        values, known = _parts(other)
+        return Column(operation(self.values, values), self.known & known)
+
+    def _compared(self, other: Operand, operation: Callable[..., Any]) -> Mask:
+        values, known = _parts(other)
+        mask: Mask = operation(self.values, values) & self.known & known
+        return mask
 
     def take(self, rows: Rows) -> Column:
         """The values at `rows`; a negative row is unknown."""
@@ -74,6 +144,13 @@ class Column:
     def to_list(self) -> list[Any]:
         """Python values, None for unknown."""
         return [v if k else None for v, k in zip(self.values.tolist(), self.known, strict=True)]
+
+
+Operand: TypeAlias = Column | npt.NDArray[Any] | float
+
+
+def _parts(operand: Operand) -> tuple[Any, Any]:
+    return (operand.values, operand.known) if isinstance(operand, Column) else (operand, True)
 
 
 @dataclass(frozen=True, slots=True)

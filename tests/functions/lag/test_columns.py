@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,3 +105,79 @@ def test_pruned_words_are_the_same_rows_and_no_word_too_many(data: st.DataObject
     pruned = taken.pruned()
     assert pruned.to_list() == taken.to_list()
     assert set(pruned.words) == set(taken.to_list()) - {None}
+
+
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@given(SAME_LENGTH)
+def test_arithmetic_is_unknown_where_a_part_is_and_where_nothing_divides(
+    name: str, pairs: list[tuple[int | None, int | None]]
+) -> None:
+    operation = OPERATIONS[name]
+
+    def expected(left: int | None, right: int | None) -> Any:
+        if left is None or right is None or (name == "/" and right == 0):
+            return None
+        return operation(left, right)
+
+    left, right = [a for a, _ in pairs], [b for _, b in pairs]
+    got = operation(Column.optional(left), Column.optional(right)).to_list()
+    assert got == [expected(a, b) for a, b in pairs]
+    assert operation(Column.optional(left), 3).to_list() == [expected(a, 3) for a in left]
+    assert operation(Column.optional(left), np.full(len(left), 3)).to_list() == [
+        expected(a, 3) for a in left
+    ]
+
+
+@given(NUMBERS)
+def test_a_number_and_an_array_may_stand_on_the_left(values: list[int | None]) -> None:
+    column = Column.optional(values)
+    for left in (7, np.full(len(values), 7)):
+        assert (left - column).to_list() == [None if v is None else 7 - v for v in values]
+        assert (left + column).to_list() == [None if v is None else 7 + v for v in values]
+        assert (left * column).to_list() == [None if v is None else 7 * v for v in values]
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+@given(SAME_LENGTH)
+def test_a_comparison_with_an_unknown_is_false(
+    name: str, pairs: list[tuple[int | None, int | None]]
+) -> None:
+    compare = COMPARISONS[name]
+
+    def expected(left: int | None, right: int | None) -> bool:
+        return left is not None and right is not None and compare(left, right)
+
+    left, right = [a for a, _ in pairs], [b for _, b in pairs]
+    got = compare(Column.optional(left), Column.optional(right))
+    assert got.tolist() == [expected(a, b) for a, b in pairs]
+    assert compare(Column.optional(left), 4).tolist() == [expected(a, 4) for a in left]
+    assert compare(4, Column.optional(left)).tolist() == [expected(4, a) for a in left]
+
+
+@given(SAME_LENGTH)
+def test_a_value_is_clipped_from_below_and_above(
+    pairs: list[tuple[int | None, int | None]],
+) -> None:
+    left, right = Column.optional([a for a, _ in pairs]), Column.optional([b for _, b in pairs])
+    assert left.clip(2).to_list() == [None if a is None else max(a, 2) for a, _ in pairs]
+    assert left.clip(2, 5).to_list() == [None if a is None else min(max(a, 2), 5) for a, _ in pairs]
+    assert left.clip(most=right).to_list() == [
+        None if a is None or b is None else min(a, b) for a, b in pairs
+    ]
+    assert left.fill(-1).tolist() == [-1 if a is None else a for a, _ in pairs]

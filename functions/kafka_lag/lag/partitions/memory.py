@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_lag.lag.columns import Mask, Words
+from kafka_lag.lag.columns import Column, Mask, Words
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.model import Snapshot
 
@@ -63,6 +63,11 @@ def elapsed(rows: Frame, was: Frame) -> Seconds:
     now, then = rows.numbers("read_at"), was.numbers("read_at")
     passed: Seconds = np.where(now.known & then.known, now.values - then.values, 0) / 1_000
     return np.maximum(passed, 0.0)
+
+
+def seconds_between(rows: Frame, was: Frame) -> Column:
+    """Seconds between two readings, by the reporter's clock; unknown where one was none."""
+    return ((rows.numbers("read_at") - was.numbers("read_at")) / 1_000).clip(0.0)
 
 
 def updated(rows: Frame, **columns: AnyColumn) -> Frame:

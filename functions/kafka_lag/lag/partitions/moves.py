@@ -23,8 +23,7 @@ def with_moves(rows: Frame, memory: Memory, taken_at: int, rules: Rules) -> Fram
     Columns of pauses: see `pauses`.
     """
     now, was = rows.numbers("committed_offset"), memory.was.numbers("committed_offset")
-    both = now.known & was.known
-    forward, back = both & (now.values > was.values), both & (now.values < was.values)
+    forward, back = now > was, now < was
     return updated(
         rows,
         observations=_observations(memory.was, most_observations(rules)),
@@ -46,39 +45,36 @@ def lies_still(rows: Frame, taken_at: int, rules: Rules) -> Mask:
     """
     since, seen = rows.numbers("commit_changed_at"), rows.numbers("observations")
     long = since.known & ~lately(since, taken_at, rules)
-    never = ~since.known & seen.known & (seen.values >= most_observations(rules))
+    never = ~since.known & (seen >= most_observations(rules))
     still: Mask = long | never
     return still
 
 
 def lately(since: Column, taken_at: int, rules: Rules) -> Mask:
     """Times, ms, that lie within the window: up to exactly its length ago."""
-    mask: Mask = since.known & (taken_at - since.values <= rules.window_ms)
-    return mask
+    return taken_at - since <= rules.window_ms
 
 
 def _observations(was: Frame, most: int) -> Column:
-    seen = was.numbers("observations")
-    count = np.where(seen.known, np.minimum(seen.values, most - 1), 0) + 1
-    return Column.of(count.astype(np.int32))
+    seen = was.numbers("observations").clip(most=most - 1).fill(0) + 1
+    return Column.of(seen.astype(np.int32))
 
 
 def _changed_at(now: Column, was: Column, memory: Memory, taken_at: int) -> Column:
     since = memory.was.numbers("commit_changed_at")
-    same = now.known & was.known & (now.values == was.values)
     this_run = Column(np.full(len(now), taken_at, np.int64), now.known & ~memory.recreated)
-    return since.where(same, this_run)
+    return since.where(now == was, this_run)
 
 
 def _rewinds(now: Column, memory: Frame, taken_at: int) -> dict[str, AnyColumn]:
     """A commit of another topic, or one that this log never reached, is none to go back from."""
     was, top = memory.numbers("committed_offset"), memory.numbers("rewound_from")
     end = memory.numbers("end_offset")
-    ours = was.known & memory.numbers("commit_changed_at").known
-    ours &= ~end.known | (was.values <= end.values)
-    back = ours & now.known & (now.values < was.values)
-    highest = np.where(top.known, np.maximum(top.values, was.values), was.values)
-    source = np.where(back, highest, top.values)
-    below = now.known & (back | top.known) & (now.values < source)
-    since = np.where(back, taken_at, memory.numbers("rewound_at").values)
-    return {"rewound_from": Column(source, below), "rewound_at": Column(since, below)}
+    ours = memory.numbers("commit_changed_at").known & ~(was > end)
+    back = ours & (now < was)
+    highest = was.where(~(top > was), top)
+    source = highest.where(back, top)
+    below = now < source
+    this_run = Column.of(np.full(len(now), taken_at, np.int64))
+    since = this_run.where(back, memory.numbers("rewound_at"))
+    return {"rewound_from": source.only(below), "rewound_at": since.only(below)}

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from kafka_lag.lag.columns import Column, Mask
 
 
@@ -38,20 +36,16 @@ def offset_lag(committed: Column, start: Column, end: Column, *, from_start: Mas
     A commit below the log start counts from the start: what is deleted cannot be read any more.
     An empty partition without a commit has lag 0, as librdkafka commits nothing there.
     """
-    ahead = committed.values - start.values
-    both = committed.known & start.known
-    position = Column(
-        np.where(start.known, np.maximum(committed.values, start.values), committed.values),
-        committed.known,
-    )
+    nothing_left = start >= end
     absent = ~committed.known & start.known & end.known
-    countable = absent & (from_start | (start.values >= end.values))
-    position = position.or_else(start.only(countable))
+    counted = absent & (from_start | nothing_left)
+    position = start.where(start > committed, committed).or_else(start.only(counted))
+    margin = committed - start
     return OffsetLag(
         position=position,
-        lag=Column(np.maximum(end.values - position.values, 0), position.known & end.known),
-        lost=Column(np.maximum(-ahead, 0), both),
-        margin=Column(np.maximum(ahead, 0), both),
-        uncommitted=absent & ~countable,
-        beyond_end=committed.known & end.known & (committed.values > end.values),
+        lag=(end - position).clip(0),
+        lost=(-margin).clip(0),
+        margin=margin.clip(0),
+        uncommitted=absent & ~counted,
+        beyond_end=committed > end,
     )

@@ -24,12 +24,12 @@ _DELETE = "delete"
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What deletes a partition's records: `told` where its configuration is known.
+    """What deletes a partition's records; `known` where its configuration is.
 
     `seconds` is retention by time, unknown where there is none; `by_size` marks the others'.
     """
 
-    told: Mask
+    known: Mask
     seconds: Column
     by_size: Mask
 
@@ -46,25 +46,24 @@ def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules
     """
     lag, limits, lost = rows.numbers("lag"), _limits(topics), rows.numbers("records_lost")
     # Where the log start pushes a group along, its age cannot grow, and says nothing of its speed.
-    losing = lost.known & (lost.values > 0)
+    losing = lost > 0
     caught = lies_still(rows, taken_at, rules) | losing
     by_time, blind = _by_time(rows, limits.seconds, now, caught, rules)
-    by_size = _by_size(rows, topics, limits.by_size)
-    seconds, bound = np.minimum(by_time, by_size), risk_bound(topics, rules)
-    none = lag.known & (lag.values == 0)
-    none |= rows.words("time_lag_method").is_in([contract.METHOD_ALLOWED])
-    told = none | (lag.known & limits.told & (~blind | (seconds < bound)))
-    left = Column(np.where(none, contract.NO_LOSS_SECONDS, seconds), told)
-    soon = (left.values < bound) | (left.values <= 0)
-    risk = np.select([losing, ~told, soon], [0, 3, 1], default=2)
+    seconds = np.minimum(by_time, _by_size(rows, topics, limits.by_size))
+    bound = risk_bound(topics, rules)
+    nothing = (lag == 0) | rows.words("time_lag_method").is_in([contract.METHOD_ALLOWED])
+    known = nothing | (lag.known & limits.known & (~blind | (seconds < bound)))
+    left = Column(np.where(nothing, contract.NO_LOSS_SECONDS, seconds), known)
+    soon = (left < bound) | (left <= 0)
+    risk = np.select([losing, ~known, soon], [0, 3, 1], default=2)
     words = Words.of([contract.LOST, contract.AT_RISK, contract.SAFE, None]).take(risk)
     return updated(rows, seconds_until_loss=left, retention_risk=words)
 
 
 def risk_bound(topics: Frame, rules: Rules) -> Seconds:
     """A loss nearer than this, s, is a risk: the horizon, or half the retention time if less."""
-    limit, horizon = _limits(topics).seconds, rules.risk_horizon_ms / 1_000
-    return np.where(limit.known, np.minimum(limit.values / 2, horizon), horizon)
+    horizon = rules.risk_horizon_ms / 1_000
+    return (_limits(topics).seconds / 2).clip(most=horizon).fill(horizon)
 
 
 def _limits(topics: Frame) -> _Limits:
@@ -73,9 +72,9 @@ def _limits(topics: Frame) -> _Limits:
     deletes = policy.is_in([word for word in policy.words if _DELETE in word])
     ms, size = topics.numbers("retention_ms"), topics.numbers("retention_bytes")
     return _Limits(
-        told=policy.known & (~deletes | (ms.known & size.known)),
-        seconds=Column(ms.values / 1_000, deletes & ms.known & (ms.values >= 0)),
-        by_size=deletes & size.known & (size.values >= 0),
+        known=policy.known & (~deletes | (ms.known & size.known)),
+        seconds=(ms / 1_000).only(deletes & (ms >= 0)),
+        by_size=deletes & (size >= 0),
     )
 
 
@@ -87,17 +86,14 @@ def _by_time(
 
     A growth that is still unknown counts as 1, as if nobody read: the nearest loss possible.
     """
-    told, record = rows.numbers("age_growth"), rows.numbers("next_record_time")
-    own = Column((now.values - record.values) / 1_000, now.known & record.known)
-    age = own.or_else(rows.numbers("time_lag_seconds"))
-    known = limit.known & age.known
-    bounded = known & (own.known | rows.numbers("time_lag_error_seconds").known)
-    left = np.where(known, limit.values - age.values, 0.0)
-    last = left < _LAST_SHARE * np.minimum(limit.values, rules.risk_horizon_ms / 1_000)
-    growth = np.where(still | last | ~told.known, 1.0, told.values)
-    comes = known & (growth > _STANDS)
-    left = left / np.where(comes, growth, 1.0)
-    return _clipped(left, comes), limit.known & ~bounded
+    by_record = (now - rows.numbers("next_record_time")) / 1_000
+    age = by_record.or_else(rows.numbers("time_lag_seconds"))
+    bounded = by_record.known | rows.numbers("time_lag_error_seconds").known
+    left = limit - age
+    last = left < limit.clip(most=rules.risk_horizon_ms / 1_000) * _LAST_SHARE
+    growth = np.where(still | last, 1.0, rows.numbers("age_growth").fill(1.0))
+    blind = limit.known & ~(age.known & bounded)
+    return _within_30_days((left / growth).only(growth > _STANDS)), blind
 
 
 def _by_size(rows: Frame, topics: Frame, limited: Mask) -> Seconds:
@@ -105,18 +101,12 @@ def _by_size(rows: Frame, topics: Frame, limited: Mask) -> Seconds:
 
     A group that has not committed stands at the log start; a consume rate not yet known is 0.
     """
-    margin, start = rows.numbers("retention_margin"), topics.numbers("start_offset")
-    produce, consume = topics.numbers("produce_rate"), rows.numbers("consume_rate")
-    speed = produce.values - np.where(consume.known, consume.values, 0.0)
-    runs = limited & produce.known & (speed > 0) & start.known & (start.values > 0)
-    records = np.where(margin.known, margin.values, 0).astype(np.float64)
-    with_room = np.where(runs, speed, 1.0) * contract.NO_LOSS_SECONDS
-    reached = runs & (records < with_room)
-    return _clipped(np.where(reached, records, 0.0) / np.where(reached, speed, 1.0), reached)
+    approach = topics.numbers("produce_rate") - rows.numbers("consume_rate").fill(0.0)
+    margin = Column.of(rows.numbers("retention_margin").fill(0))
+    comes = limited & (approach > 0) & (topics.numbers("start_offset") > 0)
+    return _within_30_days((margin / approach).only(comes))
 
 
-def _clipped(seconds: Seconds, known: Mask) -> Seconds:
-    """Within 0 and 30 days, which is also what nothing to be lost is told as."""
-    return np.where(
-        known, np.clip(seconds, 0.0, contract.NO_LOSS_SECONDS), contract.NO_LOSS_SECONDS
-    )
+def _within_30_days(seconds: Column) -> Seconds:
+    """Within 0 and 30 days, which is also what a loss that never comes counts as."""
+    return seconds.clip(0.0, contract.NO_LOSS_SECONDS).fill(contract.NO_LOSS_SECONDS)

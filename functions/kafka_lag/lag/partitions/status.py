@@ -10,7 +10,13 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.partitions.memory import Memory, Seconds, elapsed, read_now, updated
+from kafka_lag.lag.partitions.memory import (
+    Memory,
+    Seconds,
+    read_now,
+    seconds_between,
+    updated,
+)
 from kafka_lag.lag.partitions.moves import lately, lies_still
 from kafka_lag.lag.partitions.owners import unowned
 from kafka_lag.lag.partitions.pause_columns import usual
@@ -83,7 +89,7 @@ def inactive(rows: Frame, taken_at: int) -> Mask:
     """
     owned, moved = rows.numbers("owned_at"), rows.numbers("commit_changed_at")
     since = taken_at - _INACTIVE_MS
-    alive = (owned.known & (owned.values > since)) | (moved.known & (moved.values > since))
+    alive = (owned > since) | (moved > since)
     if not (moved.known & ~alive).any():
         return np.zeros(len(rows), bool)
     codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
@@ -96,13 +102,13 @@ def inactive(rows: Frame, taken_at: int) -> Mask:
 def _at_once(rows: Frame, memory: Memory, allowed: Column, abandoned: Mask) -> list[Verdict]:
     """The rules that need no movement; `abandoned` rows are old and nobody's."""
     lag, lost = rows.numbers("lag"), rows.numbers("records_lost")
-    first = rows.numbers("observations").values < _READINGS
+    first = rows.numbers("observations") < _READINGS
     return [
         (~read_now(rows), None, None),
-        (lost.known & (lost.values > 0), contract.ERR, contract.RECORDS_LOST),
+        (lost > 0, contract.ERR, contract.RECORDS_LOST),
         (_beyond_end(rows, memory), contract.ERR, contract.BEYOND_END),
         (~lag.known, None, None),
-        (lag.values <= allowed.values, contract.OK, None),
+        (lag <= allowed, contract.OK, None),
         (first & abandoned, None, contract.NO_MEMBER),
         (first, None, None),
     ]
@@ -113,16 +119,13 @@ def _beyond_end(rows: Frame, memory: Memory) -> Mask:
 
     Seen once it may be a commit of the moment: commits are read before the ends.
     """
-    now, was = rows.numbers("committed_offset"), memory.was.numbers("committed_offset")
-    again = _past(memory.was) & (now.values == was.values)
-    mask: Mask = _past(rows) & (memory.recreated | again)
+    again = _past_end(memory.was) & ~_moved(rows, memory.was)
+    mask: Mask = _past_end(rows) & (memory.recreated | again)
     return mask
 
 
-def _past(rows: Frame) -> Mask:
-    committed, end = rows.numbers("committed_offset"), rows.numbers("end_offset")
-    mask: Mask = committed.known & end.known & (committed.values > end.values)
-    return mask
+def _past_end(rows: Frame) -> Mask:
+    return rows.numbers("committed_offset") > rows.numbers("end_offset")
 
 
 def _rewound(rows: Frame, taken_at: int, rules: Rules) -> Mask:
@@ -134,10 +137,9 @@ def _kept_up(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
 
     It grows from one move to the next: only what a move leaves over says who keeps up.
     """
-    since = rows.numbers("commit_changed_at")
-    grown = np.where(since.known & ~still, (taken_at - since.values) / 1_000, 0.0)
-    kept: Seconds = age - grown
-    return kept
+    since_move = (taken_at - rows.numbers("commit_changed_at")) / 1_000
+    left_over: Seconds = age - since_move.only(~still).fill(0.0)
+    return left_over
 
 
 def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
@@ -147,9 +149,7 @@ def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
 
 def _moved(rows: Frame, was: Frame) -> Mask:
     """The commit is another than in the run before: somebody reads, as who is no member may."""
-    now, then = rows.numbers("committed_offset"), was.numbers("committed_offset")
-    mask: Mask = now.known & then.known & (now.values != then.values)
-    return mask
+    return rows.numbers("committed_offset") != was.numbers("committed_offset")
 
 
 def _not_catching_up_since(
@@ -159,7 +159,7 @@ def _not_catching_up_since(
 
     A first reading shows no movement, so it counts as a whole window of that.
     """
-    first = rows.numbers("observations").values < _READINGS
+    first = rows.numbers("observations") < _READINGS
     begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
     since = was.numbers("not_catching_up_since").or_else(begun)
     return since.only(~_worked_off(rows, was, age * _SURE))
@@ -173,7 +173,7 @@ def _slow(
     To a consumer that works off bursts of records each looks like that for some minutes.
     """
     slow = was.words("last_status").is_in([contract.WARN])
-    lasted = taken_at - since.values >= rules.window_ms - rules.interval_ms
+    lasted = taken_at - since >= rules.window_ms - rules.interval_ms
     limit = age * np.where(slow, _SURE, _SLOW)
     mask: Mask = since.known & (lasted | slow) & ~_worked_off(rows, was, limit)
     return mask
@@ -186,9 +186,9 @@ def _worked_off(rows: Frame, was: Frame, limit: Seconds) -> Mask:
     The rates remember a burst for minutes after it ended, hence the last reading. It is not
     asked of rows that were slow: they have caught up when the rates say so.
     """
-    slow, drain = was.words("last_status").is_in([contract.WARN]), rows.numbers("drain_seconds")
-    lag, old, passed = rows.numbers("lag"), was.numbers("lag"), elapsed(rows, was)
-    less = np.where(lag.known & old.known, old.values - lag.values, 0)
-    shrank = ~slow & (passed > 0) & (less * limit >= lag.values * passed)
-    mask: Mask = (drain.known & (drain.values <= limit)) | shrank
+    slow = was.words("last_status").is_in([contract.WARN])
+    lag, seconds = rows.numbers("lag"), seconds_between(rows, was)
+    shrank_by = was.numbers("lag") - lag
+    shrank = (seconds > 0) & (shrank_by * limit >= lag * seconds)
+    mask: Mask = (rows.numbers("drain_seconds") <= limit) | (shrank & ~slow)
     return mask

@@ -14,7 +14,7 @@ from kafka_lag.lag.time_lag.dates import Dates
 
 def told(rows: Frame, lag: Column, allowed: Column, dates: Dates, now: Column) -> Ages:
     """The age of every row that was read; `now`, ms, is its own reading."""
-    clear = lag.known & (lag.values <= allowed.values)
+    clear = lag <= allowed
     nothing = Column(np.zeros(len(rows)), clear)
     behind = ~clear & lag.known
     # Times are the broker's or a producer's as well: one a moment ahead is age 0, not less.
@@ -34,8 +34,9 @@ def with_time_lag(rows: Frame, ages: Ages, dates: Dates) -> Frame:
     """
     read = ~rows.words("unread_reason").known
     bounded = ages.seconds.known & ages.most.known
-    least = np.where(ages.least.known, ages.least.values, 0.0)
-    error = np.maximum(ages.most.values - ages.seconds.values, ages.seconds.values - least)
+    error = np.maximum(
+        ages.most.values - ages.seconds.values, ages.seconds.values - ages.least.fill(0.0)
+    )
     times = {"after": dates.after, "before": dates.before, "time": dates.record}
     carried = {f"next_record_{name}": column for name, column in times.items()}
     return rows.with_columns(
@@ -54,5 +55,4 @@ def _methods(rows: Frame, lag: Column, dates: Dates, clear: Mask, dated: Mask) -
 
 
 def _seconds(now: Column, time: Column) -> Column:
-    age = np.maximum(now.values - time.values, 0) / 1000
-    return Column(np.where(time.known, age, 0.0), time.known & now.known)
+    return (now - time).clip(0) / 1_000
