@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from kafka_lag.brokers.reading import Question
 from kafka_lag.errors import ReporterError, SinkError, StoreError
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions, nobody
+from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions, nobody
 from kafka_lag.sinks.metrics import MetricSet
 from kafka_lag.snapshots.errors import UnusableError
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dev.pauses_bench.tracks import Floats, Ints, Mask
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.partitions.pauses import Level, Move, Pauses, after_move, excused
+from kafka_lag.lag.movement import Level, Move, Pauses, after_move, excused
 
 WINDOW = 600.0
 _HOLD = 3

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from kafka_lag.brokers.reading import Question
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions
 
 
 class Source(Protocol):

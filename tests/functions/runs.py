@@ -11,7 +11,7 @@ from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index.questions import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, nobody
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.budget import Levels
 from kafka_lag.sinks.outlets import Outlet

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
 from kafka_lag.source import look_up_until
 from tests.builders import NOON, a_reading
 from tests.fakes import FakeSource

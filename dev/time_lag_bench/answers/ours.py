@@ -19,7 +19,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport, Past
 from kafka_lag.lag.rules import ByName, NameFilter, Rules
-from kafka_lag.lag.time_index.questions import TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
 
 _WITHIN = 60.0
 

@@ -20,7 +20,7 @@ from kafka_lag.brokers.wire.connection import Wire
 from kafka_lag.brokers.wire.credentials import CredentialSource
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index.questions import TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
 
 T = TypeVar("T")
 

@@ -7,26 +7,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kafka_lag.lag import carry
+from kafka_lag.lag import carry_over
+from kafka_lag.lag.append_time import Dated, Unread, dated
+from kafka_lag.lag.carry_over import Memory, aligned, farewells
 from kafka_lag.lag.columns import Column, Mask, Rows, Words
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.groups.counting import counted, with_uncounted
-from kafka_lag.lag.groups.farewells import farewells
-from kafka_lag.lag.groups.held import held
-from kafka_lag.lag.groups.rows import rolled_up, scaling
+from kafka_lag.lag.incidents import held
 from kafka_lag.lag.model import ClusterReading, LagReport, Past, Snapshot
-from kafka_lag.lag.partitions import owners
-from kafka_lag.lag.partitions.memory import Memory, aligned
-from kafka_lag.lag.partitions.moves import with_moves
-from kafka_lag.lag.partitions.offset_lag import OffsetLag, offset_lag
-from kafka_lag.lag.partitions.rates import with_produce_rate, with_rates
-from kafka_lag.lag.partitions.retention import with_retention
-from kafka_lag.lag.partitions.status import with_status
-from kafka_lag.lag.rollup import group_topics
+from kafka_lag.lag.movement import with_moves
+from kafka_lag.lag.offset_lag import OffsetLag, offset_lag
+from kafka_lag.lag.rates import with_produce_rate, with_rates
+from kafka_lag.lag.retention import with_retention
+from kafka_lag.lag.rollup import counted, group_topics, rolled_up, scaling, with_uncounted
 from kafka_lag.lag.rules import EARLIEST, Rules
-from kafka_lag.lag.time_index.questions import LookUp, nobody
-from kafka_lag.lag.time_lag.dating import Dated, Unread, dated
-from kafka_lag.lag.time_lag.told import told, with_time_lag
+from kafka_lag.lag.status import with_owners, with_status
+from kafka_lag.lag.time_index import LookUp, nobody
+from kafka_lag.lag.time_lag import told, with_time_lag
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
 _NAMED = 5
@@ -47,7 +43,7 @@ def evaluate(
     topics, groups, rows = _read_or_carried(reading, before, rules, taken_at)
     at = locate(rows, topics, _PARTITION)
     of_rows, states = topics.take(at), groups.take(locate(rows, groups, _GROUP))
-    rows = owners.with_owners(_joined(rows, of_rows), states, before, taken_at)
+    rows = with_owners(_joined(rows, of_rows), states, before, taken_at)
     memory, lags, allowed = aligned(rows, before), _lags(rows, rules), _allowed(rows, rules)
     rows, now = _with_lag(rows, lags), _now(rows)
     unread = _unread(rows, lags.position, allowed, at)
@@ -76,10 +72,10 @@ def _read_or_carried(
     reading: ClusterReading, before: Snapshot, rules: Rules, taken_at: int
 ) -> tuple[Frame, Frame, Frame]:
     """Partitions of topics with their rates, groups, and partitions of these groups."""
-    topics = carry.topic_partitions(reading, before, rules, taken_at)
+    topics = carry_over.topic_partitions(reading, before, rules, taken_at)
     topics = with_produce_rate(topics, before, rules)
-    groups = carry.groups(reading, before, rules, taken_at)
-    rows = carry.group_partitions(reading, before, rules, taken_at, topics)
+    groups = carry_over.groups(reading, before, rules, taken_at)
+    rows = carry_over.group_partitions(reading, before, rules, taken_at, topics)
     return topics, groups, rows.where(locate(rows, groups, _GROUP) >= 0)
 
 

@@ -18,7 +18,7 @@ from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index.questions import TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.budget import Levels
 from kafka_lag.sinks.outlets import Outlet

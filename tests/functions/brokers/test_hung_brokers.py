@@ -16,7 +16,7 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.time_index.questions import TimeQuestions
+from kafka_lag.lag.time_index import TimeQuestions
 from tests.functions.brokers.listening import ALL, LOOK_UPS, Cluster, cluster
 
 KNOWN = frozenset({"group-1", "group-2", "group-3"})

@@ -12,7 +12,7 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import Access, Credentials
 from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index.questions import TimeQuestions
+from kafka_lag.lag.time_index import TimeQuestions
 
 
 class Forbidden(FixedCredentials):

@@ -10,7 +10,7 @@ from typing import Any
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.model import LagReport
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index.questions import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, nobody
 from kafka_lag.snapshots.memory import Memory
 from tests.builders import MINUTE, NOON, a_reading
 

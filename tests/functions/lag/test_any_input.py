@@ -16,7 +16,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport, Past
 from kafka_lag.lag.rules import ByName, Rules, Tolerance
-from kafka_lag.lag.time_index.questions import TimeAnswers
+from kafka_lag.lag.time_index import TimeAnswers
 from kafka_lag.sinks.budget import Levels, plan
 from kafka_lag.sinks.metrics import lag_sets
 from tests.builders import MINUTE, NOON, a_reading, datasets

@@ -15,7 +15,7 @@ from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.model import ClusterReading, LagReport, Past
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index.questions import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, nobody
 from kafka_lag.snapshots.ends import ends_of
 from tests.builders import HOUR, MINUTE, NOON, Groups, Topics, a_reading, cell
 from tests.functions.lag.time_index.brokers import Broker, Log

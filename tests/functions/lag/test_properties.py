@@ -22,7 +22,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, LagReport, Past
 from kafka_lag.lag.rules import ByName, Rules
-from kafka_lag.lag.time_index.questions import LookUp, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions
 from kafka_lag.snapshots.ends import ends_of
 from tests.builders import HOUR, MINUTE, NOON, Commits, Groups, Topics, a_reading, datasets
 

@@ -15,7 +15,7 @@ from kafka_lag import contract
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.columns import Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.groups.held import held
+from kafka_lag.lag.incidents import held
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rules import Rules
 from kafka_lag.notify.channels.channel import InTime, Refusal

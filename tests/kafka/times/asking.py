@@ -18,7 +18,7 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.time_index.questions import NEWEST, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, TimeQuestions
 from tests.kafka.looking import access, login, only
 
 # Times in tests are minutes since this hour of yesterday; answers are offsets with such minutes.

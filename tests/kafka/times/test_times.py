@@ -15,7 +15,7 @@ from dev.kafka import NEWEST_IN_BATCH, KafkaCluster
 from dev.kafka.access import acl
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index.questions import NEWEST, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, TimeQuestions
 from tests.kafka.looking import await_denial, create
 from tests.kafka.times.asking import NONE, SILENT, index, write
 from tests.kafka_versions import needs

@@ -13,7 +13,7 @@ import numpy as np
 from kafka.protocol.consumer import ListOffsetsRequest
 
 from kafka_lag.lag.columns import Mask, Rows
-from kafka_lag.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
 
 # The version of ListOffsets that knows NEWEST; before it that would be just another time.
 NEWEST_SINCE = 7

@@ -14,7 +14,7 @@ from kafka_lag.brokers.topics.sheet import NEWEST_SINCE, Sheet, sheet_of
 from kafka_lag.brokers.wire.connection import Wire
 from kafka_lag.brokers.wire.refusals import UnansweredError
 from kafka_lag.lag.columns import Rows
-from kafka_lag.lag.time_index.questions import TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
 
 # Requests under way at a quick broker: those of many positions in one partition are small.
 _UNDER_WAY = 4

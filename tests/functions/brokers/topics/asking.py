@@ -14,7 +14,7 @@ from kafka_lag.brokers.topics.patience import Patience
 from kafka_lag.brokers.topics.times import look_up
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index.questions import NEWEST, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, TimeQuestions
 from tests.functions.brokers.fakes import FakeWire
 
 # A question: topic, partition, time; partitions are led by brokers 1 to 3, 99 by none.

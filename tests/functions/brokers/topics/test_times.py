@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag.brokers.topics.patience import FEW, MANY
 from kafka_lag.brokers.wire.refusals import UnansweredError
-from kafka_lag.lag.time_index.questions import NEWEST
+from kafka_lag.lag.time_index import NEWEST
 from tests.functions.brokers.topics.asking import (
     NOBODYS,
     SILENT,

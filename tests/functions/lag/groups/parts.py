@@ -12,12 +12,10 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import AnyColumn, Frame
-from kafka_lag.lag.groups.counted import Counted
-from kafka_lag.lag.groups.counting import counted
-from kafka_lag.lag.groups.rows import rolled_up
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.rollup import Counted, counted, rolled_up
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_lag.ages import Ages
+from kafka_lag.lag.time_lag import Ages
 
 _RULES = Rules()
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.lag.carry_over import farewells
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import AnyColumn, Frame
-from kafka_lag.lag.groups.farewells import farewells
 from tests.builders import MINUTE, NOON, a_reading, table
 from tests.functions.lag.groups.parts import groups_of, left_behind, of_group
 

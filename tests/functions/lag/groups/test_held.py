@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag.lag.columns import Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.groups.held import held
+from kafka_lag.lag.incidents import held
 from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.groups.parts import groups_of, left_behind, of_group

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.groups.rows import rolled_up, scaling
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rollup import group_topics
+from kafka_lag.lag.rollup import group_topics, rolled_up, scaling
 from kafka_lag.lag.rules import ByName, Rules
 from tests.builders import NOON, table
 from tests.functions.lag.groups.parts import (

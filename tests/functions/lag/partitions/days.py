@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.lag.carry_over import Seconds, aligned
 from kafka_lag.lag.columns import Column, Mask, Rows, Words
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.partitions.memory import Seconds, aligned
-from kafka_lag.lag.partitions.moves import with_moves
-from kafka_lag.lag.partitions.rates import with_produce_rate, with_rates
-from kafka_lag.lag.partitions.status import with_status
+from kafka_lag.lag.movement import with_moves
+from kafka_lag.lag.rates import with_produce_rate, with_rates
 from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.status import with_status
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.partitions.rows import stable
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from kafka_lag.contract import ERR, INACTIVE, OK, STOP
-from kafka_lag.lag.partitions.memory import aligned
-from kafka_lag.lag.partitions.status import inactive, with_status
+from kafka_lag.lag.carry_over import aligned
 from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.status import inactive, with_status
 from tests.builders import HOUR
 from tests.functions.lag.partitions.rows import NOW, Row, column, first, rows, snapshot, stable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_lag.lag.carry_over import Memory, aligned, elapsed, updated
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.partitions.memory import Memory, aligned, elapsed, updated
 from tests.functions.lag.partitions.rows import BEFORE, NOW, Row, column, first, rows, snapshot
 
 SILENT = {"unread_reason": "timeout"}

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_lag.lag.carry_over import aligned
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.partitions.memory import aligned
-from kafka_lag.lag.partitions.moves import lies_still, most_observations, with_moves
+from kafka_lag.lag.movement import lies_still, most_observations, with_moves
 from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.partitions.rows import Row, first, numbers_of, rows, snapshot

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.partitions.offset_lag import OffsetLag, offset_lag
+from kafka_lag.lag.offset_lag import OffsetLag, offset_lag
 
 OFFSET = st.none() | st.integers(0, 2**62)
 ROWS = st.lists(st.tuples(OFFSET, OFFSET, OFFSET, st.booleans()), min_size=1, max_size=30)

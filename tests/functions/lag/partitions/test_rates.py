@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_lag.lag.carry_over import aligned
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.partitions.memory import aligned
-from kafka_lag.lag.partitions.rates import (
+from kafka_lag.lag.rates import (
     LONGEST_DRAIN_SECONDS,
     with_produce_rate,
     with_rates,

@@ -18,10 +18,10 @@ from kafka_lag.contract import (
     STOP,
     WARN,
 )
+from kafka_lag.lag.carry_over import aligned
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.partitions.memory import aligned
-from kafka_lag.lag.partitions.status import with_status
 from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.status import with_status
 from tests.builders import HOUR, MINUTE
 from tests.functions.lag.partitions.rows import (
     BEFORE,

@@ -9,7 +9,7 @@ import numpy as np
 
 from kafka_lag.lag.columns import Column, Rows, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index.questions import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
 
 
 @dataclass(slots=True)

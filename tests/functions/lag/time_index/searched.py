@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.bounds import Bounds
+from kafka_lag.lag.append_time import Dates, from_search
 from kafka_lag.lag.columns import Column
+from kafka_lag.lag.index_search import Queue, Searched, Sought, search
+from kafka_lag.lag.log_ends import Bounds
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index.queue import Queue
-from kafka_lag.lag.time_index.search import Searched, Sought, search
-from kafka_lag.lag.time_lag.dates import Dates, from_search
 from tests.builders import HOUR, NOON
 from tests.functions.lag.time_index.brokers import Broker, Log
 

@@ -12,7 +12,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport, Past
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index.questions import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, nobody
 from tests.builders import HOUR, NOON, Commit, a_reading, table
 from tests.functions.lag.time_index.brokers import Broker, Log
 

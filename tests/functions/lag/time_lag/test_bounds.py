@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.lag.bounds import Bounds, carried_bounds
+from kafka_lag.lag.append_time import from_bounds
 from kafka_lag.lag.columns import Column, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_lag.dates import from_bounds
-from kafka_lag.lag.time_lag.ends import bounds_of, ends_of
+from kafka_lag.lag.log_ends import Bounds, bounds_of, carried_bounds, ends_of
 
 # A reading: clock when asked, clock when answered, end; the topic's id may follow.
 Reading = tuple[int, int, int] | tuple[int, int, int, str | None]

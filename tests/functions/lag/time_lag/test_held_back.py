@@ -8,7 +8,7 @@ from bisect import bisect_right
 import pytest
 
 from kafka_lag.lag.model import LagReport
-from kafka_lag.lag.time_index.questions import LookUp
+from kafka_lag.lag.time_index import LookUp
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.time_index.brokers import Broker, Log
 from tests.functions.lag.time_lag.days import SECOND, Days, told

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 
 import pytest
 
-from kafka_lag.lag.time_index.questions import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, nobody
 from tests.builders import MINUTE, NOON, table
 from tests.functions.lag.consecutive import Runs, partition
 from tests.functions.lag.time_index.brokers import Broker, Log

@@ -11,8 +11,8 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Words
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.groups.statuses import GROUP_STATUSES
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.rollup import GROUP_STATUSES
 from kafka_lag.lag.rules import Rules
 
 

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for append times in the brokers' time index: rounds of questions under a budget."""
+"""The search for append times in the brokers' time index: rounds of look-ups under a budget.
+
+Of some twenty orders of look-ups tried on thirteen shapes of data this took the fewest: interpolate
+by offsets, aiming half a record early, which hits regular data exactly; keep the tolerance away
+from either end; take the middle after two steps in a row that did not halve the bracket.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +12,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kafka_lag.lag.bounds import HELD_BACK_MS, Bounds
-from kafka_lag.lag.columns import Mask, Rows
+from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index.index import OLDEST_PLAUSIBLE, Brackets, Index, brackets, heard
-from kafka_lag.lag.time_index.questions import NEWEST, LookUp, TimeQuestions
-from kafka_lag.lag.time_index.queue import Queue
-from kafka_lag.lag.time_index.steps import (
-    Span,
-    allowance,
-    around_gap,
-    next_times,
-    shut_in,
+from kafka_lag.lag.log_ends import HELD_BACK_MS, Bounds
+from kafka_lag.lag.rules import Rules, Tolerance
+from kafka_lag.lag.time_index import (
+    NEWEST,
+    OLDEST_PLAUSIBLE,
+    Brackets,
+    Index,
+    LookUp,
+    TimeQuestions,
+    brackets,
+    heard,
 )
 
 # The hardest shapes tried (thousands of records in one millisecond) took 26 steps.
@@ -194,3 +199,145 @@ def _span(sought: Sought, found: Brackets) -> Span:
         right_time=np.where(record, found.next_time.values, before),
         right_offset=found.next_offset.where(record, bounds.end_before),
     )
+
+
+# Steps in a row that may fail to halve a bracket.
+PATIENCE = 2
+# A silence is long that could hold so many tolerances.
+_LONG = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where each position's append time still may be: from `low` to before `high`, ms.
+
+    (`left_time`, `left_offset`) and (`right_time`, `right_offset`) are points of the log at or
+    around these ends, for the interpolation; unknown where there is none.
+    """
+
+    low: Rows
+    high: Rows
+    left_time: Rows
+    left_offset: Column
+    right_time: Rows
+    right_offset: Column
+
+    @property
+    def width(self) -> Rows:
+        """Milliseconds between the ends."""
+        width: Rows = self.high - self.low
+        return width
+
+
+def allowance(tolerance: Tolerance, age: Rows) -> Rows:
+    """How far off a time of this age may be, both in ms."""
+    share = np.maximum(age, 0) * tolerance.share
+    allowed: Rows = np.maximum(share.astype(np.int64), tolerance.floor_ms)
+    return allowed
+
+
+def next_times(span: Span, offset: Rows, now: Rows, slow: Rows, tolerance: Tolerance) -> Rows:
+    """The time to ask for at each position, strictly inside its span where that has an inside."""
+    middle = span.low + np.maximum(span.width // 2, 1)
+    known = span.left_offset.known & span.right_offset.known
+    rise = np.where(known, span.right_offset.values - span.left_offset.values, 1)
+    # From the high end to the record named beyond it there is none: the end is the better point.
+    right_time = np.minimum(span.high, span.right_time)
+    run = (right_time - span.left_time).astype(np.float64)
+    share = (offset - 0.5 - span.left_offset.values) / np.maximum(rise, 1)
+    aimed = span.left_time + np.clip(share, 0.0, 1.0) * run
+    near = allowance(tolerance, now - span.low)
+    nearest = span.low + near
+    farthest = span.high - allowance(tolerance, now - span.high)
+    inside = nearest < farthest
+    clipped = np.clip(aimed, nearest, np.maximum(nearest, farthest)).astype(np.int64)
+    times = np.where(known & inside & (slow < PATIENCE), clipped, middle)
+    silence = span.right_time - span.high > _LONG * near
+    # Before a long silence a burst often ends: perhaps within the tolerance of the low end.
+    times = np.where(silence & (slow % 2 == 1) & (span.width > 2 * near), nearest, times)
+    chosen: Rows = np.clip(times, span.low + 1, np.maximum(span.high - 1, span.low + 1))
+    return chosen
+
+
+def around_gap(times: Rows, span: Span, gap_from: Rows, gap_to: Rows, turn: int) -> Rows:
+    """The times, but beside a gap in which brokers deny all records: now below it, now above."""
+    inside = (gap_from > span.low) & (gap_to < span.high) & (gap_from <= gap_to)
+    hit = inside & (times >= gap_from) & (times <= gap_to)
+    below = span.low + (gap_from - span.low) // 2
+    above = gap_to + (span.high - gap_to) // 2
+    room_below, room_above = gap_from - span.low > 1, span.high - gap_to > 1
+    take_below = room_below & (~room_above | (turn % 2 == 0))
+    beside: Rows = np.where(hit, np.where(take_below, below, above), times)
+    return beside
+
+
+def shut_in(span: Span, gap_from: Rows, gap_to: Rows, allowed: Rows) -> Mask:
+    """Spans that a gap fills but for less than what is allowed on either side of it."""
+    inside = (gap_from <= gap_to) & (gap_from <= span.high) & (gap_to >= span.low)
+    mask: Mask = inside & (gap_from - span.low <= allowed) & (span.high - gap_to <= allowed)
+    return mask
+
+
+# Look-ups set aside for a position when it is let in: two for its partition, then some steps.
+_EACH = 5
+_LAST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """`pair` and `position` of each group-partition that waits; `rank` within its pair, 0 first.
+
+    `turn` is each pair's place in this run. Those that do not `move` are asked about once and
+    never again, so that they come first.
+    """
+
+    pair: Rows
+    position: Rows
+    rank: Rows
+    turn: Rows
+    moves: Mask
+
+    @classmethod
+    def of(cls, pair: Rows, position: Rows, lag: Rows, moves: Mask, run: int, budget: int) -> Queue:
+        """Pairs are numbered from 0; within one most lag comes first. `run` counts runs.
+
+        When all pairs had their turn, the next in rank leads each of them.
+        """
+        order = np.lexsort((-lag, pair))
+        first = np.searchsorted(pair[order], pair[order])
+        size = np.bincount(pair, minlength=1)
+        pairs, before = len(size), run * max(1, budget // _EACH)
+        rank = np.empty(len(pair), np.int64)
+        rank[order] = (np.arange(len(pair)) - first - before // pairs) % size[pair[order]]
+        turn = (np.arange(pairs) - before) % pairs
+        return cls(pair, position, rank, turn, moves)
+
+    def let_in(self, open_: Mask, inside: Mask, low: Rows, high: Rows, left: int) -> Mask:
+        """Open positions that may ask now: those inside already, and as many more as fit.
+
+        `low` and `high` are the times, ms, between which each position still may be.
+        """
+        waiting = open_ & ~inside
+        room = left // _EACH - int((open_ & inside).sum())
+        if room >= int(waiting.sum()):
+            return open_
+        order = self._order(low, high)
+        line = order[waiting[order]][: max(room, 0)]
+        chosen: Mask = open_ & inside
+        chosen[line] = True
+        # A rest too small for a whole position still serves the first in line.
+        if left > 0 and not chosen.any() and waiting.any():
+            chosen[order[waiting[order]][:1]] = True
+        return chosen
+
+    def _order(self, low: Rows, high: Rows) -> Rows:
+        """Positions, those first that may be the oldest of a group and topic."""
+        surely = np.full(len(self.turn), _LAST, np.int64)
+        np.minimum.at(surely, self.pair, high[self.position])
+        may_be = low[self.position] <= surely[self.pair]
+        later = np.where(may_be, 0, 2) + self.moves
+        key, turn = (np.full(len(low), _LAST, np.int64) for _ in range(2))
+        np.minimum.at(key, self.position, self.rank + later * len(self.pair))
+        np.minimum.at(turn, self.position, self.turn[self.pair])
+        order: Rows = np.lexsort((turn, key))
+        return order

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.lag.carry_over import Seconds, updated
 from kafka_lag.lag.columns import Column, Mask, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.partitions.memory import Seconds, updated
-from kafka_lag.lag.partitions.moves import lies_still
+from kafka_lag.lag.movement import lies_still
 from kafka_lag.lag.rules import Rules
 
 # Below this growth, in seconds a second, an age never comes near retention within the 30 days.

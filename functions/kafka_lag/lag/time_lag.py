@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows say of their time lag: the snapshot's columns, and ages for what is published."""
+"""The time lag that rows report: an estimate between proven bounds, its error and its method."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.lag.append_time import Dates
 from kafka_lag.lag.columns import Column, Mask, Words
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_lag.ages import Ages
-from kafka_lag.lag.time_lag.dates import Dates
 
 
 def told(rows: Frame, lag: Column, allowed: Column, dates: Dates, now: Column) -> Ages:
@@ -56,3 +57,17 @@ def _methods(rows: Frame, lag: Column, dates: Dates, clear: Mask, dated: Mask) -
 
 def _seconds(now: Column, time: Column) -> Column:
     return (now - time).clip(0) / 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """Time lags of group-partitions in seconds (float64), by the clock of the reading.
+
+    `seconds` is the estimate. The truth lies in [`least`, `most`]: an unknown `least` proves
+    nothing (0), an unknown `most` is unbounded. `method` is one of the contract's words.
+    """
+
+    seconds: Column
+    least: Column
+    most: Column
+    method: Words

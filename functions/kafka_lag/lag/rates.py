@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from kafka_lag.lag.carry_over import Memory, recreated, seconds_between, updated
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.partitions.memory import Memory, recreated, seconds_between, updated
 from kafka_lag.lag.rules import Rules
 
 # A backlog that takes longer than a year is not being worked off: rates differ by noise alone.

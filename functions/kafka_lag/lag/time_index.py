@@ -1,20 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a time index has told so far, and what follows from it for each position.
-
-F(t) is the first offset whose timestamp is at or after t. M(c), the greatest timestamp of a
-living record up to offset c, is the greatest t with F(t) <= c; so an answer at or below c raises
-the bracket of M(c) to the timestamp that came back, one above c lowers it to the time asked.
-Timestamps that go backwards, back-fill and runs of one millisecond need no more than that.
-"""
+"""What the brokers' time index says of offsets: look-ups by time, and the brackets they leave."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from kafka_lag.lag.columns import Column, Mask, Rows
-from kafka_lag.lag.time_index.questions import NEWEST, TimeAnswers
+from kafka_lag.lag.frame import Frame
+
+# Asks for the newest timestamp and its offset instead of the first at or after a time [KIP-734].
+NEWEST = -3
+
+
+@dataclass(frozen=True, slots=True)
+class TimeQuestions:
+    """One look-up a row: of `partitions` (topic, partition_id, leader), at `times` (ms).
+
+    A partition may come several times, its rows in any order; a time may be NEWEST.
+    """
+
+    partitions: Frame
+    times: Rows
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAnswers:
+    """One answer a question, in their order.
+
+    `found`: a record was named, by `offsets` and its own timestamp in `times`, ms. `none`: the
+    broker says that there is no such record. Neither: nobody answered.
+    """
+
+    found: Mask
+    none: Mask
+    offsets: Rows
+    times: Rows
+
+    @classmethod
+    def nothing(cls, length: int) -> TimeAnswers:
+        """Nobody answered."""
+        no, zeros = np.zeros(length, bool), np.zeros(length, np.int64)
+        return cls(no, no.copy(), zeros, zeros.copy())
+
+
+LookUp: TypeAlias = Callable[[TimeQuestions], TimeAnswers]
+
+
+def nobody(questions: TimeQuestions) -> TimeAnswers:
+    """A look-up that reaches no broker: history alone must do."""
+    return TimeAnswers.nothing(len(questions))
+
 
 # No Kafka record is older than the year 2000: an earlier timestamp is no clock's (seconds taken
 # for milliseconds are in January 1970, -1 is Kafka's word for none).
