@@ -357,14 +357,18 @@ class _Judge:
         self.verdict.ages[_exactness(error)] += 1
         at, settled = _partition_of(row), self.run.calm
         limit = self._error_limit(at, log, position, truth, settled=settled)
-        self._exact_enough(where, text, error, limit)
+        doubted = self.history.slight_jumps(log.readable(position)[0])
+        bounded = self.run.calm and not doubted
+        self._exact_enough(where, text, error, limit, bounded=bounded)
         if (error is None) != (row["next_record_after"] is None):
             self._wrong("time_lag_error_seconds", where, text, row["next_record_after"])
 
-    def _exact_enough(self, where: str, text: str, error: float | None, limit: float) -> None:
-        """The error is no larger than what the runs could see explains."""
+    def _exact_enough(
+        self, where: str, text: str, error: float | None, limit: float, *, bounded: bool
+    ) -> None:
+        """The error is no larger than what the runs could see explains, and there is one."""
         self.verdict.checked["time_lag_error_seconds"] += 1
-        if error is None and self.run.calm:
+        if error is None and bounded:
             self._wrong("time_lag_error_seconds", where, text, "no fault for two runs")
         if error is not None and not 0 <= error <= limit:
             self._wrong("time_lag_error_seconds", where, text, f"exact to {limit:.3f}")

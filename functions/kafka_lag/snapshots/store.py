@@ -47,7 +47,7 @@ class S3Store:
         self._bucket = bucket
 
     def keys(self, prefix: str, after: str = "") -> list[str]:
-        """The keys that start with the prefix and come after another one, in order, of all pages."""
+        """The keys that start with the prefix and come after another, in order, of all pages."""
         try:
             pages = self._client.get_paginator("list_objects_v2").paginate(
                 Bucket=self._bucket, Prefix=prefix, StartAfter=after

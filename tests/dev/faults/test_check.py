@@ -545,6 +545,15 @@ def test_a_least_age_is_not_enough_when_calm() -> None:
     assert "time_lag_error_seconds" in rules(run(frames=planted, calm=True))
 
 
+def test_an_age_may_be_unbounded_beside_a_clock_that_was_a_little_wrong() -> None:
+    slight = replace(earlier_run(1_008_000), clock_ahead=-700)
+    known = history(slight, *map(earlier_run, range(FIRST, NOW, 1_000)))
+    planted = frames()
+    planted[P][0] |= {"time_lag_error_seconds": None, "next_record_after": None}
+    assert "time_lag_error_seconds" in rules(run(frames=planted, calm=True))
+    assert "time_lag_error_seconds" not in rules(run(frames=planted, calm=True), earlier=known)
+
+
 def test_an_error_may_be_as_long_as_no_run_read_the_end() -> None:
     before = earlier_run(1_001_000, committed_offset=None)
     known = history(before, *map(earlier_run, range(FIRST, NOW, 1_000)))
