@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import ClusterReading, LagReport, Past, Problem, Snapshot
+from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Problem, Snapshot
 from kafka_lag.lag.rules import Rules
 
 MINUTE = 60_000
@@ -68,7 +68,7 @@ def a_report(
     at: int = NOON,
 ) -> LagReport:
     """What the run scheduled at `at` says of a reading."""
-    return evaluate(reading, Past(before or Snapshot.empty()), rules, at)
+    return evaluate(reading, PreviousRuns(before or Snapshot.empty()), rules, at)
 
 
 def a_snapshot(
@@ -102,18 +102,18 @@ def _topic_rows(topics: Topics, ids: Mapping[str, str | None], at: int) -> Frame
     known = np.array([log is not None for log in read], bool)
     return Frame.of(
         {
-            "topic": Words.of(topic for topic, _, _ in rows),
-            "topic_id": Words.of(ids[topic] for topic, _, _ in rows),
+            "topic": Strings.of(topic for topic, _, _ in rows),
+            "topic_id": Strings.of(ids[topic] for topic, _, _ in rows),
             "partition_id": Column.of(np.array([number for _, number, _ in rows], np.int32)),
             "leader": Column.of(np.array([number % 3 for _, number, _ in rows], np.int32)),
-            "leader_rack": Words.of(f"az{number % 3}" for _, number, _ in rows),
-            "replicas": Words.of((number % 3,) for _, number, _ in rows),
-            "in_sync_replicas": Words.of((number % 3,) for _, number, _ in rows),
+            "leader_rack": Strings.of(f"az{number % 3}" for _, number, _ in rows),
+            "replicas": Strings.of((number % 3,) for _, number, _ in rows),
+            "in_sync_replicas": Strings.of((number % 3,) for _, number, _ in rows),
             "start_offset": Column.optional([None if log is None else log[0] for log in read]),
             "end_offset": Column.optional([None if log is None else log[1] for log in read]),
             "asked_at": Column(np.full(len(rows), at + 160), known),
             "read_at": Column(np.full(len(rows), at + 200), known),
-            "unread_reason": Words.of(log if isinstance(log, str) else None for *_, log in rows),
+            "unread_reason": Strings.of(log if isinstance(log, str) else None for *_, log in rows),
         }
     )
 
@@ -135,14 +135,14 @@ def _group_rows(
     return Frame.of(
         {
             "read_at": Column.of(np.full(len(rows), at + 150)),
-            "unread_reason": Words.of(c if isinstance(c, str) else None for *_, c in rows),
-            "consumer_group": Words.of(row[0] for row in rows),
-            "topic": Words.of(row[1] for row in rows),
-            "topic_id": Words.of(ids[row[1]] for row in rows),
+            "unread_reason": Strings.of(c if isinstance(c, str) else None for *_, c in rows),
+            "consumer_group": Strings.of(row[0] for row in rows),
+            "topic": Strings.of(row[1] for row in rows),
+            "topic_id": Strings.of(ids[row[1]] for row in rows),
             "partition_id": Column.of(np.array([row[2] for row in rows], np.int32)),
-            "client_id": Words.of(member and f"client-{member}" for member in members),
-            "client_host": Words.of(member and f"/{member}" for member in members),
-            "member_id": Words.of(members),
+            "client_id": Strings.of(member and f"client-{member}" for member in members),
+            "client_host": Strings.of(member and f"/{member}" for member in members),
+            "member_id": Strings.of(members),
             "committed_offset": Column.optional(
                 [c if isinstance(c, int) else None for *_, c in rows]
             ),
@@ -155,12 +155,12 @@ def _groups(groups: Groups, state: str, members: int, at: int) -> Frame:
     read = np.array([reason is None for reason in silent], bool)
     return Frame.of(
         {
-            "consumer_group": Words.of(groups),
+            "consumer_group": Strings.of(groups),
             "read_at": Column(np.full(len(groups), at + 150), read),
-            "unread_reason": Words.of(silent),
-            "group_state": Words.of(state if known else None for known in read),
-            "group_type": Words.of("classic" for _ in groups),
-            "protocol": Words.of("consumer" for _ in groups),
+            "unread_reason": Strings.of(silent),
+            "group_state": Strings.of(state if known else None for known in read),
+            "group_type": Strings.of("classic" for _ in groups),
+            "protocol": Strings.of("consumer" for _ in groups),
             "members": Column(np.full(len(groups), members, np.int32), read),
         }
     )

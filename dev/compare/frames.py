@@ -30,5 +30,5 @@ def _table(frame: Frame) -> Table:
             found[name] = Numbers(column.values, column.known)
         else:
             codes = np.where(column.known, column.codes.values, -1).astype(np.int32)
-            found[name] = Names(codes, column.words)
+            found[name] = Names(codes, column.categories)
     return found

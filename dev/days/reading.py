@@ -13,7 +13,7 @@ from dev.days.cast import Cast, Mask
 from dev.days.events import HOUR, Absent, Events, Rebalance
 from dev.days.logs import Numbers
 from dev.days.silence import Silence
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import ClusterReading
 
@@ -140,12 +140,12 @@ class Reader:
         return self._midnight + round(second * 1_000)
 
 
-def _words(words: Sequence[Hashable | None], codes: npt.NDArray[Any]) -> Words:
+def _words(words: Sequence[Hashable | None], codes: npt.NDArray[Any]) -> Strings:
     """The word at each code, unknown where that is None and at -1; equal words are one."""
     index: dict[Hashable, int] = {}
     table = [-1 if word is None else index.setdefault(word, len(index)) for word in words]
     places = np.array([*table, -1], np.int32)[codes]
-    return Words(Column(places, places >= 0), tuple(index))
+    return Strings(Column(places, places >= 0), tuple(index))
 
 
 def _numbers(values: Iterable[float]) -> Numbers:

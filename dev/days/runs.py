@@ -16,7 +16,7 @@ from dev.days.events import HOUR, Events, Forgotten, Missing, Span
 from dev.days.logs import Logs
 from dev.days.reading import Reader
 from kafka_lag import contract
-from kafka_lag.lag.columns import Words
+from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
@@ -49,7 +49,7 @@ def runs(
         moved, at = commits.move_on(second), _ms(midnight, second)
         if events.on(Missing, second) or not (number >= begin or at in remembered):
             continue
-        report = evaluate(reader.read(second, moved), memory.past(), rules, at)
+        report = evaluate(reader.read(second, moved), memory.previous_runs(), rules, at)
         memory = memory.then(report.snapshot, rules.interval_ms, stored=True)
         if number >= begin:
             yield _finished(report.snapshot, events, second)
@@ -73,7 +73,7 @@ def _rules(rules: Rules, every: timedelta) -> Rules:
 def _finished(snapshot: Snapshot, events: Events, second: float) -> Snapshot:
     """With what the sinks would have published; without what is forgotten."""
     rows = snapshot.group_partitions
-    level = Words.constant(contract.PUBLISHED_TOPIC, len(rows))
+    level = Strings.constant(contract.PUBLISHED_TOPIC, len(rows))
     frames = {name: snapshot.dataset(name) for name in contract.DATASETS}
     frames[contract.GROUP_PARTITIONS] = rows.with_columns(published=level)
     for event in events.on(Forgotten, second):
@@ -84,5 +84,5 @@ def _finished(snapshot: Snapshot, events: Events, second: float) -> Snapshot:
 def _without(frame: Frame, event: Forgotten) -> Frame:
     named = np.zeros(len(frame), bool)
     for key in {"consumer_group", "topic"} & set(frame.columns):
-        named |= frame.words(key).is_in([event.name])
+        named |= frame.strings(key).is_in([event.name])
     return frame.with_columns(**{n: frame.columns[n].only(~named) for n in event.columns})

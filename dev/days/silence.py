@@ -8,7 +8,7 @@ import numpy as np
 from dev.days.cast import Cast, Mask
 from dev.days.events import Events, Hidden, Rows, Unread
 from kafka_lag import contract
-from kafka_lag.lag.columns import Words
+from kafka_lag.lag.columns import Strings
 
 
 class Silence:
@@ -26,16 +26,16 @@ class Silence:
         }
         return [whole.get(group.name) for group in self._cast.day.groups]
 
-    def of_commits(self, second: float) -> Words:
+    def of_commits(self, second: float) -> Strings:
         """The reason why a group's commit is not told, by row of the cast."""
-        silent = Words.unknown(len(self._cast))
+        silent = Strings.unknown(len(self._cast))
         for event in self._events.on(Unread, second):
             if event.group is not None and event.topic is not None:
                 rows = Rows(group=event.group, topic=event.topic, partitions=event.partitions)
                 silent = silent.or_else(_reason(event.reason, self._cast.fit(rows, second)))
         return silent
 
-    def of_partitions(self, second: float) -> Words:
+    def of_partitions(self, second: float) -> Strings:
         """The reason why a log's ends are not told, by row of the logs."""
         logs = self._cast.logs
         silent = _reason(contract.NO_LEADER, self._cast.leaders(second) < 0)
@@ -57,5 +57,5 @@ class Silence:
         return np.array([t.name in topics for t in self._cast.day.topics] + [False])[logs.topic]
 
 
-def _reason(reason: str, rows: Mask) -> Words:
-    return Words.constant(reason, len(rows)).only(rows)
+def _reason(reason: str, rows: Mask) -> Strings:
+    return Strings.constant(reason, len(rows)).only(rows)

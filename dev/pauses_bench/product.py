@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dev.pauses_bench.tracks import DAY, Track
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import ClusterReading
@@ -52,8 +52,8 @@ class Cluster:
         self._end = np.stack([track.end[at] for track in tracks], axis=1)
         self._committed = np.stack([track.committed[at] for track in tracks], axis=1)
         self._owned = np.stack([track.owned[at] for track in tracks], axis=1)
-        self._names = Words.of(f"n{number:03}" for number in range(count))
-        self._topic = Words.constant("orders", count)
+        self._names = Strings.of(f"n{number:03}" for number in range(count))
+        self._topic = Strings.constant("orders", count)
         self._zeros = Column.of(np.zeros(count, np.int64))
         self._numbers = Column.of(np.arange(count, dtype=np.int32))
 
@@ -65,7 +65,7 @@ class Cluster:
     def reading(self, run: int) -> ClusterReading:
         """What a run sees."""
         at = FIRST + run * _MINUTE_MS
-        count, nobody = len(self._names), Words.unknown(len(self._names))
+        count, nobody = len(self._names), Strings.unknown(len(self._names))
         moment = Column.of(np.full(count, at))
         key: dict[str, AnyColumn] = {
             "topic": self._topic,
@@ -102,10 +102,10 @@ class Cluster:
             {
                 "consumer_group": self._names,
                 "read_at": moment,
-                "unread_reason": Words.unknown(count),
-                "group_state": Words.constant("Stable", count),
-                "group_type": Words.constant("classic", count),
-                "protocol": Words.constant("consumer", count),
+                "unread_reason": Strings.unknown(count),
+                "group_state": Strings.constant("Stable", count),
+                "group_type": Strings.constant("classic", count),
+                "protocol": Strings.constant("consumer", count),
                 "members": Column.of(np.ones(count, np.int32)),
             }
         )
@@ -124,7 +124,7 @@ def told(
     for run in range(cluster.runs):
         taken_at = FIRST + run * _MINUTE_MS
         reading = cluster.reading(run)
-        snapshot = evaluate(reading, memory.past(), rules, taken_at).snapshot
+        snapshot = evaluate(reading, memory.previous_runs(), rules, taken_at).snapshot
         memory = memory.then(snapshot, rules.interval_ms, stored=True)
         status[run] = _codes(snapshot.group_partitions, "status")
         held[run] = _codes(snapshot.groups, "held_status")
@@ -135,6 +135,6 @@ def told(
 
 def _codes(frame: Frame, name: str) -> Codes:
     """In the order of the names, which is that of the tracks."""
-    codes = frame.words(name).codes_in(STATUSES)
-    order = np.argsort(np.array(frame.words("consumer_group").to_list()))
+    codes = frame.strings(name).codes_in(STATUSES)
+    order = np.argsort(np.array(frame.strings("consumer_group").to_list()))
     return np.where(codes.known, codes.values, UNKNOWN)[order].astype(np.int8)

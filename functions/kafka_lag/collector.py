@@ -94,7 +94,7 @@ class Collector:
         before, rules = memory.newest, self._settings.rules
         reading = self._read(before, began + _READING_SHARE * limit, failures)
         look_up = look_up_until(self._source, began + _ASKING_SHARE * limit, self._clock)
-        report = evaluate(reading, memory.past(), rules, taken_at, look_up)
+        report = evaluate(reading, memory.previous_runs(), rules, taken_at, look_up)
         problems = report.problems + self._source.not_responding()
         report = replace(report, problems=problems)
         plans, cluster = self._planner.plans(report, before), self._settings.cluster
@@ -142,16 +142,18 @@ class Collector:
 
     def _question(self, before: Snapshot) -> Question:
         groups = before.groups
-        gone = groups.words("status_reason").is_in([contract.GONE])
+        gone = groups.strings("status_reason").is_in([contract.GONE])
         # A group without lag has nothing to lose, and other protocols cannot prove it gone.
-        other = groups.words("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
+        other = groups.strings("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
         return Question(
             groups=self._settings.rules.groups,
             topics=self._settings.rules.topics,
-            known_groups=frozenset(groups.where(~gone & ~other).words("consumer_group").to_list()),
-            known_topics=frozenset(before.topic_partitions.words("topic").words),
+            known_groups=frozenset(
+                groups.where(~gone & ~other).strings("consumer_group").to_list()
+            ),
+            known_topics=frozenset(before.topic_partitions.strings("topic").categories),
             topics_near_loss=self._near_loss(before),
-            unread_groups=frozenset(_unread(groups).words("consumer_group").to_list()),
+            unread_groups=frozenset(_unread(groups).strings("consumer_group").to_list()),
             unread_partitions=_unread(before.topic_partitions),
         )
 
@@ -160,10 +162,10 @@ class Collector:
         rows = before.group_partitions
         left = rows.numbers("seconds_until_loss")
         near = self._settings.rules.risk_horizon_ms / 1000 + _NEARLY_SECONDS
-        at_risk = rows.words("retention_risk").is_in([contract.LOST, contract.AT_RISK])
+        at_risk = rows.strings("retention_risk").is_in([contract.LOST, contract.AT_RISK])
         nearing = (left.values <= near) & (left.values < contract.NO_LOSS_SECONDS)
         soon = at_risk | (left.known & nearing)
-        return frozenset(rows.words("topic").only(soon).pruned().words)
+        return frozenset(rows.strings("topic").only(soon).pruned().categories)
 
     def _publish(
         self, sets_of: Callable[[Levels], list[MetricSet]], taken_at: int, deadline: float
@@ -206,7 +208,7 @@ class Collector:
 
 
 def _unread(frame: Frame) -> Frame:
-    return frame.where(frame.words("unread_reason").known)
+    return frame.where(frame.strings("unread_reason").known)
 
 
 def told(problems: tuple[Problem, ...]) -> list[str]:
@@ -218,7 +220,7 @@ def told(problems: tuple[Problem, ...]) -> list[str]:
 
 def _nothing_read(report: LagReport) -> list[ReporterError]:
     """What fails a run without the commits of any group, though there are or may be some."""
-    unread = report.snapshot.groups.words("unread_reason").known.any()
+    unread = report.snapshot.groups.strings("unread_reason").known.any()
     if groups_read(report) or not (unread or any(p.scope == "broker" for p in report.problems)):
         return []
     causes = "; ".join(told(report.problems)[:_CAUSES])

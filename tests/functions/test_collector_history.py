@@ -9,7 +9,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import ReporterError, StoreError
-from kafka_lag.lag.model import ClusterReading, Past
+from kafka_lag.lag.model import ClusterReading, PreviousRuns
 from kafka_lag.snapshots.memory import recall
 from tests.builders import MINUTE, NOON, a_reading, datasets, same
 from tests.fakes import MemoryStore
@@ -58,7 +58,7 @@ def runs(minutes: list[int], store: BreakingStore | None = None) -> Run:
     return run
 
 
-def same_past(one: Past, other: Past) -> bool:
+def same_past(one: PreviousRuns, other: PreviousRuns) -> bool:
     return (
         one.newest.taken_at == other.newest.taken_at
         and len(one.ends) == len(other.ends)
@@ -73,7 +73,7 @@ def assert_warm_is_cold(run: Run, minute: int) -> None:
     store = MemoryStore()
     store.objects = dict(run.store.objects)
     loaded = recall(store, "shop", taken_at, MINUTE).memory
-    assert same_past(run.collector.memory.past(), loaded.past())
+    assert same_past(run.collector.memory.previous_runs(), loaded.previous_runs())
     warm, cold = Run(reading(minute), store=run.store), Run(reading(minute), store=store)
     warm.collector.memory = run.collector.memory
     said = [one.collector.run(taken_at).report.snapshot for one in (warm, cold)]
@@ -110,7 +110,7 @@ def test_once_a_store_works_again_a_warm_run_knows_what_it_holds(
 def test_while_a_store_takes_nothing_a_warm_run_knows_its_own_runs() -> None:
     store = BreakingStore(range(3, 30))
     run = runs([*range(8)], store)
-    past = run.collector.memory.past()
+    past = run.collector.memory.previous_runs()
     assert past.newest.taken_at == NOON + 7 * MINUTE
     assert [frame.numbers("end_offset").to_list() for frame in past.ends] == [
         [10 + minute] for minute in range(8)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
 from kafka_lag.source import look_up_until
@@ -17,7 +17,7 @@ from tests.functions.runs import GROUPS, TOPICS, Run
 QUESTIONS = TimeQuestions(
     Frame.of(
         {
-            "topic": Words.of(["orders", "orders"]),
+            "topic": Strings.of(["orders", "orders"]),
             "partition_id": Column.of(np.array([0, 1], np.int32)),
             "leader": Column.of(np.array([0, 1], np.int32)),
         }

@@ -51,14 +51,14 @@ class Looker:
         question = Question(
             groups=self.rules.groups,
             topics=self.rules.topics,
-            known_groups=frozenset(before.groups.words("consumer_group").to_list()),
-            known_topics=frozenset(before.topic_partitions.words("topic").words),
+            known_groups=frozenset(before.groups.strings("consumer_group").to_list()),
+            known_topics=frozenset(before.topic_partitions.strings("topic").categories),
         )
         deadline = time.monotonic() + seconds
         reading = self.source.read(question, deadline)
         look_up = look_up_until(self.source, deadline, time.monotonic)
         now = int(time.time() * 1000)
-        report = evaluate(reading, self.memory.past(), self.rules, now, look_up)
+        report = evaluate(reading, self.memory.previous_runs(), self.rules, now, look_up)
         self.memory = self.memory.then(report.snapshot, self.rules.interval_ms, stored=True)
         return report
 

@@ -115,7 +115,7 @@ def _commit(cluster: KafkaCluster, offset: int, *names: str) -> None:
 def _seen(report: LagReport) -> dict[str, Seen]:
     return {
         name.removeprefix("seen-"): _seen_of(report, name)
-        for name in report.snapshot.groups.words("consumer_group").words
+        for name in report.snapshot.groups.strings("consumer_group").categories
     }
 
 

@@ -9,7 +9,7 @@ from confluent_kafka.admin import NewPartitions
 
 from dev.kafka import KafkaCluster
 from kafka_lag.lag.evaluate import evaluate
-from kafka_lag.lag.model import Past
+from kafka_lag.lag.model import PreviousRuns
 from tests.kafka.interrupted import asked_of, read_while
 from tests.kafka.looking import (
     commit,
@@ -152,6 +152,6 @@ def test_a_commit_that_moves_while_it_is_read_makes_no_negative_lag(
         commit(shared_cluster, "on-moving", "moving", [12])
 
     reading = read_while(shared_cluster, "moving", move)
-    report = evaluate(reading, Past.empty(), only("moving"), int(time.time() * 1000))
+    report = evaluate(reading, PreviousRuns.empty(), only("moving"), int(time.time() * 1000))
     assert partitions(report, "on-moving")["moving", 0]["lag"] == 7
     assert report.lags_clamped == 0

@@ -122,5 +122,5 @@ def test_a_cluster_that_was_down_is_read_again_by_the_same_source() -> None:
 
 def _silent(report: LagReport) -> int:
     """Partitions that nobody answers for, a group without a coordinator counting as many."""
-    topics = report.snapshot.topic_partitions.words("unread_reason").known.sum()
-    return int(topics + 100 * report.snapshot.groups.words("unread_reason").known.sum())
+    topics = report.snapshot.topic_partitions.strings("unread_reason").known.sum()
+    return int(topics + 100 * report.snapshot.groups.strings("unread_reason").known.sum())

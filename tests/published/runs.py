@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kafka_lag import contract
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.model import LagReport, PreviousRuns
 from kafka_lag.lag.rules import Rules
 from tests.builders import Commits, a_reading
 
@@ -28,7 +28,7 @@ class Look:
 
 def last_report(looks: Iterable[Look], rules: Rules) -> LagReport:
     """What the last run says, each knowing the run before and all ends seen until then."""
-    past, report = Past.empty(), None
+    past, report = PreviousRuns.empty(), None
     for look in looks:
         groups: dict[str, Commits] = {} if look.commit is None else {"g": {"t": [look.commit]}}
         log = contract.TIMEOUT if look.end is None else (0, look.end)
@@ -37,6 +37,6 @@ def last_report(looks: Iterable[Look], rules: Rules) -> LagReport:
         report = evaluate(reading, past, rules, look.at)
         topics = report.snapshot.topic_partitions
         ends = Frame.of({name: topics.columns[name] for name in _ENDS})
-        past = Past(report.snapshot, (*past.ends, ends))
+        past = PreviousRuns(report.snapshot, (*past.ends, ends))
     assert report is not None, "no run at all"
     return report

@@ -137,4 +137,4 @@ def _column(column: Numbers | Names) -> Any:
     if isinstance(column, Numbers):
         return make(column.values, column.known)
     known = column.codes >= 0
-    return find("Words")(make(column.codes, known), column.names)
+    return find("Strings")(make(column.codes, known), column.names)

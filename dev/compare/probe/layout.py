@@ -33,8 +33,11 @@ NAMES = {
     "Problem": ("kafka_lag.lag.model:Problem",),
     "Frame": ("kafka_lag.lag.frame:Frame",),
     "Column": ("kafka_lag.lag.columns:Column",),
-    "Words": ("kafka_lag.lag.columns:Words",),
-    "TimeAnswers": ("kafka_lag.lag.time_index:TimeAnswers",),
+    "Strings": ("kafka_lag.lag.columns:Strings", "kafka_lag.lag.columns:Words"),
+    "TimeAnswers": (
+        "kafka_lag.lag.time_index:TimeAnswers",
+        "kafka_lag.lag.time_index.questions:TimeAnswers",
+    ),
 }
 # What the packages were called when each was a top-level folder of the checkout.
 _FOLDERS = {"kafka_lag_cdk": "infra", "kafka_lag_report": "glue_jobs", "kafka_lag": "functions"}

@@ -19,7 +19,7 @@ from dev.time_lag_bench.cases.catalog import MOVING, WIDE
 from dev.time_lag_bench.logs import Floats
 from kafka_lag import contract
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.lag.model import Past
+from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.memory import Memory
 
@@ -56,7 +56,7 @@ def lines(source: KafkaSource, prepared: Prepared, rules: Rules) -> Iterator[Lin
         enough = _SUFFICIENT * len(prepared.groups)
         rules = replace(rules, lookup_budget=max(rules.lookup_budget, enough))
     taken_at = int(time.time() * 1000)
-    cold = ours(source, prepared, Past.empty(), rules, taken_at)
+    cold = ours(source, prepared, PreviousRuns.empty(), rules, taken_at)
     yield _line(prepared, "cold", cold, cold.look_ups)
     yield _again(source, prepared, rules, cold)
     for name in _WITH_PAST:
@@ -67,7 +67,7 @@ def lines(source: KafkaSource, prepared: Prepared, rules: Rules) -> Iterator[Lin
         yield _line(prepared, name, run, run.look_ups, rivals)
 
 
-def _an_hour_before(cold: Run, prepared: Prepared, taken_at: int, *, moved: bool) -> Past:
+def _an_hour_before(cold: Run, prepared: Prepared, taken_at: int, *, moved: bool) -> PreviousRuns:
     snapshot = cold.report.snapshot
     topics, numbers = (snapshot.topic_partitions.columns[n] for n in ("topic", "partition_id"))
     places = zip(topics.to_list(), numbers.to_list(), strict=True)
@@ -82,7 +82,7 @@ def _again(source: KafkaSource, prepared: Prepared, rules: Rules, cold: Run) -> 
         snapshot = run.report.snapshot
         memory = memory.then(snapshot, rules.interval_ms, stored=True)
         taken_at = snapshot.taken_at + rules.interval_ms
-        run = ours(source, prepared, memory.past(), rules, taken_at)
+        run = ours(source, prepared, memory.previous_runs(), rules, taken_at)
         look_ups += run.look_ups
     line = _line(prepared, "again", run, look_ups)
     if look_ups > (_for_undated(run) if prepared.case.kept is None else cold.look_ups):
@@ -93,7 +93,7 @@ def _again(source: KafkaSource, prepared: Prepared, rules: Rules, cold: Run) -> 
 def _for_undated(run: Run) -> int:
     """Two look-ups a partition that holds a record ahead of now, which time may yet date."""
     rows = run.report.snapshot.group_partitions
-    undated = rows.where(~rows.words("time_lag_method").is_in(_DATED))
+    undated = rows.where(~rows.strings("time_lag_method").is_in(_DATED))
     return 2 * len(set(undated.numbers("partition_id").to_list()))
 
 

@@ -17,7 +17,7 @@ from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.model import LagReport, PreviousRuns
 from kafka_lag.lag.rules import ByName, NameFilter, Rules
 from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
 
@@ -49,7 +49,9 @@ class _Counted:
         return self._source.look_up(questions, self._deadline)
 
 
-def ours(source: KafkaSource, prepared: Prepared, past: Past, rules: Rules, taken_at: int) -> Run:
+def ours(
+    source: KafkaSource, prepared: Prepared, past: PreviousRuns, rules: Rules, taken_at: int
+) -> Run:
     """One run scheduled at `taken_at`, ms, as a collector that sees this case alone.
 
     Raises RuntimeError where a row was not read, or the report counts other look-ups.

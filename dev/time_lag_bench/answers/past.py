@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dev.time_lag_bench.logs import Ints, Log, ends_at
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import Past, Snapshot
+from kafka_lag.lag.model import PreviousRuns, Snapshot
 from kafka_lag.snapshots.thinning import kept
 
 _ANSWERED_AFTER_MS = 5
@@ -29,7 +29,9 @@ def moments(taken_at: int, interval_ms: int = 60_000, runs: int = 60) -> Ints:
     return np.array(kept(times, taken_at, interval_ms), np.int64)
 
 
-def an_hour_before(snapshot: Snapshot, logs: Sequence[Log], taken_at: int, *, moved: bool) -> Past:
+def an_hour_before(
+    snapshot: Snapshot, logs: Sequence[Log], taken_at: int, *, moved: bool
+) -> PreviousRuns:
     """What a run at `taken_at` knows that comes after an hour of runs, none of which asked.
 
     They saw the commits of this snapshot, or, with `moved`, each one record before. Logs are in
@@ -46,7 +48,7 @@ def an_hour_before(snapshot: Snapshot, logs: Sequence[Log], taken_at: int, *, mo
         _undated(snapshot.group_partitions, int(moved)),
         snapshot.groups,
     )
-    return Past(newest, ends)
+    return PreviousRuns(newest, ends)
 
 
 def _undated(rows: Frame, before: int) -> Frame:
@@ -54,7 +56,7 @@ def _undated(rows: Frame, before: int) -> Frame:
     undated = {n: Column.unknown(len(rows), rows.numbers(n).values.dtype) for n in _DATED}
     return rows.with_columns(
         **undated,
-        time_lag_method=Words.unknown(len(rows)),
+        time_lag_method=Strings.unknown(len(rows)),
         committed_offset=Column(
             committed.values - before, committed.known & (committed.values >= before)
         ),
@@ -65,8 +67,8 @@ def _ends(partitions: Frame, offsets: Ints, moment: int) -> Frame:
     asked = np.full(len(partitions), moment, np.int64)
     return Frame.of(
         {
-            "topic": partitions.words("topic"),
-            "topic_id": partitions.words("topic_id"),
+            "topic": partitions.strings("topic"),
+            "topic_id": partitions.strings("topic_id"),
             "partition_id": partitions.numbers("partition_id"),
             "asked_at": Column.of(asked),
             "read_at": Column.of(asked + _ANSWERED_AFTER_MS),

@@ -82,7 +82,7 @@ def problems_of_partitions(
 
 def _named(table: TopicTable, row: int) -> tuple[str, int]:
     """The topic and partition of a row."""
-    code = int(table.frame.words("topic").codes.values[row])
+    code = int(table.frame.strings("topic").codes.values[row])
     return table.names[code], row - int(table.first[code])
 
 

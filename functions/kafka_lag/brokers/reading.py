@@ -30,7 +30,7 @@ from kafka_lag.brokers.topics.table import Listing, by_name, list_topics
 from kafka_lag.brokers.wire.connection import Wire
 from kafka_lag.brokers.wire.refusals import UnansweredError
 from kafka_lag.errors import SourceError
-from kafka_lag.lag.columns import Words
+from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import NameFilter
@@ -126,7 +126,7 @@ async def _vanished(
 
 
 def _without(topics: frozenset[str], rows: Frame) -> Frame:
-    return rows.where(~rows.words("topic").is_in(topics))
+    return rows.where(~rows.strings("topic").is_in(topics))
 
 
 def _topic_rows(frame: Frame, start: Offsets, end: Offsets, failures: dict[int, Failure]) -> Frame:
@@ -138,5 +138,5 @@ def _topic_rows(frame: Frame, start: Offsets, end: Offsets, failures: dict[int, 
         end_offset=end.offset,
         asked_at=end.asked_at,
         read_at=end.read_at,
-        unread_reason=Words.of(reasons),
+        unread_reason=Strings.of(reasons),
     )

@@ -11,7 +11,7 @@ from kafka_lag.brokers.groups.census import Group
 from kafka_lag.brokers.groups.commits import Commits, as_arrays
 from kafka_lag.brokers.groups.members import Description, Member
 from kafka_lag.brokers.topics.table import TopicTable
-from kafka_lag.lag.columns import Column, Rows, Words
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
 
 
@@ -27,15 +27,15 @@ def group_rows(
     members = [None if d.members is None else len(d.members) for d in told]
     return Frame.of(
         {
-            "consumer_group": Words.of(group.name for group in known),
+            "consumer_group": Strings.of(group.name for group in known),
             "read_at": Column.optional([commits.read_at.get(group.name) for group in known]),
-            "unread_reason": Words.of(
+            "unread_reason": Strings.of(
                 failure and failure.reason
                 for failure in (g.failure or commits.silent.get(g.name) for g in known)
             ),
-            "group_state": Words.of(d.state or g.state for g, d in zip(known, told, strict=True)),
-            "group_type": Words.of(group.kind for group in known),
-            "protocol": Words.of(
+            "group_state": Strings.of(d.state or g.state for g, d in zip(known, told, strict=True)),
+            "group_type": Strings.of(group.kind for group in known),
+            "protocol": Strings.of(
                 g.protocol or d.protocol for g, d in zip(known, told, strict=True)
             ),
             "members": Column.optional(members, np.int32),
@@ -63,14 +63,14 @@ def group_partition_rows(
     return Frame.of(
         {
             "read_at": read_at.take(cells.group),
-            "unread_reason": Words.of(refused),
-            "consumer_group": Words(Column.of(cells.group.astype(np.int32)), commits.names),
-            "topic": table.frame.words("topic").take(cells.row),
-            "topic_id": table.frame.words("topic_id").take(cells.row),
+            "unread_reason": Strings.of(refused),
+            "consumer_group": Strings(Column.of(cells.group.astype(np.int32)), commits.names),
+            "topic": table.frame.strings("topic").take(cells.row),
+            "topic_id": table.frame.strings("topic_id").take(cells.row),
             "partition_id": table.frame.numbers("partition_id").take(cells.row),
-            "client_id": Words.of(m.client_id for m in members).take(owned_by),
-            "client_host": Words.of(m.client_host for m in members).take(owned_by),
-            "member_id": Words.of(m.member_id for m in members).take(owned_by),
+            "client_id": Strings.of(m.client_id for m in members).take(owned_by),
+            "client_host": Strings.of(m.client_host for m in members).take(owned_by),
+            "member_id": Strings.of(m.member_id for m in members).take(owned_by),
             "committed_offset": committed,
         }
     )
@@ -80,7 +80,7 @@ class _Cells:
     """Group times partition, for whole topics: where each pair stands in the result."""
 
     def __init__(self, table: TopicTable, group: Rows, row: Rows) -> None:
-        topic = table.frame.words("topic").codes.values.astype(np.int64)
+        topic = table.frame.strings("topic").codes.values.astype(np.int64)
         self._topics = max(len(table.names), 1)
         self._table, self._topic = table, topic
         self._pairs = np.unique(group * self._topics + topic[row])

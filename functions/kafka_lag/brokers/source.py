@@ -158,7 +158,7 @@ class KafkaSource:
 
 
 def _rows_read(reading: ClusterReading) -> int:
-    return int((~reading.group_partitions.words("unread_reason").known).sum())
+    return int((~reading.group_partitions.strings("unread_reason").known).sum())
 
 
 def quiet_library() -> None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Rows, Words
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.index_search import Queue, Searched, Sought, allowance, search
+from kafka_lag.lag.index_search import Queue, SearchResult, SearchTargets, allowance, search
 from kafka_lag.lag.log_ends import Bounds, Ends, bounds_of, carried_bounds, ends_of, on_schedule
-from kafka_lag.lag.model import Past
+from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_index import LookUp
@@ -38,25 +38,28 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
+class AppendTimeEstimates:
     """The date of each row, unknown where it has none; look-ups used; readings left out."""
 
-    dates: Dates
+    dates: AppendTimes
     look_ups: int
     contradicted: int
 
 
-def dated(
+def estimate_append_times(
     rows: Frame,
     topics: Frame,
     unread: Unread,
-    was: Frame,
-    past: Past,
+    old: Frame,
+    past: PreviousRuns,
     rules: Rules,
     taken_at: int,
     look_up: LookUp,
-) -> Dated:
-    """Dates of unread rows; `was` holds each row as the run before left it. Bounds are proven."""
+) -> AppendTimeEstimates:
+    """Append times of unread rows; `old` holds each row as the previous run left it.
+
+    Bounds are proven.
+    """
     now = topics.numbers("read_at").take(unread.part)
     positions = positions_of(unread.mask & now.known, unread.part, unread.offset, now.values)
     used, column = np.unique(positions.part, return_inverse=True)
@@ -65,7 +68,7 @@ def dated(
     ends = ends_of(known, past.ends, on_schedule(known, past, taken_at, rules.interval_ms))
     history = _history(ends, column, positions, compact[column])
     again = due(partitions, taken_at, rules.interval_ms)[column]
-    rests = believed(rests_of(unread.offset, was, positions), ends.doubted.take(column))
+    rests = believed(rests_of(unread.offset, old, positions), ends.doubted.take(column))
     anew = rests.ahead | (compact[column] & again)
     bounds = history.within(rests.bounds(~anew))
     worth = worth_asking(rows, positions, bounds, rests, rules)
@@ -73,16 +76,18 @@ def dated(
     sought = _sought(partitions, compact, column, positions, bounds)
     line = Line(rows, unread.lag, rests.moved, positions, taken_at // rules.interval_ms)
     dates = _without_asking(history.within(rests.bounds(~rests.ahead)), rests, positions, rules)
-    wishes = Wishes(may_ask & worth, may_ask & ~worth, rests.best.known)
+    wishes = LookupRequests(may_ask & worth, may_ask & ~worth, rests.best.known)
     found = improved(dates, sought, wishes, line, rules, look_up)
-    return Dated(found.dates.take(positions.of_row), found.look_ups, ends.contradicted)
+    return AppendTimeEstimates(
+        found.dates.take(positions.of_row), found.look_ups, ends.contradicted
+    )
 
 
 def _sought(
     partitions: Frame, compact: Mask, column: Rows, positions: Positions, bounds: Bounds
-) -> Sought:
+) -> SearchTargets:
     start, asked = partitions.numbers("start_offset").values, _only(partitions, _ASKED)
-    return Sought(asked, start, compact, column, positions.offset, positions.now, bounds)
+    return SearchTargets(asked, start, compact, column, positions.offset, positions.now, bounds)
 
 
 def _only(frame: Frame, names: tuple[str, ...]) -> Frame:
@@ -91,8 +96,8 @@ def _only(frame: Frame, names: tuple[str, ...]) -> Frame:
 
 def _compact(partitions: Frame) -> Mask:
     """Partitions whose records may be deleted one by one."""
-    policy = partitions.words("cleanup_policy")
-    return policy.is_in(word for word in policy.words if "compact" in word)
+    policy = partitions.strings("cleanup_policy")
+    return policy.is_in(word for word in policy.categories if "compact" in word)
 
 
 def _history(ends: Ends, column: Rows, positions: Positions, compact: Mask) -> Bounds:
@@ -107,7 +112,9 @@ def _history(ends: Ends, column: Rows, positions: Positions, compact: Mask) -> B
     )
 
 
-def _without_asking(bounds: Bounds, rests: Rests, positions: Positions, rules: Rules) -> Dates:
+def _without_asking(
+    bounds: Bounds, rests: CarriedEstimates, positions: Positions, rules: Rules
+) -> AppendTimes:
     """Carried where it is exact enough or cannot be made so, else by the log's ends.
 
     While this run's clock is behind a carried date there is no age to tell; the date is kept.
@@ -130,7 +137,7 @@ _CARRIED, _INTERPOLATED, _RECORD_TIME, _AT_LEAST = range(len(METHODS))
 
 
 @dataclass(frozen=True, slots=True)
-class Dates:
+class AppendTimes:
     """Append times, ms, a row a position: `best`, proven to be `after` and `before`.
 
     All are unknown where nothing is known; `after` alone where it is unbounded. `record` is the
@@ -141,11 +148,11 @@ class Dates:
     after: Column
     before: Column
     record: Column
-    method: Words
+    method: Strings
 
-    def take(self, rows: Rows) -> Dates:
+    def take(self, rows: Rows) -> AppendTimes:
         """The dates at these positions, all unknown at a negative one."""
-        return Dates(
+        return AppendTimes(
             self.best.take(rows),
             self.after.take(rows),
             self.before.take(rows),
@@ -153,9 +160,9 @@ class Dates:
             self.method.take(rows),
         )
 
-    def hidden(self, where: Mask, after: Column, before: Column, record: Column) -> Dates:
+    def hidden(self, where: Mask, after: Column, before: Column, record: Column) -> AppendTimes:
         """These dates, but at the mask no value, and these bounds and record."""
-        return Dates(
+        return AppendTimes(
             self.best.only(~where),
             after.where(where, self.after),
             before.where(where, self.before),
@@ -163,11 +170,11 @@ class Dates:
             self.method.only(~where),
         )
 
-    def replaced(self, at: Rows, other: Dates) -> Dates:
+    def replaced(self, at: Rows, other: AppendTimes) -> AppendTimes:
         """These dates, with another's put in at the given positions."""
         rows = np.arange(len(self.best))
         rows[at] = len(self.best) + np.arange(len(at))
-        return Dates(
+        return AppendTimes(
             self.best.concat(other.best).take(rows),
             self.after.concat(other.after).take(rows),
             self.before.concat(other.before).take(rows),
@@ -176,7 +183,7 @@ class Dates:
         )
 
 
-def from_bounds(bounds: Bounds, offset: Rows, now: Rows) -> Dates:
+def from_bounds(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
     """By the log's ends alone: linear between two, at least as old as one, else unknown."""
     seen = bounds.before.known & (bounds.before.values < now)
     best = np.where(bounds.after.known, _between(bounds, offset), bounds.before.values)
@@ -185,14 +192,14 @@ def from_bounds(bounds: Bounds, offset: Rows, now: Rows) -> Dates:
     return _dates(best, known, bounds.after, bounds.before, method)
 
 
-def from_carried(best: Column, after: Column, before: Column, record: Column) -> Dates:
+def from_carried(best: Column, after: Column, before: Column, record: Column) -> AppendTimes:
     """As an earlier run said; the offset did not move, so its record is still the same."""
     method = np.full(len(best), _CARRIED)
     dates = _dates(best.values, best.known, after, before, method)
-    return Dates(dates.best, dates.after, dates.before, record.only(best.known), dates.method)
+    return AppendTimes(dates.best, dates.after, dates.before, record.only(best.known), dates.method)
 
 
-def from_search(sought: Sought, searched: Searched) -> Dates:
+def from_search(sought: SearchTargets, searched: SearchResult) -> AppendTimes:
     """By the index where it came to an end, by history where it did not or contradicts it.
 
     A record time outside the bounds of the reporter's own clock is moved to the nearer of them,
@@ -209,7 +216,7 @@ def from_search(sought: Sought, searched: Searched) -> Dates:
     by_index = _dates(told.best.values, told.best.known, joined.after, joined.before, method)
     ended = np.flatnonzero(searched.ended & told.best.known)
     dates = dates.replaced(ended, by_index.take(ended))
-    return Dates(dates.best, dates.after, dates.before, told.record, dates.method)
+    return AppendTimes(dates.best, dates.after, dates.before, told.record, dates.method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +228,7 @@ class _Told:
     record: Column
 
 
-def _told(sought: Sought, searched: Searched) -> _Told:
+def _told(sought: SearchTargets, searched: SearchResult) -> _Told:
     """A timestamp ahead of now says nothing; it also hides what the records behind it say.
 
     On compacted topics the record at the position may be gone: the next living one, which is the
@@ -263,15 +270,15 @@ def _between(bounds: Bounds, offset: Rows) -> Rows:
     return between
 
 
-def _dates(best: Rows, known: Mask, after: Column, before: Column, method: Rows) -> Dates:
+def _dates(best: Rows, known: Mask, after: Column, before: Column, method: Rows) -> AppendTimes:
     latest = np.where(before.known, np.minimum(best, before.values), best)
     inside = np.where(after.known, np.maximum(latest, after.values), latest)
-    return Dates(
+    return AppendTimes(
         Column(inside, known),
         after.only(known),
         before.only(known),
         Column.unknown(len(best)),
-        Words(Column(method.astype(np.int32), known), METHODS),
+        Strings(Column(method.astype(np.int32), known), METHODS),
     )
 
 
@@ -280,7 +287,7 @@ _SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 
 
 @dataclass(frozen=True, slots=True)
-class Rests:
+class CarriedEstimates:
     """What the run before said, by position, unknown where no group rested there.
 
     `settled` where no further look-up would tell more; `ahead` of this run's clock, which went
@@ -300,33 +307,33 @@ class Rests:
         return carried_bounds(self.after.only(where), self.before.only(where))
 
 
-def rests_of(offset: Column, was: Frame, positions: Positions) -> Rests:
+def rests_of(offset: Column, old: Frame, positions: Positions) -> CarriedEstimates:
     """From each row's `offset` now and its row before.
 
     A log start that has passed the commit moves the next unread record, and voids its date.
     """
-    stood = _stood_at(was)
+    stood = _stood_at(old)
     same = stood.known & offset.known & (stood.values == offset.values)
-    best = best_of(was)
-    settled = was.words("time_lag_method").is_in(_SETTLED)
+    best = best_of(old)
+    settled = old.strings("time_lag_method").is_in(_SETTLED)
     rows = np.flatnonzero(same & best.known & (positions.of_row >= 0))
     # Of several groups at one position, one whose date is settled speaks for all.
     rows = rows[np.argsort(settled[rows], kind="stable")]
     speaker = np.full(len(positions), -1, np.int64)
     speaker[positions.of_row[rows]] = rows
     said = best.take(speaker)
-    return Rests(
+    return CarriedEstimates(
         best=said,
-        after=was.numbers("next_record_after").take(speaker),
-        before=was.numbers("next_record_before").take(speaker),
-        record=was.numbers("next_record_time").take(speaker),
+        after=old.numbers("next_record_after").take(speaker),
+        before=old.numbers("next_record_before").take(speaker),
+        record=old.numbers("next_record_time").take(speaker),
         settled=Column.of(settled).take(speaker).values & (speaker >= 0),
         ahead=said.known & (said.values > positions.now),
         moved=stood.known & ~same,
     )
 
 
-def believed(rests: Rests, doubted: Column) -> Rests:
+def believed(rests: CarriedEstimates, doubted: Column) -> CarriedEstimates:
     """Without brackets that reach to `doubted`, ms, a time told by a clock that was wrong then."""
     reaches = rests.before.known & (rests.before.values >= doubted.values)
     reaches |= rests.after.known & (rests.after.values >= doubted.values)
@@ -342,20 +349,20 @@ def believed(rests: Rests, doubted: Column) -> Rests:
     )
 
 
-def _stood_at(was: Frame) -> Column:
-    committed, start = was.numbers("committed_offset"), was.numbers("start_offset")
+def _stood_at(old: Frame) -> Column:
+    committed, start = old.numbers("committed_offset"), old.numbers("start_offset")
     later = start.known & (~committed.known | (start.values > committed.values))
     return Column(np.where(later, start.values, committed.values), committed.known | start.known)
 
 
-def best_of(was: Frame) -> Column:
+def best_of(old: Frame) -> Column:
     """The append time, ms, that rows of a snapshot say: value, record, or middle of the bracket."""
-    read_at, lag = was.numbers("read_at"), was.numbers("time_lag_seconds")
-    after, before = was.numbers("next_record_after"), was.numbers("next_record_before")
+    read_at, lag = old.numbers("read_at"), old.numbers("time_lag_seconds")
+    after, before = old.numbers("next_record_after"), old.numbers("next_record_before")
     said = read_at.values - np.rint(lag.values * 1000).astype(np.int64)
     middle = np.where(after.known, (after.values + before.values) // 2, before.values)
     best = Column(said, read_at.known & lag.known & before.known)
-    record = was.numbers("next_record_time").only(before.known)
+    record = old.numbers("next_record_time").only(before.known)
     return best.or_else(record).or_else(Column(middle, before.known))
 
 
@@ -401,14 +408,14 @@ _MOVING_SHARE = 10
 
 @dataclass(frozen=True, slots=True)
 class Improved:
-    """Dates by position, and the look-ups they took."""
+    """Append times by position, and the look-ups they took."""
 
-    dates: Dates
+    dates: AppendTimes
     look_ups: int
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class LookupRequests:
     """Positions whose date is needed, or useful; one `kept` gives way only to a finished search
     that needed no word of this run's clock, which may have gone back."""
 
@@ -418,9 +425,9 @@ class Wishes:
 
 
 def improved(
-    dates: Dates,
-    sought: Sought,
-    wishes: Wishes,
+    dates: AppendTimes,
+    sought: SearchTargets,
+    wishes: LookupRequests,
     line: Line,
     rules: Rules,
     look_up: LookUp,
@@ -448,8 +455,10 @@ _HOUR_MS = 60 * _MINUTE_MS
 
 def due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
     """Partitions of topics whose hourly turn it is, spread over the hour by their names."""
-    topic = partitions.words("topic")
-    minutes = [zlib.crc32(str(word).encode("utf-8", "surrogatepass")) % 60 for word in topic.words]
+    topic = partitions.strings("topic")
+    minutes = [
+        zlib.crc32(str(word).encode("utf-8", "surrogatepass")) % 60 for word in topic.categories
+    ]
     phase = np.array(minutes or [0], np.int64) * _MINUTE_MS
     due: Mask = ((taken_at - phase) % _HOUR_MS < interval_ms)[topic.codes.values]
     return due
@@ -466,7 +475,7 @@ def worth_asking(
     rows: Frame,
     positions: Positions,
     bounds: Bounds,
-    rests: Rests,
+    rests: CarriedEstimates,
     rules: Rules,
 ) -> Mask:
     """Positions whose look-ups the whole budget is for.
@@ -475,8 +484,8 @@ def worth_asking(
     interval: it comes second, unless its service level lies inside.
     """
     near = bounds.width.known & (2 * bounds.width.values <= 3 * rules.interval_ms)
-    names = rows.words("consumer_group")
-    levels = Column.optional([rules.sla_seconds.get(name) for name in names.words], np.float64)
+    names = rows.strings("consumer_group")
+    levels = Column.optional([rules.sla_seconds.get(name) for name in names.categories], np.float64)
     level = levels.take(np.where(names.known, names.codes.values, -1).astype(np.int64))
     youngest = Column.of(positions.now - bounds.before.values).take(positions.of_row)
     oldest = Column.of(positions.now - bounds.after.values).take(positions.of_row)
@@ -505,7 +514,9 @@ class Line:
         wanted[at] = np.arange(len(at))
         place = wanted[self.positions.of_row]
         waiting = np.flatnonzero(place >= 0)
-        group, topic = (self.rows.words(name).codes.values for name in ("consumer_group", "topic"))
+        group, topic = (
+            self.rows.strings(name).codes.values for name in ("consumer_group", "topic")
+        )
         pair = distinct(group[waiting], topic[waiting])[0].of_row
         return Queue.of(
             pair, place[waiting], self.lag.values[waiting], self.moved[waiting], self.run, budget

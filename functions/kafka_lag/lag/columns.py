@@ -153,18 +153,21 @@ def _parts(operand: Operand) -> tuple[Any, Any]:
     return (operand.values, operand.known) if isinstance(operand, Column) else (operand, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Strings (or other repeated values) as codes into a dictionary, some unknown.
+@dataclass(frozen=True, slots=True, eq=False)
+class Strings:
+    """Strings (or other repeated values) as codes into `categories`, some unknown.
 
     Names repeat: 200,000 group-partitions hold a few thousand topics, compared as integers.
+    A comparison goes row by row with a column or one value; with an unknown it is false.
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     codes: Column
-    words: tuple[Any, ...]
+    categories: tuple[Any, ...]
 
     @classmethod
-    def of(cls, values: Iterable[Hashable | None]) -> Words:
+    def of(cls, values: Iterable[Hashable | None]) -> Strings:
         """From Python values, None being unknown."""
         index: dict[Hashable, int] = {}
         codes = [-1 if v is None else index.setdefault(v, len(index)) for v in values]
@@ -172,60 +175,76 @@ class Words:
         return cls(Column(array, array >= 0), tuple(index))
 
     @classmethod
-    def unknown(cls, length: int) -> Words:
+    def unknown(cls, length: int) -> Strings:
         """A column in which nothing is known."""
         return cls(Column.unknown(length, np.int32), ())
 
     @classmethod
-    def constant(cls, word: Hashable, length: int) -> Words:
+    def constant(cls, word: Hashable, length: int) -> Strings:
         """The same word in each row."""
         return cls(Column.of(np.zeros(length, np.int32)), (word,))
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def take(self, rows: Rows) -> Words:
-        """The words at `rows`; a negative row is unknown."""
-        return Words(self.codes.take(rows), self.words)
+    def __eq__(self, other: object) -> Mask:  # type: ignore[override]
+        return self._codes_of(other) == self.codes
 
-    def only(self, mask: Mask) -> Words:
+    def __ne__(self, other: object) -> Mask:  # type: ignore[override]
+        mask: Mask = self.known & self._known_in(other) & ~(self == other)
+        return mask
+
+    def take(self, rows: Rows) -> Strings:
+        """The values at `rows`; a negative row is unknown."""
+        return Strings(self.codes.take(rows), self.categories)
+
+    def only(self, mask: Mask) -> Strings:
         """Unknown wherever the mask is false."""
-        return Words(self.codes.only(mask), self.words)
+        return Strings(self.codes.only(mask), self.categories)
+
+    def _codes_of(self, other: object) -> Column:
+        """Another column, or one value in each row, in codes of this one."""
+        if not isinstance(other, Strings):
+            other = Strings(Column.of(np.zeros(len(self), np.int32)), (other,))
+        return other.codes_in(self.categories)
+
+    def _known_in(self, other: object) -> Mask:
+        return other.known if isinstance(other, Strings) else np.ones(len(self), bool)
 
     def codes_in(self, words: Sequence[Hashable]) -> Column:
         """The same rows as codes into another dictionary; unknown where it lacks the word."""
         index = {word: code for code, word in enumerate(words)}
-        table = np.array([index.get(word, -1) for word in self.words] or [-1], np.int32)
+        table = np.array([index.get(word, -1) for word in self.categories] or [-1], np.int32)
         codes = table[np.where(self.codes.known, self.codes.values, 0)]
         return Column(codes, self.codes.known & (codes >= 0))
 
-    def or_else(self, other: Words) -> Words:
+    def or_else(self, other: Strings) -> Strings:
         """The other's word where this one is unknown."""
-        words = tuple(dict.fromkeys(self.words + other.words))
-        return Words(self.codes.or_else(other.codes_in(words)), words)
+        words = tuple(dict.fromkeys(self.categories + other.categories))
+        return Strings(self.codes.or_else(other.codes_in(words)), words)
 
-    def concat(self, other: Words) -> Words:
+    def concat(self, other: Strings) -> Strings:
         """This column, then the other, over one dictionary."""
-        words = tuple(dict.fromkeys(self.words + other.words))
-        return Words(self.codes.concat(other.codes_in(words)), words)
+        words = tuple(dict.fromkeys(self.categories + other.categories))
+        return Strings(self.codes.concat(other.codes_in(words)), words)
 
     def is_in(self, words: Iterable[Hashable]) -> Mask:
         """True where the word is one of these; unknown is none of them."""
         wanted = set(words)
-        table = np.array([word in wanted for word in self.words] or [False], bool)
+        table = np.array([word in wanted for word in self.categories] or [False], bool)
         found: Mask = table[np.where(self.codes.known, self.codes.values, 0)]
         return found & self.codes.known
 
-    def pruned(self) -> Words:
+    def pruned(self) -> Strings:
         """The same rows over a dictionary of only the words they use."""
-        used = np.zeros(len(self.words), bool)
+        used = np.zeros(len(self.categories), bool)
         used[self.codes.values[self.codes.known]] = True
         if used.all():
             return self
         place = np.append(np.cumsum(used) - 1, 0).astype(np.int32)
         codes = place[np.where(self.codes.known, self.codes.values, 0)]
-        words = tuple(word for word, kept in zip(self.words, used, strict=True) if kept)
-        return Words(Column(codes, self.codes.known), words)
+        words = tuple(word for word, kept in zip(self.categories, used, strict=True) if kept)
+        return Strings(Column(codes, self.codes.known), words)
 
     @property
     def known(self) -> Mask:
@@ -234,4 +253,4 @@ class Words:
 
     def to_list(self) -> list[Any]:
         """Python values, None for unknown."""
-        return [None if code is None else self.words[code] for code in self.codes.to_list()]
+        return [None if code is None else self.categories[code] for code in self.codes.to_list()]

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Rows, Words
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 
-AnyColumn: TypeAlias = Column | Words
+AnyColumn: TypeAlias = Column | Strings
 
 DTYPES: dict[str, Any] = {
     contract.LONG: np.int64,
@@ -54,16 +54,16 @@ class Frame:
         return name in self.columns
 
     def numbers(self, name: str) -> Column:
-        """A column of numbers, times or truths. Raises TypeError for one of words."""
+        """A column of numbers, times or truths. Raises TypeError for one of strings."""
         column = self.columns[name]
         if not isinstance(column, Column):
-            raise TypeError(f"{name} holds words")
+            raise TypeError(f"{name} holds strings")
         return column
 
-    def words(self, name: str) -> Words:
+    def strings(self, name: str) -> Strings:
         """A column of strings or lists. Raises TypeError for one of numbers."""
         column = self.columns[name]
-        if not isinstance(column, Words):
+        if not isinstance(column, Strings):
             raise TypeError(f"{name} holds numbers")
         return column
 
@@ -93,8 +93,8 @@ class Frame:
         """These rows, then the other's; both must have the same columns."""
         joined: dict[str, AnyColumn] = {}
         for name, column in self.columns.items():
-            if isinstance(column, Words):
-                joined[name] = column.concat(other.words(name))
+            if isinstance(column, Strings):
+                joined[name] = column.concat(other.strings(name))
             else:
                 joined[name] = column.concat(other.numbers(name))
         return Frame(joined, self.length + other.length)
@@ -103,7 +103,7 @@ class Frame:
 def unknown(kind: str, length: int) -> AnyColumn:
     """A column of a contract type in which nothing is known."""
     if kind in (contract.STRING, contract.INT_LIST):
-        return Words.unknown(length)
+        return Strings.unknown(length)
     return Column.unknown(length, DTYPES[kind])
 
 
@@ -127,8 +127,8 @@ def _codes(wanted: Frame, among: Frame, names: tuple[str, ...]) -> tuple[Rows, R
     left, right = np.zeros(len(wanted), np.int64), np.zeros(len(among), np.int64)
     for name in names:
         column = among.columns[name]
-        if isinstance(column, Words):
-            ours, theirs = wanted.words(name).codes_in(column.words), column.codes
+        if isinstance(column, Strings):
+            ours, theirs = wanted.strings(name).codes_in(column.categories), column.codes
         else:
             ours, theirs = wanted.numbers(name), column
         base = 1 + max(int(ours.values.max(initial=0)), int(theirs.values.max(initial=0)))

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Words
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rollup import GROUP_STATUSES
 from kafka_lag.lag.rules import Rules
 
 
-def held(groups: Frame, before: Snapshot, taken_at: int, rules: Rules) -> Frame:
+def track_incidents(groups: Frame, before: Snapshot, taken_at: int, rules: Rules) -> Frame:
     """Adds last_status, status_since, held_status, held_since and incident_since (ms UTC).
 
     A status is held once it lasted `rules.hold` runs; a run in which it is unknown neither ends
@@ -33,9 +33,9 @@ def held(groups: Frame, before: Snapshot, taken_at: int, rules: Rules) -> Frame:
     held_since = old.numbers("held_since").only(kept).or_else(since.only(lasted.known))
     held_status = lasted.or_else(earlier)
     return groups.with_columns(
-        last_status=Words(status.or_else(last), GROUP_STATUSES),
+        last_status=Strings(status.or_else(last), GROUP_STATUSES),
         status_since=since,
-        held_status=Words(held_status, GROUP_STATUSES),
+        held_status=Strings(held_status, GROUP_STATUSES),
         held_since=held_since,
         incident_since=_incident(old, status, held_status, held_since, taken_at - rules.window_ms),
     )
@@ -52,14 +52,14 @@ def _incident(
 
 
 def _before(groups: Frame, before: Snapshot) -> Frame:
-    gone = before.groups.words("status_reason").is_in([contract.GONE])
+    gone = before.groups.strings("status_reason").is_in([contract.GONE])
     old = before.groups.where(~gone)
     return old.take(locate(groups, old, ("consumer_group",)))
 
 
 def _codes(groups: Frame, name: str) -> Column:
     """Statuses as numbers, 0 for OK."""
-    return groups.words(name).codes_in(GROUP_STATUSES)
+    return groups.strings(name).codes_in(GROUP_STATUSES)
 
 
 def _equal(one: Column, other: Column) -> Mask:

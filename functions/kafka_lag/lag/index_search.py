@@ -33,7 +33,7 @@ _ENDLESS = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class SearchTargets:
     """Positions to date: `part` is a row of `partitions` (topic, partition_id, leader).
 
     `log_start` and `compact` are by partition. `now`, ms, and `bounds` are by position.
@@ -47,7 +47,7 @@ class Sought:
     now: Rows
     bounds: Bounds
 
-    def take(self, at: Rows) -> Sought:
+    def take(self, at: Rows) -> SearchTargets:
         """These positions only."""
         return replace(
             self,
@@ -59,7 +59,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchResult:
     """What the index said in the end, where the search came to its own end, what was asked.
 
     `head`: no record up to the position has a plausible time; `first`: the record named beyond
@@ -84,7 +84,7 @@ class Searched:
         return mask
 
 
-def search(sought: Sought, queue: Queue, rules: Rules, look_up: LookUp) -> Searched:
+def search(sought: SearchTargets, queue: Queue, rules: Rules, look_up: LookUp) -> SearchResult:
     """Asks until every position is dated well enough, the budget is used up or nobody answers."""
     index, left = Index.empty(len(sought.partitions)), rules.lookup_budget
     slow = np.zeros(len(sought.part), np.int64)
@@ -107,7 +107,7 @@ def search(sought: Sought, queue: Queue, rules: Rules, look_up: LookUp) -> Searc
         index = heard(index, part, times, answers, sought.log_start)
         view = _view(sought, index, rules)
     first = view.head & ~index.denied[sought.part]
-    return Searched(view.found, view.ended, view.head, first, rules.lookup_budget - left)
+    return SearchResult(view.found, view.ended, view.head, first, rules.lookup_budget - left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class _View:
     allowed: Rows
 
 
-def _view(sought: Sought, index: Index, rules: Rules) -> _View:
+def _view(sought: SearchTargets, index: Index, rules: Rules) -> _View:
     found = brackets(index, sought.part, sought.offset)
     span = _span(sought, found)
     allowed = allowance(rules.tolerance, sought.now - span.high)
@@ -136,7 +136,7 @@ def _view(sought: Sought, index: Index, rules: Rules) -> _View:
     return _View(found, span, ended, head, allowed)
 
 
-def _outside(sought: Sought, found: Brackets) -> Mask:
+def _outside(sought: SearchTargets, found: Brackets) -> Mask:
     """Positions whose record time is surely of a clock that is not the reporter's own."""
     bounds, low, high = sought.bounds, found.low, found.high
     floor = bounds.after.values - HELD_BACK_MS
@@ -148,7 +148,7 @@ def _outside(sought: Sought, found: Brackets) -> Mask:
 
 
 def _questions(
-    sought: Sought,
+    sought: SearchTargets,
     index: Index,
     view: _View,
     inside: Mask,
@@ -178,7 +178,7 @@ def _all(rows: Rows, value: int) -> Rows:
     return np.full(len(rows), value, np.int64)
 
 
-def _span(sought: Sought, found: Brackets) -> Span:
+def _span(sought: SearchTargets, found: Brackets) -> Span:
     """The brackets of history and index put together, and the points of the log at their ends.
 
     A record may have been appended before history's bracket, while the high watermark stood still.

@@ -10,7 +10,7 @@ import numpy as np
 
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.model import Past
+from kafka_lag.lag.model import PreviousRuns
 
 _PARTITION = ("topic", "partition_id")
 _NEVER = np.iinfo(np.int64).max
@@ -74,13 +74,15 @@ def bounds_of(ends: Ends, column: Rows, offset: Rows) -> Bounds:
 def _aligned(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
     """The run's rows in our order, and where they are of another topic by the same name."""
     rows = run.take(locate(partitions, run, _PARTITION))
-    theirs = rows.words("topic_id")
-    ours = partitions.words("topic_id").codes_in(theirs.words)
+    theirs = rows.strings("topic_id")
+    ours = partitions.strings("topic_id").codes_in(theirs.categories)
     differs = ~(ours.known & (ours.values == theirs.codes.values))
-    return rows, partitions.words("topic_id").known & theirs.known & differs
+    return rows, partitions.strings("topic_id").known & theirs.known & differs
 
 
-def on_schedule(partitions: Frame, past: Past, taken_at: int, interval_ms: int) -> Mask | None:
+def on_schedule(
+    partitions: Frame, past: PreviousRuns, taken_at: int, interval_ms: int
+) -> Mask | None:
     """Earlier runs whose clock may be that of their schedule, as all whose schedule is unknown.
 
     None where this run's own clock contradicts `taken_at`, for which it was scheduled.
@@ -94,7 +96,7 @@ def on_schedule(partitions: Frame, past: Past, taken_at: int, interval_ms: int) 
 
 def _in_time(run: Frame, taken_at: int, most_late: int) -> bool:
     """By its latest reading; rows that were carried tell of the clocks of runs before."""
-    asked = run.numbers("asked_at").only(~run.words("unread_reason").known)
+    asked = run.numbers("asked_at").only(~run.strings("unread_reason").known)
     late = asked.values[asked.known].max(initial=0) - taken_at
     return not asked.known.any() or bool(-_EARLY_MS <= late <= most_late)
 

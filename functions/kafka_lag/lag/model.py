@@ -68,7 +68,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PreviousRuns:
     """What earlier runs left behind: the newest snapshot, and log ends over time.
 
     `ends` holds a frame an earlier run, the oldest first: topic, topic_id, partition_id, asked_at,
@@ -82,7 +82,7 @@ class Past:
     scheduled: tuple[int, ...] = ()
 
     @classmethod
-    def empty(cls) -> Past:
+    def empty(cls) -> PreviousRuns:
         """Before the first run."""
         return cls(Snapshot.empty())
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import Memory, Seconds, elapsed, updated
+from kafka_lag.lag.carry_over import PreviousRows, Seconds, seconds_between, set_where_read
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.rules import Rules
 
 
-def with_moves(rows: Frame, memory: Memory, taken_at: int, rules: Rules) -> Frame:
+def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rules) -> Frame:
     """Observations, the commit's last change, its rewind and its usual pause, where read now.
 
     `observations`: readings of this topic, counted up to `most_observations`.
@@ -31,14 +31,14 @@ def with_moves(rows: Frame, memory: Memory, taken_at: int, rules: Rules) -> Fram
     saw it go back last; unknown once that commit is reached again.
     Columns of pauses: see `pauses`.
     """
-    now, was = rows.numbers("committed_offset"), memory.was.numbers("committed_offset")
-    forward, back = now > was, now < was
-    return updated(
+    now, before = rows.numbers("committed_offset"), previous.rows.numbers("committed_offset")
+    forward, back = now > before, now < before
+    return set_where_read(
         rows,
-        observations=_observations(memory.was, most_observations(rules)),
-        commit_changed_at=_changed_at(now, was, memory, taken_at),
-        **_rewinds(now, memory.was, taken_at),
-        **learnt(memory.was, rows, forward, back, taken_at, rules),
+        observations=_observations(previous.rows, most_observations(rules)),
+        commit_changed_at=_changed_at(now, before, previous, taken_at),
+        **_rewinds(now, previous.rows, taken_at),
+        **learnt(previous.rows, rows, forward, back, taken_at, rules),
     )
 
 
@@ -64,28 +64,28 @@ def lately(since: Column, taken_at: int, rules: Rules) -> Mask:
     return taken_at - since <= rules.window_ms
 
 
-def _observations(was: Frame, most: int) -> Column:
-    seen = was.numbers("observations").clip(most=most - 1).fill(0) + 1
+def _observations(old: Frame, most: int) -> Column:
+    seen = old.numbers("observations").clip(most=most - 1).fill(0) + 1
     return Column.of(seen.astype(np.int32))
 
 
-def _changed_at(now: Column, was: Column, memory: Memory, taken_at: int) -> Column:
-    since = memory.was.numbers("commit_changed_at")
-    this_run = Column(np.full(len(now), taken_at, np.int64), now.known & ~memory.recreated)
-    return since.where(now == was, this_run)
+def _changed_at(now: Column, before: Column, previous: PreviousRows, taken_at: int) -> Column:
+    since = previous.rows.numbers("commit_changed_at")
+    this_run = Column(np.full(len(now), taken_at, np.int64), now.known & ~previous.recreated)
+    return since.where(now == before, this_run)
 
 
-def _rewinds(now: Column, memory: Frame, taken_at: int) -> dict[str, AnyColumn]:
+def _rewinds(now: Column, old: Frame, taken_at: int) -> dict[str, AnyColumn]:
     """A commit of another topic, or one that this log never reached, is none to go back from."""
-    was, top = memory.numbers("committed_offset"), memory.numbers("rewound_from")
-    end = memory.numbers("end_offset")
-    ours = memory.numbers("commit_changed_at").known & ~(was > end)
-    back = ours & (now < was)
-    highest = was.where(~(top > was), top)
+    before, top = old.numbers("committed_offset"), old.numbers("rewound_from")
+    end = old.numbers("end_offset")
+    ours = old.numbers("commit_changed_at").known & ~(before > end)
+    back = ours & (now < before)
+    highest = before.where(~(top > before), top)
     source = highest.where(back, top)
     below = now < source
     this_run = Column.of(np.full(len(now), taken_at, np.int64))
-    since = this_run.where(back, memory.numbers("rewound_at"))
+    since = this_run.where(back, old.numbers("rewound_at"))
     return {"rewound_from": source.only(below), "rewound_at": since.only(below)}
 
 
@@ -109,17 +109,17 @@ _HOLE_INTERVALS = 1.5
 
 
 def learnt(
-    was: Frame, rows: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules
+    old: Frame, rows: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules
 ) -> dict[str, AnyColumn]:
-    """The columns of pauses after this run; `was` holds each row as the run before left it.
+    """The columns of pauses after this run; `old` holds each row as the previous run left it.
 
     Most groups never pause: only rows that did, or do so now, are looked at closely.
     """
-    kept = {name: was.numbers(name) for name in (*_USUAL, *_LONG)}
-    since, age = was.numbers("commit_changed_at"), was.numbers("time_lag_seconds")
-    lay = (was.numbers("read_at").values - since.values) / 1_000
+    kept = {name: old.numbers(name) for name in (*_USUAL, *_LONG)}
+    since, age = old.numbers("commit_changed_at"), old.numbers("time_lag_seconds")
+    lay = (old.numbers("read_at").values - since.values) / 1_000
     forward = forward & since.known
-    window, passed = rules.window_ms / 1_000, elapsed(rows, was)
+    window, passed = rules.window_ms / 1_000, seconds_between(rows, old).fill(0.0)
     near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)
     traced = kept[_USUAL[-1]].known | kept[_LONG[-1]].known
     long = age.known & (np.minimum(lay, age.values) > window)
@@ -132,7 +132,7 @@ def learnt(
     )
     if not len(at):
         return dict(kept)
-    return dict(_with(kept, at, after_move(_pauses_of(was, at), move, window)))
+    return dict(_with(kept, at, after_move(_pauses_of(old, at), move, window)))
 
 
 def usual(rows: Frame, ages: Column, still: Mask, taken_at: int, rules: Rules) -> Mask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import Memory, recreated, seconds_between, updated
+from kafka_lag.lag.carry_over import PreviousRows, is_recreated, seconds_between, set_where_read
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
@@ -17,22 +17,22 @@ _PARTITION = ("topic", "partition_id")
 _COMPARED = ("topic_id", "end_offset", "read_at", "produce_rate")
 
 
-def with_produce_rate(topics: Frame, before: Snapshot, rules: Rules) -> Frame:
+def add_produce_rate(topics: Frame, previous: Snapshot, rules: Rules) -> Frame:
     """`produce_rate` of each partition: records/s by which its end moved, EWMA.
 
     Unknown at the first reading of a topic and of one recreated; a silent row keeps its rate.
     """
-    old = before.topic_partitions
-    at = locate(topics, old, _PARTITION)
-    was = Frame.of({name: old.columns[name].take(at) for name in _COMPARED})
-    same = ~recreated(topics, was)
-    produced = topics.numbers("end_offset") - was.numbers("end_offset")
-    rate = _ewma(was.numbers("produce_rate"), produced, seconds_between(topics, was), rules)
-    return updated(topics, produce_rate=rate.only(same))
+    every = previous.topic_partitions
+    at = locate(topics, every, _PARTITION)
+    old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
+    same = ~is_recreated(topics, old)
+    produced = topics.numbers("end_offset") - old.numbers("end_offset")
+    rate = _ewma(old.numbers("produce_rate"), produced, seconds_between(topics, old), rules)
+    return set_where_read(topics, produce_rate=rate.only(same))
 
 
-def with_rates(
-    rows: Frame, memory: Memory, produce_rate: Column, allowed: Column, rules: Rules
+def add_rates(
+    rows: Frame, previous: PreviousRows, produce_rate: Column, allowed: Column, rules: Rules
 ) -> Frame:
     """Speeds of each row that was read now, EWMAs, unknown until two readings can tell.
 
@@ -41,14 +41,14 @@ def with_rates(
     `drain_seconds`: lag ÷ (consume_rate - `produce_rate`), 0 when the lag is `allowed`; unknown
     when it does not shrink, or would take longer than a year.
     """
-    was, seconds = memory.was, seconds_between(rows, memory.was)
+    old, seconds = previous.rows, seconds_between(rows, previous.rows)
     committed = rows.numbers("committed_offset")
-    consumed = committed - was.numbers("committed_offset")
-    consume_rate = _ewma(was.numbers("consume_rate"), consumed.only(consumed >= 0), seconds, rules)
+    consumed = committed - old.numbers("committed_offset")
+    consume_rate = _ewma(old.numbers("consume_rate"), consumed.only(consumed >= 0), seconds, rules)
     consume_rate = consume_rate.only(committed.known)
-    older = rows.numbers("time_lag_seconds") - was.numbers("time_lag_seconds")
-    growth = _ewma(was.numbers("age_growth"), older.clip(0.0, seconds), seconds, rules)
-    return updated(
+    older = rows.numbers("time_lag_seconds") - old.numbers("time_lag_seconds")
+    growth = _ewma(old.numbers("age_growth"), older.clip(0.0, seconds), seconds, rules)
+    return set_where_read(
         rows,
         consume_rate=consume_rate,
         age_growth=growth,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Seconds, updated
-from kafka_lag.lag.columns import Column, Mask, Words
+from kafka_lag.lag.carry_over import Seconds, set_where_read
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import lies_still
 from kafka_lag.lag.rules import Rules
@@ -34,7 +34,7 @@ class _Limits:
     by_size: Mask
 
 
-def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules: Rules) -> Frame:
+def add_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules: Rules) -> Frame:
     """`seconds_until_loss`, 0 to 30 days, and `retention_risk` of each row that was read now.
 
     `topics` holds the row of `topic_partitions` for each row, `now` the clock, ms, at its reading.
@@ -51,13 +51,13 @@ def with_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules
     by_time, blind = _by_time(rows, limits.seconds, now, caught, rules)
     seconds = np.minimum(by_time, _by_size(rows, topics, limits.by_size))
     bound = risk_bound(topics, rules)
-    nothing = (lag == 0) | rows.words("time_lag_method").is_in([contract.METHOD_ALLOWED])
+    nothing = (lag == 0) | rows.strings("time_lag_method").is_in([contract.METHOD_ALLOWED])
     known = nothing | (lag.known & limits.known & (~blind | (seconds < bound)))
     left = Column(np.where(nothing, contract.NO_LOSS_SECONDS, seconds), known)
     soon = (left < bound) | (left <= 0)
     risk = np.select([losing, ~known, soon], [0, 3, 1], default=2)
-    words = Words.of([contract.LOST, contract.AT_RISK, contract.SAFE, None]).take(risk)
-    return updated(rows, seconds_until_loss=left, retention_risk=words)
+    words = Strings.of([contract.LOST, contract.AT_RISK, contract.SAFE, None]).take(risk)
+    return set_where_read(rows, seconds_until_loss=left, retention_risk=words)
 
 
 def risk_bound(topics: Frame, rules: Rules) -> Seconds:
@@ -68,8 +68,8 @@ def risk_bound(topics: Frame, rules: Rules) -> Seconds:
 
 def _limits(topics: Frame) -> _Limits:
     """Kafka deletes old records, by time or by size, only where the clean-up policy says so."""
-    policy = topics.words("cleanup_policy")
-    deletes = policy.is_in([word for word in policy.words if _DELETE in word])
+    policy = topics.strings("cleanup_policy")
+    deletes = policy.is_in([word for word in policy.categories if _DELETE in word])
     ms, size = topics.numbers("retention_ms"), topics.numbers("retention_bytes")
     return _Limits(
         known=policy.known & (~deletes | (ms.known & size.known)),

@@ -13,7 +13,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import Seconds
-from kafka_lag.lag.columns import Column, Mask, Rows, Words
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
@@ -47,7 +47,7 @@ class Counts:
 
 def counts_of(rows: Frame) -> Counts:
     """Of rows of `group_partitions`, stamped with `taken_at`."""
-    why = rows.words("uncounted")
+    why = rows.strings("uncounted")
     uncommitted = why.is_in([contract.UNCOMMITTED])
     lag = rows.numbers("lag").or_else(rows.numbers("last_lag"))
     missing = why.is_in([contract.UNKNOWN]) | (~lag.known & ~uncommitted)
@@ -64,7 +64,7 @@ def counts_of(rows: Frame) -> Counts:
 def unread_seconds(rows: Frame) -> Column:
     """How long before its run a row was last read; unknown of one that was read in its run."""
     taken_at, read_at = rows.numbers("taken_at"), rows.numbers("read_at")
-    known = taken_at.known & read_at.known & rows.words("unread_reason").known
+    known = taken_at.known & read_at.known & rows.strings("unread_reason").known
     passed = np.where(known, taken_at.values - read_at.values, 0) / 1_000
     return Column(np.maximum(passed, 0.0), known)
 
@@ -83,7 +83,7 @@ def group_topics(rows: Frame) -> Frame:
 
     A topic of which the user wants every partition ignored has none.
     """
-    groups, topics, counts = rows.words("consumer_group"), rows.words("topic"), counts_of(rows)
+    groups, topics, counts = rows.strings("consumer_group"), rows.strings("topic"), counts_of(rows)
     every, first = distinct(groups.codes.values, topics.codes.values)
     sets, committed = counts.sets(every), rows.numbers("committed_offset")
     pairs = Frame.of(
@@ -135,15 +135,15 @@ class Counted:
         return mask
 
 
-_UNCOUNTED = Words.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOWN, None])
+_UNCOUNTED = Strings.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOWN, None])
 
 
-def with_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> Frame:
+def add_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> Frame:
     """`taken_at`, and `uncounted`: why a row adds nothing to the sums of its group and topic.
 
     A row that was not read counts as it was for one window after it was; then it is unknown.
     """
-    unread, read_at = rows.words("unread_reason").known, rows.numbers("read_at")
+    unread, read_at = rows.strings("unread_reason").known, rows.numbers("read_at")
     lately = read_at.known & (read_at.values >= taken_at - rules.window_ms)
     valid = ~unread | lately
     uncommitted, known = lags.uncommitted & valid, lags.lag.known & valid
@@ -154,11 +154,11 @@ def with_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) ->
     return rows.with_columns(taken_at=now, uncounted=_UNCOUNTED.take(why))
 
 
-def counted(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: Rules) -> Counted:
+def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: Rules) -> Counted:
     """Of rows that say what is `uncounted`; `topics` and `allowed` (records) are each row's."""
     counts = counts_of(rows)
     surplus = np.maximum(counts.lag.values - allowed.values, 0)
-    risk = rows.words("retention_risk").only(~counts.missing)
+    risk = rows.strings("retention_risk").only(~counts.missing)
     return Counted(
         counts=counts,
         ages=ages,
@@ -169,7 +169,7 @@ def counted(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: Rule
     )
 
 
-def _until_loss(rows: Frame, risk: Words, bound: Seconds) -> Column:
+def _until_loss(rows: Frame, risk: Strings, bound: Seconds) -> Column:
     """Seconds of rows at risk, less by the time that went by since an unread row said so.
 
     0 where records were lost. A row that is not read may come to be at risk meanwhile, nearer to a
@@ -186,7 +186,7 @@ def _until_loss(rows: Frame, risk: Words, bound: Seconds) -> Column:
 _GROUP = ("consumer_group",)
 
 
-def rolled_up(
+def roll_up_groups(
     groups: Frame, rows: Frame, counted: Counted, before: Snapshot, rules: Rules
 ) -> Frame:
     """The `groups` dataset as far as one run can tell it; what lasts is added by `held`.
@@ -207,8 +207,8 @@ def rolled_up(
         **statuses(sets, rows, counted),
     )
     left = (every.rows().values > 0) & (sets.rows().values == 0)
-    inactive = Words.constant(contract.INACTIVE, len(groups)).only(left)
-    return rolled.with_columns(status_reason=rolled.words("status_reason").or_else(inactive))
+    inactive = Strings.constant(contract.INACTIVE, len(groups)).only(left)
+    return rolled.with_columns(status_reason=rolled.strings("status_reason").or_else(inactive))
 
 
 def scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
@@ -221,10 +221,10 @@ def scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
     stalled = status_of(rows).is_in([contract.STALL])
     # A record that stalls one consumer would stall them all.
     lag = Column(np.where(stalled, 0, counted.surplus.values), counted.surplus.known)
-    unknown = counts.missing | rows.words("unread_reason").known
+    unknown = counts.missing | rows.strings("unread_reason").known
     return Frame.of(
         {
-            "consumer_group": groups.words("consumer_group"),
+            "consumer_group": groups.strings("consumer_group"),
             "scaling_lag": sets.total(lag, unknown),
         }
     )
@@ -232,17 +232,17 @@ def scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
 
 def _decided(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
     """What the user says of a group, by its name."""
-    names = groups.words("consumer_group")
-    owners = Words.of(rules.owners.get(name) for name in names.words)
-    limits = Column.optional([rules.sla_seconds.get(n) for n in names.words], np.float64)
+    names = groups.strings("consumer_group")
+    owners = Strings.of(rules.owners.get(name) for name in names.categories)
+    limits = Column.optional([rules.sla_seconds.get(n) for n in names.categories], np.float64)
     at = np.where(names.known, names.codes.values, -1).astype(np.int64)
     return {"owner": owners.take(at), "sla_seconds": limits.take(at)}
 
 
 def _sizes(groups: Frame, rows: Frame, every: Sets, before: Snapshot) -> dict[str, AnyColumn]:
     """How many topics and partitions there are, and how many members took or left one."""
-    codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
-    heard = ~groups.words("unread_reason").known & groups.numbers("members").known
+    codes = rows.strings("consumer_group").codes.values, rows.strings("topic").codes.values
+    heard = ~groups.strings("unread_reason").known & groups.numbers("members").known
     return {
         "topics": Sets(every.of_row[distinct(*codes)[1]], every.count).rows(),
         "partitions": every.rows(),
@@ -252,7 +252,7 @@ def _sizes(groups: Frame, rows: Frame, every: Sets, before: Snapshot) -> dict[st
 
 def _partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     """How many partitions no lag counts, and how many records were lost."""
-    counts, unread = counted.counts, rows.words("unread_reason").known
+    counts, unread = counted.counts, rows.strings("unread_reason").known
     return {
         "partitions_unknown": sets.rows(unread | counts.missing),
         "partitions_uncommitted": sets.rows(counts.uncommitted),
@@ -280,35 +280,35 @@ def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     none yet that nobody is there to read. `complete` is 0 where none was read, unknown where none
     has a commit.
     """
-    read = ~rows.words("unread_reason").known
+    read = ~rows.strings("unread_reason").known
     severity = _severities(status_of(rows))
     seen = sets.have(read & counted.counts.lag.known)
     worst_known = sets.maximum(severity)
     # One that lags and cannot be judged yet may be anything: OK would be a guess.
     guess = sets.have(counted.lagging() & ~severity.known) & (worst_known.values == 0)
-    status = Words(worst_known.only(seen & ~guess), GROUP_STATUSES)
+    status = Strings(worst_known.only(seen & ~guess), GROUP_STATUSES)
     worst = rows.take(_worst(sets, rows, counted, severity))
-    reasons = rows.words("status_reason")
+    reasons = rows.strings("status_reason")
     abandoned = sets.have(read & ~severity.known & reasons.is_in([contract.NO_MEMBER]))
-    no_member = Words.constant(contract.NO_MEMBER, sets.count).only(abandoned & ~status.known)
+    no_member = Strings.constant(contract.NO_MEMBER, sets.count).only(abandoned & ~status.known)
     return {
         "status": status,
-        "status_reason": worst.words("status_reason").only(status.known).or_else(no_member),
+        "status_reason": worst.strings("status_reason").only(status.known).or_else(no_member),
         "complete": _complete(sets, rows, counted, read),
-        "worst_topic": worst.words("topic"),
+        "worst_topic": worst.strings("topic"),
         "worst_partition": worst.numbers("partition_id"),
-        "worst_member": worst.words("member_id"),
+        "worst_member": worst.strings("member_id"),
         "worst_leader": worst.numbers("leader"),
     }
 
 
-def status_of(rows: Frame) -> Words:
+def status_of(rows: Frame) -> Strings:
     """Each row's status, its last one where it was not read."""
-    unread = rows.words("unread_reason").known
-    return rows.words("status").or_else(rows.words("last_status").only(unread))
+    unread = rows.strings("unread_reason").known
+    return rows.strings("status").or_else(rows.strings("last_status").only(unread))
 
 
-def _severities(status: Words) -> Column:
+def _severities(status: Strings) -> Column:
     codes = status.codes_in(tuple(_SEVERITY))
     return Column(np.array(tuple(_SEVERITY.values()), np.int32)[codes.values], codes.known)
 
@@ -319,7 +319,7 @@ def _worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
     None where all is well, nor where all is well but for a row not heard of, which may be worse.
     A topic that the group left is less to blame than one it reads, at the same severity.
     """
-    left = rows.words("status_reason").is_in([contract.INACTIVE])
+    left = rows.strings("status_reason").is_in([contract.INACTIVE])
     rank = np.where(severity.known & (severity.values > 0), 2 * severity.values - left, 0)
     age, lag = _or_less(counted.counts.age), _or_less(counted.counts.lag)
     bad = rank > 0
@@ -354,7 +354,7 @@ def errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str, AnyColum
     below = np.maximum(estimate.values - np.where(least.known, least.values, 0.0), 0.0)
     error = np.maximum(most.values - estimate.values, below)
     method = bounds.method.take(sets.first_at_maximum(age.known, age.values))
-    at_least = Words.constant(contract.METHOD_AT_LEAST, sets.count)
+    at_least = Strings.constant(contract.METHOD_AT_LEAST, sets.count)
     return {
         "time_lag_error_seconds": Column(error, most.known),
         "time_lag_method": method.only(most.known).or_else(at_least.only(estimate.known)),

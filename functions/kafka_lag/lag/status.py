@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Memory, Seconds, read_now, seconds_between, updated
-from kafka_lag.lag.columns import Column, Mask, Words
+from kafka_lag.lag.carry_over import PreviousRows, Seconds, is_read, seconds_between, set_where_read
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.movement import lately, lies_still, usual
@@ -27,10 +27,10 @@ _READINGS = 2
 _SLOW, _SURE = 10.0, 3.0
 
 
-def with_status(
+def add_status(
     rows: Frame,
     groups: Frame,
-    memory: Memory,
+    previous: PreviousRows,
     ages: Column,
     allowed: Column,
     taken_at: int,
@@ -45,28 +45,28 @@ def with_status(
     """
     age = np.where(ages.known, ages.values, 0.0)
     alone = unowned(rows, groups)
-    old, moved = age > rules.window_ms / 1_000, _moved(rows, memory.was)
+    old, moved = age > rules.window_ms / 1_000, _moved(rows, previous.rows)
     still = lies_still(rows, taken_at, rules)
     pausing = usual(rows, ages, still, taken_at, rules)
-    since = _not_catching_up_since(rows, memory.was, age, taken_at, rules)
+    since = _not_catching_up_since(rows, previous.rows, age, taken_at, rules)
     verdicts: list[Verdict] = [
-        *_at_once(rows, memory, allowed, alone & old),
+        *_at_once(rows, previous, allowed, alone & old),
         (_rewound(rows, taken_at, rules), contract.REWIND, None),
         (_kept_up(rows, age, still, taken_at) <= rules.window_ms / 1_000, contract.OK, None),
         (still & pausing, contract.OK, contract.PAUSING),
         (pausing, contract.OK, None),
         (still & _owned(rows, taken_at, rules), contract.STALL, None),
         (still, contract.STOP, None),
-        (~_slow(rows, memory.was, age, since, taken_at, rules), contract.OK, None),
+        (~_slow(rows, previous.rows, age, since, taken_at, rules), contract.OK, None),
         (alone & ~moved, contract.WARN, contract.NO_MEMBER),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]
     rule = np.select([mask for mask, _, _ in verdicts], list(range(len(verdicts))))
-    status = Words.of(status for _, status, _ in verdicts).take(rule)
-    reason = Words.of(reason for _, _, reason in verdicts).take(rule)
-    idle = Words.constant(contract.INACTIVE, len(rows)).only(inactive(rows, taken_at))
-    rows = updated(
+    status = Strings.of(status for _, status, _ in verdicts).take(rule)
+    reason = Strings.of(reason for _, _, reason in verdicts).take(rule)
+    idle = Strings.constant(contract.INACTIVE, len(rows)).only(inactive(rows, taken_at))
+    rows = set_where_read(
         rows,
         last_status=status,
         status_reason=idle.or_else(reason),
@@ -85,21 +85,23 @@ def inactive(rows: Frame, taken_at: int) -> Mask:
     alive = (owned > since) | (moved > since)
     if not (moved.known & ~alive).any():
         return np.zeros(len(rows), bool)
-    codes = rows.words("consumer_group").codes.values, rows.words("topic").codes.values
+    codes = rows.strings("consumer_group").codes.values, rows.strings("topic").codes.values
     pairs, _ = distinct(*codes)
     left = (pairs.rows(alive).values == 0) & (pairs.rows(moved.known).values > 0)
     mask: Mask = left[pairs.of_row]
     return mask
 
 
-def _at_once(rows: Frame, memory: Memory, allowed: Column, abandoned: Mask) -> list[Verdict]:
+def _at_once(
+    rows: Frame, previous: PreviousRows, allowed: Column, abandoned: Mask
+) -> list[Verdict]:
     """The rules that need no movement; `abandoned` rows are old and nobody's."""
     lag, lost = rows.numbers("lag"), rows.numbers("records_lost")
     first = rows.numbers("observations") < _READINGS
     return [
-        (~read_now(rows), None, None),
+        (~is_read(rows), None, None),
         (lost > 0, contract.ERR, contract.RECORDS_LOST),
-        (_beyond_end(rows, memory), contract.ERR, contract.BEYOND_END),
+        (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
         (~lag.known, None, None),
         (lag <= allowed, contract.OK, None),
         (first & abandoned, None, contract.NO_MEMBER),
@@ -107,13 +109,13 @@ def _at_once(rows: Frame, memory: Memory, allowed: Column, abandoned: Mask) -> l
     ]
 
 
-def _beyond_end(rows: Frame, memory: Memory) -> Mask:
+def _beyond_end(rows: Frame, previous: PreviousRows) -> Mask:
     """A commit past the end of a recreated topic, or one seen there twice.
 
     Seen once it may be a commit of the moment: commits are read before the ends.
     """
-    again = _past_end(memory.was) & ~_moved(rows, memory.was)
-    mask: Mask = _past_end(rows) & (memory.recreated | again)
+    again = _past_end(previous.rows) & ~_moved(rows, previous.rows)
+    mask: Mask = _past_end(rows) & (previous.recreated | again)
     return mask
 
 
@@ -140,13 +142,13 @@ def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
     return lately(rows.numbers("owned_at"), taken_at, rules)
 
 
-def _moved(rows: Frame, was: Frame) -> Mask:
+def _moved(rows: Frame, old: Frame) -> Mask:
     """The commit is another than in the run before: somebody reads, as who is no member may."""
-    return rows.numbers("committed_offset") != was.numbers("committed_offset")
+    return rows.numbers("committed_offset") != old.numbers("committed_offset")
 
 
 def _not_catching_up_since(
-    rows: Frame, was: Frame, age: Seconds, taken_at: int, rules: Rules
+    rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules
 ) -> Column:
     """Since when, ms, no run saw for sure that the backlog was being worked off.
 
@@ -154,34 +156,34 @@ def _not_catching_up_since(
     """
     first = rows.numbers("observations") < _READINGS
     begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
-    since = was.numbers("not_catching_up_since").or_else(begun)
-    return since.only(~_worked_off(rows, was, age * _SURE))
+    since = old.numbers("not_catching_up_since").or_else(begun)
+    return since.only(~_worked_off(rows, old, age * _SURE))
 
 
 def _slow(
-    rows: Frame, was: Frame, age: Seconds, since: Column, taken_at: int, rules: Rules
+    rows: Frame, old: Frame, age: Seconds, since: Column, taken_at: int, rules: Rules
 ) -> Mask:
     """Not catching up, and for all the readings of a window not for sure; or slow before.
 
     To a consumer that works off bursts of records each looks like that for some minutes.
     """
-    slow = was.words("last_status").is_in([contract.WARN])
+    slow = old.strings("last_status").is_in([contract.WARN])
     lasted = taken_at - since >= rules.window_ms - rules.interval_ms
     limit = age * np.where(slow, _SURE, _SLOW)
-    mask: Mask = since.known & (lasted | slow) & ~_worked_off(rows, was, limit)
+    mask: Mask = since.known & (lasted | slow) & ~_worked_off(rows, old, limit)
     return mask
 
 
-def _worked_off(rows: Frame, was: Frame, limit: Seconds) -> Mask:
+def _worked_off(rows: Frame, old: Frame, limit: Seconds) -> Mask:
     """Whether the backlog would be gone within the limit, by the rates or by what the last
     reading saw.
 
     The rates remember a burst for minutes after it ended, hence the last reading. It is not
     asked of rows that were slow: they have caught up when the rates say so.
     """
-    slow = was.words("last_status").is_in([contract.WARN])
-    lag, seconds = rows.numbers("lag"), seconds_between(rows, was)
-    shrank_by = was.numbers("lag") - lag
+    slow = old.strings("last_status").is_in([contract.WARN])
+    lag, seconds = rows.numbers("lag"), seconds_between(rows, old)
+    shrank_by = old.numbers("lag") - lag
     shrank = (seconds > 0) & (shrank_by * limit >= lag * seconds)
     mask: Mask = (rows.numbers("drain_seconds") <= limit) | (shrank & ~slow)
     return mask
@@ -190,7 +192,7 @@ def _worked_off(rows: Frame, was: Frame, limit: Seconds) -> Mask:
 _OWNED = ("consumer_group", "topic", "partition_id")
 
 
-def with_owners(rows: Frame, groups: Frame, before: Snapshot, taken_at: int) -> Frame:
+def add_owners(rows: Frame, groups: Frame, before: Snapshot, taken_at: int) -> Frame:
     """`owned_at`: the last run, ms, in which a live member owned the partition; else unknown.
 
     `groups` holds each row's group: one that told no members may have none of those remembered.
@@ -207,9 +209,11 @@ def unowned(rows: Frame, groups: Frame) -> Mask:
     `groups` holds each row's group. One that could not be described may have members.
     """
     members = groups.numbers("members")
-    waiting = groups.words("group_state").is_in(contract.REBALANCING_STATES) & (members.values > 0)
-    read = ~rows.words("unread_reason").known
-    mask: Mask = read & members.known & ~rows.words("member_id").known & ~waiting
+    waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & (
+        members.values > 0
+    )
+    read = ~rows.strings("unread_reason").known
+    mask: Mask = read & members.known & ~rows.strings("member_id").known & ~waiting
     return mask
 
 
@@ -217,16 +221,16 @@ def changed(rows: Frame, before: Snapshot) -> Mask:
     """Rows read now and before whose member is another, or came, or went."""
     old = before.group_partitions
     at = locate(rows, old, _OWNED)
-    theirs = old.words("member_id").take(at)
-    members = tuple(dict.fromkeys(theirs.words + rows.words("member_id").words))
-    ours = rows.words("member_id").codes_in(members)
+    theirs = old.strings("member_id").take(at)
+    members = tuple(dict.fromkeys(theirs.categories + rows.strings("member_id").categories))
+    ours = rows.strings("member_id").codes_in(members)
     same = (ours.known == theirs.known) & (~ours.known | (ours.values == theirs.codes.values))
-    read = ~rows.words("unread_reason").known
+    read = ~rows.strings("unread_reason").known
     mask: Mask = (at >= 0) & read & ~same
     return mask
 
 
 def _owned_now(rows: Frame, groups: Frame) -> Mask:
-    told = groups.numbers("members").known & ~rows.words("unread_reason").known
-    mask: Mask = rows.words("member_id").known & told
+    told = groups.numbers("members").known & ~rows.strings("unread_reason").known
+    mask: Mask = rows.strings("member_id").known & told
     return mask

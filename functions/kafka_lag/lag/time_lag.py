@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.append_time import Dates
-from kafka_lag.lag.columns import Column, Mask, Words
+from kafka_lag.lag.append_time import AppendTimes
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
 
 
-def told(rows: Frame, lag: Column, allowed: Column, dates: Dates, now: Column) -> Ages:
+def estimate_time_lag(
+    rows: Frame, lag: Column, allowed: Column, dates: AppendTimes, now: Column
+) -> Ages:
     """The age of every row that was read; `now`, ms, is its own reading."""
     clear = lag <= allowed
     nothing = Column(np.zeros(len(rows)), clear)
@@ -28,12 +30,12 @@ def told(rows: Frame, lag: Column, allowed: Column, dates: Dates, now: Column) -
     )
 
 
-def with_time_lag(rows: Frame, ages: Ages, dates: Dates) -> Frame:
+def add_time_lag(rows: Frame, ages: Ages, dates: AppendTimes) -> Frame:
     """The rows with their time lag, its error and method; unknown where not read this time.
 
     The error is the farther end of what is proven, and unknown where nothing bounds the age.
     """
-    read = ~rows.words("unread_reason").known
+    read = ~rows.strings("unread_reason").known
     bounded = ages.seconds.known & ages.most.known
     error = np.maximum(
         ages.most.values - ages.seconds.values, ages.seconds.values - ages.least.fill(0.0)
@@ -48,10 +50,10 @@ def with_time_lag(rows: Frame, ages: Ages, dates: Dates) -> Frame:
     )
 
 
-def _methods(rows: Frame, lag: Column, dates: Dates, clear: Mask, dated: Mask) -> Words:
-    none = Words.constant(contract.METHOD_NONE, len(rows)).only(clear & (lag.values == 0))
-    allowed = Words.constant(contract.METHOD_ALLOWED, len(rows)).only(clear)
-    carried = Words.constant(contract.METHOD_CARRIED, len(rows))
+def _methods(rows: Frame, lag: Column, dates: AppendTimes, clear: Mask, dated: Mask) -> Strings:
+    none = Strings.constant(contract.METHOD_NONE, len(rows)).only(clear & (lag.values == 0))
+    allowed = Strings.constant(contract.METHOD_ALLOWED, len(rows)).only(clear)
+    carried = Strings.constant(contract.METHOD_CARRIED, len(rows))
     return none.or_else(allowed).or_else(dates.method.only(dated)).or_else(carried.only(dated))
 
 
@@ -70,4 +72,4 @@ class Ages:
     seconds: Column
     least: Column
     most: Column
-    method: Words
+    method: Strings

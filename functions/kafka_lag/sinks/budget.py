@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Rows, Words
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rules import NameFilter
@@ -56,7 +56,7 @@ class Levels:
     members: bool = False
     rebalancing: bool = False
 
-    def scales(self, groups: Words) -> Mask:
+    def scales(self, groups: Strings) -> Mask:
         """Rows of groups that get the metrics for scaling."""
         return _accepted(groups, self.scaling)
 
@@ -72,7 +72,7 @@ class Plan:
     topics: Mask
     partitions: Mask
     omitted: int
-    published: Words
+    published: Strings
 
 
 def plan(report: LagReport, before: Snapshot, levels: Levels) -> Plan:
@@ -94,7 +94,7 @@ def plan(report: LagReport, before: Snapshot, levels: Levels) -> Plan:
         in_rows |= claims.take((row_ranks == rank) & of_group, costs.rows)
     of_pair = _of(rows, pairs, in_pairs, _GROUP_TOPIC)
     finest = np.where(in_rows, 3, np.where(of_pair, 2, np.where(of_group, 1, 0)))
-    published = Words(Column.of(finest.astype(np.int32)), _FINENESS)
+    published = Strings(Column.of(finest.astype(np.int32)), _FINENESS)
     return Plan(in_groups, in_pairs, in_rows, costs.total() - claims.taken, published)
 
 
@@ -121,10 +121,10 @@ def _costs(report: LagReport, levels: Levels) -> _Costs:
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups = report.snapshot.groups
     more = levels.drain_time + levels.members + levels.rebalancing
-    of_group = _GROUP_COST + more + _SCALING_COST * levels.scales(groups.words("consumer_group"))
+    of_group = _GROUP_COST + more + _SCALING_COST * levels.scales(groups.strings("consumer_group"))
     of_pair = (_LAG_COST + levels.max_offset_lag) * levels.topics
-    wanted = _accepted(rows.words("consumer_group"), levels.partition_groups)
-    wanted &= _accepted(rows.words("topic"), levels.partition_topics)
+    wanted = _accepted(rows.strings("consumer_group"), levels.partition_groups)
+    wanted &= _accepted(rows.strings("topic"), levels.partition_topics)
     return _Costs(
         np.where(locate(groups, rows, _GROUP) >= 0, of_group, 0).astype(np.int64),
         np.full(len(pairs), of_pair, np.int64),
@@ -151,10 +151,10 @@ class _Claims:
 
 def _ranks(sets: Frame, old: Frame, key: tuple[str, ...], levels: Levels) -> Rows:
     """Who may claim first; a key of one, two or three names is a level as fine."""
-    fineness = old.words("published").codes_in(_FINENESS)
+    fineness = old.strings("published").codes_in(_FINENESS)
     published = old.where(fineness.known & (fineness.values >= len(key)))
     ranks = np.where(locate(sets, published, key) >= 0, _PUBLISHED, _NEW)
-    ranks[sets.words("consumer_group").is_in(levels.named)] = _NAMED
+    ranks[sets.strings("consumer_group").is_in(levels.named)] = _NAMED
     return ranks.astype(np.int64)
 
 
@@ -164,5 +164,7 @@ def _of(rows: Frame, sets: Frame, chosen: Mask, key: tuple[str, ...]) -> Mask:
     return mask
 
 
-def _accepted(names: Words, wanted: NameFilter | None) -> Mask:
-    return names.is_in(word for word in names.words if wanted is not None and wanted.accepts(word))
+def _accepted(names: Strings, wanted: NameFilter | None) -> Mask:
+    return names.is_in(
+        word for word in names.categories if wanted is not None and wanted.accepts(word)
+    )

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Words
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import LagReport
 from kafka_lag.sinks.budget import Levels, Plan
@@ -88,8 +88,8 @@ def success_set(cluster: str) -> MetricSet:
 
 def _read(groups: Frame) -> Mask:
     """Groups whose commits were read now: not those gone, nor those of an unsupported type."""
-    gone = groups.words("status_reason").is_in([contract.GONE])
-    mask: Mask = ~groups.words("unread_reason").known & ~gone
+    gone = groups.strings("status_reason").is_in([contract.GONE])
+    mask: Mask = ~groups.strings("unread_reason").known & ~gone
     return mask
 
 
@@ -102,9 +102,9 @@ def _lags(frame: Frame) -> dict[str, Column]:
 
 def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Column]:
     values = _lags(groups)
-    values[contract.GROUP_STATUS] = _status(groups.words("status"))
+    values[contract.GROUP_STATUS] = _status(groups.strings("status"))
     values[contract.TIME_TO_DATA_LOSS] = groups.numbers("seconds_until_loss")
-    names, members = groups.words("consumer_group"), groups.numbers("members")
+    names, members = groups.strings("consumer_group"), groups.numbers("members")
     lag = scaling.numbers("scaling_lag").take(locate(groups, scaling, ("consumer_group",)))
     lag = lag.only(levels.scales(names))
     values[contract.SCALING_LAG] = lag
@@ -115,16 +115,16 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
     if levels.members:
         values[contract.MEMBERS] = members
     if levels.rebalancing:
-        values[contract.REBALANCING] = _rebalancing(groups.words("group_state"))
+        values[contract.REBALANCING] = _rebalancing(groups.strings("group_state"))
     return values
 
 
-def _status(status: Words) -> Column:
+def _status(status: Strings) -> Column:
     codes = status.codes_in(tuple(contract.GROUP_STATUS_VALUES))
     return Column(np.array(tuple(contract.GROUP_STATUS_VALUES.values()))[codes.values], codes.known)
 
 
-def _rebalancing(state: Words) -> Column:
+def _rebalancing(state: Strings) -> Column:
     return Column(state.is_in(contract.REBALANCING_STATES).astype(np.int64), state.known)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame, unknown
 from kafka_lag.snapshots.errors import UnusableError
 
@@ -70,7 +70,7 @@ def _to_arrow(column: AnyColumn, kind: str) -> Any:
     if isinstance(column, Column):
         return pa.array(column.values, _ARROW[kind], mask=~column.known)
     codes = pa.array(column.codes.values, pa.int32(), mask=~column.known)
-    words = pa.array(column.words, _ARROW[kind])
+    words = pa.array(column.categories, _ARROW[kind])
     if kind == contract.INT_LIST:
         return words.take(codes)
     return pa.DictionaryArray.from_arrays(codes, words)
@@ -79,7 +79,7 @@ def _to_arrow(column: AnyColumn, kind: str) -> Any:
 def _from_arrow(chunks: Any, kind: str) -> AnyColumn:
     array = chunks.combine_chunks()
     if kind == contract.INT_LIST:
-        return Words.of(None if row is None else tuple(row) for row in array.to_pylist())
+        return Strings.of(None if row is None else tuple(row) for row in array.to_pylist())
     if kind == contract.STRING:
         return _words(array)
     known = np.asarray(array.is_valid())
@@ -89,11 +89,11 @@ def _from_arrow(chunks: Any, kind: str) -> AnyColumn:
     return Column(values.astype(DTYPES[kind]), known)
 
 
-def _words(array: Any) -> Words:
+def _words(array: Any) -> Strings:
     if not pa.types.is_dictionary(array.type):
         array = array.cast(pa.string()).dictionary_encode()
     elif isinstance(array, pa.ChunkedArray):
         array = array.unify_dictionaries().combine_chunks()
     known = np.asarray(array.is_valid())
     codes = array.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
-    return Words(Column(codes, known), tuple(array.dictionary.to_pylist()))
+    return Strings(Column(codes, known), tuple(array.dictionary.to_pylist()))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import Past, Snapshot
+from kafka_lag.lag.model import PreviousRuns, Snapshot
 from kafka_lag.snapshots.ends import ends_of, read_ends
 from kafka_lag.snapshots.history import newest_before
 from kafka_lag.snapshots.runs import run_times
@@ -33,10 +33,10 @@ class Memory:
         """Before the first run."""
         return cls(Snapshot.empty())
 
-    def past(self) -> Past:
+    def previous_runs(self) -> PreviousRuns:
         """What the next run starts from."""
         times = tuple(sorted(self.ends))
-        return Past(self.newest, tuple(self.ends[time] for time in times), times)
+        return PreviousRuns(self.newest, tuple(self.ends[time] for time in times), times)
 
     def then(self, snapshot: Snapshot, interval_ms: int, *, stored: bool) -> Memory:
         """What is known after one more run, for the one that follows an interval later.

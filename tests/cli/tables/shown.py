@@ -10,7 +10,7 @@ from rich.console import Console
 
 from kafka_lag import contract
 from kafka_lag.cli.tables import groups_table
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, Frame
 from kafka_lag.lag.model import Snapshot
 from tests.builders import NOON
@@ -64,9 +64,9 @@ def lines_of(snapshot: Snapshot, width: int = 160) -> list[str]:
 
 
 def _frame(dataset: str, rows: tuple[dict[str, Any], ...]) -> Frame:
-    columns: dict[str, Column | Words] = {}
+    columns: dict[str, Column | Strings] = {}
     for name, kind in contract.COLUMNS[dataset].items():
         values = [row.get(name) for row in rows]
         words = kind in (contract.STRING, contract.INT_LIST)
-        columns[name] = Words.of(values) if words else Column.optional(values, DTYPES[kind])
+        columns[name] = Strings.of(values) if words else Column.optional(values, DTYPES[kind])
     return Frame(columns, len(rows))

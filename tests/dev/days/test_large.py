@@ -51,4 +51,4 @@ def test_its_first_run_knows_rates_and_ages_of_the_hours_before() -> None:
     assert len(rows) == 200
     assert rows.numbers("consume_rate").known.all()
     assert rows.numbers("time_lag_seconds").known.all()
-    assert rows.words("status").known.all()
+    assert rows.strings("status").known.all()

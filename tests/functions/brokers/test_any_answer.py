@@ -97,7 +97,7 @@ def test_whatever_is_answered_a_reading_ends_without_an_error(seed: int) -> None
     _spoilt(brokers, seed, whole=True)
     with suppress(SourceError):
         reading = brokers.read(_KNOWN)
-        unread = reading.topic_partitions.words("unread_reason").known.sum()
+        unread = reading.topic_partitions.strings("unread_reason").known.sum()
         assert len(reading.problems) >= unread
 
 

@@ -52,10 +52,10 @@ class Reader:
 
 def unread(reading: ClusterReading) -> list[int]:
     """The brokers whose partition's ends, or whose group's commits, were not read."""
-    ends = reading.topic_partitions.words("unread_reason").to_list()
+    ends = reading.topic_partitions.strings("unread_reason").to_list()
     groups = zip(
-        reading.groups.words("consumer_group").to_list(),
-        reading.groups.words("unread_reason").to_list(),
+        reading.groups.strings("consumer_group").to_list(),
+        reading.groups.strings("unread_reason").to_list(),
         strict=True,
     )
     of_groups = {int(str(name)[-1]) for name, why in groups if why is not None}
@@ -101,7 +101,7 @@ def test_half_of_many_brokers_that_hang_leave_the_others_rows() -> None:
             broker.hangs_on = {ALL}
         reading = read()
     assert named(reading.problems) == sorted(str(node) for node in range(1, 7))
-    assert reading.topic_partitions.words("unread_reason").known.sum() == 6
+    assert reading.topic_partitions.strings("unread_reason").known.sum() == 6
 
 
 def test_brokers_that_hang_after_the_metadata_leave_a_reading_of_unread_rows(

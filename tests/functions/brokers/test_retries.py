@@ -120,7 +120,7 @@ def test_a_new_leader_is_asked_and_published() -> None:
     runs()
     frame = runs.collector.memory.newest.topic_partitions
     assert frame.numbers("leader").to_list() == [1, 2]
-    assert frame.words("unread_reason").to_list() == [None, None]
+    assert frame.strings("unread_reason").to_list() == [None, None]
 
 
 def test_a_group_that_moves_is_read_from_its_new_coordinator() -> None:
@@ -207,7 +207,7 @@ def test_a_deleted_group_is_gone_whether_brokers_have_the_new_group_protocol_or_
     runs.brokers.lasting["ConsumerGroupDescribe", "g"] = code
     assert runs()[CLUSTER, contract.READ_ERRORS] == 0
     groups = runs.collector.memory.newest.groups
-    assert groups.words("status_reason").to_list() == [contract.GONE]
+    assert groups.strings("status_reason").to_list() == [contract.GONE]
 
 
 def test_a_topic_recreated_during_an_election_lends_its_offsets_to_nobody() -> None:

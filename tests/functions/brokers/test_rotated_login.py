@@ -50,7 +50,7 @@ class Reader:
 
     def __call__(self) -> list[int]:
         reading = self.source.read(Question(), time.monotonic() + 10)
-        ends = reading.topic_partitions.words("unread_reason").to_list()
+        ends = reading.topic_partitions.strings("unread_reason").to_list()
         return [at + 1 for at, why in enumerate(ends) if why is None]
 
 

@@ -19,7 +19,7 @@ def _runs(**topics: Topic) -> Runs:
 
 def _retention(runs: Runs) -> dict[str, int | None]:
     frame = runs.collector.memory.newest.topic_partitions
-    names, values = frame.words("topic").to_list(), frame.numbers("retention_ms").to_list()
+    names, values = frame.strings("topic").to_list(), frame.numbers("retention_ms").to_list()
     return dict(zip(names, values, strict=True))
 
 

@@ -44,7 +44,7 @@ class Runs:
         more = {"owners": owners, "members": members, **more}
         log = end if isinstance(end, str) else (0, end)
         reading = a_reading(groups, {"t": [log]}, at=at + clock, **more)
-        report = evaluate(reading, self.memory.past(), self.rules, at, self.look_up)
+        report = evaluate(reading, self.memory.previous_runs(), self.rules, at, self.look_up)
         self.memory = self.memory.then(report.snapshot, self.rules.interval_ms, stored=True)
         return report
 

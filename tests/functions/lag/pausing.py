@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import Past, Snapshot
+from kafka_lag.lag.model import PreviousRuns, Snapshot
 from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.ends import ends_of
 from tests.builders import MINUTE, NOON, a_reading, table
@@ -95,7 +95,7 @@ def told(
             at=at,
             owners={(name, "orders", 0): name for name in groups},
         )
-        before = evaluate(reading, Past(before, ends), every.rules, at).snapshot
+        before = evaluate(reading, PreviousRuns(before, ends), every.rules, at).snapshot
         ends = (*ends, ends_of(before.topic_partitions))[-known:]
         for name, *said in table(
             before.group_partitions, "consumer_group", "status", "status_reason"

@@ -14,7 +14,7 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.model import LagReport, PreviousRuns
 from kafka_lag.lag.rules import ByName, Rules, Tolerance
 from kafka_lag.lag.time_index import TimeAnswers
 from kafka_lag.sinks.budget import Levels, plan
@@ -64,7 +64,7 @@ def a_history(draw: st.DrawFn) -> list[LagReport]:
         lookup_budget=draw(st.integers(0, 60)),
         ignore_inactive=draw(st.booleans()),
     )
-    past, at, reports = Past.empty(), NOON, []
+    past, at, reports = PreviousRuns.empty(), NOON, []
     for _ in range(draw(st.integers(1, 5))):
         at += draw(st.sampled_from([MINUTE, MINUTE, 7 * MINUTE, 26 * 60 * MINUTE]))
         skew = draw(st.sampled_from([0, 0, 0, -90 * MINUTE, 90 * MINUTE]))
@@ -87,7 +87,7 @@ def a_history(draw: st.DrawFn) -> list[LagReport]:
         report = evaluate(reading, past, rules, at, lambda asked: draw(answers(len(asked))))
         ends = report.snapshot.topic_partitions
         point = Frame.of({name: ends.columns[name] for name in _ENDS})
-        past = Past(report.snapshot, (*past.ends, point))
+        past = PreviousRuns(report.snapshot, (*past.ends, point))
         reports.append(report)
     return reports
 
@@ -135,4 +135,4 @@ def test_a_value_lies_within_its_stated_proof(reports: list[LagReport]) -> None:
         assert (youngest - 0.001 <= lag.values[dated]).all()
         assert (lag.values[dated] <= oldest + 0.001).all()
         assert (lag.known | ~error.known).all()
-        assert (lag.known == rows.words("time_lag_method").known).all()
+        assert (lag.known == rows.strings("time_lag_method").known).all()

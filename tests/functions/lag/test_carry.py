@@ -121,8 +121,8 @@ def test_a_silent_group_keeps_what_was_known_of_it() -> None:
 def test_a_group_no_longer_listed_keeps_its_rows_for_a_day(age: int, kept: bool) -> None:
     reading = replace(silent_group(NOON + age), unlisted_groups=frozenset({"g"}))
     snapshot = a_report(reading, before(), at=NOON + age).snapshot
-    assert snapshot.groups.words("consumer_group").is_in(["g"]).any() == kept
-    assert snapshot.group_partitions.words("consumer_group").is_in(["g"]).any() == kept
+    assert snapshot.groups.strings("consumer_group").is_in(["g"]).any() == kept
+    assert snapshot.group_partitions.strings("consumer_group").is_in(["g"]).any() == kept
 
 
 def test_a_group_still_listed_after_a_day_of_denials_keeps_a_row_without_numbers() -> None:
@@ -147,8 +147,8 @@ def test_a_silent_groups_lag_does_not_follow_the_end_that_moves_on() -> None:
 @pytest.mark.parametrize(("age", "kept"), [(24 * HOUR, True), (24 * HOUR + MINUTE, False)])
 def test_a_hidden_topic_keeps_its_rows_for_a_day(age: int, kept: bool) -> None:
     snapshot = a_report(hidden_topic(NOON + age), before(), at=NOON + age).snapshot
-    assert snapshot.topic_partitions.words("topic").is_in(["orders"]).any() == kept
-    assert snapshot.group_partitions.words("topic").is_in(["orders"]).any() == kept
+    assert snapshot.topic_partitions.strings("topic").is_in(["orders"]).any() == kept
+    assert snapshot.group_partitions.strings("topic").is_in(["orders"]).any() == kept
 
 
 def test_a_commit_read_while_the_partition_is_silent_waits_for_its_end() -> None:
@@ -230,15 +230,15 @@ def test_a_recreated_topic_that_was_read_counts_at_once() -> None:
 def test_a_name_the_filters_no_longer_take_leaves_at_once() -> None:
     rules = Rules(groups=NameFilter(deny=re.compile("^g$")), topics=NameFilter())
     snapshot = a_report(silent_group(SOON), before(), rules, SOON).snapshot
-    assert snapshot.groups.words("consumer_group").to_list() == ["other"]
-    assert set(snapshot.group_partitions.words("consumer_group").to_list()) == {"other"}
+    assert snapshot.groups.strings("consumer_group").to_list() == ["other"]
+    assert set(snapshot.group_partitions.strings("consumer_group").to_list()) == {"other"}
 
 
 def test_a_hidden_topic_the_filters_no_longer_take_leaves_at_once() -> None:
     rules = Rules(topics=NameFilter(deny=re.compile("orders")))
     snapshot = a_report(hidden_topic(SOON), before(), rules, SOON).snapshot
-    assert set(snapshot.topic_partitions.words("topic").to_list()) == {"bills"}
-    assert set(snapshot.group_partitions.words("topic").to_list()) == {"bills"}
+    assert set(snapshot.topic_partitions.strings("topic").to_list()) == {"bills"}
+    assert set(snapshot.group_partitions.strings("topic").to_list()) == {"bills"}
 
 
 def test_words_that_no_row_uses_do_not_pile_up_from_run_to_run() -> None:
@@ -247,4 +247,4 @@ def test_words_that_no_row_uses_do_not_pile_up_from_run_to_run() -> None:
         at = NOON + run * MINUTE
         groups: Groups = {"g": contract.DENIED, f"console-consumer-{run}": {"bills": [0]}}
         last = a_report(a_reading(groups, TOPICS, at=at), last, at=at).snapshot
-    assert last.groups.words("consumer_group").words == ("g", "console-consumer-3")
+    assert last.groups.strings("consumer_group").categories == ("g", "console-consumer-3")

@@ -47,13 +47,13 @@ def test_a_deleted_group_gets_one_last_row() -> None:
 
 
 def test_a_deleted_group_has_no_partition_rows() -> None:
-    assert farewell().snapshot.group_partitions.words("consumer_group").to_list() == ["h"]
+    assert farewell().snapshot.group_partitions.strings("consumer_group").to_list() == ["h"]
 
 
 def test_a_deleted_group_is_told_once() -> None:
     again = a_reading({"h": {"orders": [5]}}, {"orders": [(0, 10)]}, gone_groups=["g"])
     groups = a_report(again, farewell().snapshot).snapshot.groups
-    assert groups.words("consumer_group").to_list() == ["h"]
+    assert groups.strings("consumer_group").to_list() == ["h"]
 
 
 def test_a_group_nobody_knew_gets_no_farewell() -> None:
@@ -73,8 +73,8 @@ def test_a_deleted_topic_leaves_even_from_a_group_that_is_silent() -> None:
     before = old({"g": {"orders": [5], "bills": [1]}}, {"orders": [(0, 10)], "bills": [(0, 7)]})
     now = a_reading({"g": contract.TIMEOUT}, {"bills": [(0, 7)]}, gone_topics=["orders"])
     snapshot = a_report(now, before).snapshot
-    assert snapshot.topic_partitions.words("topic").to_list() == ["bills"]
-    assert snapshot.group_partitions.words("topic").to_list() == ["bills"]
+    assert snapshot.topic_partitions.strings("topic").to_list() == ["bills"]
+    assert snapshot.group_partitions.strings("topic").to_list() == ["bills"]
     assert cell(snapshot.groups, "lag", consumer_group="g") == 6
 
 

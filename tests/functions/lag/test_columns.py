@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 
 NUMBERS = st.lists(st.none() | st.integers(-(2**40), 2**40), max_size=20)
 NAMES = st.lists(st.none() | st.sampled_from(["", "a", "b", "c", "ü", "a b"]), max_size=20)
@@ -30,13 +30,13 @@ def test_numbers_survive_with_their_unknowns(values: list[int | None]) -> None:
 
 @given(NAMES)
 def test_words_survive_with_their_unknowns(values: list[str | None]) -> None:
-    assert Words.of(values).to_list() == values
+    assert Strings.of(values).to_list() == values
 
 
 @given(st.data())
 def test_taking_rows_gives_unknown_for_a_negative_row(data: st.DataObject) -> None:
     numbers, names = data.draw(NUMBERS), data.draw(NAMES)
-    for column, values in ((Column.optional(numbers), numbers), (Words.of(names), names)):
+    for column, values in ((Column.optional(numbers), numbers), (Strings.of(names), names)):
         rows = data.draw(rows_into(len(values)))
         taken = column.take(np.array(rows, np.int64)).to_list()
         assert taken == [None if row < 0 else values[row] for row in rows]
@@ -53,7 +53,7 @@ def test_numbers_or_else_fills_only_the_unknown(pairs: list[tuple[int | None, in
 def test_words_or_else_joins_different_dictionaries(
     pairs: list[tuple[int | None, int | None]],
 ) -> None:
-    left, right = Words.of(a for a, _ in pairs), Words.of(b for _, b in pairs)
+    left, right = Strings.of(a for a, _ in pairs), Strings.of(b for _, b in pairs)
     assert left.or_else(right).to_list() == [b if a is None else a for a, b in pairs]
 
 
@@ -61,7 +61,7 @@ def test_words_or_else_joins_different_dictionaries(
 def test_words_concat_joins_different_dictionaries(
     left: list[str | None], right: list[str | None]
 ) -> None:
-    assert Words.of(left).concat(Words.of(right)).to_list() == left + right
+    assert Strings.of(left).concat(Strings.of(right)).to_list() == left + right
 
 
 @given(NUMBERS, NUMBERS)
@@ -71,14 +71,14 @@ def test_numbers_concat_keeps_the_unknowns(left: list[int | None], right: list[i
 
 @given(NAMES, st.sets(st.sampled_from(["a", "b", "nowhere"])))
 def test_unknown_is_in_no_set_of_words(values: list[str | None], wanted: set[str]) -> None:
-    assert Words.of(values).is_in(wanted).tolist() == [v in wanted for v in values]
+    assert Strings.of(values).is_in(wanted).tolist() == [v in wanted for v in values]
 
 
 @given(NAMES, st.lists(st.sampled_from(["a", "c", "nowhere"]), unique=True))
 def test_codes_into_another_dictionary_name_the_same_word(
     values: list[str | None], words: list[str]
 ) -> None:
-    codes = Words.of(values).codes_in(words).to_list()
+    codes = Strings.of(values).codes_in(words).to_list()
     assert [None if c is None else words[c] for c in codes] == [
         value if value in words else None for value in values
     ]
@@ -87,24 +87,24 @@ def test_codes_into_another_dictionary_name_the_same_word(
 def test_only_makes_unknown_what_the_mask_leaves_out() -> None:
     mask = np.array([True, False, True])
     assert Column.optional([1, 2, None]).only(mask).to_list() == [1, None, None]
-    assert Words.of(["a", "b", None]).only(mask).to_list() == ["a", None, None]
+    assert Strings.of(["a", "b", None]).only(mask).to_list() == ["a", None, None]
 
 
 def test_a_constant_is_known_in_each_row() -> None:
-    assert Words.constant("gone", 2).to_list() == ["gone", "gone"]
+    assert Strings.constant("gone", 2).to_list() == ["gone", "gone"]
 
 
 def test_unknown_columns_know_nothing() -> None:
-    assert Column.unknown(2).to_list() == Words.unknown(2).to_list() == [None, None]
+    assert Column.unknown(2).to_list() == Strings.unknown(2).to_list() == [None, None]
 
 
 @given(st.data())
 def test_pruned_words_are_the_same_rows_and_no_word_too_many(data: st.DataObject) -> None:
     values = data.draw(NAMES)
-    taken = Words.of(values).take(np.array(data.draw(rows_into(len(values))), np.int64))
+    taken = Strings.of(values).take(np.array(data.draw(rows_into(len(values))), np.int64))
     pruned = taken.pruned()
     assert pruned.to_list() == taken.to_list()
-    assert set(pruned.words) == set(taken.to_list()) - {None}
+    assert set(pruned.categories) == set(taken.to_list()) - {None}
 
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from kafka_lag.contract import NO_LOSS_SECONDS, TIMEOUT
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
-from kafka_lag.lag.model import ClusterReading, LagReport, Past
+from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.time_index import LookUp, nobody
 from kafka_lag.snapshots.ends import ends_of
@@ -29,12 +29,12 @@ Kept: TypeAlias = Mapping[str, int]
 def configured(reading: ClusterReading, kept: Kept) -> ClusterReading:
     """The reading with the configuration of these topics; that of others is unknown."""
     topics = reading.topic_partitions
-    names = topics.words("topic").to_list()
+    names = topics.strings("topic").to_list()
     known = np.array([name in kept for name in names], bool)
     return replace(
         reading,
         topic_partitions=topics.with_columns(
-            cleanup_policy=Words.constant("delete", len(names)).only(known),
+            cleanup_policy=Strings.constant("delete", len(names)).only(known),
             retention_ms=Column.optional([kept.get(name) for name in names]),
             retention_bytes=Column(np.full(len(names), -1), known),
         ),
@@ -46,13 +46,13 @@ class Shop:
 
     def __init__(self, kept: Kept, look_up: LookUp = nobody) -> None:
         self.kept, self.look_up = kept, look_up
-        self.past = Past.empty()
+        self.past = PreviousRuns.empty()
 
     def run(self, groups: Groups, topics: Topics, at: int = NOON) -> LagReport:
         reading = configured(a_reading(groups, topics, at=at), self.kept)
         report = evaluate(reading, self.past, RULES, at, self.look_up)
         ends = ends_of(report.snapshot.topic_partitions)
-        self.past = Past(report.snapshot, (*self.past.ends, ends))
+        self.past = PreviousRuns(report.snapshot, (*self.past.ends, ends))
         return report
 
 
@@ -193,4 +193,4 @@ def test_a_group_that_keeps_its_distance_is_at_risk_in_the_last_tenth(
     assert seconds(report) == pytest.approx(left, abs=2)
     assert row.numbers("seconds_until_loss").to_list() == [pytest.approx(left, abs=2)]
     risk = "SAFE" if left == NO_LOSS_SECONDS else "AT_RISK"
-    assert row.words("retention_risk").to_list() == [risk]
+    assert row.strings("retention_risk").to_list() == [risk]

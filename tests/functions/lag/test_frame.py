@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from tests.builders import table
 
@@ -27,8 +27,8 @@ NAMES = ("consumer_group", "topic", "partition_id")
 def keyed(rows: list[tuple[str | None, str | None, int | None]]) -> Frame:
     return Frame.of(
         {
-            "consumer_group": Words.of(group for group, _, _ in rows),
-            "topic": Words.of(topic for _, topic, _ in rows),
+            "consumer_group": Strings.of(group for group, _, _ in rows),
+            "topic": Strings.of(topic for _, topic, _ in rows),
             "partition_id": Column.optional([number for *_, number in rows], np.int32),
         }
     )
@@ -62,7 +62,7 @@ def test_a_mask_keeps_the_rows_where_it_is_true(
     rows: list[tuple[str | None, str | None, int | None]],
 ) -> None:
     frame = keyed(rows)
-    mask = frame.words("topic").is_in(["orders"])
+    mask = frame.strings("topic").is_in(["orders"])
     assert table(frame.where(mask), *NAMES) == [row for row in rows if row[1] == "orders"]
 
 
@@ -79,7 +79,7 @@ def test_completed_leaves_what_is_there_and_knows_nothing_else() -> None:
 
 
 def test_completed_drops_what_the_dataset_has_not() -> None:
-    frame = Frame.of({"lag": Column.of([7]), "topic": Words.of(["t"])})
+    frame = Frame.of({"lag": Column.of([7]), "topic": Strings.of(["t"])})
     assert "topic" not in frame.completed(contract.GROUPS)
 
 
@@ -98,4 +98,4 @@ def test_words_are_no_numbers_and_numbers_no_words() -> None:
     with pytest.raises(TypeError, match="topic holds words"):
         frame.numbers("topic")
     with pytest.raises(TypeError, match="partition_id holds numbers"):
-        frame.words("partition_id")
+        frame.strings("partition_id")

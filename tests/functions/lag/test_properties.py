@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import ClusterReading, LagReport, Past
+from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns
 from kafka_lag.lag.rules import ByName, Rules
 from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions
 from kafka_lag.snapshots.ends import ends_of
@@ -97,7 +97,7 @@ def _configured(reading: ClusterReading, policy: str | None) -> ClusterReading:
     topics = rows.with_columns(
         retention_ms=hour,
         retention_bytes=unlimited,
-        cleanup_policy=Words.of([policy] * length),
+        cleanup_policy=Strings.of([policy] * length),
     )
     return replace(reading, topic_partitions=topics)
 
@@ -107,7 +107,7 @@ def index(shift: int = 0) -> LookUp:
 
     def look_up(requests: TimeQuestions) -> TimeAnswers:
         answers = TimeAnswers.nothing(len(requests))
-        names = requests.partitions.words("topic").to_list()
+        names = requests.partitions.strings("topic").to_list()
         numbers = requests.partitions.numbers("partition_id").values
         for at, (name, number, time) in enumerate(zip(names, numbers, requests.times, strict=True)):
             newest = NOON + 40 * MINUTE
@@ -125,10 +125,12 @@ def index(shift: int = 0) -> LookUp:
 
 def reports(runs: Sequence[Run], look_up: LookUp | None = None) -> list[LagReport]:
     """What each run says, each after those before it."""
-    past, found = Past.empty(), []
+    past, found = PreviousRuns.empty(), []
     for run in runs:
         report = evaluate(run.reading, past, _RULES, run.at, look_up or index())
-        past = Past(report.snapshot, (*past.ends, ends_of(report.snapshot.topic_partitions)))
+        past = PreviousRuns(
+            report.snapshot, (*past.ends, ends_of(report.snapshot.topic_partitions))
+        )
         found.append(report)
     return found
 
@@ -230,9 +232,9 @@ def test_a_group_that_keeps_up_changes_no_other_row(runs: list[Run]) -> None:
 def _with_healthy(run: Run) -> ClusterReading:
     """With a group that has read all of a topic that others read too, as far as it is known."""
     topics = run.reading.topic_partitions
-    names, ends = topics.words("topic").to_list(), topics.numbers("end_offset").to_list()
+    names, ends = topics.strings("topic").to_list(), topics.numbers("end_offset").to_list()
     mine = {"a-t": [end for name, end in zip(names, ends, strict=True) if name == "a-t"]}
-    ids = dict(zip(names, topics.words("topic_id").to_list(), strict=True))
+    ids = dict(zip(names, topics.strings("topic_id").to_list(), strict=True))
     logs: Topics = {"a-t": [(0, 0), (0, 0)]}
     extra = a_reading({"healthy": mine}, logs, at=run.at, topic_ids={"a-t": ids["a-t"]})
     return replace(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
 from kafka_lag.notify.news.change import Change, Row
 from tests.builders import MINUTE, NOON
@@ -63,5 +63,5 @@ _KINDS = tuple(contract.COLUMNS[contract.GROUPS].items())
 
 def _column(kind: str, values: list[Any]) -> AnyColumn:
     if kind == contract.STRING:
-        return Words.of(values)
+        return Strings.of(values)
     return Column.optional(values, DTYPES[kind])

@@ -55,7 +55,7 @@ def test_a_set_is_read_as_it_was_written() -> None:
 
     groups = StoredRuns(store).groups("shop", NOON)
 
-    assert groups.words("held_status").to_list() == [contract.ERR]
+    assert groups.strings("held_status").to_list() == [contract.ERR]
     assert groups.numbers("lag").to_list() == [7]
 
 

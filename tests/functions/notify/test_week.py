@@ -13,9 +13,9 @@ from functools import partial
 
 from kafka_lag import contract
 from kafka_lag.errors import ReporterError
-from kafka_lag.lag.columns import Words
+from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.incidents import held
+from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rules import Rules
 from kafka_lag.notify.channels.channel import InTime, Refusal
@@ -58,7 +58,7 @@ def the_sets(weather: Weather) -> dict[int, Frame]:
     """What the collector makes of it: the real arithmetic of what is held."""
     sets: dict[int, Frame] = {}
     before = Snapshot.empty()
-    names = Words.of(f"group-{number}" for number in range(GROUPS))
+    names = Strings.of(f"group-{number}" for number in range(GROUPS))
     for minute in range(MINUTES):
         statuses = weather.statuses()
         if statuses is None:
@@ -68,11 +68,11 @@ def the_sets(weather: Weather) -> dict[int, Frame]:
         rows = Frame.of(
             {
                 "consumer_group": names,
-                "status": Words.of(statuses),
-                "unread_reason": Words.of(unread),
+                "status": Strings.of(statuses),
+                "unread_reason": Strings.of(unread),
             }
         )
-        told = held(rows, before, at, Rules()).completed(contract.GROUPS)
+        told = track_incidents(rows, before, at, Rules()).completed(contract.GROUPS)
         sets[at] = told
         before = Snapshot(at, before.topic_partitions, before.group_partitions, told)
     return sets
@@ -95,8 +95,8 @@ def the_changes(sets: dict[int, Frame]) -> list[tuple[str, str, int]]:
     last = dict.fromkeys((f"group-{number}" for number in range(GROUPS)), contract.OK)
     changes = []
     for at, groups in sets.items():
-        names = groups.words("consumer_group").to_list()
-        for name, status in zip(names, groups.words("held_status").to_list(), strict=True):
+        names = groups.strings("consumer_group").to_list()
+        for name, status in zip(names, groups.strings("held_status").to_list(), strict=True):
             if status not in (None, last[name]):
                 last[name] = status
                 changes.append((name, status, at))

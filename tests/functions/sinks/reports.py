@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import LagReport, Snapshot
 from tests.builders import NOON
@@ -33,10 +33,10 @@ def a_report(groups: Cluster, **rest: Any) -> LagReport:
         "snapshot": replace(
             Snapshot.empty(),
             group_partitions=Frame.of(rows).completed(contract.GROUP_PARTITIONS),
-            groups=_groups(Words.of(groups), sizes),
+            groups=_groups(Strings.of(groups), sizes),
         ),
         "group_topics": Frame.of(_named(pairs) | _lags(of_pair) | {"max_lag": of_pair}),
-        "scaling": Frame.of({"consumer_group": Words.of(groups), "scaling_lag": sizes}),
+        "scaling": Frame.of({"consumer_group": Strings.of(groups), "scaling_lag": sizes}),
         "lags_clamped": 0,
         "look_ups": 0,
         "problems": (),
@@ -50,24 +50,24 @@ def with_groups(report: LagReport, **columns: AnyColumn) -> LagReport:
     return replace(report, snapshot=replace(report.snapshot, groups=groups))
 
 
-def _groups(names: Words, lags: Column) -> Frame:
+def _groups(names: Strings, lags: Column) -> Frame:
     minutes, ones = (Column.of(np.full(len(names), value)) for value in (60.0, 1))
     columns: dict[str, AnyColumn] = {
         "consumer_group": names,
         **_lags(lags),
         "read_at": Column.of(np.full(len(names), NOON)),
-        "group_state": Words.constant("Stable", len(names)),
+        "group_state": Strings.constant("Stable", len(names)),
         **dict.fromkeys(("members", "partitions_unknown", "partitions_uncommitted"), ones),
         **dict.fromkeys(("drain_seconds", "seconds_until_loss"), minutes),
-        "status": Words.constant(contract.OK, len(names)),
+        "status": Strings.constant(contract.OK, len(names)),
     }
     return Frame.of(columns).completed(contract.GROUPS)
 
 
 def _named(rows: Sequence[tuple[str, str, int]]) -> dict[str, AnyColumn]:
     return {
-        "consumer_group": Words.of(group for group, *_ in rows),
-        "topic": Words.of(topic for _, topic, _ in rows),
+        "consumer_group": Strings.of(group for group, *_ in rows),
+        "topic": Strings.of(topic for _, topic, _ in rows),
     }
 
 

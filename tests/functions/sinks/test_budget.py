@@ -34,7 +34,7 @@ def chosen(report: LagReport, room: int, before: Snapshot | None = None, **more:
 
 
 def group_names(report: LagReport, found: Plan) -> list[str]:
-    return report.snapshot.groups.where(found.groups).words("consumer_group").to_list()
+    return report.snapshot.groups.where(found.groups).strings("consumer_group").to_list()
 
 
 def pair_names(report: LagReport, found: Plan) -> list[tuple[Any, ...]]:
@@ -116,13 +116,13 @@ def test_published_partitions_stay_when_a_stranger_comes_in_front() -> None:
     now = a_report({"a": {"orders": 2}, "m": {"orders": 2}})
     found = chosen(now, 2 * GROUP + 2 * ROW, before, **PARTITIONS)
     rows = now.snapshot.group_partitions.where(found.partitions)
-    assert rows.words("consumer_group").to_list() == ["m", "m"]
+    assert rows.strings("consumer_group").to_list() == ["m", "m"]
 
 
 def test_partitions_of_named_groups_come_first() -> None:
     found = chosen(CLUSTER, 3 * GROUP + ROW, named=frozenset({"c"}), **PARTITIONS)
     rows = CLUSTER.snapshot.group_partitions.where(found.partitions)
-    assert rows.words("consumer_group").to_list() == ["c"]
+    assert rows.strings("consumer_group").to_list() == ["c"]
 
 
 @pytest.mark.parametrize(

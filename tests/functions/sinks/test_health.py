@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.model import LagReport, Problem, Snapshot
 from kafka_lag.sinks.budget import Levels, plan
 from kafka_lag.sinks.metrics import MetricSet, health_set, success_set
@@ -42,8 +42,8 @@ def test_health_is_told_in_full_under_the_cluster_alone() -> None:
 @pytest.mark.parametrize(
     "columns",
     [
-        pytest.param({"unread_reason": Words.of([contract.DENIED])}, id="unread"),
-        pytest.param({"status_reason": Words.of([contract.GONE])}, id="gone"),
+        pytest.param({"unread_reason": Strings.of([contract.DENIED])}, id="unread"),
+        pytest.param({"status_reason": Strings.of([contract.GONE])}, id="gone"),
         pytest.param({"read_at": Column.unknown(1)}, id="other-protocol"),
     ],
 )

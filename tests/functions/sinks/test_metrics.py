@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rules import NameFilter
 from kafka_lag.sinks.budget import Levels, plan
@@ -86,7 +86,7 @@ def test_partitions_of_the_allow_list_are_published() -> None:
     ("status", "value"), [("OK", 0), ("WARN", 1), ("ERR", 2), (None, None), ("STOP", None)]
 )
 def test_a_groups_status_is_a_number(status: str | None, value: int | None) -> None:
-    values = published(with_groups(REPORT, status=Words.of([status])))
+    values = published(with_groups(REPORT, status=Strings.of([status])))
     assert values.get((G, "GroupStatus")) == value
 
 
@@ -113,7 +113,7 @@ def test_what_is_published_of_a_group_on_demand(option: str, metric: str, value:
     ],
 )
 def test_a_group_is_rebalancing_by_its_state(state: str | None, value: int | None) -> None:
-    report = with_groups(REPORT, group_state=Words.of([state]))
+    report = with_groups(REPORT, group_state=Strings.of([state]))
     assert published(report, rebalancing=True).get((G, "Rebalancing")) == value
 
 

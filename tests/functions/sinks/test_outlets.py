@@ -32,7 +32,7 @@ def outlet(levels: Levels, key: str = "levels") -> Outlet:
 
 
 def groups(report: LagReport, found: Plan) -> list[str]:
-    return report.snapshot.groups.where(found.groups).words("consumer_group").to_list()
+    return report.snapshot.groups.where(found.groups).strings("consumer_group").to_list()
 
 
 def test_sinks_that_share_their_levels_share_a_plan() -> None:

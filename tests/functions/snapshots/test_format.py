@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, Frame
 from kafka_lag.snapshots.format import arrow_type, from_parquet, to_parquet
 from tests.builders import a_snapshot, table
@@ -34,9 +34,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def column_of(kind: str, values: list[Any]) -> Column | Words:
+def column_of(kind: str, values: list[Any]) -> Column | Strings:
     if kind in (contract.STRING, contract.INT_LIST):
-        return Words.of(values)
+        return Strings.of(values)
     return Column.optional(values, DTYPES[kind])
 
 
@@ -110,7 +110,7 @@ def test_each_contract_type_is_this_arrow_type(kind: str, expected: str) -> None
 
 
 def test_files_are_compressed_and_their_words_dictionaries() -> None:
-    frame = Frame.of({"consumer_group": Words.constant("a" * 50, 10_000)})
+    frame = Frame.of({"consumer_group": Strings.constant("a" * 50, 10_000)})
     data = to_parquet(frame, contract.GROUPS)
     column = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(0).column(3)
     assert (column.path_in_schema, column.compression) == ("consumer_group", "ZSTD")
@@ -119,7 +119,7 @@ def test_files_are_compressed_and_their_words_dictionaries() -> None:
 
 
 def test_some_columns_can_be_read_and_come_in_the_order_they_are_named_in() -> None:
-    whole = Frame.of({"lag": Column.of([7]), "consumer_group": Words.of(["g"])})
+    whole = Frame.of({"lag": Column.of([7]), "consumer_group": Strings.of(["g"])})
     older = io.BytesIO()
     older_table = pq.read_table(io.BytesIO(to_parquet(whole, contract.GROUPS)))
     pq.write_table(older_table.drop_columns("owner"), older)
@@ -161,7 +161,7 @@ def foreign_parquet() -> bytes:
 
 def misspelt() -> bytes:
     """A good file in which a topic's name is no longer UTF-8."""
-    frame = Frame.of({"topic": Words.of(["ABCDEFGH"])})
+    frame = Frame.of({"topic": Strings.of(["ABCDEFGH"])})
     data = to_parquet(frame, contract.TOPIC_PARTITIONS)
     return data.replace(b"ABCDEFGH", b"ABCD\xff\xff\xffH")
 

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.lag.model import Past
+from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.snapshots.history import write
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.memory import Memory, recall
@@ -25,13 +25,13 @@ def a_store(*times: int) -> MemoryStore:
     return store
 
 
-def ends(past: Past) -> list[int]:
+def ends(past: PreviousRuns) -> list[int]:
     """The end offsets of each point; here they are the times of the runs."""
     return [frame.numbers("end_offset").to_list()[0] for frame in past.ends]
 
 
-def past(store: MemoryStore, taken_at: int) -> Past:
-    return recall(store, "c", taken_at, MINUTE).memory.past()
+def past(store: MemoryStore, taken_at: int) -> PreviousRuns:
+    return recall(store, "c", taken_at, MINUTE).memory.previous_runs()
 
 
 def key(dataset: str, taken_at: int) -> str:
@@ -40,9 +40,9 @@ def key(dataset: str, taken_at: int) -> str:
 
 def test_before_the_first_run_there_is_no_past() -> None:
     recalled = recall(MemoryStore(), "c", NOON, MINUTE)
-    assert (recalled.memory.newest.taken_at, recalled.memory.past().ends) == (0, ())
+    assert (recalled.memory.newest.taken_at, recalled.memory.previous_runs().ends) == (0, ())
     assert recalled.complaints == ()
-    assert Memory.empty().past().ends == ()
+    assert Memory.empty().previous_runs().ends == ()
 
 
 def test_points_are_the_chosen_runs_the_oldest_first() -> None:
@@ -89,7 +89,7 @@ def test_what_is_wrong_with_sets_and_with_points_is_told() -> None:
     store.objects[key(contract.GROUPS, NOON - MINUTE)] = b"scribble"
     store.objects[key(contract.TOPIC_PARTITIONS, NOON - 3 * MINUTE)] = b"scribble"
     recalled = recall(store, "c", NOON, MINUTE)
-    assert ends(recalled.memory.past()) == [NOON - 2 * MINUTE, NOON - MINUTE]
+    assert ends(recalled.memory.previous_runs()) == [NOON - 2 * MINUTE, NOON - MINUTE]
     first, second = recalled.complaints
     assert "the snapshot set of" in first
     assert "the end offsets of" in second

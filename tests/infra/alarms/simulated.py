@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import Rules
@@ -49,7 +49,7 @@ def written(minutes: Iterable[int]) -> dict[int, list[str]]:
     memory, lines = Memory.empty(), {}
     for minute in minutes:
         taken_at = NOON + minute * MINUTE
-        report = evaluate(reading(minute), memory.past(), Rules(), taken_at)
+        report = evaluate(reading(minute), memory.previous_runs(), Rules(), taken_at)
         chosen = plan(report, memory.newest, Levels())
         lines[minute] = _lines(
             [
@@ -95,11 +95,13 @@ def reading(minute: int) -> ClusterReading:
     return replace(
         found,
         topic_partitions=topics.with_columns(
-            cleanup_policy=Words.constant("delete", len(topics)),
+            cleanup_policy=Strings.constant("delete", len(topics)),
             retention_ms=Column.optional(retained),
             retention_bytes=Column.optional([-1] * len(topics)),
         ),
-        groups=groups.with_columns(group_state=Words.of(_state(group, minute) for group in known)),
+        groups=groups.with_columns(
+            group_state=Strings.of(_state(group, minute) for group in known)
+        ),
     )
 
 

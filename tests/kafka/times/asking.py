@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from dev.kafka import KafkaCluster
 from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.time_index import NEWEST, TimeQuestions
@@ -46,7 +46,7 @@ class Index:
         deadline = time.monotonic() + 60
         while True:
             read = self.read().topic_partitions
-            if len(read) == count and not read.words("unread_reason").known.any():
+            if len(read) == count and not read.strings("unread_reason").known.any():
                 return
             assert time.monotonic() < deadline
             time.sleep(0.1)
@@ -56,7 +56,7 @@ class Index:
         assert self.partitions is not None
         wanted = Frame.of(
             {
-                "topic": Words.of(topic for topic, _, _ in asked),
+                "topic": Strings.of(topic for topic, _, _ in asked),
                 "partition_id": Column.of(np.array([number for _, number, _ in asked], np.int32)),
             }
         )

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AclOperation, ResourceType
 
 from dev.kafka import NEWEST_IN_BATCH, KafkaCluster
 from dev.kafka.access import acl
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, TimeQuestions
 from tests.kafka.looking import await_denial, create
@@ -82,7 +82,7 @@ def test_what_nobody_leads_or_knows_is_unanswered_and_the_rest_is_not(
         led_by = brokers.partitions.numbers("leader").to_list()[0]
         partitions = Frame.of(
             {
-                "topic": Words.of(["led", "led", "led", "no-such-topic", "led"]),
+                "topic": Strings.of(["led", "led", "led", "no-such-topic", "led"]),
                 "partition_id": Column.of(np.array([0, 1, 0, 0, 77], np.int32)),
                 "leader": Column.optional([led_by, None, None, 1, 1], np.int32),
             }

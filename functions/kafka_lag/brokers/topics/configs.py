@@ -16,7 +16,7 @@ from kafka_lag.brokers.groups.census import chunks
 from kafka_lag.brokers.topics.table import TopicTable
 from kafka_lag.brokers.wire.connection import Wire
 from kafka_lag.brokers.wire.refusals import UNKNOWN_TOPIC, UnansweredError
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 
 _TOPIC_RESOURCE = 2
@@ -60,7 +60,7 @@ class ConfigCache:
 
     async def of(self, wire: Wire, table: TopicTable, now: Collection[str]) -> TopicSettings:
         """The settings of the table's topics; those in `now` are asked for."""
-        ids = table.frame.words("topic_id").take(table.first).to_list()
+        ids = table.frame.strings("topic_id").take(table.first).to_list()
         keys = dict(zip(table.names, zip(table.names, ids, strict=True), strict=True))
         asked = self._clock()
         aged = {key for key, (at, _) in self._kept.items() if asked - at >= _READ_AGAIN_SECONDS}
@@ -148,8 +148,8 @@ def with_configs(table: TopicTable, configs: dict[str, Values]) -> Frame:
     def number(key: str) -> Column:
         return Column.optional([c.get(key) for c in mine]).take(of_row)
 
-    def word(key: str) -> Words:
-        return Words.of(c.get(key) for c in mine).take(of_row)
+    def word(key: str) -> Strings:
+        return Strings.of(c.get(key) for c in mine).take(of_row)
 
     return table.frame.with_columns(
         retention_ms=number("retention.ms"),

@@ -91,7 +91,7 @@ class OffsetReader:
         return answers.done(self._table, frozenset(missing))
 
     def _topics(self, rows: Rows) -> set[str]:
-        codes = self._table.frame.words("topic").codes.values[rows]
+        codes = self._table.frame.strings("topic").codes.values[rows]
         return {self._table.names[code] for code in set(codes.tolist())}
 
     async def _ask(self, rows: Rows, spec: int, answers: _Answers) -> None:
@@ -178,7 +178,7 @@ def _first_unasked(response: Any, places: Rows) -> str | None:
 
 def _request(table: TopicTable, rows: Rows, spec: int) -> ListOffsetsRequest:
     topic_of = ListOffsetsRequest.ListOffsetsTopic
-    codes = table.frame.words("topic").codes.values[rows].tolist()
+    codes = table.frame.strings("topic").codes.values[rows].tolist()
     ids = table.frame.numbers("partition_id").values[rows].tolist()
     # The table has a topic's rows side by side, so each topic comes once.
     topics = [

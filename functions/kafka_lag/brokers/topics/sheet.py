@@ -123,7 +123,7 @@ class Sheet:
 def sheet_of(questions: TimeQuestions, newest: bool) -> Sheet:
     """All that can be asked: of a known leader, a time since 1970 or, if it may be, NEWEST."""
     frame, times = questions.partitions, questions.times
-    topic, number = frame.words("topic"), frame.numbers("partition_id")
+    topic, number = frame.strings("topic"), frame.numbers("partition_id")
     leader = frame.numbers("leader")
     # Other negative times would ask for something else: the end, the start, ...
     askable = (times >= 0) | ((times == NEWEST) & newest)
@@ -135,7 +135,7 @@ def sheet_of(questions: TimeQuestions, newest: bool) -> Sheet:
     rows, first = asked[new], np.flatnonzero(new_place[new])
     rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.append(first, len(rows))))
     return Sheet(
-        names=topic.words,
+        names=topic.categories,
         leader=leader.values[rows],
         place=place[rows],
         time=times[rows],

@@ -14,7 +14,7 @@ from kafka.protocol.metadata import MetadataRequest
 from kafka_lag.brokers.failures import Failure, failure_of, failure_of_code, left_out, malformed
 from kafka_lag.brokers.wire.connection import Wire
 from kafka_lag.brokers.wire.refusals import UNKNOWN_TOPIC, UnansweredError
-from kafka_lag.lag.columns import Column, Mask, Rows, Words
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.rules import NameFilter
 
@@ -47,16 +47,16 @@ def table_of(topics: list[Any], racks: dict[int, str | None]) -> TopicTable:
     names = tuple(topic.name for topic in ordered)
     of_row = np.repeat(np.arange(len(names)), count)
     leader = np.array([part.leader_id for part in flat], np.int32)
-    ids = Words.of(_topic_id(topic.topic_id) for topic in ordered)
+    ids = Strings.of(_topic_id(topic.topic_id) for topic in ordered)
     frame = Frame.of(
         {
-            "topic": Words(Column.of(of_row.astype(np.int32)), names),
+            "topic": Strings(Column.of(of_row.astype(np.int32)), names),
             "topic_id": ids.take(of_row),
             "partition_id": Column.of(np.array([p.partition_index for p in flat], np.int32)),
             "leader": Column(leader, leader >= 0),
-            "leader_rack": Words.of(racks.get(node) for node in leader.tolist()),
-            "replicas": Words.of(tuple(part.replica_nodes or ()) for part in flat),
-            "in_sync_replicas": Words.of(tuple(part.isr_nodes or ()) for part in flat),
+            "leader_rack": Strings.of(racks.get(node) for node in leader.tolist()),
+            "replicas": Strings.of(tuple(part.replica_nodes or ()) for part in flat),
+            "in_sync_replicas": Strings.of(tuple(part.isr_nodes or ()) for part in flat),
         }
     )
     first = np.concatenate([[0], np.cumsum(count)[:-1]]) if names else np.zeros(0)
@@ -134,16 +134,16 @@ async def with_leaders_now(wire: Wire, table: TopicTable, rows: Rows) -> tuple[T
 
     The mask has the rows of the table that were found, under the topic id that they had.
     """
-    names = sorted(table.frame.words("topic").take(rows).pruned().words)
+    names = sorted(table.frame.strings("topic").take(rows).pruned().categories)
     named = await by_name(wire, names)
     old, fresh = table.frame, table_of(named.found, named.racks).frame
     at = locate(old, fresh, ("topic", "partition_id"))
-    was, now = old.words("topic_id"), fresh.words("topic_id").take(at)
-    ids = now.codes_in(was.words)
+    was, now = old.strings("topic_id"), fresh.strings("topic_id").take(at)
+    ids = now.codes_in(was.categories)
     found = (at >= 0) & ~(was.known & now.known & ~(ids.known & (ids.values == was.codes.values)))
     at = np.where(found, at, -1)
     words = {
-        name: fresh.words(name).take(at).or_else(old.words(name).only(~found))
+        name: fresh.strings(name).take(at).or_else(old.strings(name).only(~found))
         for name in ("leader_rack", "replicas", "in_sync_replicas")
     }
     leader = fresh.numbers("leader").take(at).or_else(old.numbers("leader").only(~found))

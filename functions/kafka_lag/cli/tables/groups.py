@@ -67,14 +67,14 @@ def groups_table(
 def _rows(snapshot: Snapshot) -> list[dict[str, Any]]:
     groups = snapshot.groups
     blame = snapshot.group_partitions.take(_worst(groups, snapshot.group_partitions))
-    groups = groups.with_columns(worst_status=blame.words("last_status"))
+    groups = groups.with_columns(worst_status=blame.strings("last_status"))
     values = zip(*(column.to_list() for column in groups.columns.values()), strict=True)
     return [dict(zip(groups.columns, row, strict=True)) for row in values]
 
 
 def _worst(groups: Frame, rows: Frame) -> Rows:
     worst = groups.with_columns(
-        topic=groups.words("worst_topic"), partition_id=groups.numbers("worst_partition")
+        topic=groups.strings("worst_topic"), partition_id=groups.numbers("worst_partition")
     )
     return locate(worst, rows, ("consumer_group", "topic", "partition_id"))
 

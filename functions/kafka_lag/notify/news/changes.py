@@ -55,9 +55,9 @@ def news(before: Told, taken_at: int, groups: Frame, set_of: Callable[[int], Fra
 
 def _rows(groups: Frame, standing: Standing) -> list[Row]:
     """The rows that may be news: of groups not well, told of, or gone."""
-    held, names = groups.words("held_status"), groups.words("consumer_group")
+    held, names = groups.strings("held_status"), groups.strings("consumer_group")
     wanted = held.is_in([status for status, rank in _RANK.items() if rank > 0])
-    wanted |= groups.words("status_reason").is_in([contract.GONE])
+    wanted |= groups.strings("status_reason").is_in([contract.GONE])
     wanted |= held.known & names.is_in(standing)
     return _to_rows(groups.take(np.flatnonzero(wanted & names.known)))
 

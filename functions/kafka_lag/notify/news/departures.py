@@ -36,8 +36,8 @@ def deleted(before: Told, taken_at: int, row: Row, earlier: Earlier) -> Change |
 
 def marked(before: Told, taken_at: int, groups: Frame) -> Standing:
     """How things stand, with since when a group that is told of is missing."""
-    names = groups.words("consumer_group")
-    present = set(groups.where(names.is_in(before.standing)).words("consumer_group").to_list())
+    names = groups.strings("consumer_group")
+    present = set(groups.where(names.is_in(before.standing)).strings("consumer_group").to_list())
     marks = {}
     for group, incident in before.standing.items():
         if group in present:

@@ -42,14 +42,14 @@ def topics(asked: Asked, cluster_name: str) -> Answer:
     if found is None:
         return failed(asked.request, 404, NO_CLUSTER)
     taken_at, rows = found
-    names = asked.page(sorted(rows.words("topic").pruned().words))
+    names = asked.page(sorted(rows.strings("topic").pruned().categories))
     return told(asked.request, "topic list returned", {"topics": names}, taken_at)
 
 
 def topic(asked: Asked, cluster_name: str, name: str) -> Answer:
     """The end offset of each partition in order, but for those that were never read."""
     found = asked.newest(cluster_name, contract.TOPIC_PARTITIONS)
-    mask = None if found is None else found[1].words("topic").is_in([name])
+    mask = None if found is None else found[1].strings("topic").is_in([name])
     if found is None or mask is None or not mask.any():
         return failed(asked.request, 404, "cluster or topic not found")
     rows = found[1].where(mask)

@@ -12,7 +12,7 @@ from kafka_lag.views.http import Answer
 
 def living(groups: Frame) -> Frame:
     """Without the groups whose row only says that they were deleted."""
-    return groups.where(~groups.words("status_reason").is_in([contract.GONE]))
+    return groups.where(~groups.strings("status_reason").is_in([contract.GONE]))
 
 
 def consumers(asked: Asked, cluster: str) -> Answer:
@@ -21,7 +21,7 @@ def consumers(asked: Asked, cluster: str) -> Answer:
     if found is None:
         return failed(asked.request, 404, NO_CLUSTER)
     taken_at, groups = found
-    names = asked.page(sorted(living(groups).words("consumer_group").pruned().words))
+    names = asked.page(sorted(living(groups).strings("consumer_group").pruned().categories))
     return told(asked.request, "consumer list returned", {"consumers": names}, taken_at)
 
 
@@ -34,6 +34,6 @@ def consumers_of_topic(asked: Asked, cluster: str, topic: str) -> Answer:
     if found is None:
         return failed(asked.request, 404, NO_CLUSTER)
     taken_at, rows = found
-    mask = rows.words("topic").is_in([topic])
-    names = asked.page(sorted(rows.words("consumer_group").only(mask).pruned().words))
+    mask = rows.strings("topic").is_in([topic])
+    names = asked.page(sorted(rows.strings("consumer_group").only(mask).pruned().categories))
     return told(asked.request, "consumers of topic returned", {"consumers": names}, taken_at)

@@ -33,9 +33,9 @@ _NAMES = (
 
 def of_group(rows: Frame, group: str) -> Frame:
     """The group's rows and the columns that Burrow's answers need, by topic and partition."""
-    mask = rows.words("consumer_group").is_in([group])
+    mask = rows.strings("consumer_group").is_in([group])
     mine = Frame({name: rows.columns[name] for name in _NAMES}, len(rows)).where(mask)
-    topics = mine.words("topic").to_list()
+    topics = mine.strings("topic").to_list()
     numbers = mine.numbers("partition_id").values.tolist()
     order = sorted(range(len(mine)), key=lambda row: (topics[row], numbers[row]))
     return mine.take(np.array(order, np.int64))

@@ -38,13 +38,13 @@ def status(asked: Asked, cluster: str, group: str) -> Answer:
 def _told(asked: Asked, cluster: str, group: str, *, whole: bool) -> Answer:
     found = asked.newest(cluster, contract.GROUPS)
     groups = None if found is None else living(found[1])
-    mine = None if groups is None else groups.where(groups.words("consumer_group").is_in([group]))
+    mine = None if groups is None else groups.where(groups.strings("consumer_group").is_in([group]))
     if found is None or not mine:
         body = _body(cluster, group, NOT_FOUND, 1, [], [])
         return told(asked.request, _MESSAGE, {"status": body}, code=404)
     partitions = _partitions(asked, cluster, group, found[0])
     shown = [each for each in partitions if whole or is_bad(each["status"])]
-    (word,), (complete,) = mine.words("status").to_list(), mine.numbers("complete").to_list()
+    (word,), (complete,) = mine.strings("status").to_list(), mine.numbers("complete").to_list()
     body = _body(cluster, group, word or NOT_FOUND, complete or 0, partitions, asked.page(shown))
     code = 200 if word else 404
     return told(asked.request, _MESSAGE, {"status": body}, found[0], code)

@@ -19,7 +19,7 @@ WINDOW = 10
 def consumer(asked: Asked, cluster: str, group: str) -> Answer:
     """The window of offsets of each of the group's partitions, by topic."""
     found = asked.newest(cluster, contract.GROUPS)
-    alive = found is not None and group in living(found[1]).words("consumer_group").to_list()
+    alive = found is not None and group in living(found[1]).strings("consumer_group").to_list()
     if found is None or not alive:
         return failed(asked.request, 404, "cluster or consumer not found")
     newest, *before = asked.runs(cluster, found[0], WINDOW)

@@ -102,7 +102,7 @@ def _frame(snapshots: Snapshots, seen: Latest, dataset: str) -> Frame:
 
 
 def _named(frame: Frame, column: str, name: str) -> Frame:
-    return frame.where(frame.words(column).is_in([name]))
+    return frame.where(frame.strings(column).is_in([name]))
 
 
 def _worst_status(rows: Frame, group: Row) -> str | None:

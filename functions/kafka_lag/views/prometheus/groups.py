@@ -10,7 +10,7 @@ from prometheus_client.core import Metric
 
 from kafka_lag import contract
 from kafka_lag.contract import exposition
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.views.prometheus.families import Labelled, gauge, gauges
 from kafka_lag.views.prometheus.taken import Taken
 
@@ -41,7 +41,7 @@ def group_families(parts: Sequence[Taken], *, as_elsewhere: bool) -> Iterator[Me
     rows = [Labelled.of(part.cluster, part.groups, _GROUP) for part in parts]
     yield _info(parts)
     for family, (column, told) in exposition.GROUP_STATUSES.items():
-        numbers = [(r.labels, _severity(r.frame.words(column))) for r in rows]
+        numbers = [(r.labels, _severity(r.frame.strings(column))) for r in rows]
         yield gauge(family, told, numbers)
     yield from gauges(rows, exposition.GROUP_GAUGES)
     if as_elsewhere:
@@ -60,7 +60,7 @@ def _one(value: float) -> Column:
     return Column.of([value])
 
 
-def _severity(status: Words) -> Column:
+def _severity(status: Strings) -> Column:
     codes = status.codes_in(tuple(contract.GROUP_STATUS_VALUES))
     numbers = np.array(tuple(contract.GROUP_STATUS_VALUES.values()))
     return Column(numbers[codes.values], codes.known)

@@ -9,7 +9,7 @@ import numpy as np
 from prometheus_client.core import Metric
 
 from kafka_lag.contract import exposition
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.rollup import group_topics
 from kafka_lag.lag.sets import distinct
@@ -43,8 +43,8 @@ def partition_families(parts: Sequence[Taken]) -> Iterator[Metric]:
     yield from gauges(rows, exposition.PARTITION_GAUGES)
     logs = [Labelled.of(p.cluster, p.topic_partitions, {**_TOPIC, **_PARTITION}) for p in parts]
     yield from gauges(logs, exposition.LOG_GAUGES)
-    whole = [(part.labels, _length(part.frame.words("replicas"))) for part in logs]
-    in_sync = [(part.labels, _length(part.frame.words("in_sync_replicas"))) for part in logs]
+    whole = [(part.labels, _length(part.frame.strings("replicas"))) for part in logs]
+    in_sync = [(part.labels, _length(part.frame.strings("in_sync_replicas"))) for part in logs]
     short = [(a, _fewer(b, c)) for (a, b), (_, c) in zip(in_sync, whole, strict=True)]
     yield gauge(exposition.LOG_REPLICAS, "Replicas of the partition.", whole)
     yield gauge(exposition.LOG_IN_SYNC, "Replicas in sync.", in_sync)
@@ -52,13 +52,13 @@ def partition_families(parts: Sequence[Taken]) -> Iterator[Metric]:
 
 
 def _sizes(partitions: Frame) -> Frame:
-    topics = partitions.words("topic")
+    topics = partitions.strings("topic")
     sets, first = distinct(topics.codes.values)
     return Frame.of({"topic": topics.take(first), "partitions": sets.rows()})
 
 
-def _length(lists: Words) -> Column:
-    lengths = np.array([len(each) for each in lists.words] or [0], np.int64)
+def _length(lists: Strings) -> Column:
+    lengths = np.array([len(each) for each in lists.categories] or [0], np.int64)
     return Column(lengths[np.where(lists.known, lists.codes.values, 0)], lists.known)
 
 

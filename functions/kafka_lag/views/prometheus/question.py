@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kafka_lag.lag.columns import Mask, Words
+from kafka_lag.lag.columns import Mask, Strings
 
 GROUP, TOPIC, PARTITION = LEVELS = ("group", "topic", "partition")
 _KNOWN = ("level", "cluster", "group", "shard")
@@ -43,14 +43,14 @@ class Question:
         part, parts = _shard(query.get("shard", "0of1"))
         return cls(level, query.get("cluster"), query.get("group"), part, parts)
 
-    def takes_group(self, names: Words) -> Mask:
+    def takes_group(self, names: Strings) -> Mask:
         """Rows of groups that were asked for."""
-        wanted = [name for name in names.words if self.group in (None, name)]
+        wanted = [name for name in names.categories if self.group in (None, name)]
         return names.is_in(name for name in wanted if self._takes(name))
 
-    def takes_topic(self, names: Words) -> Mask:
+    def takes_topic(self, names: Strings) -> Mask:
         """Rows of topics that were asked for: in shards like groups, none beside one group."""
-        wanted = names.words if self.group is None else ()
+        wanted = names.categories if self.group is None else ()
         return names.is_in(name for name in wanted if self._takes(name))
 
     def ways_to_less(self) -> Iterator[str]:

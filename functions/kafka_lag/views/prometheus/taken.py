@@ -50,16 +50,16 @@ def _frames(
     question: Question, snapshots: Snapshots, cluster: str, at: int
 ) -> tuple[Frame, Frame, Frame]:
     groups = snapshots.frame(cluster, contract.GROUPS, at)
-    gone = groups.words("status_reason").is_in([contract.GONE])
-    groups = groups.where(question.takes_group(groups.words("consumer_group")) & ~gone)
+    gone = groups.strings("status_reason").is_in([contract.GONE])
+    groups = groups.where(question.takes_group(groups.strings("consumer_group")) & ~gone)
     if question.level == GROUP:
         return (groups, *_nothing()[1:])
     rows = snapshots.frame(cluster, contract.GROUP_PARTITIONS, at)
     topics = snapshots.frame(cluster, contract.TOPIC_PARTITIONS, at)
     return (
         groups,
-        rows.where(question.takes_group(rows.words("consumer_group"))),
-        topics.where(question.takes_topic(topics.words("topic"))),
+        rows.where(question.takes_group(rows.strings("consumer_group"))),
+        topics.where(question.takes_topic(topics.strings("topic"))),
     )
 
 

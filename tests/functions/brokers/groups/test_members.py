@@ -72,4 +72,4 @@ def test_an_owned_partition_that_does_not_exist_is_nobodys(partition: int) -> No
     commits = Commits(("g",), read_at={"g": 1})
     owns = Member("m", "c", "/h", (("z", (partition,)),))
     rows = group_partition_rows(table_of(topics, {}), commits, {"g": Description(members=(owns,))})
-    assert not np.any(rows.words("member_id").known)
+    assert not np.any(rows.strings("member_id").known)

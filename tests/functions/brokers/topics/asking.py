@@ -12,7 +12,7 @@ import numpy as np
 
 from kafka_lag.brokers.topics.patience import Patience
 from kafka_lag.brokers.topics.times import look_up
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, TimeQuestions
 from tests.functions.brokers.fakes import FakeWire
@@ -34,7 +34,7 @@ def leader(number: int) -> int | None:
 def _questions(asked: list[Question]) -> TimeQuestions:
     frame = Frame.of(
         {
-            "topic": Words.of(topic for topic, _, _ in asked),
+            "topic": Strings.of(topic for topic, _, _ in asked),
             "partition_id": Column.of(np.array([number for _, number, _ in asked], np.int32)),
             "leader": Column.optional([leader(number) for _, number, _ in asked], np.int32),
         }

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rollup import Counted, counted, rolled_up
+from kafka_lag.lag.rollup import Counted, count_rows, roll_up_groups
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.time_lag import Ages
 
@@ -86,12 +86,12 @@ def frame_of(parts: Sequence[Part]) -> Frame:
     lag, age = Column.optional(of["lag"]), Column.optional(of["age"], np.float64)
     exact = [bounded(p)[1] is not None for p in parts]
     columns: dict[str, AnyColumn] = {
-        "consumer_group": Words.of(of["group"]),
-        "topic": Words.of(of["topic"]),
+        "consumer_group": Strings.of(of["group"]),
+        "topic": Strings.of(of["topic"]),
         "partition_id": Column.optional(of["partition"], np.int32),
         "leader": Column.optional(of["leader"], np.int32),
-        "member_id": Words.of(of["member"]),
-        "unread_reason": Words.of(of["unread"]),
+        "member_id": Strings.of(of["member"]),
+        "unread_reason": Strings.of(of["unread"]),
         "committed_offset": Column.optional(of["committed"]),
         "consume_rate": Column.optional(of["consumed"], np.float64),
         "drain_seconds": Column.optional(of["drain"], np.float64),
@@ -101,12 +101,12 @@ def frame_of(parts: Sequence[Part]) -> Frame:
         "time_lag_seconds": age.only(read),
         "time_lag_error_seconds": Column(np.zeros(len(parts)), read & np.array(exact, bool)),
         "last_time_lag_seconds": age.only(~read),
-        "uncounted": Words.of(map(_uncounted, parts)),
+        "uncounted": Strings.of(map(_uncounted, parts)),
         "seconds_until_loss": Column.optional(of["loss"], np.float64),
-        "retention_risk": Words.of(of["risk"]),
-        "status": Words.of(of["status"]),
-        "last_status": Words.of(of["last_status"]),
-        "status_reason": Words.of(of["reason"]),
+        "retention_risk": Strings.of(of["risk"]),
+        "status": Strings.of(of["status"]),
+        "last_status": Strings.of(of["last_status"]),
+        "status_reason": Strings.of(of["reason"]),
     }
     return Frame.of(columns).completed(contract.GROUP_PARTITIONS)
 
@@ -122,9 +122,9 @@ def counted_of(parts: Sequence[Part]) -> Counted:
         Column.optional(of["age"], np.float64),
         Column.optional([least for least, _ in bounds], np.float64),
         Column.optional([most for _, most in bounds], np.float64),
-        Words.of(of["method"]),
+        Strings.of(of["method"]),
     )
-    return counted(frame_of(parts), topics, allowed, ages, Rules())
+    return count_rows(frame_of(parts), topics, allowed, ages, Rules())
 
 
 def bounded(part: Part) -> tuple[float | None, float | None]:
@@ -145,7 +145,7 @@ def _uncounted(part: Part) -> str | None:
 def groups_of(*names: str, **columns: AnyColumn) -> Frame:
     """Groups as they were read, before anything is rolled up to them."""
     members = Column.of(np.ones(len(names), np.int32))
-    read: dict[str, AnyColumn] = {"consumer_group": Words.of(names), "members": members}
+    read: dict[str, AnyColumn] = {"consumer_group": Strings.of(names), "members": members}
     return Frame.of({**read, **columns}).completed(contract.GROUPS)
 
 
@@ -157,7 +157,7 @@ def left_behind(groups: Frame, at: int) -> Snapshot:
 def rolled(*parts: Part, names: Sequence[str] = ("g",), rules: Rules = _RULES) -> Frame:
     """The groups' rows made of these partitions, with no snapshot before."""
     rows, counted = frame_of(parts), counted_of(parts)
-    return rolled_up(groups_of(*names), rows, counted, Snapshot.empty(), rules)
+    return roll_up_groups(groups_of(*names), rows, counted, Snapshot.empty(), rules)
 
 
 def of_group(groups: Frame, *names: str) -> tuple[Any, ...]:

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import farewells
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.carry_over import add_deleted_groups
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
 from tests.builders import MINUTE, NOON, a_reading, table
 from tests.functions.lag.groups.parts import groups_of, left_behind, of_group
 
 KEPT: dict[str, AnyColumn] = {
-    "owner": Words.of(["payments"]),
-    "last_status": Words.of([contract.WARN]),
-    "held_status": Words.of([contract.ERR]),
+    "owner": Strings.of(["payments"]),
+    "last_status": Strings.of([contract.WARN]),
+    "held_status": Strings.of([contract.ERR]),
     "held_since": Column.of([NOON - MINUTE]),
     "incident_since": Column.of([NOON - 2 * MINUTE]),
 }
@@ -25,7 +25,7 @@ KEPT: dict[str, AnyColumn] = {
 def after(*names: str, before: Frame) -> Frame:
     """The rows of a run in which g is proven gone and these groups are still there."""
     reading = a_reading(gone_groups=["g"])
-    return farewells(groups_of(*names), reading, left_behind(before, NOON))
+    return add_deleted_groups(groups_of(*names), reading, left_behind(before, NOON))
 
 
 def test_a_group_that_is_gone_has_one_row_more() -> None:
@@ -34,7 +34,7 @@ def test_a_group_that_is_gone_has_one_row_more() -> None:
 
 
 def test_its_row_says_what_it_was_and_no_status_or_numbers() -> None:
-    old = groups_of("g", **KEPT, status=Words.of([contract.ERR]), lag=Column.of([7]))
+    old = groups_of("g", **KEPT, status=Strings.of([contract.ERR]), lag=Column.of([7]))
     row = after(before=old)
     assert of_group(row, *KEPT) == tuple(column.to_list()[0] for column in KEPT.values())
     rest = set(contract.COLUMNS[contract.GROUPS]) - {*KEPT, "consumer_group", "status_reason"}

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Words
+from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.incidents import held
+from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.groups.parts import groups_of, left_behind, of_group
@@ -24,8 +24,8 @@ NAMES = ("status_since", "held_status", "held_since", "incident_since")
 
 def run(status: str | None, before: Frame, at: int, rules: Rules = RULES) -> Frame:
     """The row of g after a run at `at` that saw this status."""
-    groups = groups_of("g", status=Words.of([status]))
-    return held(groups, left_behind(before, at - MINUTE), at, rules)
+    groups = groups_of("g", status=Strings.of([status]))
+    return track_incidents(groups, left_behind(before, at - MINUTE), at, rules)
 
 
 def after(runs: str, rules: Rules = RULES) -> Frame:
@@ -109,7 +109,7 @@ def test_the_last_status_is_kept_where_none_is_known(runs: str, last: str | None
 
 
 def test_a_group_that_was_gone_starts_anew() -> None:
-    gone = after("WWW").with_columns(status_reason=Words.of([contract.GONE]))
+    gone = after("WWW").with_columns(status_reason=Strings.of([contract.GONE]))
     again = run(contract.OK, gone, NOON + 3 * MINUTE)
     assert minutes(again, *NAMES) == (3, None, None, None)
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rollup import group_topics, rolled_up, scaling
+from kafka_lag.lag.rollup import group_topics, roll_up_groups, scaling
 from kafka_lag.lag.rules import ByName, Rules
 from tests.builders import NOON, table
 from tests.functions.lag.groups.parts import (
@@ -156,9 +156,9 @@ def test_owners_that_changed_are_counted_in_groups_that_were_described() -> None
     parts = [Part(group=name, member="m1") for name in "gh"]
     told = frame_of(parts)
     before = Snapshot(NOON, Frame.empty(contract.TOPIC_PARTITIONS), told, groups_of("g", "h"))
-    rows = told.with_columns(member_id=Words.constant("m2", 2))
+    rows = told.with_columns(member_id=Strings.constant("m2", 2))
     members = Column.optional([1, None], np.int32)
-    groups = rolled_up(
+    groups = roll_up_groups(
         groups_of("g", "h", members=members), rows, counted_of(parts), before, Rules()
     )
     assert groups.numbers("owners_changed").to_list() == [1, None]

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Seconds, aligned
-from kafka_lag.lag.columns import Column, Mask, Rows, Words
+from kafka_lag.lag.carry_over import Seconds, match_previous
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.movement import with_moves
-from kafka_lag.lag.rates import with_produce_rate, with_rates
+from kafka_lag.lag.movement import add_movement
+from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.status import with_status
+from kafka_lag.lag.status import add_status
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.partitions.rows import stable
 
@@ -119,7 +119,7 @@ class Told:
 class _Cluster:
     """All behaviours, a row each, a column a run; `ages` in seconds."""
 
-    names: Words
+    names: Strings
     end: Rows
     committed: Rows
     owned: Mask
@@ -130,7 +130,7 @@ def simulated(behaviours: Mapping[str, Behaviour]) -> Told:
     """All runs, each knowing the snapshot before it and nothing else."""
     every, at = tuple(behaviours.values()), np.arange(RUNS) * A_RUN
     cluster = _Cluster(
-        names=Words.of(behaviours),
+        names=Strings.of(behaviours),
         end=np.stack([one.end[at] for one in every]),
         committed=np.stack([one.committed[at] for one in every]),
         owned=np.stack([one.owned[at] for one in every]),
@@ -141,8 +141,8 @@ def simulated(behaviours: Mapping[str, Behaviour]) -> Told:
     reasons: list[list[str | None]] = []
     for run in range(RUNS):
         before = _after(cluster, before, run)
-        statuses.append(before.group_partitions.words("status").to_list())
-        reasons.append(before.group_partitions.words("status_reason").to_list())
+        statuses.append(before.group_partitions.strings("status").to_list())
+        reasons.append(before.group_partitions.strings("status_reason").to_list())
     return Told(_by_name(behaviours, statuses), _by_name(behaviours, reasons))
 
 
@@ -170,7 +170,7 @@ def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
         "partition_id": nothing,
     }
     topics = Frame.of({**key, "end_offset": end, "read_at": read_at})
-    topics = with_produce_rate(topics.completed(contract.TOPIC_PARTITIONS), before, rules)
+    topics = add_produce_rate(topics.completed(contract.TOPIC_PARTITIONS), before, rules)
     rows = Frame.of({**key, "consumer_group": cluster.names, "end_offset": end, "read_at": read_at})
     rows = rows.with_columns(
         committed_offset=Column.of(cluster.committed[:, run]),
@@ -179,10 +179,10 @@ def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
         member_id=cluster.names.only(cluster.owned[:, run]),
         owned_at=_owned_at(cluster, run),
     ).completed(contract.GROUP_PARTITIONS)
-    memory = aligned(rows, before)
-    rows = with_moves(rows, memory, taken_at, rules)
-    rows = with_rates(rows, memory, topics.numbers("produce_rate"), nothing, rules)
-    rows = with_status(rows, stable(count), memory, ages, nothing, taken_at, rules)
+    memory = match_previous(rows, before)
+    rows = add_movement(rows, memory, taken_at, rules)
+    rows = add_rates(rows, memory, topics.numbers("produce_rate"), nothing, rules)
+    rows = add_status(rows, stable(count), memory, ages, nothing, taken_at, rules)
     return Snapshot(taken_at, topics, rows, before.groups)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
 from kafka_lag.lag.model import Snapshot
 from tests.builders import MINUTE, NOON
@@ -39,7 +39,7 @@ def snapshot(frame: Frame, topics: Frame | None = None, at: int = BEFORE) -> Sna
 def stable(count: int = 1) -> Frame:
     """As many rows of stable groups with a member: the columns by which a status is told."""
     members = Column.of(np.ones(count, np.int32))
-    return Frame.of({"members": members, "group_state": Words.constant("Stable", count)})
+    return Frame.of({"members": members, "group_state": Strings.constant("Stable", count)})
 
 
 def column(values: list[Any], kind: str = contract.DOUBLE) -> Column:
@@ -63,7 +63,7 @@ def _frame(dataset: str, values: tuple[Row, ...], at: int) -> Frame:
     for name, kind in contract.COLUMNS[dataset].items():
         cells = [row.get(name) for row in filled]
         if kind in (contract.STRING, contract.INT_LIST):
-            columns[name] = Words.of(cells)
+            columns[name] = Strings.of(cells)
         else:
             columns[name] = column(cells, kind)
     return Frame.of(columns)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from kafka_lag.contract import ERR, INACTIVE, OK, STOP
-from kafka_lag.lag.carry_over import aligned
+from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.status import inactive, with_status
+from kafka_lag.lag.status import add_status, inactive
 from tests.builders import HOUR
 from tests.functions.lag.partitions.rows import NOW, Row, column, first, rows, snapshot, stable
 
@@ -49,6 +49,6 @@ def test_a_topic_is_inactive_once_nobody_touched_it_for_a_day(
 def test_inactive_is_a_reason_beside_any_status(row: Row, status: str) -> None:
     frame = rows({**LEFT, "observations": 10, **row})
     ages, allowed = column([86_400.0]), column([0], "long")
-    memory = aligned(frame, snapshot(rows()))
-    told = with_status(frame, stable(), memory, ages, allowed, NOW, Rules())
+    memory = match_previous(frame, snapshot(rows()))
+    told = add_status(frame, stable(), memory, ages, allowed, NOW, Rules())
     assert first(told, "status", "status_reason") == (status, INACTIVE)

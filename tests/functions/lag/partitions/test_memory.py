@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_lag.lag.carry_over import Memory, aligned, elapsed, updated
+from kafka_lag.lag.carry_over import PreviousRows, match_previous, seconds_between, set_where_read
 from kafka_lag.lag.model import Snapshot
 from tests.functions.lag.partitions.rows import BEFORE, NOW, Row, column, first, rows, snapshot
 
 SILENT = {"unread_reason": "timeout"}
 
 
-def remembered(was: Row, now: Row) -> Memory:
-    return aligned(rows(now), snapshot(rows({"committed_offset": 5, **was}, at=BEFORE)))
+def remembered(was: Row, now: Row) -> PreviousRows:
+    return match_previous(rows(now), snapshot(rows({"committed_offset": 5, **was}, at=BEFORE)))
 
 
 def test_a_row_remembers_its_own_group_topic_and_partition() -> None:
@@ -22,13 +22,13 @@ def test_a_row_remembers_its_own_group_topic_and_partition() -> None:
         dict(zip(("consumer_group", "topic", "partition_id"), key, strict=True)) for key in keys
     ]
     before = rows(*({**row, "committed_offset": n} for n, row in enumerate(named)), at=BEFORE)
-    memory = aligned(rows(*reversed(named)), snapshot(before))
-    assert memory.was.numbers("committed_offset").to_list() == [3, 2, 1, 0]
+    memory = match_previous(rows(*reversed(named)), snapshot(before))
+    assert memory.rows.numbers("committed_offset").to_list() == [3, 2, 1, 0]
 
 
 def test_before_the_first_run_nothing_is_remembered() -> None:
-    memory = aligned(rows({}), Snapshot.empty())
-    assert first(memory.was, "topic", "committed_offset") == (None, None)
+    memory = match_previous(rows({}), Snapshot.empty())
+    assert first(memory.rows, "topic", "committed_offset") == (None, None)
     assert memory.recreated.tolist() == [False]
 
 
@@ -51,15 +51,15 @@ def test_a_topic_is_another_by_its_id_or_by_an_end_that_went_back(
 ) -> None:
     memory = remembered(was, now)
     assert memory.recreated.tolist() == [recreated]
-    assert first(memory.was, "committed_offset") == (None if recreated else 5,)
+    assert first(memory.rows, "committed_offset") == (None if recreated else 5,)
 
 
 def test_silent_rows_keep_their_columns_where_others_are_updated() -> None:
     frame = rows({"lag": 1, "status": "OK"}, {"lag": 2, "status": "OK", **SILENT})
-    words = rows({"status": "WARN"}, {"status": "WARN"}).words("status")
-    told = updated(frame, lag=column([None, 9], "long"), status=words)
+    words = rows({"status": "WARN"}, {"status": "WARN"}).strings("status")
+    told = set_where_read(frame, lag=column([None, 9], "long"), status=words)
     assert told.numbers("lag").to_list() == [None, 2]
-    assert told.words("status").to_list() == ["WARN", "OK"]
+    assert told.strings("status").to_list() == ["WARN", "OK"]
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,6 @@ def test_silent_rows_keep_their_columns_where_others_are_updated() -> None:
 def test_the_time_between_readings_is_never_negative(
     was: int | None, now: int, seconds: float
 ) -> None:
-    assert elapsed(rows({"read_at": now}), rows({"read_at": was})).tolist() == [seconds]
+    assert seconds_between(rows({"read_at": now}), rows({"read_at": was})).fill(0.0).tolist() == [
+        seconds
+    ]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.lag.carry_over import aligned
+from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.movement import lies_still, most_observations, with_moves
+from kafka_lag.lag.movement import add_movement, lies_still, most_observations
 from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.partitions.rows import Row, first, numbers_of, rows, snapshot
@@ -35,10 +35,10 @@ def a_run(values: Row, before: Snapshot, at: int) -> Frame:
     """One run; a row that is silent carries what it had, but for its time lag."""
     frame = rows(values, at=at)
     if "unread_reason" in values and len(before.group_partitions):
-        carried, reason = before.group_partitions, frame.words("unread_reason")
+        carried, reason = before.group_partitions, frame.strings("unread_reason")
         age = carried.numbers("time_lag_seconds").only(~reason.known)
         frame = carried.with_columns(unread_reason=reason, time_lag_seconds=age)
-    return with_moves(frame, aligned(frame, before), at, RULES)
+    return add_movement(frame, match_previous(frame, before), at, RULES)
 
 
 def after(*runs: Row, every: int = MINUTE) -> Frame:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.lag.carry_over import aligned
+from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.rates import (
     LONGEST_DRAIN_SECONDS,
-    with_produce_rate,
-    with_rates,
+    add_produce_rate,
+    add_rates,
 )
 from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE
@@ -38,13 +38,13 @@ MINUTES = 1 - 2 ** (-60 / 300)
 
 def rated(was: Row, now: Row, produce: float | None = None, allowed: int = 0) -> Frame:
     frame = rows(now)
-    memory = aligned(frame, snapshot(rows(was, at=BEFORE)))
-    return with_rates(frame, memory, column([produce]), column([allowed], "long"), Rules())
+    memory = match_previous(frame, snapshot(rows(was, at=BEFORE)))
+    return add_rates(frame, memory, column([produce]), column([allowed], "long"), Rules())
 
 
 def produced(was: Row, now: Row) -> float | None:
     before = snapshot(rows(), topic_rows(was, at=BEFORE))
-    (rate,) = first(with_produce_rate(topic_rows(now), before, Rules()), "produce_rate")
+    (rate,) = first(add_produce_rate(topic_rows(now), before, Rules()), "produce_rate")
     return rate if rate is None else float(rate)
 
 
@@ -189,8 +189,8 @@ def test_a_constant_speed_is_told_whatever_the_intervals(intervals: list[int], s
     for interval in intervals:
         at += interval
         now = rows({"committed_offset": (at - NOW) * speed}, at=at)
-        memory = aligned(now, snapshot(frame))
-        frame = with_rates(now, memory, column([0.0]), column([0], "long"), Rules())
+        memory = match_previous(now, snapshot(frame))
+        frame = add_rates(now, memory, column([0.0]), column([0], "long"), Rules())
     assert first(frame, "consume_rate") == (pytest.approx(speed * 1_000),)
 
 
@@ -229,5 +229,5 @@ def test_a_short_window_forgets_a_first_reading_sooner(window: int, weight: floa
     now, rules = rows({"committed_offset": 160}), Rules(window_ms=window)
     was = rows({"committed_offset": 100, "consume_rate": 100.0}, at=BEFORE)
     none = column([0], "long")
-    told = with_rates(now, aligned(now, snapshot(was)), column([0.0]), none, rules)
+    told = add_rates(now, match_previous(now, snapshot(was)), column([0.0]), none, rules)
     assert first(told, "consume_rate") == (pytest.approx(100 - 99 * weight),)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_lag.contract import AT_RISK, LOST, METHOD_ALLOWED, NO_LOSS_SECONDS, SAFE
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.retention import with_retention
+from kafka_lag.lag.retention import add_retention
 from kafka_lag.lag.rules import Rules
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.partitions.rows import Row, column, first, numbers_of, rows, topic_rows
@@ -44,7 +44,7 @@ SIZED = {"retention_ms": -1, "retention_bytes": 10**9, "produce_rate": 3.0}
 def told(row: Row, topic: Row) -> Frame:
     frame = rows({**MOVING, **row})
     now = column([NOON], "timestamp")
-    return with_retention(frame, topic_rows({**WEEK, **topic}), now, NOON, Rules())
+    return add_retention(frame, topic_rows({**WEEK, **topic}), now, NOON, Rules())
 
 
 @pytest.mark.parametrize(

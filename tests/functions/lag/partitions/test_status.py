@@ -18,10 +18,10 @@ from kafka_lag.contract import (
     STOP,
     WARN,
 )
-from kafka_lag.lag.carry_over import aligned
+from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.status import with_status
+from kafka_lag.lag.status import add_status
 from tests.builders import HOUR, MINUTE
 from tests.functions.lag.partitions.rows import (
     BEFORE,
@@ -63,9 +63,9 @@ HOURLY: Row = {
 def told(row: Row, was: Row | None = None, allowed: int = 0) -> Frame:
     frame = rows({**LATE, **row})
     slow = {**LATE, "not_catching_up_since": NOW - 9 * MINUTE, **(was or {})}
-    memory = aligned(frame, snapshot(rows(slow, at=BEFORE)))
+    memory = match_previous(frame, snapshot(rows(slow, at=BEFORE)))
     ages, most = frame.numbers("time_lag_seconds"), column([allowed], "long")
-    return with_status(frame, stable(), memory, ages, most, NOW, Rules())
+    return add_status(frame, stable(), memory, ages, most, NOW, Rules())
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kafka_lag.lag.columns import Column, Rows, Words
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
 
@@ -82,7 +82,7 @@ class Broker:
 
     def __call__(self, questions: TimeQuestions) -> TimeAnswers:
         self.rounds.append(len(questions))
-        names = questions.partitions.words("topic").to_list()
+        names = questions.partitions.strings("topic").to_list()
         numbers = questions.partitions.numbers("partition_id").to_list()
         answers = [
             (-2, -2) if name in self.silent else self._one(self.logs[name, number], time)
@@ -101,7 +101,7 @@ class Broker:
         """The questions' columns, one row a log."""
         return Frame.of(
             {
-                "topic": Words.of(name for name, _ in self.logs),
+                "topic": Strings.of(name for name, _ in self.logs),
                 "partition_id": Column.of(np.array([n for _, n in self.logs], np.int32)),
                 "leader": Column.of(np.zeros(len(self.logs), np.int32)),
             }

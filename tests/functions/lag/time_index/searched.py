@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.append_time import Dates, from_search
+from kafka_lag.lag.append_time import AppendTimes, from_search
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.index_search import Queue, Searched, Sought, search
+from kafka_lag.lag.index_search import Queue, SearchResult, SearchTargets, search
 from kafka_lag.lag.log_ends import Bounds
 from kafka_lag.lag.rules import Rules
 from tests.builders import HOUR, NOON
@@ -24,14 +24,14 @@ def dated(
     compact: bool = False,
     budget: int = 10_000,
     now: int = NOON,
-) -> tuple[Dates, Searched]:
+) -> tuple[AppendTimes, SearchResult]:
     """Positions as (log number, offset), cold: nothing but this run is known."""
     part = np.array([p for p, _ in positions], np.int64)
     offset = np.array([o for _, o in positions], np.int64)
     ends = np.array([log.end for log in broker.logs.values()], np.int64)[part]
     nothing = Column.unknown(len(part))
     present = Column.of(np.full(len(part), now, np.int64))
-    sought = Sought(
+    sought = SearchTargets(
         partitions=broker.partitions(),
         log_start=broker.starts(),
         compact=np.full(len(broker.logs), compact),
@@ -46,11 +46,11 @@ def dated(
     return from_search(sought, found), found
 
 
-def one(log: Log, offset: int, **more: object) -> tuple[Dates, Searched]:
+def one(log: Log, offset: int, **more: object) -> tuple[AppendTimes, SearchResult]:
     return dated(Broker({("t", 0): log}), [(0, offset)], **more)  # type: ignore[arg-type]
 
 
-def brackets(dates: Dates) -> list[tuple[int | None, int | None, int | None]]:
+def brackets(dates: AppendTimes) -> list[tuple[int | None, int | None, int | None]]:
     return list(
         zip(dates.after.to_list(), dates.best.to_list(), dates.before.to_list(), strict=True)
     )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafka_lag.lag.columns import Words
+from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.model import LagReport, PreviousRuns
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.time_index import LookUp, nobody
 from tests.builders import HOUR, NOON, Commit, a_reading, table
@@ -29,7 +29,7 @@ class Days:
     rules: Rules = Rules()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
-        self.past = Past.empty()
+        self.past = PreviousRuns.empty()
 
     def run(
         self,
@@ -41,13 +41,13 @@ class Days:
     ) -> LagReport:
         groups = {f"g{number}": {"t": [commit]} for number, commit in enumerate(commits)}
         reading = a_reading(groups, {"t": [log]}, at=at, **more)
-        policy = Words.constant(self.policy, 1)
+        policy = Strings.constant(self.policy, 1)
         topics = reading.topic_partitions.with_columns(cleanup_policy=policy)
         reading = replace(reading, topic_partitions=topics)
         report = evaluate(reading, self.past, self.rules, at, look_up)
         ends = report.snapshot.topic_partitions
         point = Frame.of({name: ends.columns[name] for name in _ENDS})
-        self.past = Past(report.snapshot, (*self.past.ends, point))
+        self.past = PreviousRuns(report.snapshot, (*self.past.ends, point))
         return report
 
 

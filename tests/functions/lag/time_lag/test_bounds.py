@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.lag.append_time import from_bounds
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.log_ends import Bounds, bounds_of, carried_bounds, ends_of
 
@@ -24,8 +24,8 @@ def a_run(reading: Reading | None, topic: str = "t") -> Frame:
     topic_id = reading[3] if reading and len(reading) == 4 else "id"
     return Frame.of(
         {
-            "topic": Words.of([topic]),
-            "topic_id": Words.of([topic_id]),
+            "topic": Strings.of([topic]),
+            "topic_id": Strings.of([topic_id]),
             "partition_id": Column.of(np.zeros(1, np.int32)),
             "asked_at": Column.optional([asked]),
             "read_at": Column.optional([read]),

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.lag.evaluate import evaluate
-from kafka_lag.lag.model import LagReport, Past
+from kafka_lag.lag.model import LagReport, PreviousRuns
 from kafka_lag.lag.rules import ByName, Rules
 from tests.builders import HOUR, MINUTE, NOON, a_reading, table
 from tests.functions.lag.time_index.brokers import Broker, Log
@@ -132,19 +132,19 @@ def test_a_compacted_topic_keeps_its_date_when_nobody_answers_at_its_hourly_turn
 def test_under_a_small_budget_what_rests_is_dated_before_what_moves() -> None:
     times = [NOON - 10 * HOUR + i * MINUTE for i in range(600)]
     broker = Broker({("t", number): Log(times) for number in range(2)})
-    past, rules = Past.empty(), Rules(lookup_budget=5)
+    past, rules = PreviousRuns.empty(), Rules(lookup_budget=5)
     for run in range(4):
         at = NOON + run * MINUTE
         reading = a_reading({"g": {"t": [100 + run, 400]}}, {"t": [(0, 600)] * 2}, at=at)
         report = evaluate(reading, past, rules, at, broker)
-        past = Past(report.snapshot)
+        past = PreviousRuns(report.snapshot)
 
     assert told(report)[1][2] == "carried"
 
 
 def test_one_caught_up_partition_does_not_make_an_unknown_age_0() -> None:
     reading = a_reading({"g": {"t": [10, 3]}}, {"t": [(0, 10)] * 2})
-    report = evaluate(reading, Past.empty(), Rules(), NOON)
+    report = evaluate(reading, PreviousRuns.empty(), Rules(), NOON)
 
     assert table(report.snapshot.groups, *TIMES) == [(None, None, None)]
     assert table(report.group_topics, "time_lag_seconds") == [(None,)]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, Frame
 from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
@@ -24,11 +24,11 @@ CLUSTER = "shop"
 
 def frame_of(dataset: str, rows: Sequence[Row]) -> Frame:
     """Rows as a frame; what a row does not name is unknown."""
-    columns: dict[str, Column | Words] = {}
+    columns: dict[str, Column | Strings] = {}
     for name, kind in contract.COLUMNS[dataset].items():
         values = [row.get(name) for row in rows]
         words = kind in (contract.STRING, contract.INT_LIST)
-        columns[name] = Words.of(values) if words else Column.optional(values, DTYPES[kind])
+        columns[name] = Strings.of(values) if words else Column.optional(values, DTYPES[kind])
     return Frame.of(columns)
 
 

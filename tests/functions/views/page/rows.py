@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, Frame
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 def frame_of(dataset: str, rows: Sequence[Row]) -> Frame:
     """Rows as the dataset has them; a column that a row does not name is unknown."""
     columns = {
-        name: Words.of(row.get(name) for row in rows)
+        name: Strings.of(row.get(name) for row in rows)
         if kind in (contract.STRING, contract.INT_LIST)
         else Column.optional([row.get(name) for row in rows], DTYPES[kind])
         for name, kind in contract.COLUMNS[dataset].items()

@@ -23,7 +23,7 @@ LAGS = st.dictionaries(NAMES, st.none() | st.integers(0, 2**53), min_size=1, max
 @given(lags=LAGS)
 def test_every_name_and_number_comes_back(lags: dict[str, int | None]) -> None:
     snapshot = a_snapshot({name: {"t": [0]} for name in lags}, {"t": [(0, 1)]})
-    names = snapshot.groups.words("consumer_group").to_list()
+    names = snapshot.groups.strings("consumer_group").to_list()
     column = Column.optional([lags[name] for name in names])
     series = scrape(stored(with_groups(snapshot, snapshot.groups.with_columns(lag=column))))
     found = {name: value(series, "kafka_lag_group_lag", consumergroup=name) for name in lags}

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.contract import exposition
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.snapshots.keys import object_key
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
@@ -25,7 +25,7 @@ TOPICS = {"orders": [(0, 10), (0, 10)]}
 SHOP = a_snapshot({"billing": {"orders": [5, 9]}}, TOPICS)
 
 
-def told(**columns: Column | Words) -> MemoryStore:
+def told(**columns: Column | Strings) -> MemoryStore:
     """A snapshot of one group with these columns."""
     return stored(with_groups(SHOP, SHOP.groups.with_columns(**columns)))
 
@@ -65,12 +65,12 @@ def test_a_value_that_cannot_be_is_absent(wrong: float) -> None:
 @pytest.mark.parametrize(("word", "expected"), [("OK", 0), ("WARN", 1), ("ERR", 2), (None, None)])
 @pytest.mark.parametrize("column", ["status", "held_status"])
 def test_a_status_is_a_number(column: str, word: str | None, expected: int | None) -> None:
-    series = scrape(told(**{column: Words.of([word])}))
+    series = scrape(told(**{column: Strings.of([word])}))
     assert value(series, f"kafka_lag_group_{column}", consumergroup="billing") == expected
 
 
 def test_what_is_said_of_a_group_is_in_the_labels_of_its_info() -> None:
-    series = scrape(told(owner=Words.of(["the shop's team"]), protocol=Words.of(["range"])))
+    series = scrape(told(owner=Strings.of(["the shop's team"]), protocol=Strings.of(["range"])))
     labels = {
         "owner": "the shop's team",
         "state": "Stable",
@@ -81,7 +81,7 @@ def test_what_is_said_of_a_group_is_in_the_labels_of_its_info() -> None:
 
 
 def test_a_group_that_is_gone_is_not_told() -> None:
-    series = scrape(told(status_reason=Words.of([contract.GONE])))
+    series = scrape(told(status_reason=Strings.of([contract.GONE])))
     assert names(series) == {"kafka_lag_snapshot_age_seconds", "kafka_lag_snapshot_readable"}
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Words
+from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.model import Snapshot
 from tests.builders import NOON, a_snapshot
 from tests.functions.views.prometheus.scrapes import names, scrape, stored, value
@@ -42,7 +42,7 @@ def test_a_partition_has_its_own_numbers() -> None:
 @pytest.mark.parametrize(("in_sync", "under"), [((1, 2, 3), 0), ((1, 3), 1), (None, None)])
 def test_a_replica_out_of_sync_is_told(in_sync: tuple[int, ...] | None, under: int | None) -> None:
     topics = SHOP.topic_partitions.with_columns(
-        replicas=Words.of([(1, 2, 3)] * 3), in_sync_replicas=Words.of([in_sync] * 3)
+        replicas=Strings.of([(1, 2, 3)] * 3), in_sync_replicas=Strings.of([in_sync] * 3)
     )
     series = scrape(
         stored(Snapshot(NOON, topics, SHOP.group_partitions, SHOP.groups)), level="partition"

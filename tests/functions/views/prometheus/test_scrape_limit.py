@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from kafka_lag.contract import exposition
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.views.function_url import MOST_BYTES as MOST_OF_THE_URL
 from kafka_lag.views.function_url import reply
 from kafka_lag.views.http import Request
@@ -26,7 +26,7 @@ def test_an_answer_that_is_allowed_passes_through_the_url() -> None:
 
 def test_many_groups_pass_through_the_url_for_whoever_takes_them_packed() -> None:
     one = a_snapshot({"billing": {"orders": [5]}}, {"orders": [(0, 10)]})
-    names = Words.of([f"group-{number:05}" for number in range(5_000)])
+    names = Strings.of([f"group-{number:05}" for number in range(5_000)])
     columns = (column for column, _ in exposition.GROUP_GAUGES.values())
     known = {column: Column.of(np.ones(len(names))) for column in columns}
     rows = one.groups.take(np.zeros(len(names), np.int64))

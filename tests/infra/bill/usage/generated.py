@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kafka_lag.lag.evaluate import evaluate
-from kafka_lag.lag.model import LagReport, Past, Snapshot
+from kafka_lag.lag.model import LagReport, PreviousRuns, Snapshot
 from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.ends import ends_of
 from tests.builders import MINUTE, NOON, a_reading
@@ -49,7 +49,7 @@ def reports(size: Size, runs: int) -> Iterator[LagReport]:
         for topic in topics
         for part in range(size.partitions)
     }
-    past = Past(Snapshot.empty())
+    past = PreviousRuns(Snapshot.empty())
     for run in range(runs):
         at = NOON + run * MINUTE
         for name in names:
@@ -61,7 +61,7 @@ def reports(size: Size, runs: int) -> Iterator[LagReport]:
         logs = {name: [(end - 10**6, end) for end in ends[name]] for name in names}
         report = evaluate(a_reading(commits, logs, at=at, owners=owners), past, _RULES, at)
         newest = report.snapshot
-        past = Past(newest, (*past.ends, ends_of(newest.topic_partitions))[-_ENDS_KEPT:])
+        past = PreviousRuns(newest, (*past.ends, ends_of(newest.topic_partitions))[-_ENDS_KEPT:])
         yield report
 
 

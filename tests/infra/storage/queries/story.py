@@ -22,7 +22,7 @@ from kafka_lag import contract
 from kafka_lag.brokers.wire.access import Access
 from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import ByName, Rules
 from kafka_lag.settings import Settings
@@ -236,9 +236,9 @@ def _quiet_cluster(minute: int) -> ClusterReading:
 def _limited(reading: ClusterReading, retention: Mapping[str, int] = RETENTION) -> ClusterReading:
     """With retention by time alone, in ms by topic; a week where none is named."""
     rows = reading.topic_partitions
-    kept = [retention.get(t or "", 7 * 24 * HOUR) for t in rows.words("topic").to_list()]
+    kept = [retention.get(t or "", 7 * 24 * HOUR) for t in rows.strings("topic").to_list()]
     limited = rows.with_columns(
-        cleanup_policy=Words.constant("delete", len(rows)),
+        cleanup_policy=Strings.constant("delete", len(rows)),
         retention_ms=Column.of(np.array(kept, np.int64)),
         retention_bytes=Column.of(np.full(len(rows), -1, np.int64)),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kafka_lag.lag.columns import Column, Mask, Rows, Words
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
 
 Row = dict[str, Any]
@@ -26,10 +26,10 @@ class Sheet:
     total: int
 
 
-def containing(words: Words, wanted: str) -> Mask:
+def containing(words: Strings, wanted: str) -> Mask:
     """True where the word contains the text, whatever the case; unknown never does."""
     folded = wanted.casefold()
-    return words.is_in([word for word in words.words if folded in word.casefold()])
+    return words.is_in([word for word in words.categories if folded in word.casefold()])
 
 
 def any_contains(frame: Frame, names: Collection[str], wanted: str) -> Mask:
@@ -38,13 +38,15 @@ def any_contains(frame: Frame, names: Collection[str], wanted: str) -> Mask:
         return np.ones(len(frame), bool)
     found = np.zeros(len(frame), bool)
     for name in names:
-        found |= containing(frame.words(name), wanted)
+        found |= containing(frame.strings(name), wanted)
     return found
 
 
-def alphabet(words: Words) -> Column:
+def alphabet(words: Strings) -> Column:
     """Each row's place in the order of the words, small and capital letters alike."""
-    order = sorted(range(len(words.words)), key=lambda at: (words.words[at].casefold(), at))
+    order = sorted(
+        range(len(words.categories)), key=lambda at: (words.categories[at].casefold(), at)
+    )
     place = np.zeros(len(order) + 1, np.int64)
     place[np.array(order, np.int64)] = np.arange(len(order))
     return Column(place[np.where(words.known, words.codes.values, 0)], words.known)

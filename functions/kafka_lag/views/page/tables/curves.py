@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.views.page.latest import HOUR_MS, HOURS, Latest
 from kafka_lag.views.snapshots import Snapshots
@@ -36,7 +36,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PreviousRuns:
     """`groups` of some runs of the last hours until `end` (ms), the oldest first."""
 
     runs: tuple[tuple[int, Frame], ...]
@@ -50,7 +50,7 @@ class Past:
 
     def curves(self, groups: Sequence[str], column: str, least_top: float) -> list[Curve]:
         """Each group's, by name."""
-        wanted = Frame({"consumer_group": Words.of(groups)}, len(groups))
+        wanted = Frame({"consumer_group": Strings.of(groups)}, len(groups))
         columns = [_of(frame, wanted, column).to_list() for _, frame in self.runs]
         times = [at for at, _ in self.runs]
         return [
@@ -81,7 +81,7 @@ class Past:
         )
 
 
-def past(snapshots: Snapshots, latest: Latest, now_ms: int, most: int = RUNS) -> Past:
+def past(snapshots: Snapshots, latest: Latest, now_ms: int, most: int = RUNS) -> PreviousRuns:
     """At most so many runs, one at least; those that cannot be read are left out.
 
     They end now, or at a snapshot that is old. Raises StoreError.
@@ -92,7 +92,7 @@ def past(snapshots: Snapshots, latest: Latest, now_ms: int, most: int = RUNS) ->
     firsts = {at // slot: at for at in latest.recent if end - _SPAN <= at <= latest.taken_at}
     chosen = sorted({*list(firsts.values())[: most - 1], latest.taken_at})
     found = snapshots.frames(latest.cluster, contract.GROUPS, chosen)
-    return Past(tuple(found.items()), end, max(slot, 1000 * latest.interval_seconds))
+    return PreviousRuns(tuple(found.items()), end, max(slot, 1000 * latest.interval_seconds))
 
 
 def _of(frame: Frame, wanted: Frame, column: str) -> Column:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_lag.lag.columns import Column, Rows, Words
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.views.page.asked import Asked
 from kafka_lag.views.page.latest import Latest
@@ -58,7 +58,7 @@ def groups(latest: Sequence[Latest], asked: Asked) -> Groups:
     owners = _owners(frame)
     frame = frame.where(any_contains(frame, _SEARCHED, asked.q))
     if asked.owner:
-        frame = frame.where(frame.words("owner").is_in([asked.owner]))
+        frame = frame.where(frame.strings("owner").is_in([asked.owner]))
     severity = frame.numbers("severity").values
     tally = tuple(int(number) for number in np.bincount(severity, minlength=len(WORDS)))
     if asked.status:
@@ -73,7 +73,7 @@ def _joined(latest: Sequence[Latest]) -> Frame:
         rows = Frame({name: one.groups.columns[name] for name in _COLUMNS}, len(one.groups))
         frames.append(
             rows.with_columns(
-                cluster=Words.constant(one.cluster, len(rows)),
+                cluster=Strings.constant(one.cluster, len(rows)),
                 severity=severities(rows),
                 taken_at=Column.of(np.full(len(rows), one.taken_at, np.int64)),
             )
@@ -85,14 +85,14 @@ def _joined(latest: Sequence[Latest]) -> Frame:
 
 
 def _owners(frame: Frame) -> tuple[str, ...]:
-    words = frame.words("owner").pruned().words
+    words = frame.strings("owner").pruned().categories
     return tuple(sorted(words, key=str.casefold)[:_MOST_OWNERS])
 
 
 def _order(frame: Frame, asked: Asked) -> Rows:
     severity = frame.numbers("severity")
     oldest, most = (falling(frame.numbers(name)) for name in ("time_lag_seconds", "lag"))
-    names = alphabet(frame.words("consumer_group"))
+    names = alphabet(frame.strings("consumer_group"))
     first: dict[str, Column] = {
         "severity": severity,
         "group": names,

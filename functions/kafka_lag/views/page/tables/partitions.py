@@ -63,9 +63,9 @@ def of_group(rows: Frame, asked: Asked) -> Sheet:
     if asked.status == NO_STATUS:
         frame = frame.where(unknown)
     elif asked.status:
-        told = frame.words("status").or_else(frame.words("last_status").only(~unknown))
+        told = frame.strings("status").or_else(frame.strings("last_status").only(~unknown))
         frame = frame.where(told.is_in([asked.status]))
-    places = [alphabet(frame.words("topic")), frame.numbers("partition_id")]
+    places = [alphabet(frame.strings("topic")), frame.numbers("partition_id")]
     severity = frame.numbers("severity")
     worst = [falling(frame.numbers(name)) for name in ("time_lag_seconds", "lag")]
     keys = {
@@ -75,7 +75,7 @@ def of_group(rows: Frame, asked: Asked) -> Sheet:
         "time_lag": [worst[0]],
         "loss": [frame.numbers("seconds_until_loss")],
         "leader": [frame.numbers("leader")],
-        "member": [alphabet(frame.words("member_id"))],
+        "member": [alphabet(frame.strings("member_id"))],
     }
     return _sheet(frame, keys, [severity, *worst, *places], asked)
 

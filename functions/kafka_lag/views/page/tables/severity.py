@@ -34,6 +34,6 @@ def severities(frame: Frame) -> Column:
 
 
 def _ranks(frame: Frame, name: str) -> Column:
-    words = frame.words(name)
+    words = frame.strings(name)
     codes = words.codes_in(tuple(_OF_STATUS))
     return Column(np.array(tuple(_OF_STATUS.values()), np.int64)[codes.values], codes.known)

@@ -21,18 +21,18 @@ def sums(rows: Frame, by: str) -> tuple[list[Row], int]:
     records lost. A set of which the user wants every partition ignored has none.
     """
     counts = counts_of(rows)
-    every, first = distinct(rows.words(by).codes.values)
+    every, first = distinct(rows.strings(by).codes.values)
     sets = counts.sets(every)
     oldest = sets.first_at_maximum(counts.age.known, counts.age.values)
     error = rows.numbers("time_lag_error_seconds").take(oldest)
     frame = Frame(
         {
-            "name": rows.words(by).take(first),
+            "name": rows.strings(by).take(first),
             "partitions": sets.rows(),
             **totals(sets, counts),
             "time_lag_error_seconds": error.only(~sets.have(counts.unbounded)),
             "severity": sets.minimum(severities(rows)),
-            "unread": sets.rows(rows.words("unread_reason").known),
+            "unread": sets.rows(rows.strings("unread_reason").known),
             "uncommitted": sets.rows(counts.uncommitted),
             "records_lost": sets.total(rows.numbers("records_lost")),
         },

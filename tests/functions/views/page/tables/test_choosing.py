@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.lag.columns import Column, Words
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.views.page.tables.choosing import alphabet, containing, falling, ordered, sheet
 
@@ -34,14 +34,14 @@ def test_the_next_key_decides_among_equals() -> None:
 
 
 def test_words_are_ordered_whatever_their_case() -> None:
-    words = Words.of(["b", None, "A", "a", "B"])
+    words = Strings.of(["b", None, "A", "a", "B"])
 
     assert words.take(ordered([alphabet(words)])).to_list() == ["A", "a", "b", "B", None]
 
 
 @pytest.mark.parametrize(("text", "found"), [("STRASSE", [0]), ("e", [0, 2]), ("", [0, 2])])
 def test_a_text_is_found_within_words_whatever_the_case(text: str, found: list[int]) -> None:
-    words = Words.of(["Straße", None, "else"])
+    words = Strings.of(["Straße", None, "else"])
 
     assert np.flatnonzero(containing(words, text)).tolist() == found
 
