@@ -9,8 +9,8 @@ import numpy as np
 
 from kafka_lag.lag import carry_over
 from kafka_lag.lag.append_time import AppendTimeEstimates, Unread, estimate_append_times
-from kafka_lag.lag.carry_over import PreviousRows, add_deleted_groups, match_previous
-from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.carry_over import PreviousRows, add_deleted_groups, is_read, match_previous
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Snapshot
@@ -30,142 +30,125 @@ _NAMED = 5
 
 def evaluate(
     reading: ClusterReading,
-    past: PreviousRuns,
+    previous_runs: PreviousRuns,
     rules: Rules,
     taken_at: int,
     look_up: LookUp = nobody,
 ) -> LagReport:
     """The lag report of one run; `taken_at` is the scheduled time, ms UTC.
 
-    Pure but for `look_up`: the same reading, past, rules and answers always say the same.
+    Pure but for `look_up`: the same reading, previous runs, rules and answers give the same report.
     """
-    before = past.newest
-    topics, groups, rows = _read_or_carried(reading, before, rules, taken_at)
-    at = locate(rows, topics, _PARTITION)
-    of_rows, states = topics.take(at), groups.take(locate(rows, groups, _GROUP))
-    rows = add_owners(_joined(rows, of_rows), states, before, taken_at)
-    previous, lags, allowed = (
-        match_previous(rows, before),
-        _lags(rows, rules),
-        _allowed(rows, rules),
+    newest = previous_runs.newest
+    topics = carry_over.topic_partitions(reading, newest, rules, taken_at)
+    topics = add_produce_rate(topics, newest, rules)
+    groups = carry_over.groups(reading, newest, rules, taken_at)
+    rows = carry_over.group_partitions(reading, newest, rules, taken_at, topics)
+    rows = rows.where(locate(rows, groups, _GROUP) >= 0)
+
+    at_topic = locate(rows, topics, _PARTITION)
+    of_topic, of_group = topics.take(at_topic), groups.take(locate(rows, groups, _GROUP))
+    rows = add_owners(_join_offsets(rows, of_topic), of_group, newest, taken_at)
+    previous = match_previous(rows, newest)
+    lags, allowed = _offset_lags(rows, rules), _allowed_lag(rows, rules)
+    rows = _add_lag(rows, lags)
+    lag, read_at = rows.numbers("lag"), rows.numbers("read_at").only(is_read(rows))
+
+    unread = Unread(lag > allowed, at_topic, lags.position, lag)
+    estimates = estimate_append_times(
+        rows, topics, unread, previous.rows, previous_runs, rules, taken_at, look_up
     )
-    rows, now = _with_lag(rows, lags), _now(rows)
-    unread = _unread(rows, lags.position, allowed, at)
-    dates = estimate_append_times(
-        rows, topics, unread, previous.rows, past, rules, taken_at, look_up
-    )
-    ages = estimate_time_lag(rows, rows.numbers("lag"), allowed, dates.dates, now)
-    rows = add_time_lag(rows, ages, dates.dates)
+    ages = estimate_time_lag(rows, lag, allowed, estimates.dates, read_at)
+    rows = add_time_lag(rows, ages, estimates.dates)
     rows = add_movement(rows, previous, taken_at, rules)
-    rows = add_rates(rows, previous, of_rows.numbers("produce_rate"), allowed, rules)
-    rows = add_retention(rows, of_rows, now, taken_at, rules)
-    rows = add_status(rows, states, previous, ages.least, allowed, taken_at, rules)
+    rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), allowed, rules)
+    rows = add_retention(rows, of_topic, read_at, taken_at, rules)
+    rows = add_status(rows, of_group, previous, ages.least, allowed, taken_at, rules)
     rows = add_uncounted(rows, lags, taken_at, rules)
-    counts = count_rows(rows, of_rows, allowed, ages, rules)
-    groups = track_incidents(
-        roll_up_groups(groups, rows, counts, before, rules), before, taken_at, rules
-    )
-    frames = topics, rows, add_deleted_groups(groups, reading, before)
+
+    counts = count_rows(rows, of_topic, allowed, ages, rules)
+    groups = roll_up_groups(groups, rows, counts, newest, rules)
+    groups = track_incidents(groups, newest, taken_at, rules)
+    groups = add_deleted_groups(groups, reading, newest)
+    frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
     return LagReport(
-        Snapshot(taken_at, *(_finished(frame, taken_at) for frame in frames)),
-        *(group_topics(rows), scaling(groups, rows, counts)),
-        lags_clamped=int((lags.beyond_end & ~rows.strings("unread_reason").known).sum()),
-        look_ups=dates.look_ups,
+        snapshot=Snapshot(taken_at, *frames),
+        group_topics=group_topics(rows),
+        scaling=scaling(groups, rows, counts),
+        lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
+        look_ups=estimates.look_ups,
         problems=reading.problems,
-        remarks=tuple(_remarks(rows, previous, dates)),
+        remarks=tuple(_warnings(rows, previous, estimates)),
     )
 
 
-def _read_or_carried(
-    reading: ClusterReading, before: Snapshot, rules: Rules, taken_at: int
-) -> tuple[Frame, Frame, Frame]:
-    """Partitions of topics with their rates, groups, and partitions of these groups."""
-    topics = carry_over.topic_partitions(reading, before, rules, taken_at)
-    topics = add_produce_rate(topics, before, rules)
-    groups = carry_over.groups(reading, before, rules, taken_at)
-    rows = carry_over.group_partitions(reading, before, rules, taken_at, topics)
-    return topics, groups, rows.where(locate(rows, groups, _GROUP) >= 0)
-
-
-def _joined(rows: Frame, topics: Frame) -> Frame:
+def _join_offsets(rows: Frame, topics: Frame) -> Frame:
     """Each row with its partition's leader, topic id and offsets.
 
-    A silent group keeps the offsets and the topic id of when it was last read: its old commit
+    An unread group keeps the offsets and the topic id of when it was last read: its old commit
     against a new end would be a lag that nobody saw.
     """
-    silent, listed = rows.strings("unread_reason").known, topics.strings("topic").known
-    start, end = (_offset(rows, topics, name, silent) for name in ("start_offset", "end_offset"))
+    unread, listed = ~is_read(rows), topics.strings("topic").known
+
+    def offset(name: str) -> Column:
+        return rows.numbers(name).only(unread).or_else(topics.numbers(name))
+
     return rows.with_columns(
-        topic_id=rows.strings("topic_id").only(silent).or_else(topics.strings("topic_id")),
+        topic_id=rows.strings("topic_id").only(unread).or_else(topics.strings("topic_id")),
         leader=topics.numbers("leader").or_else(rows.numbers("leader").only(~listed)),
-        start_offset=start,
-        end_offset=end,
+        start_offset=offset("start_offset"),
+        end_offset=offset("end_offset"),
     )
 
 
-def _offset(rows: Frame, topics: Frame, name: str, silent: Mask) -> Column:
-    return rows.numbers(name).only(silent).or_else(topics.numbers(name))
-
-
-def _lags(rows: Frame, rules: Rules) -> OffsetLag:
+def _offset_lags(rows: Frame, rules: Rules) -> OffsetLag:
     names = rows.strings("consumer_group")
-    chosen = [name for name in names.categories if rules.uncommitted.get(name) == EARLIEST]
+    from_start = [name for name in names.categories if rules.uncommitted.get(name) == EARLIEST]
     return offset_lag(
         rows.numbers("committed_offset"),
         rows.numbers("start_offset"),
         rows.numbers("end_offset"),
-        from_start=names.is_in(chosen),
+        from_start=names.is_in(from_start),
     )
 
 
-def _allowed(rows: Frame, rules: Rules) -> Column:
+def _allowed_lag(rows: Frame, rules: Rules) -> Column:
     """Records that are no lag, by each row's topic; 0 where the user says nothing."""
     topics = rows.strings("topic")
     records = [rules.allowed_lag.get(name) or 0 for name in topics.categories]
     return Column.of(np.array(records or [0], np.int64)[topics.codes.values])
 
 
-def _with_lag(rows: Frame, lags: OffsetLag) -> Frame:
-    """A row that was not read has no lag, but what it had when it last was."""
-    unread = rows.strings("unread_reason").known
-    once = unread & rows.numbers("read_at").known
+def _add_lag(rows: Frame, lags: OffsetLag) -> Frame:
+    """An unread row has no lag, but what it had when it was last read."""
+    read = is_read(rows)
+    last_read = ~read & rows.numbers("read_at").known
     age, last_age = rows.numbers("time_lag_seconds"), rows.numbers("last_time_lag_seconds")
     return rows.with_columns(
-        lag=lags.lag.only(~unread),
-        last_lag=lags.lag.only(once),
-        last_time_lag_seconds=age.or_else(last_age).only(once),
+        lag=lags.lag.only(read),
+        last_lag=lags.lag.only(last_read),
+        last_time_lag_seconds=age.or_else(last_age).only(last_read),
         records_lost=lags.lost,
         retention_margin=lags.margin,
     )
 
 
-def _now(rows: Frame) -> Column:
-    """The clock of each row's own reading, ms; unknown of a row that was not read."""
-    return rows.numbers("read_at").only(~rows.strings("unread_reason").known)
-
-
-def _unread(rows: Frame, position: Column, allowed: Column, part: Rows) -> Unread:
-    """Rows read now that lag by more than is allowed, and where their next record is."""
-    lag = rows.numbers("lag")
-    return Unread(lag.known & (lag.values > allowed.values), part, position, lag)
-
-
-def _remarks(rows: Frame, previous: PreviousRows, dates: AppendTimeEstimates) -> Iterator[str]:
-    """What a person should know of the past that was not used."""
+def _warnings(rows: Frame, previous: PreviousRows, estimates: AppendTimeEstimates) -> Iterator[str]:
+    """What of the previous runs was not used, for a person."""
     topics = sorted(set(rows.strings("topic").only(previous.recreated).pruned().categories))
     for topic in topics[:_NAMED]:
         yield f"topic {topic!r} was recreated or truncated: its history starts anew"
     if len(topics) > _NAMED:
         yield f"and {len(topics) - _NAMED} more topics were recreated or truncated"
-    if dates.contradicted:
+    if estimates.contradicted:
         yield (
-            f"{dates.contradicted} earlier readings of log ends were left out, as their clocks "
+            f"{estimates.contradicted} earlier readings of log ends were left out, as their clocks "
             "contradict each other or this run's"
         )
 
 
-def _finished(frame: Frame, taken_at: int) -> Frame:
-    """Stamped, without the words no row uses: carried from run to run, they would pile up."""
-    words = {n: c.pruned() for n, c in frame.columns.items() if isinstance(c, Strings)}
-    frame = frame.with_columns(**words)
+def _finish(frame: Frame, taken_at: int) -> Frame:
+    """Stamped, without the strings no row uses: carried from run to run, they would pile up."""
+    strings = {n: c.pruned() for n, c in frame.columns.items() if isinstance(c, Strings)}
+    frame = frame.with_columns(**strings)
     return frame.with_columns(taken_at=Column.of(np.full(len(frame), taken_at, np.int64)))
