@@ -33,6 +33,7 @@ from dev.kafka.node.settings import (
 )
 from dev.kafka.readiness import (
     brokers_seen,
+    end_with_the_process,
     quiet_admin,
     wait_for_broker,
     wait_for_coordinators,
@@ -126,6 +127,7 @@ class KafkaCluster:
         """Return the one client that may do all, without login; log lines are off."""
         if self._admin is None:
             self._admin = quiet_admin(self.client_config(protocol="PLAINTEXT"))
+            end_with_the_process(self._admin)
         return self._admin
 
     def alive(self, node: int) -> bool:

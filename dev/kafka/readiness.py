@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When a cluster can be used: asked of the brokers themselves, never guessed by sleeping."""
 
+import ctypes
 import socket
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,6 +22,15 @@ READY_WITHIN = 60.0
 # may time out: who asks stops waiting instead.
 NEVER_TIMES_OUT = 3_600.0
 _PAUSE = 0.05
+
+
+def end_with_the_process(client: object) -> None:
+    """Never destroy a client: nobody waits then for the thread of a broker that is gone.
+
+    librdkafka may do so for ever (its issue 4519), with Python's global lock held: no time limit of
+    a test ends that.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
 
 
 def quiet_admin(config: Mapping[str, Any]) -> AdminClient:

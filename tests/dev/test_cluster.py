@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real cluster: what it offers, and whom it lets do what."""
 
+import weakref
 from typing import Any
 
 import pytest
@@ -9,7 +10,12 @@ from confluent_kafka.admin import AclOperation, AdminClient, NewTopic, ResourceT
 
 from dev.kafka import KafkaCluster, Protocol
 from dev.kafka.access import acl
-from dev.kafka.readiness import brokers_seen, quiet_admin, wait_until
+from dev.kafka.readiness import (
+    brokers_seen,
+    end_with_the_process,
+    quiet_admin,
+    wait_until,
+)
 
 pytestmark = pytest.mark.kafka
 TOPIC = "cluster-test"
@@ -145,3 +151,11 @@ def denied(admin: AdminClient, group: str) -> bool:
     if error is None:
         return False
     return bool(error.args[0].code() == KafkaError.GROUP_AUTHORIZATION_FAILED)
+
+
+def test_a_client_that_ends_with_the_process_is_not_destroyed_before() -> None:
+    client = quiet_admin({"bootstrap.servers": "127.0.0.1:1"})
+    left = weakref.ref(client)
+    end_with_the_process(client)
+    del client
+    assert left() is not None

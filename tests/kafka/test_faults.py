@@ -2,12 +2,13 @@
 """Some minutes of the fault campaign: `make faults` runs it longer."""
 
 import json
-import os
 
 import pytest
 
 from dev.faults.__main__ import document
 from dev.faults.campaign import Campaign, Options
+from dev.kafka import CONSUMER_PROTOCOL
+from tests.kafka_versions import needs
 
 pytestmark = pytest.mark.kafka
 
@@ -15,10 +16,7 @@ pytestmark = pytest.mark.kafka
 _MARGIN = 5.0
 
 
-@pytest.mark.skipif(
-    "KAFKA_LAG_CAMPAIGN" not in os.environ,
-    reason="KAFKA_LAG_CAMPAIGN is not set: faults come at other moments in each run",
-)
+@needs(CONSUMER_PROTOCOL)
 @pytest.mark.timeout(900)
 def test_no_number_is_wrong_while_brokers_networks_and_stores_fail() -> None:
     options = Options(minutes=3.0, seed=16, protocol="SASL_SSL", margin=_MARGIN)

@@ -96,10 +96,13 @@ class S3Store:
 
 
 class FolderStore:
-    """A folder on this machine; keys are paths below it."""
+    """A folder on this machine; keys are paths below it.
+
+    Paths of objects are strings: pathlib interns every part of every path it sees.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder = os.fspath(folder)
 
     def keys(self, prefix: str, after: str = "") -> list[str]:
         """The keys that start with the prefix and come after another one, in order.
@@ -115,26 +118,31 @@ class FolderStore:
 
     def folders(self, prefix: str) -> list[str]:
         """The names right below the prefix, in order; a missing folder has none."""
-        root = self._folder / prefix
-        return (
-            sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-        )
+        try:
+            entries = os.scandir(os.path.join(self._folder, prefix))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        with entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
 
     def read(self, key: str) -> bytes:
         """The file's bytes."""
+        path = os.path.join(self._folder, key)
         try:
-            return (self._folder / key).read_bytes()
+            with open(path, "rb") as file:
+                return file.read()
         except FileNotFoundError as error:
-            raise UnusableError(f"There is no {self._folder / key}.") from error
+            raise UnusableError(f"There is no {path}.") from error
         except OSError as error:
-            raise StoreError(f"Cannot read {self._folder / key} ({error.strerror}).") from error
+            raise StoreError(f"Cannot read {path} ({error.strerror}).") from error
 
     def write_once(self, key: str, data: bytes) -> bool:
         """Writes the file, whole or not at all, unless it exists; whether it was written."""
-        path = self._folder / key
+        path = os.path.join(self._folder, key)
+        folder = os.path.dirname(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part") as part:
+            os.makedirs(folder, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as part:
                 part.write(data)
                 part.flush()
                 os.link(part.name, path)
@@ -147,10 +155,10 @@ class FolderStore:
         return True
 
 
-def _files(folder: Path, below: str) -> Iterator[str]:
+def _files(folder: str, below: str) -> Iterator[str]:
     """The files below a folder by their paths, one by one: a folder may hold thousands."""
     try:
-        entries = os.scandir(folder / below)
+        entries = os.scandir(os.path.join(folder, below))
     except (FileNotFoundError, NotADirectoryError):
         return
     with entries:
