@@ -24,7 +24,7 @@ from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_index import LookUp
 
 _ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "unread_reason", "end_offset")
-_ASKED = ("topic", "partition_id", "leader")
+_REQUEST = ("topic", "partition_id", "leader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class AppendTimeEstimates:
-    """The date of each row, unknown where it has none; look-ups used; readings left out."""
+    """By row, unknown where nothing is unread; `contradicted` counts log ends that were left out."""
 
-    dates: AppendTimes
+    times: AppendTimes
     look_ups: int
     contradicted: int
 
@@ -51,80 +51,92 @@ def estimate_append_times(
     topics: Frame,
     unread: Unread,
     old: Frame,
-    past: PreviousRuns,
+    previous_runs: PreviousRuns,
     rules: Rules,
     taken_at: int,
     look_up: LookUp,
 ) -> AppendTimeEstimates:
-    """Append times of unread rows; `old` holds each row as the previous run left it.
+    """Append times of the next unread records, within proven bounds.
 
-    Bounds are proven.
+    `old` holds each row as the previous run left it. Groups at the same record share an estimate.
     """
-    now = topics.numbers("read_at").take(unread.part)
-    positions = positions_of(unread.mask & now.known, unread.part, unread.offset, now.values)
+    read_at = topics.numbers("read_at").take(unread.part)
+    positions = positions_of(
+        unread.mask & read_at.known, unread.part, unread.offset, read_at.values
+    )
     used, column = np.unique(positions.part, return_inverse=True)
     partitions = topics.take(used)
-    compact, known = _compact(partitions), _only(partitions, _ENDS)
-    ends = ends_of(known, past.ends, on_schedule(known, past, taken_at, rules.interval_ms))
-    history = _history(ends, column, positions, compact[column])
-    again = due(partitions, taken_at, rules.interval_ms)[column]
-    rests = believed(rests_of(unread.offset, old, positions), ends.doubted.take(column))
-    anew = rests.ahead | (compact[column] & again)
-    bounds = history.within(rests.bounds(~anew))
-    worth = worth_asking(rows, positions, bounds, rests, rules)
-    may_ask = too_wide(bounds, positions, rules) & (~rests.settled | again | anew)
-    sought = _sought(partitions, compact, column, positions, bounds)
-    line = Line(rows, unread.lag, rests.moved, positions, taken_at // rules.interval_ms)
-    dates = _without_asking(history.within(rests.bounds(~rests.ahead)), rests, positions, rules)
-    wishes = LookupRequests(may_ask & worth, may_ask & ~worth, rests.best.known)
-    found = improved(dates, sought, wishes, line, rules, look_up)
+    compacted, reading = _is_compacted(partitions), _columns(partitions, _ENDS)
+    scheduled = on_schedule(reading, previous_runs, taken_at, rules.interval_ms)
+    ends = ends_of(reading, previous_runs.ends, scheduled)
+
+    by_ends = _bounds_from_ends(ends, column, positions, compacted[column])
+    carried = carried_from(unread.offset, old, positions)
+    carried = without_doubted(carried, ends.doubted.take(column))
+    estimates = _estimate_without_look_ups(
+        by_ends.within(carried.bounds(~carried.ahead)), carried, positions, rules
+    )
+
+    again = is_due(partitions, taken_at, rules.interval_ms)[column]
+    anew = carried.ahead | (compacted[column] & again)
+    bounds = by_ends.within(carried.bounds(~anew))
+    wide = is_too_wide(bounds, positions, rules) & (~carried.settled | again | anew)
+    worth = is_worth_a_look_up(rows, positions, bounds, carried, rules)
+    requests = LookupRequests(wide & worth, wide & ~worth, carried.best.known)
+    targets = _search_targets(partitions, compacted, column, positions, bounds)
+    turn = taken_at // rules.interval_ms
+    waiting = WaitingRows(rows, unread.lag, carried.moved, positions, turn)
+    found = look_up_times(estimates, targets, requests, waiting, rules, look_up)
     return AppendTimeEstimates(
-        found.dates.take(positions.of_row), found.look_ups, ends.contradicted
+        times=found.times.take(positions.of_row),
+        look_ups=found.look_ups,
+        contradicted=ends.contradicted,
     )
 
 
-def _sought(
-    partitions: Frame, compact: Mask, column: Rows, positions: Positions, bounds: Bounds
+def _search_targets(
+    partitions: Frame, compacted: Mask, column: Rows, positions: Positions, bounds: Bounds
 ) -> SearchTargets:
-    start, asked = partitions.numbers("start_offset").values, _only(partitions, _ASKED)
-    return SearchTargets(asked, start, compact, column, positions.offset, positions.now, bounds)
+    start, request = partitions.numbers("start_offset").values, _columns(partitions, _REQUEST)
+    return SearchTargets(request, start, compacted, column, positions.offset, positions.now, bounds)
 
 
-def _only(frame: Frame, names: tuple[str, ...]) -> Frame:
+def _columns(frame: Frame, names: tuple[str, ...]) -> Frame:
     return Frame.of({name: frame.columns[name] for name in names})
 
 
-def _compact(partitions: Frame) -> Mask:
+def _is_compacted(partitions: Frame) -> Mask:
     """Partitions whose records may be deleted one by one."""
     policy = partitions.strings("cleanup_policy")
     return policy.is_in(word for word in policy.categories if "compact" in word)
 
 
-def _history(ends: Ends, column: Rows, positions: Positions, compact: Mask) -> Bounds:
+def _bounds_from_ends(ends: Ends, column: Rows, positions: Positions, compacted: Mask) -> Bounds:
     """What log ends prove. On a compacted topic the next living record only came by now."""
     proven = bounds_of(ends, column, positions.offset)
     before, end_before = proven.before, proven.end_before
     end = ends.end[-1][column]
     return replace(
         proven,
-        before=Column(np.where(compact, positions.now, before.values), before.known),
-        end_before=Column(np.where(compact, end, end_before.values), end_before.known),
+        before=Column(np.where(compacted, positions.now, before.values), before.known),
+        end_before=Column(np.where(compacted, end, end_before.values), end_before.known),
     )
 
 
-def _without_asking(
-    bounds: Bounds, rests: CarriedEstimates, positions: Positions, rules: Rules
+def _estimate_without_look_ups(
+    bounds: Bounds, carried: CarriedEstimates, positions: Positions, rules: Rules
 ) -> AppendTimes:
     """Carried where it is exact enough or cannot be made so, else by the log's ends.
 
     While this run's clock is behind a carried date there is no age to tell; the date is kept.
     """
-    dates = from_bounds(bounds, positions.offset, positions.now)
-    carried = from_carried(rests.best, bounds.after, bounds.before, rests.record)
-    settled = rests.settled | ~too_wide(bounds, positions, rules)
-    kept = np.flatnonzero(rests.best.known & settled)
-    dates = replace(dates, best=carried.best.or_else(dates.best)).replaced(kept, carried.take(kept))
-    return dates.hidden(rests.ahead, rests.after, rests.before, rests.record)
+    times = interpolate(bounds, positions.offset, positions.now)
+    old_times = carried_times(carried.best, bounds.after, bounds.before, carried.record)
+    settled = carried.settled | ~is_too_wide(bounds, positions, rules)
+    at = np.flatnonzero(carried.best.known & settled)
+    times = replace(times, best=old_times.best.or_else(times.best))
+    times = times.replaced(at, old_times.take(at))
+    return times.hidden(carried.ahead, carried.after, carried.before, carried.record)
 
 
 METHODS = (
@@ -183,7 +195,7 @@ class AppendTimes:
         )
 
 
-def from_bounds(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
+def interpolate(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
     """By the log's ends alone: linear between two, at least as old as one, else unknown."""
     seen = bounds.before.known & (bounds.before.values < now)
     best = np.where(bounds.after.known, _between(bounds, offset), bounds.before.values)
@@ -192,14 +204,14 @@ def from_bounds(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
     return _dates(best, known, bounds.after, bounds.before, method)
 
 
-def from_carried(best: Column, after: Column, before: Column, record: Column) -> AppendTimes:
+def carried_times(best: Column, after: Column, before: Column, record: Column) -> AppendTimes:
     """As an earlier run said; the offset did not move, so its record is still the same."""
     method = np.full(len(best), _CARRIED)
     dates = _dates(best.values, best.known, after, before, method)
     return AppendTimes(dates.best, dates.after, dates.before, record.only(best.known), dates.method)
 
 
-def from_search(sought: SearchTargets, searched: SearchResult) -> AppendTimes:
+def times_from_search(targets: SearchTargets, searched: SearchResult) -> AppendTimes:
     """By the index where it came to an end, by history where it did not or contradicts it.
 
     A record time outside the bounds of the reporter's own clock is moved to the nearer of them,
@@ -207,20 +219,22 @@ def from_search(sought: SearchTargets, searched: SearchResult) -> AppendTimes:
     that a high watermark which stood still explains widens them. A search that was cut short does
     so only where it put the record before them.
     """
-    told = _told(sought, searched)
-    after, ours = told.bounds.after, sought.bounds.after
+    evidence = _index_evidence(targets, searched)
+    after, ours = evidence.bounds.after, targets.bounds.after
     proven = searched.ended | ~ours.known | (after.values >= ours.values)
-    joined = sought.bounds.within(replace(told.bounds, after=after.only(proven)))
-    dates = from_bounds(joined, sought.offset, sought.now)
-    method = np.full(len(told.best), _RECORD_TIME)
-    by_index = _dates(told.best.values, told.best.known, joined.after, joined.before, method)
-    ended = np.flatnonzero(searched.ended & told.best.known)
+    joined = targets.bounds.within(replace(evidence.bounds, after=after.only(proven)))
+    dates = interpolate(joined, targets.offset, targets.now)
+    method = np.full(len(evidence.best), _RECORD_TIME)
+    by_index = _dates(
+        evidence.best.values, evidence.best.known, joined.after, joined.before, method
+    )
+    ended = np.flatnonzero(searched.ended & evidence.best.known)
     dates = dates.replaced(ended, by_index.take(ended))
-    return AppendTimes(dates.best, dates.after, dates.before, told.record, dates.method)
+    return AppendTimes(dates.best, dates.after, dates.before, evidence.record, dates.method)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _IndexEvidence:
     """What the index alone says: bounds, the best value in them, the next record's timestamp."""
 
     bounds: Bounds
@@ -228,18 +242,18 @@ class _Told:
     record: Column
 
 
-def _told(sought: SearchTargets, searched: SearchResult) -> _Told:
+def _index_evidence(targets: SearchTargets, searched: SearchResult) -> _IndexEvidence:
     """A timestamp ahead of now says nothing; it also hides what the records behind it say.
 
     On compacted topics the record at the position may be gone: the next living one, which is the
     nearest record named beyond it, is what will be read.
     """
-    found, compact = searched.brackets, sought.compact[sought.part]
+    found, compact = searched.brackets, targets.compact[targets.part]
     low, high, beyond = found.low, found.high, found.next_time
-    believed = ~low.known | (low.values <= sought.now)
+    without_doubted = ~low.known | (low.values <= targets.now)
     # Answers of a log that was cut or compacted between them can contradict each other.
-    believed &= ~(low.known & high.known & (low.values >= high.values))
-    believed &= ~searched.head | (beyond.values <= sought.now)
+    without_doubted &= ~(low.known & high.known & (low.values >= high.values))
+    without_doubted &= ~searched.head | (beyond.values <= targets.now)
     at_head = searched.first & compact
     living = compact & ~found.exact & beyond.known
     last = np.where(living | searched.head, beyond.values, high.values - 1)
@@ -248,15 +262,15 @@ def _told(sought: SearchTargets, searched: SearchResult) -> _Told:
     next_is = searched.ended & living & (~searched.head | searched.first)
     best = np.where(next_is | searched.head, last, (first + last) // 2)
     ended = found.exact | searched.head | (low.known & high.known)
-    return _Told(
+    return _IndexEvidence(
         Bounds(
-            Column(first, (low.known | at_head) & believed),
-            Column(last, ended & believed),
+            Column(first, (low.known | at_head) & without_doubted),
+            Column(last, ended & without_doubted),
             found.low_offset,
             found.next_offset,
         ),
-        Column(best, ended & believed),
-        Column(last, (found.exact | next_is | at_head) & believed),
+        Column(best, ended & without_doubted),
+        Column(last, (found.exact | next_is | at_head) & without_doubted),
     )
 
 
@@ -307,14 +321,14 @@ class CarriedEstimates:
         return carried_bounds(self.after.only(where), self.before.only(where))
 
 
-def rests_of(offset: Column, old: Frame, positions: Positions) -> CarriedEstimates:
+def carried_from(offset: Column, old: Frame, positions: Positions) -> CarriedEstimates:
     """From each row's `offset` now and its row before.
 
     A log start that has passed the commit moves the next unread record, and voids its date.
     """
     stood = _stood_at(old)
     same = stood.known & offset.known & (stood.values == offset.values)
-    best = best_of(old)
+    best = reported_append_time(old)
     settled = old.strings("time_lag_method").is_in(_SETTLED)
     rows = np.flatnonzero(same & best.known & (positions.of_row >= 0))
     # Of several groups at one position, one whose date is settled speaks for all.
@@ -333,19 +347,19 @@ def rests_of(offset: Column, old: Frame, positions: Positions) -> CarriedEstimat
     )
 
 
-def believed(rests: CarriedEstimates, doubted: Column) -> CarriedEstimates:
+def without_doubted(carried: CarriedEstimates, doubted: Column) -> CarriedEstimates:
     """Without brackets that reach to `doubted`, ms, a time told by a clock that was wrong then."""
-    reaches = rests.before.known & (rests.before.values >= doubted.values)
-    reaches |= rests.after.known & (rests.after.values >= doubted.values)
+    reaches = carried.before.known & (carried.before.values >= doubted.values)
+    reaches |= carried.after.known & (carried.after.values >= doubted.values)
     sure = ~(doubted.known & reaches)
     return replace(
-        rests,
-        best=rests.best.only(sure),
-        after=rests.after.only(sure),
-        before=rests.before.only(sure),
-        record=rests.record.only(sure),
-        settled=rests.settled & sure,
-        ahead=rests.ahead & sure,
+        carried,
+        best=carried.best.only(sure),
+        after=carried.after.only(sure),
+        before=carried.before.only(sure),
+        record=carried.record.only(sure),
+        settled=carried.settled & sure,
+        ahead=carried.ahead & sure,
     )
 
 
@@ -355,7 +369,7 @@ def _stood_at(old: Frame) -> Column:
     return Column(np.where(later, start.values, committed.values), committed.known | start.known)
 
 
-def best_of(old: Frame) -> Column:
+def reported_append_time(old: Frame) -> Column:
     """The append time, ms, that rows of a snapshot say: value, record, or middle of the bracket."""
     read_at, lag = old.numbers("read_at"), old.numbers("time_lag_seconds")
     after, before = old.numbers("next_record_after"), old.numbers("next_record_before")
@@ -407,10 +421,10 @@ _MOVING_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Improved:
+class LookedUp:
     """Append times by position, and the look-ups they took."""
 
-    dates: AppendTimes
+    times: AppendTimes
     look_ups: int
 
 
@@ -424,58 +438,59 @@ class LookupRequests:
     kept: Mask
 
 
-def improved(
-    dates: AppendTimes,
-    sought: SearchTargets,
-    wishes: LookupRequests,
-    line: Line,
+def look_up_times(
+    times: AppendTimes,
+    targets: SearchTargets,
+    requests: LookupRequests,
+    waiting: WaitingRows,
     rules: Rules,
     look_up: LookUp,
-) -> Improved:
-    """The dates with what the index tells: of needed ones under the budget, then of useful ones
+) -> LookedUp:
+    """The estimates with what the index says: of needed ones under the budget, then of useful ones
     under what is left of it, a tenth of it at most.
     """
     budget, spent = rules.lookup_budget, 0
-    for mask, limit in ((wishes.needed, budget), (wishes.useful, budget // _MOVING_SHARE)):
+    for mask, limit in ((requests.needed, budget), (requests.useful, budget // _MOVING_SHARE)):
         at, within = np.flatnonzero(mask), min(limit, budget - spent)
-        part = sought.take(at)
+        part = targets.take(at)
         limits = replace(rules, lookup_budget=within)
-        found = search(part, line.queue(at, within), limits, look_up)
-        better = from_search(part, found)
+        found = search(part, waiting.queue(at, within), limits, look_up)
+        better = times_from_search(part, found)
         sure = found.ended & found.alone(part.now)
-        told = np.flatnonzero(better.best.known & (sure | (found.told & ~wishes.kept[at])))
-        dates = dates.replaced(at[told], better.take(told))
+        answered = found.answered & ~requests.kept[at]
+        use = np.flatnonzero(better.best.known & (sure | answered))
+        times = times.replaced(at[use], better.take(use))
         spent += found.look_ups
-    return Improved(dates, spent)
+    return LookedUp(times, spent)
 
 
 _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
 
 
-def due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
+def is_due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
     """Partitions of topics whose hourly turn it is, spread over the hour by their names."""
     topic = partitions.strings("topic")
     minutes = [
         zlib.crc32(str(word).encode("utf-8", "surrogatepass")) % 60 for word in topic.categories
     ]
     phase = np.array(minutes or [0], np.int64) * _MINUTE_MS
-    due: Mask = ((taken_at - phase) % _HOUR_MS < interval_ms)[topic.codes.values]
-    return due
+    is_due: Mask = ((taken_at - phase) % _HOUR_MS < interval_ms)[topic.codes.values]
+    return is_due
 
 
-def too_wide(bounds: Bounds, positions: Positions, rules: Rules) -> Mask:
+def is_too_wide(bounds: Bounds, positions: Positions, rules: Rules) -> Mask:
     """Positions whose bracket is wider than their age allows, or open."""
     age = positions.now - np.where(bounds.before.known, bounds.before.values, positions.now)
     mask: Mask = ~bounds.width.known | (bounds.width.values > allowance(rules.tolerance, age))
     return mask
 
 
-def worth_asking(
+def is_worth_a_look_up(
     rows: Frame,
     positions: Positions,
     bounds: Bounds,
-    rests: CarriedEstimates,
+    carried: CarriedEstimates,
     rules: Rules,
 ) -> Mask:
     """Positions whose look-ups the whole budget is for.
@@ -491,12 +506,12 @@ def worth_asking(
     oldest = Column.of(positions.now - bounds.after.values).take(positions.of_row)
     limit = level.values * 1000
     torn = level.known & (youngest.values <= limit) & (limit < oldest.values)
-    mask: Mask = ~near | positions.any_of(~rests.moved | torn)
+    mask: Mask = ~near | positions.any_of(~carried.moved | torn)
     return mask
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WaitingRows:
     """Rows that wait for a date of their positions; `run` counts runs, by which they take turns.
 
     `moved` rows stood elsewhere in the run before.

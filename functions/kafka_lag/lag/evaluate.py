@@ -58,8 +58,8 @@ def evaluate(
     estimates = estimate_append_times(
         rows, topics, unread, previous.rows, previous_runs, rules, taken_at, look_up
     )
-    ages = estimate_time_lag(rows, lag, allowed, estimates.dates, read_at)
-    rows = add_time_lag(rows, ages, estimates.dates)
+    ages = estimate_time_lag(rows, lag, allowed, estimates.times, read_at)
+    rows = add_time_lag(rows, ages, estimates.times)
     rows = add_movement(rows, previous, taken_at, rules)
     rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), allowed, rules)
     rows = add_retention(rows, of_topic, read_at, taken_at, rules)

@@ -23,8 +23,8 @@ from kafka_lag.lag.time_index import (
     Index,
     LookUp,
     TimeQuestions,
+    add_answers,
     brackets,
-    heard,
 )
 
 # The hardest shapes tried (thousands of records in one millisecond) took 26 steps.
@@ -73,7 +73,7 @@ class SearchResult:
     look_ups: int
 
     @property
-    def told(self) -> Mask:
+    def answered(self) -> Mask:
         """Positions of which the index said anything."""
         return self.brackets.low.known | self.brackets.high.known | self.head
 
@@ -84,29 +84,29 @@ class SearchResult:
         return mask
 
 
-def search(sought: SearchTargets, queue: Queue, rules: Rules, look_up: LookUp) -> SearchResult:
+def search(targets: SearchTargets, queue: Queue, rules: Rules, look_up: LookUp) -> SearchResult:
     """Asks until every position is dated well enough, the budget is used up or nobody answers."""
-    index, left = Index.empty(len(sought.partitions)), rules.lookup_budget
-    slow = np.zeros(len(sought.part), np.int64)
+    index, left = Index.empty(len(targets.partitions)), rules.lookup_budget
+    slow = np.zeros(len(targets.part), np.int64)
     width, inside = np.full(len(slow), _ENDLESS), np.zeros(len(slow), bool)
-    view = _view(sought, index, rules)
+    view = _view(targets, index, rules)
     for turn in range(_MOST_ROUNDS):
         slow = np.where(view.span.width > width // 2, slow + 1, 0)
         width = view.span.width
-        open_ = ~view.ended & ~index.silent[sought.part]
+        open_ = ~view.ended & ~index.silent[targets.part]
         inside = queue.let_in(open_, inside, view.span.low, view.span.high, left)
-        part, times = _questions(sought, index, view, inside, slow, rules, turn)
+        part, times = _questions(targets, index, view, inside, slow, rules, turn)
         part, times = part[:left], times[:left]
         if not len(part):
             break
-        answers = look_up(TimeQuestions(sought.partitions.take(part), times))
+        answers = look_up(TimeQuestions(targets.partitions.take(part), times))
         if not (answers.found | answers.none).any():
             # The time for questions is over, or nobody is there to ask.
             break
         left -= len(part)
-        index = heard(index, part, times, answers, sought.log_start)
-        view = _view(sought, index, rules)
-    first = view.head & ~index.denied[sought.part]
+        index = add_answers(index, part, times, answers, targets.log_start)
+        view = _view(targets, index, rules)
+    first = view.head & ~index.denied[targets.part]
     return SearchResult(view.found, view.ended, view.head, first, rules.lookup_budget - left)
 
 
@@ -121,34 +121,34 @@ class _View:
     allowed: Rows
 
 
-def _view(sought: SearchTargets, index: Index, rules: Rules) -> _View:
-    found = brackets(index, sought.part, sought.offset)
-    span = _span(sought, found)
-    allowed = allowance(rules.tolerance, sought.now - span.high)
-    surveyed = (index.surveyed & ~index.silent)[sought.part]
+def _view(targets: SearchTargets, index: Index, rules: Rules) -> _View:
+    found = brackets(index, targets.part, targets.offset)
+    span = _span(targets, found)
+    allowed = allowance(rules.tolerance, targets.now - span.high)
+    surveyed = (index.surveyed & ~index.silent)[targets.part]
     head = surveyed & ~found.low.known & found.next_time.known
-    untold = surveyed & ~found.low.known & (head | index.denied[sought.part])
-    ended = found.exact | untold | _outside(sought, found)
+    untold = surveyed & ~found.low.known & (head | index.denied[targets.part])
+    ended = found.exact | untold | _outside(targets, found)
     known_next = found.low.known & found.high.known & (found.high.values == found.low.values + 1)
-    compact = sought.compact[sought.part]
-    gap = shut_in(span, index.gap_from[sought.part], index.gap_to[sought.part], allowed)
+    compact = targets.compact[targets.part]
+    gap = shut_in(span, index.gap_from[targets.part], index.gap_to[targets.part], allowed)
     ended |= np.where(compact, known_next, span.width <= allowed) | gap
     return _View(found, span, ended, head, allowed)
 
 
-def _outside(sought: SearchTargets, found: Brackets) -> Mask:
+def _outside(targets: SearchTargets, found: Brackets) -> Mask:
     """Positions whose record time is surely of a clock that is not the reporter's own."""
-    bounds, low, high = sought.bounds, found.low, found.high
+    bounds, low, high = targets.bounds, found.low, found.high
     floor = bounds.after.values - HELD_BACK_MS
     early = high.known & bounds.after.known & (high.values <= floor)
-    late = low.known & (low.values > sought.now)
+    late = low.known & (low.values > targets.now)
     late |= low.known & bounds.before.known & (low.values > bounds.before.values)
     mask: Mask = early | late
     return mask
 
 
 def _questions(
-    sought: SearchTargets,
+    targets: SearchTargets,
     index: Index,
     view: _View,
     inside: Mask,
@@ -158,14 +158,14 @@ def _questions(
 ) -> tuple[Rows, Rows]:
     """Partition and time of each question: two about a partition first, then one a position."""
     asking = np.flatnonzero(inside)
-    new = ~index.surveyed[sought.part[asking]]
-    first = np.unique(sought.part[asking[new]])
+    new = ~index.surveyed[targets.part[asking]]
+    first = np.unique(targets.part[asking[new]])
     rest = asking[~new]
-    times = next_times(view.span, sought.offset, sought.now, slow, rules.tolerance)
-    part = sought.part
+    times = next_times(view.span, targets.offset, targets.now, slow, rules.tolerance)
+    part = targets.part
     times = around_gap(times, view.span, index.gap_from[part], index.gap_to[part], turn)
     # On a compacted topic the record after the bracket's low end is the one that is sought.
-    beyond = sought.compact[part] & (view.span.width <= view.allowed) & (turn % 2 == 0)
+    beyond = targets.compact[part] & (view.span.width <= view.allowed) & (turn % 2 == 0)
     times = np.where(beyond, view.span.low + 1, times)[rest]
     wanted = np.unique(np.stack([part[rest], times]), axis=1)
     return (
@@ -178,16 +178,16 @@ def _all(rows: Rows, value: int) -> Rows:
     return np.full(len(rows), value, np.int64)
 
 
-def _span(sought: SearchTargets, found: Brackets) -> Span:
+def _span(targets: SearchTargets, found: Brackets) -> Span:
     """The brackets of history and index put together, and the points of the log at their ends.
 
     A record may have been appended before history's bracket, while the high watermark stood still.
     """
-    bounds = sought.bounds
+    bounds = targets.bounds
     after = np.where(bounds.after.known, bounds.after.values, -1)
     low = np.where(found.low.known, found.low.values, -1)
     lowest = np.maximum(low, np.where(bounds.after.known, after - HELD_BACK_MS, -1))
-    before = np.where(bounds.before.known, bounds.before.values, sought.now)
+    before = np.where(bounds.before.known, bounds.before.values, targets.now)
     high = np.where(found.high.known, found.high.values, _ENDLESS)
     by_index = (low >= after) | (high <= after)
     record = found.next_time.known & (found.next_time.values <= before)

@@ -16,8 +16,8 @@ from kafka_lag.lag.movement import lately, lies_still, usual
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.sets import distinct
 
-# Where a rule holds, and the status and reason it gives.
-Verdict: TypeAlias = tuple[Mask, str | None, str | None]
+# Where it holds, and the status and reason that it gives.
+StatusRule: TypeAlias = tuple[Mask, str | None, str | None]
 
 _INACTIVE_MS = 24 * 3_600_000
 # A first reading shows no movement.
@@ -43,34 +43,44 @@ def add_status(
     reason; one without a lag, as nothing is committed, has neither. At the first reading there may
     be a reason without a status.
     """
-    age = np.where(ages.known, ages.values, 0.0)
-    alone = unowned(rows, groups)
-    old, moved = age > rules.window_ms / 1_000, _moved(rows, previous.rows)
+    old, window = previous.rows, rules.window_ms / 1_000
+    lag, age = rows.numbers("lag"), ages.fill(0.0)
+    first = rows.numbers("observations") < _READINGS
+    alone, moved = unowned(rows, groups), _moved(rows, old)
+    owned_lately = lately(rows.numbers("owned_at"), taken_at, rules)
+    went_back = lately(rows.numbers("rewound_at"), taken_at, rules)
     still = lies_still(rows, taken_at, rules)
     pausing = usual(rows, ages, still, taken_at, rules)
-    since = _not_catching_up_since(rows, previous.rows, age, taken_at, rules)
-    verdicts: list[Verdict] = [
-        *_at_once(rows, previous, allowed, alone & old),
-        (_rewound(rows, taken_at, rules), contract.REWIND, None),
-        (_kept_up(rows, age, still, taken_at) <= rules.window_ms / 1_000, contract.OK, None),
+    not_catching_up = _not_catching_up_since(rows, old, age, taken_at, rules)
+    slow = _slow(rows, old, age, not_catching_up, taken_at, rules)
+    rules_in_order: list[StatusRule] = [
+        (~is_read(rows), None, None),
+        (rows.numbers("records_lost") > 0, contract.ERR, contract.RECORDS_LOST),
+        (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
+        (~lag.known, None, None),
+        (lag <= allowed, contract.OK, None),
+        (first & alone & (age > window), None, contract.NO_MEMBER),
+        (first, None, None),
+        (went_back, contract.REWIND, None),
+        (_age_after_last_move(rows, age, still, taken_at) <= window, contract.OK, None),
         (still & pausing, contract.OK, contract.PAUSING),
         (pausing, contract.OK, None),
-        (still & _owned(rows, taken_at, rules), contract.STALL, None),
+        (still & owned_lately, contract.STALL, None),
         (still, contract.STOP, None),
-        (~_slow(rows, previous.rows, age, since, taken_at, rules), contract.OK, None),
+        (~slow, contract.OK, None),
         (alone & ~moved, contract.WARN, contract.NO_MEMBER),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]
-    rule = np.select([mask for mask, _, _ in verdicts], list(range(len(verdicts))))
-    status = Strings.of(status for _, status, _ in verdicts).take(rule)
-    reason = Strings.of(reason for _, _, reason in verdicts).take(rule)
+    fits = np.select([where for where, _, _ in rules_in_order], list(range(len(rules_in_order))))
+    status = Strings.of(status for _, status, _ in rules_in_order).take(fits)
+    reason = Strings.of(reason for _, _, reason in rules_in_order).take(fits)
     idle = Strings.constant(contract.INACTIVE, len(rows)).only(inactive(rows, taken_at))
     rows = set_where_read(
         rows,
         last_status=status,
         status_reason=idle.or_else(reason),
-        not_catching_up_since=since,
+        not_catching_up_since=not_catching_up,
     )
     return rows.with_columns(status=status)
 
@@ -92,23 +102,6 @@ def inactive(rows: Frame, taken_at: int) -> Mask:
     return mask
 
 
-def _at_once(
-    rows: Frame, previous: PreviousRows, allowed: Column, abandoned: Mask
-) -> list[Verdict]:
-    """The rules that need no movement; `abandoned` rows are old and nobody's."""
-    lag, lost = rows.numbers("lag"), rows.numbers("records_lost")
-    first = rows.numbers("observations") < _READINGS
-    return [
-        (~is_read(rows), None, None),
-        (lost > 0, contract.ERR, contract.RECORDS_LOST),
-        (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
-        (~lag.known, None, None),
-        (lag <= allowed, contract.OK, None),
-        (first & abandoned, None, contract.NO_MEMBER),
-        (first, None, None),
-    ]
-
-
 def _beyond_end(rows: Frame, previous: PreviousRows) -> Mask:
     """A commit past the end of a recreated topic, or one seen there twice.
 
@@ -123,11 +116,7 @@ def _past_end(rows: Frame) -> Mask:
     return rows.numbers("committed_offset") > rows.numbers("end_offset")
 
 
-def _rewound(rows: Frame, taken_at: int, rules: Rules) -> Mask:
-    return lately(rows.numbers("rewound_at"), taken_at, rules)
-
-
-def _kept_up(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
+def _age_after_last_move(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
     """The age, in seconds; of a commit that moved within the window, what it was just after.
 
     It grows from one move to the next: only what a move leaves over says who keeps up.
@@ -135,11 +124,6 @@ def _kept_up(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
     since_move = (taken_at - rows.numbers("commit_changed_at")) / 1_000
     left_over: Seconds = age - since_move.only(~still).fill(0.0)
     return left_over
-
-
-def _owned(rows: Frame, taken_at: int, rules: Rules) -> Mask:
-    """A live member owns it, or did within the window: rebalances and crashes are no stop."""
-    return lately(rows.numbers("owned_at"), taken_at, rules)
 
 
 def _moved(rows: Frame, old: Frame) -> Mask:

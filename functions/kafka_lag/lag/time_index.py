@@ -83,7 +83,7 @@ class Index:
     time: Rows
     newest: Column
     newest_offset: Rows
-    heard: Mask
+    add_answers: Mask
     ceiling: Rows
     gap_from: Rows
     gap_to: Rows
@@ -104,7 +104,7 @@ class Index:
             time=none,
             newest=newest,
             newest_offset=zeros,
-            heard=no,
+            add_answers=no,
             ceiling=far,
             gap_from=far,
             gap_to=zeros - 1,
@@ -130,7 +130,9 @@ class Brackets:
     exact: Mask
 
 
-def heard(index: Index, part: Rows, times: Rows, answers: TimeAnswers, log_start: Rows) -> Index:
+def add_answers(
+    index: Index, part: Rows, times: Rows, answers: TimeAnswers, log_start: Rows
+) -> Index:
     """The index with a round of answers more; `part` and `times` are the questions'."""
     about_newest = times == NEWEST
     index = _with_newest(index, part, about_newest, answers)
@@ -199,10 +201,10 @@ def _with_newest(index: Index, part: Rows, about_newest: Mask, answers: TimeAnsw
     newest = Column(index.newest.values.copy(), index.newest.known.copy())
     newest.values[part[named]] = np.minimum(answers.times[named], _NO_TIME - 1)
     newest.known[part[named]] = True
-    offsets, told = index.newest_offset.copy(), index.heard.copy()
+    offsets, told = index.newest_offset.copy(), index.add_answers.copy()
     offsets[part[named]] = answers.offsets[named]
     told[part[about_newest & (answers.found | answers.none)]] = True
-    return replace(index, newest=newest, newest_offset=offsets, heard=told)
+    return replace(index, newest=newest, newest_offset=offsets, add_answers=told)
 
 
 def _without_deleted(index: Index, log_start: Rows) -> Index:
@@ -220,7 +222,7 @@ def _with_denials(index: Index, part: Rows, times: Rows, none: Mask, log_start: 
     Where the head of the first segment was deleted together with that segment's newest record,
     brokers deny that there are records at times which later segments hold.
     """
-    believed = none & ~index.heard[part] & (log_start[part] == 0)
+    believed = none & ~index.add_answers[part] & (log_start[part] == 0)
     doubted = none & ~believed
     ceiling = index.ceiling.copy()
     gap_from, gap_to = index.gap_from.copy(), index.gap_to.copy()

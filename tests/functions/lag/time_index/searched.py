@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.append_time import AppendTimes, from_search
+from kafka_lag.lag.append_time import AppendTimes, times_from_search
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.index_search import Queue, SearchResult, SearchTargets, search
 from kafka_lag.lag.log_ends import Bounds
@@ -43,7 +43,7 @@ def dated(
     rows = np.arange(len(part))
     queue = Queue.of(part, rows, ends - offset, np.zeros(len(part), bool), 0, budget)
     found = search(sought, queue, Rules(lookup_budget=budget), broker)
-    return from_search(sought, found), found
+    return times_from_search(sought, found), found
 
 
 def one(log: Log, offset: int, **more: object) -> tuple[AppendTimes, SearchResult]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.lag.append_time import from_bounds
+from kafka_lag.lag.append_time import interpolate
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.log_ends import Bounds, bounds_of, carried_bounds, ends_of
@@ -121,7 +121,7 @@ def test_the_truth_lies_within(
     offset = data.draw(st.integers(0, len(appended) - 1))
     found = bounds(readings, offset)
     after, before = pair(found)
-    best = from_bounds(found, np.array([offset]), np.array([10**6])).best.to_list()[0]
+    best = interpolate(found, np.array([offset]), np.array([10**6])).best.to_list()[0]
 
     assert before is not None
     assert (0 if after is None else after) <= appended[offset] <= before
@@ -158,4 +158,4 @@ def test_record_times_before_the_bounds_widen_them_or_are_of_another_clock(
 def test_between_two_ends_the_estimate_is_linear() -> None:
     found = bounds([(0, 0, 0), (1_000, 1_000, 100)], 24)
 
-    assert from_bounds(found, np.array([24]), np.array([2_000])).best.to_list() == [245]
+    assert interpolate(found, np.array([24]), np.array([2_000])).best.to_list() == [245]
