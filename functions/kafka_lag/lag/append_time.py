@@ -39,7 +39,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class AppendTimeEstimates:
-    """By row, unknown where nothing is unread; `contradicted` counts log ends that were left out."""
+    """By row, unknown where nothing is unread; `contradicted` counts log ends left out."""
 
     times: AppendTimes
     look_ups: int
