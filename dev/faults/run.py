@@ -28,8 +28,9 @@ class Run:
     """What one run was to do and what it published; times in ms of the truth's clock.
 
     `clock_ahead` is how far the collector's clock was from that, `clocks_before` the same of the
-    runs before, as far as they still count. `frames` is empty where the run made no snapshot, and
-    `log` holds its warnings. `calm`: two runs passed since the last fault was over.
+    runs before, as far as they still count. `frames` is empty where the run made no snapshot,
+    `topics_left` what later runs find of its topics all the same, and `log` holds its warnings.
+    `calm`: two runs passed since the last fault was over.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Run:
     interval_ms: int = 1_000
     metrics: Sequence[Mapping[str, Any]] = ()
     frames: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    topics_left: Sequence[Row] = ()
     log: Sequence[str] = ()
     error: str | None = None
     clock_ahead: int = 0
@@ -97,7 +99,7 @@ class Earlier:
             )
             for r in run.rows_of(contract.GROUP_PARTITIONS)
         }
-        topics = run.rows_of(contract.TOPIC_PARTITIONS)
+        topics = run.rows_of(contract.TOPIC_PARTITIONS) or run.topics_left
         ends = {
             (r["topic"], r["partition_id"]): (
                 r["asked_at"] - run.clock_ahead,
@@ -154,7 +156,8 @@ class History:
 
     def _kept_at(self, taken_at: int, interval_ms: int) -> frozenset[int]:
         if taken_at not in self._kept:
-            times = (each.taken_at for each in self.runs if each.whole and not each.late)
+            left = (each for each in self.runs if each.whole or each.ends)
+            times = (each.taken_at for each in left if not each.late)
             self._kept[taken_at] = frozenset(kept(times, taken_at, interval_ms))
         return self._kept[taken_at]
 

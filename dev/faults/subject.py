@@ -31,6 +31,7 @@ from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.outlets import Outlet
 from kafka_lag.snapshots.errors import UnusableError
 from kafka_lag.snapshots.format import from_parquet
+from kafka_lag.snapshots.keys import object_key
 
 CLUSTER = "faulty"
 SECRET = "AmazonMSK_faulty"  # noqa: S105 - its name, not its value
@@ -112,6 +113,12 @@ class Noted:
         new = self._store.write_once(key, data)
         self.written[key] = data
         return new
+
+    def frames(self, taken_at: int) -> dict[str, list[Row]]:
+        """What was written by now for this time; a run before it may still be writing, late."""
+        keys = {dataset: object_key(dataset, CLUSTER, taken_at) for dataset in contract.DATASETS}
+        found = {dataset: self.written.get(key) for dataset, key in keys.items()}
+        return {n: rows(from_parquet(data, n)) for n, data in found.items() if data is not None}
 
 
 class Secret:
@@ -218,12 +225,7 @@ class Subject:
         began, clock = now_ms(), time.monotonic()
         error = self._tried(lambda: self._collector.run(taken_at))
         seconds, ended = time.monotonic() - clock, now_ms() + 1
-        frames = {
-            dataset: rows(from_parquet(data, dataset))
-            for key, data in self._noted.written.items()
-            for dataset in contract.DATASETS
-            if f"/{dataset}/" in key
-        }
+        frames = self._noted.frames(taken_at)
         run = Run(
             number=number,
             taken_at=taken_at,
@@ -236,6 +238,7 @@ class Subject:
             metrics=[json.loads(line) for line in self._stream.getvalue().splitlines()],
             # A set without its last object is not a snapshot to anybody.
             frames=frames if contract.GROUPS in frames else {},
+            topics_left=frames.get(contract.TOPIC_PARTITIONS, ()),
             log=[*self._journal.lines],
             error=error,
             clock_ahead=self._clock.ahead_ms,

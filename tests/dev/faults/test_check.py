@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dev.faults.check import JUDGED_COLUMNS, check_run, not_judged, summary
-from dev.faults.run import History, Run, Verdict
+from dev.faults.run import KILLED, History, Run, Verdict
 from dev.faults.truth import (
     COORDINATORS,
     Commit,
@@ -574,6 +574,22 @@ def test_an_error_may_hold_all_that_a_high_watermark_may_be_held_back(
     planted = frames()
     planted[P][0] |= {"time_lag_error_seconds": 40.0}
     found = rules(run(frames=planted, calm=calm), replace(TRUTH, topics=topics), known)
+    assert ("time_lag_error_seconds" in found) == wrong
+
+
+@pytest.mark.parametrize(("left", "wrong"), [(True, False), (False, True)])
+def test_a_run_that_was_killed_may_have_left_its_reading(left: bool, wrong: bool) -> None:
+    # Readable a moment late: none but the run that was killed read the log's end in between.
+    late = LogView.of([(n, 1_001_650 + 1_000 * n, 1_001_800 + 1_000 * n) for n in range(10)])
+    topics = {"id-1": replace(TRUTH.topics["id-1"], logs=(late, late))}
+    killed = earlier_run(1_007_750)
+    topics_left = killed.rows_of(T) if left else ()
+    killed = replace(killed, frames={}, error=KILLED, topics_left=topics_left)
+    before, after = range(1_001_000, 1_004_000, 1_000), range(1_008_000, NOW, 1_000)
+    known = history(*map(earlier_run, before), killed, *map(earlier_run, after))
+    planted = frames()
+    planted[P][0] |= {"time_lag_error_seconds": 40.0}
+    found = rules(run(frames=planted), replace(TRUTH, topics=topics), known)
     assert ("time_lag_error_seconds" in found) == wrong
 
 

@@ -11,7 +11,16 @@ from confluent_kafka.admin import AclOperation, NewPartitions, ResourceType
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.lag.rules import Rules
-from tests.kafka.looking import Row, commit, delete, group, looker, only, partitions
+from tests.kafka.looking import (
+    Row,
+    await_denial,
+    commit,
+    delete,
+    group,
+    looker,
+    only,
+    partitions,
+)
 from tests.kafka.test_denied import denied
 from tests.kafka.time_lag.watched import (
     DAY,
@@ -96,6 +105,9 @@ def test_a_topic_that_may_be_described_no_more_goes_on_growing_in_its_group(
     with looker(shared_cluster, both) as eyes:
         first = partitions(eyes.look(), "on-plain")
         with denied(shared_cluster, ResourceType.TOPIC, "veiled", AclOperation.DESCRIBE):
+            # A coordinator that hears of it first leaves the topic out without a word, as if the
+            # group had no commit there.
+            await_denial(shared_cluster, "veiled")
             report = eyes.look_until(
                 lambda seen: (
                     partitions(seen, "on-plain")[VEILED]["unread_reason"] == contract.DENIED
