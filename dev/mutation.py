@@ -46,13 +46,13 @@ _RULE_TESTS = (
 )
 TARGETS = {
     "status": Target(
-        (f"{_LAG}/partitions/status.py", f"{_LAG}/partitions/moves.py"),
+        (f"{_LAG}/status.py", f"{_LAG}/movement.py"),
         _RULE_TESTS,
     ),
-    "retention": Target((f"{_LAG}/partitions/retention.py",), _RULE_TESTS),
-    "rates": Target((f"{_LAG}/partitions/rates.py",), _RULE_TESTS),
+    "retention": Target((f"{_LAG}/retention.py",), _RULE_TESTS),
+    "rates": Target((f"{_LAG}/rates.py",), _RULE_TESTS),
     "incidents": Target(
-        (f"{_LAG}/groups/held.py", f"{_LAG}/groups/statuses.py"),
+        (f"{_LAG}/incidents.py", f"{_LAG}/rollup.py"),
         ("tests/functions/lag/groups", "tests/functions/lag/test_evaluate.py"),
     ),
     "budget": Target(("src/kafka_lag/sinks/budget.py",), ("tests/functions/sinks",)),
@@ -68,7 +68,7 @@ TARGETS = {
     "page": Target((f"{_REPORT}/page/view/attention.py",), ("tests/glue_jobs/page/view",)),
     # Not those that simulate days and weeks: each mutant would wait for them.
     "pauses": Target(
-        (f"{_LAG}/partitions/pauses.py",),
+        (f"{_LAG}/movement.py",),
         (
             "tests/functions/lag/partitions/test_memory.py",
             "tests/functions/lag/partitions/test_moves.py",

@@ -8,7 +8,7 @@ import pytest
 from dev import mutation
 from dev.mutation import TARGETS, MutationError, Target, main, outcomes_of, score_of
 
-SOURCE = "src/kafka_lag/lag/partitions/rates.py"
+SOURCE = "src/kafka_lag/lag/rates.py"
 # What the copy that is mutated calls src.
 SOURCE_ROOTS = ("functions", "infra", "glue_jobs")
 

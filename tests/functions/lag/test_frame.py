@@ -93,9 +93,9 @@ def test_columns_of_different_lengths_are_refused() -> None:
         Frame.of({"lag": Column.of([1]), "max_lag": Column.of([1, 2])})
 
 
-def test_words_are_no_numbers_and_numbers_no_words() -> None:
+def test_strings_are_no_numbers_and_numbers_no_strings() -> None:
     frame = keyed([("g", "t", 0)])
-    with pytest.raises(TypeError, match="topic holds words"):
+    with pytest.raises(TypeError, match="topic holds strings"):
         frame.numbers("topic")
     with pytest.raises(TypeError, match="partition_id holds numbers"):
         frame.strings("partition_id")
