@@ -17,9 +17,9 @@ from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.collector import Collector, Outcome
 from kafka_lag.lag.rules import Rules
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.sinks.metric_sets import ConfiguredSink
 
 _INTERVAL_MS = 60_000
 _MB = 1024 if sys.platform == "linux" else 1024 * 1024
@@ -78,7 +78,7 @@ def _collector(told: dict[str, Any]) -> Collector:
         settings,
         KafkaSource(access, login),
         DiscardingStore(),
-        [Outlet(EmfSink(io.StringIO()), settings.levels)],
+        [ConfiguredSink(EmfSink(io.StringIO()), settings.levels)],
         StderrJournal(),
     )
 

@@ -29,7 +29,7 @@ from dev.traffic import Traffic, possible
 from kafka_lag.cli.tables import groups_table, shown
 from kafka_lag.cli.views.server import LocalServer
 from kafka_lag.errors import ReporterError
-from kafka_lag.snapshots.history import newest_before
+from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.snapshots.store import FolderStore, S3Store
 from kafka_lag.views.snapshots import Snapshots
 
@@ -109,7 +109,7 @@ def _watch(function: LocalFunction, store: S3Store, end: float, console: Console
     with Live(console=console, auto_refresh=False) as live:
         while time.monotonic() < end:
             taken_at = function.call_on_time()
-            snapshot = newest_before(store, CLUSTER, taken_at + 1).snapshot
+            snapshot = load_newest(store, CLUSTER, taken_at + 1).value
             table = groups_table(snapshot, console.width)
             last = time.monotonic() + INTERVAL >= end
             if console.is_terminal:

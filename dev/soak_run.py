@@ -20,9 +20,9 @@ from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.rules import Rules
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.store import FolderStore
 
 _WINDOW = 10
@@ -110,7 +110,7 @@ def _collector(options: dict[str, Any], folder: Path, warnings: WarningCount) ->
         settings,
         KafkaSource(access, login),
         FolderStore(folder),
-        [Outlet(EmfSink(Path(os.devnull).open("w")), settings.levels)],
+        [ConfiguredSink(EmfSink(Path(os.devnull).open("w")), settings.levels)],
         warnings,
     )
 

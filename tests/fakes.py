@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_lag.brokers.reading import Question
-from kafka_lag.errors import ReporterError, SinkError, StoreError
+from kafka_lag.errors import ReporterError, SinkError, StoreError, UnusableError
 from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions, nobody
-from kafka_lag.sinks.metrics import MetricSet
-from kafka_lag.snapshots.errors import UnusableError
+from kafka_lag.sinks.metric_sets import MetricSet
 
 
 class FakeSource:

@@ -21,8 +21,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rules import Rules
-from kafka_lag.snapshots.memory import Memory
-from kafka_lag.snapshots.thinning import kept
+from kafka_lag.snapshots.previous import Memory, downsample
 
 WHOLE_DAY = Span(0.0, 24.0)
 _WINDOW_RUNS = 10
@@ -50,7 +49,7 @@ def runs(
         if events.on(Missing, second) or not (number >= begin or at in remembered):
             continue
         report = evaluate(reader.read(second, moved), memory.previous_runs(), rules, at)
-        memory = memory.then(report.snapshot, rules.interval_ms, stored=True)
+        memory = memory.add_run(report.snapshot, rules.interval_ms, stored=True)
         if number >= begin:
             yield _finished(report.snapshot, events, second)
 
@@ -58,7 +57,7 @@ def runs(
 def _remembered(midnight: datetime, seconds: list[float], step: float) -> set[int]:
     """Those of earlier runs whose log ends a collector still knows after the last of them."""
     times = [_ms(midnight, second) for second in seconds]
-    return set(kept(times, times[-1] + 1, round(step * 1_000))) if times else set()
+    return set(downsample(times, times[-1] + 1, round(step * 1_000))) if times else set()
 
 
 def _ms(midnight: datetime, second: float) -> int:

@@ -18,8 +18,8 @@ from dev.days.events import Span
 from dev.days.runs import WHOLE_DAY, runs
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 
 MINUTE = timedelta(minutes=1)
 # What the version before did not have, by dataset.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from kafka_lag import contract
-from kafka_lag.snapshots.thinning import kept
+from kafka_lag.snapshots.previous import downsample
 
 Row: TypeAlias = dict[str, Any]
 # Group, topic and partition.
@@ -158,7 +158,7 @@ class History:
         if taken_at not in self._kept:
             left = (each for each in self.runs if each.whole or each.ends)
             times = (each.taken_at for each in left if not each.late)
-            self._kept[taken_at] = frozenset(kept(times, taken_at, interval_ms))
+            self._kept[taken_at] = frozenset(downsample(times, taken_at, interval_ms))
         return self._kept[taken_at]
 
     def slight_jumps(self, since: int) -> tuple[int, ...]:

@@ -22,16 +22,15 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import Access
 from kafka_lag.brokers.wire.credentials import SecretCredentials
 from kafka_lag.collector import Collector
-from kafka_lag.errors import ReporterError, StoreError
+from kafka_lag.errors import ReporterError, StoreError, UnusableError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.rules import NameFilter, Rules, Tolerance
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.outlets import Outlet
-from kafka_lag.snapshots.errors import UnusableError
-from kafka_lag.snapshots.format import from_parquet
+from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import from_parquet
 
 CLUSTER = "faulty"
 SECRET = "AmazonMSK_faulty"  # noqa: S105 - its name, not its value
@@ -204,7 +203,7 @@ class Subject:
             self._access, SecretCredentials(self._secret, SECRET), self._clock
         )
         self._noted = Noted(self._store)
-        outlets = [Outlet(EmfSink(self._stream), levels)]
+        outlets = [ConfiguredSink(EmfSink(self._stream), levels)]
         self._collector = Collector(settings, self._source, self._noted, outlets, self._journal)
 
     def cold(self) -> None:

@@ -17,7 +17,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import Rules
-from kafka_lag.snapshots.memory import Memory
+from kafka_lag.snapshots.previous import Memory
 
 FIRST = 1_769_904_000_000  # 2026-02-01T00:00:00Z
 _MINUTE_MS = 60_000
@@ -125,7 +125,7 @@ def told(
         taken_at = FIRST + run * _MINUTE_MS
         reading = cluster.reading(run)
         snapshot = evaluate(reading, memory.previous_runs(), rules, taken_at).snapshot
-        memory = memory.then(snapshot, rules.interval_ms, stored=True)
+        memory = memory.add_run(snapshot, rules.interval_ms, stored=True)
         status[run] = _codes(snapshot.group_partitions, "status")
         held[run] = _codes(snapshot.groups, "held_status")
         if run % DAY == DAY - 1:

@@ -6,6 +6,7 @@ ReporterError
 ├── SourceError    the Kafka cluster could not be read at all
 ├── SinkError      metrics could not be published
 └── StoreError     snapshots could not be read or written
+    └── UnusableError    the store answered, but not with a snapshot
 """
 
 
@@ -31,3 +32,7 @@ class SinkError(ReporterError):
 
 class StoreError(ReporterError):
     """The snapshot store did not answer, or holds something unreadable."""
+
+
+class UnusableError(StoreError):
+    """There is no such object, or its bytes are no snapshot; asking again would not help."""

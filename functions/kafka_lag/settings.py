@@ -16,8 +16,7 @@ from kafka_lag.lag.rules import Rules
 from kafka_lag.schema.authorities import authorities_fault
 from kafka_lag.schema.document import DocumentSchema, faults_of
 from kafka_lag.schema.sinks import is_signed
-from kafka_lag.sinks.budget import Levels
-from kafka_lag.sinks.chosen import EMF, Choice
+from kafka_lag.sinks.config import EMF, Levels, SinkConfig
 
 # Somebody may have put the document itself where its path belongs.
 _SHOWN = 60
@@ -45,7 +44,7 @@ class Settings:
     bucket: str = ""
     interval_ms: int = 60_000
     deadline: float = 45.0
-    sinks: tuple[Choice, ...] = (EMF,)
+    sinks: tuple[SinkConfig, ...] = (EMF,)
 
 
 def from_environment(environ: Mapping[str, str]) -> Settings:

@@ -11,7 +11,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from kafka_lag import contract
-from kafka_lag.sinks.names import dimension_value
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.config.document import interval_minutes, namespace_of
 from kafka_lag_cdk.config.parts.cluster import Cluster
 

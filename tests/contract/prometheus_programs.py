@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kafka_lag.snapshots.history import write
+from kafka_lag.snapshots.store import write_snapshot
 from kafka_lag.views.snapshots import Snapshots
 from tests.builders import MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
@@ -24,7 +24,7 @@ def program(name: str) -> str:
 def snapshots() -> Snapshots:
     store = MemoryStore()
     groups = {"billing": {"orders": [5, 9]}, NASTY: {"orders": [10, 10]}}
-    write(store, "shop", a_snapshot(groups, {"orders": [(0, 10), (0, 10)]}))
+    write_snapshot(store, "shop", a_snapshot(groups, {"orders": [(0, 10), (0, 10)]}))
     return Snapshots(store, clock)
 
 

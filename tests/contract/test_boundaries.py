@@ -40,41 +40,26 @@ INSIDE = {
     "cli": ("", "cli"),
 }
 # Of these there is none yet: the table is ready for them.
-PLANNED = {"formatting", "aws"}
+PLANNED = {"formatting"}
 # Modules beside those above, each with what it may import and why it is there.
 OTHERS = {
-    "event": (("contract", "errors"), "collect_lag's input"),
-    "refusal": ((), "what `aws` will be: errors of AWS, conditional put"),
     "schema": (("lag", "contract"), "marshmallow's, until one model in kafka_lag_cdk.config is"),
-    "source": (("lag",), "the protocol between collector and brokers"),
-    "wiring": (EVERYTHING, "objects for collect_lag"),
-    "sink_wiring": (EVERYTHING, "objects for collect_lag"),
     "serve_wiring": (EVERYTHING, "objects for serve_lag"),
 }
 # Imports that the table does not allow, and why they are there. One that is gone must go here too.
 EXCEPTIONS = {
-    "sinks": {"refusal": "names AWS's errors as `aws` will"},
-    "snapshots": {"refusal": "names AWS's errors and puts on condition as `aws` will"},
-    "notify": {
-        "refusal": "names AWS's errors and puts on condition as `aws` will",
-        "snapshots": "reads the rows of runs",
-        "sinks.names": "writes names of groups as metrics do",
-    },
-    "views": {
-        "refusal": "names AWS's errors as `aws` will",
-        "snapshots": "reads the rows of runs",
-    },
+    "notify": {"snapshots": "reads the rows of runs"},
+    "views": {"snapshots": "reads the rows of runs"},
     "settings": {
         "brokers.wire.access": "holds how brokers are reached",
         "schema": "checks the document until it comes normalised",
-        "sinks": "holds which sinks there are, and their levels",
+        "sinks.config": "holds which sinks there are, and their levels",
     },
     "schema": {
         "brokers.wire.access": "knows the word for IAM",
-        "sinks": "knows which sinks and levels there are",
+        "sinks.config": "knows which sinks and levels there are",
         "snapshots.keys": "knows which names of clusters a key can have",
     },
-    "source": {"brokers.reading": "has the type of a request"},
 }
 # What other packages may import of kafka_lag, and their exceptions.
 ELSEWHERE = {
@@ -85,7 +70,6 @@ ELSEWHERE_EXCEPTIONS = {
     "kafka_lag_cdk": {
         "schema": "checks the document as the function does, until one model does it for both",
         "lag.rules": "matches names as the collector does",
-        "sinks.names": "writes names of groups as metrics do",
     },
 }
 # What `cli` may import beside kafka_lag.

@@ -88,7 +88,7 @@ def deployed(
 
 def _forget() -> None:
     """As a new container starts."""
-    collect_lag._wired.cache_clear()
+    collect_lag._collector.cache_clear()
     collect_lag._logger.cache_clear()
 
 

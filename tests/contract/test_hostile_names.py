@@ -15,12 +15,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dev.compare.hostile import NAMES
 from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.lag.model import ClusterReading, Snapshot
 from kafka_lag.notify.runs import StoredRuns
-from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.names import dimension_value
-from kafka_lag.snapshots.history import newest_before
+from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.routing import answer
 from kafka_lag.views.snapshots import Snapshots
@@ -52,7 +52,7 @@ class Collected:
 
     @property
     def snapshot(self) -> Snapshot:
-        return newest_before(self.store, "shop", self.at + 1).snapshot
+        return load_newest(self.store, "shop", self.at + 1).value
 
     def get(self, path: str, query: str = "") -> Answer:
         snapshots = Snapshots(self.store, lambda: self.at / 1000 + 1)

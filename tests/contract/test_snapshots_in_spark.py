@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.snapshots import history
-from kafka_lag.snapshots.store import FolderStore
+from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.storage.files import Files
 from kafka_lag_report.storage.snapshots import find_day, read
@@ -35,7 +34,7 @@ def _two_runs() -> list[Snapshot]:
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> Path:
     for snapshot in _two_runs():
-        history.write(FolderStore(tmp_path), "c-1", snapshot)
+        write_snapshot(FolderStore(tmp_path), "c-1", snapshot)
     return tmp_path
 
 

@@ -13,8 +13,8 @@ from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.time_index import LookUp, nobody
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.budget import Levels
-from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.metric_sets import ConfiguredSink
 from tests.builders import NOON, Groups, Topics, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingJournal, RecordingSink
 
@@ -46,9 +46,9 @@ class Run:
         self.journal = RecordingJournal()
         access = Access(("b:9096",))
         told = {"rules": Rules(), "levels": Levels(), "deadline": 45.0, **settings}
-        outlets = [Outlet(sink, told["levels"]) for sink in self.sinks]
+        outlets = [ConfiguredSink(sink, told["levels"]) for sink in self.sinks]
         for at, levels in (own or {}).items():
-            outlets[at] = Outlet(self.sinks[at], levels, f"sinks.{at}.otlp.levels")
+            outlets[at] = ConfiguredSink(self.sinks[at], levels, f"sinks.{at}.otlp.levels")
         self.collector = Collector(
             Settings(cluster="shop", access=access, **told),
             self.source,

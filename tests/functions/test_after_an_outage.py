@@ -10,7 +10,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.snapshots.history import newest_before
+from kafka_lag.snapshots.previous import load_newest
 from tests.builders import MINUTE, NOON, Log, a_reading, table
 from tests.fakes import MemoryStore
 from tests.functions.runs import Run
@@ -44,9 +44,7 @@ def warm_or_cold(back: int, until: int, *, warm: bool) -> Iterator[tuple[int, Ru
 
 
 def dated(run: Run, minute: int) -> tuple[Any, ...]:
-    rows = newest_before(
-        run.store, "shop", LAST_READ + minute * MINUTE + 1
-    ).snapshot.group_partitions
+    rows = load_newest(run.store, "shop", LAST_READ + minute * MINUTE + 1).value.group_partitions
     (row,) = table(rows, "next_record_after", "next_record_before", "lag")
     return row
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.snapshots.format import from_parquet
+from kafka_lag.snapshots.parquet import from_parquet
 from tests.builders import HOUR, MINUTE, NOON, Commit, a_reading, table
 from tests.builders import Log as LogTold
 from tests.fakes import MemoryStore

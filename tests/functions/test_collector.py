@@ -8,10 +8,10 @@ from itertools import chain, repeat
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.collector import told
+from kafka_lag.collector import problem_lines
 from kafka_lag.errors import ReporterError, SinkError, SourceError, StoreError
 from kafka_lag.lag.model import Problem
-from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore, RecordingSink
@@ -165,7 +165,7 @@ def test_a_problem_is_told_with_its_name_reason_and_detail() -> None:
 
 @pytest.mark.parametrize(("count", "last"), [(20, "group 'g19' not"), (25, "and 5 more not read")])
 def test_twenty_problems_are_named_and_the_rest_counted(count: int, last: str) -> None:
-    lines = told(problems(count))
+    lines = problem_lines(problems(count))
     assert len(lines) == min(count, 21)
     assert lines[19].startswith("group 'g19' not read")
     assert lines[-1].startswith(last)

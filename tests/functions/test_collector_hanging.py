@@ -17,7 +17,7 @@ from kafka_lag.errors import ReporterError, SourceError, StoreError
 from kafka_lag.lag.model import Problem
 from kafka_lag.lag.rules import Rules
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
@@ -116,7 +116,7 @@ class Collecting:
         self.sink, self.store = RecordingSink(), MemoryStore()
         settings = Settings("shop", access, Rules(), deadline=4.0)
         source = KafkaSource(access, FixedCredentials())
-        outlets = [Outlet(self.sink, settings.levels)]
+        outlets = [ConfiguredSink(self.sink, settings.levels)]
         self.collector = Collector(settings, source, self.store, outlets, RecordingJournal())
 
     def __call__(self, taken_at: int) -> float:

@@ -10,7 +10,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.errors import ReporterError, StoreError
 from kafka_lag.lag.model import ClusterReading, PreviousRuns
-from kafka_lag.snapshots.memory import recall
+from kafka_lag.snapshots.previous import load_memory
 from tests.builders import MINUTE, NOON, a_reading, datasets, same
 from tests.fakes import MemoryStore
 from tests.functions.runs import Run
@@ -72,7 +72,7 @@ def assert_warm_is_cold(run: Run, minute: int) -> None:
     taken_at = NOON + minute * MINUTE
     store = MemoryStore()
     store.objects = dict(run.store.objects)
-    loaded = recall(store, "shop", taken_at, MINUTE).memory
+    loaded = load_memory(store, "shop", taken_at, MINUTE).value
     assert same_past(run.collector.memory.previous_runs(), loaded.previous_runs())
     warm, cold = Run(reading(minute), store=run.store), Run(reading(minute), store=store)
     warm.collector.memory = run.collector.memory

@@ -11,16 +11,14 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.errors import SinkError
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.otlp.access import NoAccess
-from kafka_lag.sinks.otlp.sending import Endpoint
-from kafka_lag.sinks.otlp.sink import OtlpSink
-from kafka_lag.snapshots.history import newest_before
+from kafka_lag.sinks.otlp import Authorization, OtlpSink
+from kafka_lag.snapshots.previous import load_newest
 from tests.builders import MINUTE, NOON, Groups, a_reading, table
 from tests.fakes import RecordingSink
 from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPIC, TOPICS, Run
-from tests.functions.sinks.otlp.receiver import receiving
+from tests.functions.sinks.otlp_receiver import receiving
 from tests.functions.test_collector_sinks import Through
 
 HEALTH = len(contract.HEALTH_UNITS)
@@ -36,7 +34,7 @@ def dimensions(sink: RecordingSink) -> set[tuple[str, ...]]:
 
 
 def published(run: Run, taken_at: int = NOON) -> list[str]:
-    rows = newest_before(run.store, "shop", taken_at + 1).snapshot.group_partitions
+    rows = load_newest(run.store, "shop", taken_at + 1).value.group_partitions
     return [level for _, level in sorted(table(rows, "consumer_group", "published"))]
 
 
@@ -52,7 +50,7 @@ def test_partitions_go_to_the_sink_that_asks_for_them_alone(emf: int, otlp: int)
 def test_no_line_of_the_log_is_of_a_partition_that_an_endpoint_is_told_of() -> None:
     stream = io.StringIO()
     with receiving() as receiver:
-        otlp = OtlpSink(Endpoint(receiver.url, NoAccess()), pytest.fail)
+        otlp = OtlpSink(OtlpSink(receiver.url, Authorization()), pytest.fail)
         Run(sinks=[Through(EmfSink(stream)), Through(otlp)], own={1: PARTITIONS})()
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     points = [point for one in receiver.received for point in one.points()]

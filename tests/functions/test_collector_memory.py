@@ -11,9 +11,9 @@ from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rules import NameFilter, Rules
-from kafka_lag.sinks.budget import Levels
-from kafka_lag.snapshots.history import newest_before
+from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.previous import load_newest
 from tests.builders import MINUTE, NOON, Groups, a_reading, cell, table
 from tests.fakes import MemoryStore
 from tests.functions.runs import GROUP, GROUPS, TOPICS, Run
@@ -23,7 +23,7 @@ SILENT = a_reading({"g": contract.TIMEOUT, "other": {"orders": [0, 0]}}, TOPICS,
 
 
 def kept(run: Run, taken_at: int) -> Snapshot:
-    return newest_before(run.store, "shop", taken_at + 1).snapshot
+    return load_newest(run.store, "shop", taken_at + 1).value
 
 
 def test_a_warm_run_reads_nothing_from_the_store() -> None:

@@ -11,13 +11,11 @@ import pytest
 
 from kafka_lag.errors import ReporterError, SinkError
 from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.metrics import MetricSet, Sink
-from kafka_lag.sinks.otlp.access import NoAccess
-from kafka_lag.sinks.otlp.sending import Endpoint
-from kafka_lag.sinks.otlp.sink import OtlpSink
+from kafka_lag.sinks.metric_sets import MetricSet, Sink
+from kafka_lag.sinks.otlp import Authorization, OtlpSink
 from tests.fakes import RecordingSink
 from tests.functions.runs import CLUSTER, GROUP, Run
-from tests.functions.sinks.otlp.receiver import Reply, receiving
+from tests.functions.sinks.otlp_receiver import Reply, receiving
 from tests.functions.sinks.times import Waited
 
 
@@ -88,8 +86,7 @@ class Through(RecordingSink):
 def test_an_endpoint_that_is_down_keeps_nothing_from_cloudwatch(order: int) -> None:
     stream = io.StringIO()
     with receiving(Reply(503)) as receiver:
-        endpoint = Endpoint(receiver.url, NoAccess())
-        down = OtlpSink(endpoint, pytest.fail, source=Waited().source())
+        down = OtlpSink(receiver.url, Authorization(), pytest.fail, timing=Waited().timing())
         run = Run(sinks=[Through(down), Through(EmfSink(stream))][::order])
         with pytest.raises(ReporterError, match=r"\(503 Service Unavailable\)"):
             run()

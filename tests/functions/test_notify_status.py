@@ -15,8 +15,8 @@ from moto import mock_aws
 from kafka_lag import contract, notify_status
 from kafka_lag.errors import ReporterError
 from kafka_lag.notify.errors import TellingError
-from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 from tests.builders import MINUTE
 from tests.functions.notify.builders import a_row, a_set
 

@@ -9,8 +9,7 @@ import pytest
 
 from kafka_lag.lag.rules import NameFilter
 from kafka_lag.schema.document import DocumentSchema, faults_of
-from kafka_lag.sinks.budget import Levels
-from kafka_lag.sinks.chosen import Otlp
+from kafka_lag.sinks.config import Levels, OtlpConfig
 from tests.functions.test_schema import GOOD
 
 URL = "https://collector:4318/v1/metrics"
@@ -29,17 +28,17 @@ def otlp(**told: Any) -> list[str]:
     [
         (["emf"], ["emf"]),
         ([], []),
-        (["cloudwatch", {"otlp": {"sigv4": True}}], ["cloudwatch", Otlp(sigv4=True)]),
+        (["cloudwatch", {"otlp": {"sigv4": True}}], ["cloudwatch", OtlpConfig(sigv4=True)]),
         (
             [{"otlp": {"endpoint": URL, "headers_secret": "s"}}],
-            [Otlp(URL, headers_secret="s")],
+            [OtlpConfig(URL, headers_secret="s")],
         ),
-        ([{"otlp": {"endpoint": "http://[::1]:4318/x"}}], [Otlp("http://[::1]:4318/x")]),
+        ([{"otlp": {"endpoint": "http://[::1]:4318/x"}}], [OtlpConfig("http://[::1]:4318/x")]),
         (
             ["emf", {"otlp": {"endpoint": URL}}, {"otlp": {"sigv4": True}}],
-            ["emf", Otlp(URL), Otlp(sigv4=True)],
+            ["emf", OtlpConfig(URL), OtlpConfig(sigv4=True)],
         ),
-        ([{"otlp": {"sigv4": True, "levels": {}}}], [Otlp(sigv4=True, levels=Levels())]),
+        ([{"otlp": {"sigv4": True, "levels": {}}}], [OtlpConfig(sigv4=True, levels=Levels())]),
     ],
 )
 def test_a_choice_arrives_in_its_order(sinks: list[Any], chosen: list[Any]) -> None:
@@ -145,7 +144,7 @@ def test_an_endpoint_that_is_no_object_is_told_what_it_holds() -> None:
 def test_a_sinks_own_levels_mean_what_they_mean_for_the_cluster(levels: dict[str, Any]) -> None:
     told = {**GOOD, "levels": levels, "sinks": [{"otlp": {"endpoint": URL, "levels": levels}}]}
     values = DocumentSchema().load(told)
-    assert values["sinks"] == [Otlp(URL, levels=values["levels"])]
+    assert values["sinks"] == [OtlpConfig(URL, levels=values["levels"])]
 
 
 def test_what_a_sinks_own_levels_leave_out_is_not_the_clusters() -> None:

@@ -16,8 +16,7 @@ from kafka_lag.errors import ConfigError
 from kafka_lag.lag.rules import ByName, NameFilter, Rules, Tolerance
 from kafka_lag.schema.document import DocumentSchema
 from kafka_lag.settings import Settings, from_environment, settings_of
-from kafka_lag.sinks.budget import Levels
-from kafka_lag.sinks.chosen import Otlp
+from kafka_lag.sinks.config import Levels, OtlpConfig
 from tests.functions.test_schema import GOOD
 
 AUTHORITY = str(Path(__file__).parents[1] / "infra" / "authority.pem")
@@ -89,7 +88,7 @@ WHOLE = Settings(
         members=True,
         rebalancing=True,
     ),
-    sinks=("cloudwatch", Otlp("https://c:4318/v1/metrics", levels=Levels(topics=False))),
+    sinks=("cloudwatch", OtlpConfig("https://c:4318/v1/metrics", levels=Levels(topics=False))),
     namespace="Own",
     secret_id="AmazonMSK_reporter",
     bucket="kept",

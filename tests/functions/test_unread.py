@@ -14,8 +14,8 @@ from kafka_lag import contract
 from kafka_lag.contract import exposition
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.rules import NameFilter, Rules
-from kafka_lag.sinks.budget import Levels
-from kafka_lag.snapshots.history import newest_before
+from kafka_lag.sinks.config import Levels
+from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.views import page, prometheus
 from kafka_lag.views.http import Request
 from kafka_lag.views.page.words import count, duration
@@ -57,7 +57,7 @@ def after(
 
 
 def group_row(run: Run, *names: str) -> tuple[Any, ...]:
-    snapshot = newest_before(run.store, "shop", NOON + 48 * HOUR).snapshot
+    snapshot = load_newest(run.store, "shop", NOON + 48 * HOUR).value
     return tuple(cell(snapshot.groups, name, consumer_group="g") for name in names)
 
 
@@ -139,7 +139,7 @@ def test_a_row_says_what_it_counts_for(
     minutes: int, commits: Commits, unread: tuple[Commits, Sequence[Log]], said: tuple[Any, ...]
 ) -> None:
     run = after(minutes, commits, unread)
-    rows = newest_before(run.store, "shop", NOON + HOUR).snapshot.group_partitions
+    rows = load_newest(run.store, "shop", NOON + HOUR).value.group_partitions
     ((lag, age, why),) = table(rows, "last_lag", "last_time_lag_seconds", "uncounted")
     assert (lag, age and round(age), why) == said
 

@@ -27,12 +27,12 @@ from kafka_lag.brokers.reading import Question
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.wire.access import Access, Credentials
 from kafka_lag.brokers.wire.credentials import FixedCredentials
+from kafka_lag.collector import look_up_until
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport
 from kafka_lag.lag.rules import NameFilter, Rules
-from kafka_lag.snapshots.memory import Memory
-from kafka_lag.source import look_up_until
+from kafka_lag.snapshots.previous import Memory
 
 Row = dict[str, Any]
 
@@ -59,7 +59,7 @@ class Looker:
         look_up = look_up_until(self.source, deadline, time.monotonic)
         now = int(time.time() * 1000)
         report = evaluate(reading, self.memory.previous_runs(), self.rules, now, look_up)
-        self.memory = self.memory.then(report.snapshot, self.rules.interval_ms, stored=True)
+        self.memory = self.memory.add_run(report.snapshot, self.rules.interval_ms, stored=True)
         return report
 
     def look_until(self, holds: Callable[[LagReport], bool], seconds: float = 60) -> LagReport:

@@ -9,8 +9,9 @@ import pytest
 from dev.kafka import KafkaCluster
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import LagReport
-from kafka_lag.sinks.budget import Levels, plan
-from kafka_lag.sinks.metrics import lag_sets
+from kafka_lag.sinks.budget import plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.metric_sets import lag_sets
 from tests.kafka.interrupted import read_while
 from tests.kafka.looking import (
     commit,

@@ -94,10 +94,10 @@ CASES = {
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A point that the look-up table refuses after `FIRST`, and what ours remarks on taking it."""
+    """A point that the look-up table refuses after `FIRST`, and what ours warns of on taking it."""
 
     point: Point
-    remark: str
+    warning: str
     why: str
 
 

@@ -82,4 +82,4 @@ def test_a_point_that_theirs_refuses_takes_the_place_of_the_one_before(case: Ref
 
     assert told(report) == (None, None, None)
     assert table(report.snapshot.group_partitions, "lag") == [(case.point[0] + 10,)]
-    assert any(case.remark in remark for remark in report.remarks)
+    assert any(case.warning in line for line in report.warnings)

@@ -102,10 +102,10 @@ class Collecting:
 
     def _cold(self) -> Any:
         store = find("FolderStore")(self._folder)
-        outlet = find("Outlet")(find("EmfSink")(self._stream), self._settings.levels)
+        sink = find("ConfiguredSink")(find("EmfSink")(self._stream), self._settings.levels)
         # The time a run takes is no difference.
         return find("Collector")(
-            self._settings, self._source, store, [outlet], Quiet(), lambda: 0.0
+            self._settings, self._source, store, [sink], Quiet(), lambda: 0.0
         )
 
     def _forget(self, taken_at: int) -> None:

@@ -26,7 +26,10 @@ NAMES = {
     "Collector": ("kafka_lag.collector:Collector",),
     "FolderStore": ("kafka_lag.snapshots.store:FolderStore",),
     "EmfSink": ("kafka_lag.sinks.emf:EmfSink",),
-    "Outlet": ("kafka_lag.sinks.outlets:Outlet",),
+    "ConfiguredSink": (
+        "kafka_lag.sinks.metric_sets:ConfiguredSink",
+        "kafka_lag.sinks.outlets:Outlet",
+    ),
     "ReporterError": ("kafka_lag.errors:ReporterError",),
     "SourceError": ("kafka_lag.errors:SourceError",),
     "ClusterReading": ("kafka_lag.lag.model:ClusterReading",),

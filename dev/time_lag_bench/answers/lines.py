@@ -21,7 +21,7 @@ from kafka_lag import contract
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.rules import Rules
-from kafka_lag.snapshots.memory import Memory
+from kafka_lag.snapshots.previous import Memory
 
 # Nothing known before; the run after that (on a compacted topic all of the next hour); with an
 # hour of log ends known and nothing dated; the same, and every commit has moved since the last run.
@@ -80,7 +80,7 @@ def _again(source: KafkaSource, prepared: Prepared, rules: Rules, cold: Run) -> 
     memory, run, look_ups = Memory.empty(), cold, 0
     for _ in range(1 if prepared.case.kept is None else _RUNS_AN_HOUR):
         snapshot = run.report.snapshot
-        memory = memory.then(snapshot, rules.interval_ms, stored=True)
+        memory = memory.add_run(snapshot, rules.interval_ms, stored=True)
         taken_at = snapshot.taken_at + rules.interval_ms
         run = ours(source, prepared, memory.previous_runs(), rules, taken_at)
         look_ups += run.look_ups

@@ -11,7 +11,7 @@ from dev.time_lag_bench.logs import Ints, Log, ends_at
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import PreviousRuns, Snapshot
-from kafka_lag.snapshots.thinning import kept
+from kafka_lag.snapshots.previous import downsample
 
 _ANSWERED_AFTER_MS = 5
 _DATED = (
@@ -26,7 +26,7 @@ _DATED = (
 def moments(taken_at: int, interval_ms: int = 60_000, runs: int = 60) -> Ints:
     """Those of so many runs on time before this one whose ends are kept, the oldest first, ms."""
     times = (taken_at - run * interval_ms for run in range(1, runs + 1))
-    return np.array(kept(times, taken_at, interval_ms), np.int64)
+    return np.array(downsample(times, taken_at, interval_ms), np.int64)
 
 
 def an_hour_before(

@@ -78,7 +78,7 @@ def evaluate(
         lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
         look_ups=estimates.look_ups,
         problems=reading.problems,
-        remarks=tuple(_warnings(rows, previous, estimates)),
+        warnings=tuple(_warnings(rows, previous, estimates)),
     )
 
 

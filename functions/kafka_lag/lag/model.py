@@ -95,7 +95,7 @@ class LagReport:
     max_lag, time_lag_seconds; `scaling` a row per group: scaling_lag. A partition that was not
     read counts as it last was for as long as the rules' window. `look_ups` were asked of the time
     index.
-    `remarks` say what of the past was not used, and why.
+    `warnings` say what of the previous runs was not used, and why.
     """
 
     snapshot: Snapshot
@@ -104,4 +104,4 @@ class LagReport:
     lags_clamped: int
     look_ups: int
     problems: tuple[Problem, ...]
-    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()

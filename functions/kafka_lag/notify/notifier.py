@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.channels.channel import InTime
 from kafka_lag.notify.delivery import Delivery
@@ -14,7 +15,6 @@ from kafka_lag.notify.memory.cursor import Cursor, Cursors
 from kafka_lag.notify.messages.tellings import tellings
 from kafka_lag.notify.news.changes import news
 from kafka_lag.notify.runs import Runs
-from kafka_lag.snapshots.errors import UnusableError
 
 
 class Journal(Protocol):

@@ -9,15 +9,15 @@ from typing import Protocol
 
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
-from kafka_lag.snapshots.format import from_parquet
-from kafka_lag.snapshots.history import SOUGHT_BACK_DAYS
 from kafka_lag.snapshots.keys import hour_prefix, object_key, taken_at_of
+from kafka_lag.snapshots.parquet import from_parquet
+from kafka_lag.snapshots.previous import LOOKBACK_DAYS
 from kafka_lag.snapshots.store import SnapshotStore
 
 _HOUR_MS = 3_600_000
 _KEPT = 8
 # The collector itself remembers no longer.
-_SOUGHT_BACK_MS = SOUGHT_BACK_DAYS * 24 * _HOUR_MS
+_SOUGHT_BACK_MS = LOOKBACK_DAYS * 24 * _HOUR_MS
 
 
 class Runs(Protocol):

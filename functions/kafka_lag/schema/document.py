@@ -23,8 +23,7 @@ from kafka_lag.lag.rules import APART, EARLIEST, NameFilter, Tolerance
 from kafka_lag.schema.fields import Choices, count, number, switch
 from kafka_lag.schema.levels import FilterSchema, LevelsSchema, TopicFilterSchema
 from kafka_lag.schema.sinks import SinkField, several
-from kafka_lag.sinks.budget import Levels
-from kafka_lag.sinks.chosen import EMF
+from kafka_lag.sinks.config import EMF, Levels
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")

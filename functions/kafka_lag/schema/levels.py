@@ -10,7 +10,7 @@ from marshmallow import RAISE, Schema, fields, post_load
 
 from kafka_lag.lag.rules import NameFilter
 from kafka_lag.schema.fields import Pattern, count, switch
-from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.config import Levels
 
 # Kafka's and MSK's own bookkeeping, which nobody's consumers lag on by accident.
 INTERNAL_TOPICS = r"^__(consumer_offsets|transaction_state|share_group_state)$|^__amazon_msk_"

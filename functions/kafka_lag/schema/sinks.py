@@ -12,7 +12,7 @@ from marshmallow import RAISE, Schema, ValidationError, fields, post_load, valid
 
 from kafka_lag.schema.fields import switch
 from kafka_lag.schema.levels import LevelsSchema
-from kafka_lag.sinks.chosen import CLOUDWATCH, EMF, NAMED, Choice, Otlp
+from kafka_lag.sinks.config import CLOUDWATCH, EMF, NAMED, OtlpConfig, SinkConfig
 
 _OTLP = "otlp"
 _HTTPS = "https"
@@ -63,22 +63,22 @@ class OtlpSchema(Schema):
             raise ValidationError("must begin with https:// to be told a secret", "endpoint")
 
     @post_load
-    def _made(self, data: dict[str, Any], **_: Any) -> Otlp:
-        return Otlp(**data)
+    def _made(self, data: dict[str, Any], **_: Any) -> OtlpConfig:
+        return OtlpConfig(**data)
 
 
-class SinkField(fields.Field[Choice]):
+class SinkField(fields.Field[SinkConfig]):
     """The name of a sink, or an object that says which OTLP endpoint; `schemas` are by its key."""
 
     schemas: ClassVar[Mapping[str, type[Schema]]] = {_OTLP: OtlpSchema}
 
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Choice:
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> SinkConfig:
         told = super()._deserialize(value, attr, data, **kwargs)
         if isinstance(told, str) and told in NAMED:
             return told
         if isinstance(told, Mapping) and set(told) == {_OTLP}:
             try:
-                made: Otlp = OtlpSchema().load(told[_OTLP])
+                made: OtlpConfig = OtlpSchema().load(told[_OTLP])
             except ValidationError as error:
                 raise ValidationError({_OTLP: error.messages}) from error
             return made
@@ -91,10 +91,12 @@ def is_signed(told: Any) -> bool:
     return told == CLOUDWATCH or (isinstance(otlp, Mapping) and otlp.get("sigv4") is True)
 
 
-def several(chosen: Sequence[Choice]) -> None:
+def several(chosen: Sequence[SinkConfig]) -> None:
     """Raises ValidationError where two of them would publish the same metrics to one place."""
     # Whatever its levels, an endpoint is told of groups.
-    places = {replace(each, levels=None) if isinstance(each, Otlp) else each for each in chosen}
+    places = {
+        replace(each, levels=None) if isinstance(each, OtlpConfig) else each for each in chosen
+    }
     if len(places) < len(chosen):
         raise ValidationError("must name each sink once")
     if EMF in chosen and CLOUDWATCH in chosen:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where metrics go: each sink takes metric sets and says them in its own form."""
+"""Sinks: where metrics go. Each takes metric sets and writes them in its own form."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which groups, topics and partitions get metrics when there are more than the bill allows.
+"""The budget: which groups, topics and partitions get metrics when there are too many.
 
 Any client may invent group names, so the bill must not follow them. And a metric that comes and
 goes costs as much as one that stays, so what was published in the last snapshot stays first.
@@ -7,7 +7,8 @@ goes costs as much as one that stays, so what was published in the last snapshot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rules import NameFilter
+from kafka_lag.sinks.config import Levels
 
 _GROUP = ("consumer_group",)
 _GROUP_TOPIC = ("consumer_group", "topic")
@@ -28,37 +30,13 @@ _NAMED, _PUBLISHED, _NEW = 0, 1, 2
 _GROUP_COST, _SCALING_COST = len(contract.GROUP_METRICS), len(contract.SCALING_METRICS)
 _LAG_COST = len(contract.LAG_METRICS)
 
-# The words of `published`; each holds those before it.
-_FINENESS = (
+# The values of `published`; each level includes those before it.
+_PUBLISHED_LEVELS = (
     contract.PUBLISHED_NONE,
     contract.PUBLISHED_GROUP,
     contract.PUBLISHED_TOPIC,
     contract.PUBLISHED_PARTITION,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """What is published: topics by default, partitions only of pairs that both filters take.
-
-    `named` groups are those that an alarm or a scaling policy watches; they come first.
-    `scaling` takes the groups that a policy scales by their lag; None takes none.
-    """
-
-    max_metrics: int = 1000
-    topics: bool = True
-    max_offset_lag: bool = False
-    partition_groups: NameFilter | None = None
-    partition_topics: NameFilter = field(default_factory=NameFilter)
-    named: frozenset[str] = frozenset()
-    scaling: NameFilter | None = None
-    drain_time: bool = False
-    members: bool = False
-    rebalancing: bool = False
-
-    def scales(self, groups: Strings) -> Mask:
-        """Rows of groups that get the metrics for scaling."""
-        return _accepted(groups, self.scaling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +53,10 @@ class Plan:
     published: Strings
 
 
-def plan(report: LagReport, before: Snapshot, levels: Levels) -> Plan:
+def plan(report: LagReport, previous: Snapshot, levels: Levels) -> Plan:
     """What fits: whole groups first, then whole topics of them, then partitions."""
     rows, pairs = report.snapshot.group_partitions, report.group_topics
-    groups, old = report.snapshot.groups, before.group_partitions
+    groups, old = report.snapshot.groups, previous.group_partitions
     group_ranks = _ranks(groups, old, _GROUP, levels)
     pair_ranks = _ranks(pairs, old, _GROUP_TOPIC, levels)
     row_ranks = _ranks(rows, old, _PARTITION, levels)
@@ -94,14 +72,57 @@ def plan(report: LagReport, before: Snapshot, levels: Levels) -> Plan:
         in_rows |= claims.take((row_ranks == rank) & of_group, costs.rows)
     of_pair = _of(rows, pairs, in_pairs, _GROUP_TOPIC)
     finest = np.where(in_rows, 3, np.where(of_pair, 2, np.where(of_group, 1, 0)))
-    published = Strings(Column.of(finest.astype(np.int32)), _FINENESS)
+    published = Strings(Column.of(finest.astype(np.int32)), _PUBLISHED_LEVELS)
     return Plan(in_groups, in_pairs, in_rows, costs.total() - claims.taken, published)
 
 
-def noted(snapshot: Snapshot, chosen: Plan) -> Snapshot:
-    """The planned snapshot with what was chosen of it, which the next plan begins with."""
+def mark_published(snapshot: Snapshot, chosen: Plan) -> Snapshot:
+    """The planned snapshot with the published set in it, which the next plan begins with."""
     rows = snapshot.group_partitions.with_columns(published=chosen.published)
     return replace(snapshot, group_partitions=rows)
+
+
+class Planner:
+    """Plans by the cluster's levels and by the `own` levels of some sinks.
+
+    Each keeps first what it published before. The snapshot holds the published set of the
+    cluster's levels; those of the others are in memory while warm, and before their first run it
+    is the snapshot's.
+    """
+
+    def __init__(self, levels: Levels, own: Iterable[Levels]) -> None:
+        self._levels = levels
+        self._own = dict.fromkeys(each for each in own if each != levels)
+        self._published: dict[Levels, Snapshot] = {}
+
+    def plans(self, report: LagReport, previous: Snapshot) -> dict[Levels, Plan]:
+        """One for each of the levels, the cluster's whether or not a sink gets it."""
+        plans = {self._levels: plan(report, previous, self._levels)}
+        for levels in self._own:
+            plans[levels] = plan(report, self._published.get(levels, previous), levels)
+            self._published[levels] = mark_published(report.snapshot, plans[levels])
+        return plans
+
+
+def omission_warnings(
+    places: Iterable[tuple[Levels, str]], plans: Mapping[Levels, Plan]
+) -> Iterator[str]:
+    """A line for a log for each place of a document whose budget leaves something out; a place is
+    levels and the key under which they stand there.
+    """
+    for levels, key in dict.fromkeys(places):
+        if plans[levels].omitted:
+            yield (
+                f"{plans[levels].omitted} metrics over the budget of {levels.max_metrics} were "
+                f"left out: raise {key}.max_metrics or narrow groups and topics"
+            )
+
+
+def match_names(names: Strings, wanted: NameFilter | None) -> Mask:
+    """Rows whose name a filter accepts; None accepts none."""
+    return names.is_in(
+        name for name in names.categories if wanted is not None and wanted.accepts(name)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +142,11 @@ def _costs(report: LagReport, levels: Levels) -> _Costs:
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups = report.snapshot.groups
     more = levels.drain_time + levels.members + levels.rebalancing
-    of_group = _GROUP_COST + more + _SCALING_COST * levels.scales(groups.strings("consumer_group"))
+    scaled = match_names(groups.strings("consumer_group"), levels.scaling)
+    of_group = _GROUP_COST + more + _SCALING_COST * scaled
     of_pair = (_LAG_COST + levels.max_offset_lag) * levels.topics
-    wanted = _accepted(rows.strings("consumer_group"), levels.partition_groups)
-    wanted &= _accepted(rows.strings("topic"), levels.partition_topics)
+    wanted = match_names(rows.strings("consumer_group"), levels.partition_groups)
+    wanted &= match_names(rows.strings("topic"), levels.partition_topics)
     return _Costs(
         np.where(locate(groups, rows, _GROUP) >= 0, of_group, 0).astype(np.int64),
         np.full(len(pairs), of_pair, np.int64),
@@ -141,18 +163,18 @@ class _Claims:
 
     def take(self, wanted: Mask, costs: Rows) -> Mask:
         """Those of the wanted that fit; behind the first that does not, none does."""
-        asked = np.where(wanted, costs, 0)
-        fits: Mask = (asked > 0) & (np.cumsum(asked) <= self._left)
-        cost = int(asked[fits].sum())
+        cost_each = np.where(wanted, costs, 0)
+        fits: Mask = (cost_each > 0) & (np.cumsum(cost_each) <= self._left)
+        cost = int(cost_each[fits].sum())
         self._left -= cost
         self.taken += cost
         return fits
 
 
 def _ranks(sets: Frame, old: Frame, key: tuple[str, ...], levels: Levels) -> Rows:
-    """Who may claim first; a key of one, two or three names is a level as fine."""
-    fineness = old.strings("published").codes_in(_FINENESS)
-    published = old.where(fineness.known & (fineness.values >= len(key)))
+    """Which sets may claim first; a key of one, two or three names is of that level."""
+    level = old.strings("published").codes_in(_PUBLISHED_LEVELS)
+    published = old.where(level.known & (level.values >= len(key)))
     ranks = np.where(locate(sets, published, key) >= 0, _PUBLISHED, _NEW)
     ranks[sets.strings("consumer_group").is_in(levels.named)] = _NAMED
     return ranks.astype(np.int64)
@@ -162,9 +184,3 @@ def _of(rows: Frame, sets: Frame, chosen: Mask, key: tuple[str, ...]) -> Mask:
     at = locate(rows, sets, key)
     mask: Mask = Column.of(chosen).take(at).values & (at >= 0)
     return mask
-
-
-def _accepted(names: Strings, wanted: NameFilter | None) -> Mask:
-    return names.is_in(
-        word for word in names.categories if wanted is not None and wanted.accepts(word)
-    )

@@ -15,37 +15,38 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from kafka_lag import contract
+from kafka_lag.aws import error_code, http_status
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.errors import SinkError
-from kafka_lag.sinks.metrics import MetricSet
-from kafka_lag.sinks.names import dimension_value
-from kafka_lag.sinks.patience import Patience, Time
+from kafka_lag.sinks.deadline import PublishDeadline, Timing
+from kafka_lag.sinks.metric_sets import MetricSet
 
 _MOST_METRICS = 1_000
 _MOST_BYTES = 900_000
 # A metric without its dimensions and a dimension without its value, in the widest of the
 # service's protocols; there a character that is escaped takes three.
 _METRIC_BYTES, _DIMENSION_BYTES, _CHARACTER_BYTES = 350, 150, 3
-_PASSING = {"Throttling", "ThrottlingException", "LimitExceeded", "LimitExceededFault"}
-_TIME = Time()
+_RETRYABLE = {"Throttling", "ThrottlingException", "LimitExceeded", "LimitExceededFault"}
+_TIMING = Timing()
 
 
 class CloudWatchSink:
     """Publishes with a boto3 client that tries once and gives up within seconds."""
 
     def __init__(
-        self, client: Any, namespace: str = contract.NAMESPACE, source: Time = _TIME
+        self, client: Any, namespace: str = contract.NAMESPACE, timing: Timing = _TIMING
     ) -> None:
         self._client = client
         self._namespace = namespace
-        self._time = source
+        self._timing = timing
 
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
         """All that is taken within the seconds. Raises SinkError with how many were not."""
-        patience = Patience(seconds, self._time)
+        deadline = PublishDeadline(seconds, self._timing)
         lost, causes = 0, []
         for request in _requests(sets, datetime.fromtimestamp(taken_at / 1000, UTC)):
             try:
-                self._put(request, patience)
+                self._put(request, deadline)
             except SinkError as error:
                 # The next may be taken; once there is no time left, none is tried.
                 lost += len(request)
@@ -53,19 +54,19 @@ class CloudWatchSink:
         if causes:
             raise SinkError(f"{lost} metrics were not published: {causes[0]}")
 
-    def _put(self, request: list[dict[str, Any]], patience: Patience) -> None:
+    def _put(self, request: list[dict[str, Any]], deadline: PublishDeadline) -> None:
         cause = "no time was left"
-        for _ in patience.attempts():
+        for _ in deadline.attempts():
             try:
                 self._client.put_metric_data(Namespace=self._namespace, MetricData=request)
             except ClientError as error:
-                cause = error.response["Error"]["Code"]
-                if not _passes(error):
+                cause = error_code(error)
+                if not _is_retryable(error):
                     raise SinkError(
                         f"CloudWatch refused them ({cause}).{_advice(error)}"
                     ) from error
             except BotoCoreError as error:
-                cause = type(error).__name__
+                cause = error_code(error)
             else:
                 return
         raise SinkError(
@@ -75,20 +76,15 @@ class CloudWatchSink:
 
 
 def _advice(error: ClientError) -> str:
-    if _status(error) != HTTPStatus.FORBIDDEN:
+    if http_status(error) != HTTPStatus.FORBIDDEN:
         return ""
     return " The function's role needs cloudwatch:PutMetricData for this namespace."
 
 
-def _status(error: ClientError) -> int:
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-
-
-def _passes(error: ClientError) -> bool:
-    """Whether another attempt may fare better."""
-    status = _status(error)
+def _is_retryable(error: ClientError) -> bool:
+    status = http_status(error)
     return (
-        error.response["Error"]["Code"] in _PASSING
+        error_code(error) in _RETRYABLE
         or status == HTTPStatus.TOO_MANY_REQUESTS
         or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     )

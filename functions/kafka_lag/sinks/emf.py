@@ -12,9 +12,9 @@ import json
 from typing import TextIO
 
 from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.errors import SinkError
-from kafka_lag.sinks.metrics import MetricSet
-from kafka_lag.sinks.names import dimension_value
+from kafka_lag.sinks.metric_sets import MetricSet
 
 
 class EmfSink:

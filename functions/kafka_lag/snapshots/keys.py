@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the object of a run lies: one key from cluster and scheduled time, and back."""
+"""Keys of snapshot objects: from dataset, cluster and scheduled time, and back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _NAME = re.compile(r"/(\d{8}T\d{6}Z)-\d+of\d+\.parquet$")
 # What a cluster may be called: its name is a folder, a partition value and a dimension.
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
-# Where clocks differ, a run may be of a time to come. One dated further ahead, by a wrong clock or
-# by hand, would hide or silence all others until then.
+# Where clocks differ, a run may be dated ahead. One dated further ahead, by a wrong clock or by
+# hand, would hide or silence all others until then.
 AHEAD_MS = 10 * 60_000
 
 
@@ -27,18 +27,18 @@ def object_key(dataset: str, cluster: str, taken_at: int) -> str:
 
 
 def first_key(dataset: str, cluster: str, since: int) -> str:
-    """What no key of a run scheduled at `since`, ms UTC, or later comes before."""
+    """A lower bound of the keys of runs scheduled at `since`, ms UTC, or later."""
     return object_key(dataset, cluster, since).partition("Z-")[0]
 
 
 def day_prefix(dataset: str, cluster: str, at: int) -> str:
-    """What all keys of a dataset's UTC day start with."""
+    """The prefix of all keys of the UTC day of `at`, ms."""
     day = datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
     return f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster}/dt={day}/"
 
 
 def hour_prefix(dataset: str, cluster: str, at: int) -> str:
-    """What all keys of a dataset's UTC hour start with."""
+    """The prefix of all keys of the UTC hour of `at`, ms."""
     return f"{day_prefix(dataset, cluster, at)}hour={datetime.fromtimestamp(at / 1000, UTC):%H}/"
 
 

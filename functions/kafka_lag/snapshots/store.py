@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places that keep snapshots: an S3 bucket or a folder with the same keys."""
+"""The snapshot store: a bucket or a folder with the same keys, and the objects of runs in it."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import Any, Protocol
+from threading import Thread
+from typing import Any, Protocol, TypeVar
 
-from botocore.exceptions import BotoCoreError, ClientError
+from kafka_lag import contract
+from kafka_lag.aws import AWS_ERRORS, conditional_put, error_code
+from kafka_lag.errors import StoreError, UnusableError
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.keys import day_prefix, first_key, object_key, taken_at_of
+from kafka_lag.snapshots.parquet import from_parquet, to_parquet
 
-from kafka_lag.errors import StoreError
-from kafka_lag.refusal import code_of, put_on_condition
-from kafka_lag.snapshots.errors import UnusableError
+T = TypeVar("T")
 
-_ABSENT = "NoSuchKey"
+_NO_SUCH_KEY = "NoSuchKey"
+_DAY_MS = 24 * 3_600_000
 
 
 class SnapshotStore(Protocol):
@@ -47,47 +54,43 @@ class S3Store:
         self._bucket = bucket
 
     def keys(self, prefix: str, after: str = "") -> list[str]:
-        """The keys that start with the prefix and come after another, in order, of all pages."""
         try:
             pages = self._client.get_paginator("list_objects_v2").paginate(
                 Bucket=self._bucket, Prefix=prefix, StartAfter=after
             )
             return [item["Key"] for page in pages for item in page.get("Contents", [])]
-        except (ClientError, BotoCoreError) as error:
+        except AWS_ERRORS as error:
             raise self._failed("list", prefix, error) from error
 
     def folders(self, prefix: str) -> list[str]:
-        """The names right below the prefix, in order, whatever the number of pages."""
         try:
             pages = self._client.get_paginator("list_objects_v2").paginate(
                 Bucket=self._bucket, Prefix=prefix, Delimiter="/"
             )
             found = [each["Prefix"] for page in pages for each in page.get("CommonPrefixes", [])]
-        except (ClientError, BotoCoreError) as error:
+        except AWS_ERRORS as error:
             raise self._failed("list", prefix, error) from error
         return [name.removeprefix(prefix).rstrip("/") for name in found]
 
     def read(self, key: str) -> bytes:
-        """The object's bytes."""
         try:
             body: bytes = self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read()
-        except (ClientError, BotoCoreError) as error:
+        except AWS_ERRORS as error:
             raise self._failed("read", key, error) from error
         return body
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Writes the object unless it exists; whether it was written."""
         try:
-            tag = put_on_condition(
+            tag = conditional_put(
                 self._client, Bucket=self._bucket, Key=key, Body=data, IfNoneMatch="*"
             )
-        except (ClientError, BotoCoreError) as error:
+        except AWS_ERRORS as error:
             raise self._failed("write", key, error) from error
         return tag is not None
 
     def _failed(self, verb: str, what: str, error: Exception) -> StoreError:
-        code = code_of(error)
-        if code == _ABSENT:
+        code = error_code(error)
+        if code == _NO_SUCH_KEY:
             return UnusableError(f"There is no {what} in bucket {self._bucket}.")
         return StoreError(
             f"Cannot {verb} {what} in bucket {self._bucket} ({code}). Check that the bucket "
@@ -105,10 +108,7 @@ class FolderStore:
         self._folder = os.fspath(folder)
 
     def keys(self, prefix: str, after: str = "") -> list[str]:
-        """The keys that start with the prefix and come after another one, in order.
-
-        A missing folder has none.
-        """
+        """A missing folder has none."""
         found = _files(self._folder, prefix.rpartition("/")[0])
         return sorted(
             key
@@ -117,7 +117,7 @@ class FolderStore:
         )
 
     def folders(self, prefix: str) -> list[str]:
-        """The names right below the prefix, in order; a missing folder has none."""
+        """A missing folder has none."""
         try:
             entries = os.scandir(os.path.join(self._folder, prefix))
         except (FileNotFoundError, NotADirectoryError):
@@ -126,7 +126,6 @@ class FolderStore:
             return sorted(entry.name for entry in entries if entry.is_dir())
 
     def read(self, key: str) -> bytes:
-        """The file's bytes."""
         path = os.path.join(self._folder, key)
         try:
             with open(path, "rb") as file:
@@ -137,7 +136,7 @@ class FolderStore:
             raise StoreError(f"Cannot read {path} ({error.strerror}).") from error
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Writes the file, whole or not at all, unless it exists; whether it was written."""
+        """Writes the file whole or not at all."""
         path = os.path.join(self._folder, key)
         folder = os.path.dirname(path)
         try:
@@ -168,3 +167,65 @@ def _files(folder: str, below: str) -> Iterator[str]:
                 yield from _files(folder, path)
             else:
                 yield path
+
+
+def list_runs(
+    store: SnapshotStore, dataset: str, cluster: str, since: int, before: int
+) -> list[int]:
+    """Scheduled times, ms UTC, of the runs that wrote a dataset, `since` <= time < `before`,
+    ascending. Raises StoreError.
+    """
+    first = first_key(dataset, cluster, since)
+    days = range(since // _DAY_MS, (before - 1) // _DAY_MS + 1)
+    prefixes = [day_prefix(dataset, cluster, day * _DAY_MS) for day in days]
+    times = [taken_at_of(key) for prefix in prefixes for key in store.keys(prefix, first)]
+    return sorted(time for time in times if time is not None and since <= time < before)
+
+
+def read_dataset(
+    store: SnapshotStore,
+    dataset: str,
+    cluster: str,
+    taken_at: int,
+    columns: Iterable[str] | None = None,
+) -> Frame:
+    """All columns of a run's dataset, or those named.
+
+    Raises UnusableError where there is none or it cannot be read, else StoreError.
+    """
+    return from_parquet(store.read(object_key(dataset, cluster, taken_at)), dataset, columns)
+
+
+def write_snapshot(store: SnapshotStore, cluster: str, snapshot: Snapshot) -> int:
+    """Writes what is missing of the set, `groups` last; how many objects were written."""
+    return sum(
+        store.write_once(
+            object_key(dataset, cluster, snapshot.taken_at),
+            to_parquet(snapshot.dataset(dataset), dataset),
+        )
+        for dataset in contract.DATASETS
+    )
+
+
+def call_within(seconds: float, call: Callable[[], T]) -> T:
+    """What a call of the store returns or raises; StoreError if it takes longer than this.
+
+    No client's timeout bounds the look-up of a name, an answer that trickles in, and all attempts
+    at all objects together. So the call has a thread, which is left to itself when it is late: it
+    can only write what is written once and never changed.
+    """
+    result: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            result.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised by `result` below
+            result.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    if not wait([result], seconds).done:
+        raise StoreError(
+            f"The snapshot store did not respond within {seconds:.3g} s. Check the VPC's S3 "
+            "endpoint and the resolution of names."
+        )
+    return result.result()

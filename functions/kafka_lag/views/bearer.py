@@ -9,10 +9,8 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from kafka_lag.aws import AWS_ERRORS, error_code, read_secret
 from kafka_lag.errors import ConfigError
-from kafka_lag.refusal import code_of
 
 _SCHEME = "bearer"
 _SENDABLE = re.compile(r"[!-~]+")
@@ -64,10 +62,10 @@ def secret_token(client: Any, secret_id: str) -> str:
     An empty one would let everybody in.
     """
     try:
-        found = client.get_secret_value(SecretId=secret_id).get("SecretString")
-    except (ClientError, BotoCoreError) as error:
+        found = read_secret(client, secret_id)
+    except AWS_ERRORS as error:
         raise ConfigError(
-            f"Cannot read the token's secret {secret_id} ({code_of(error)}). "
+            f"Cannot read the token's secret {secret_id} ({error_code(error)}). "
             "Check that it exists and the role's rights."
         ) from error
     if not isinstance(found, str) or not found.strip():

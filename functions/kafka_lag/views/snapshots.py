@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from kafka_lag import contract
+from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.snapshots.errors import UnusableError
-from kafka_lag.snapshots.format import from_parquet
 from kafka_lag.snapshots.keys import AHEAD_MS, CLUSTER_NAME, hour_prefix, object_key, taken_at_of
+from kafka_lag.snapshots.parquet import from_parquet
 from kafka_lag.snapshots.store import BrowsableStore
 
 _HOUR_MS = 3_600_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_lag import contract
-from kafka_lag.sinks.names import dimension_value
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarms.rules import ANY_GROUP
 
 # Characters of an expression [botocore cloudwatch MetricExpression].

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kafka_lag.sinks.names import dimension_value
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarms.rules import Rule
 from kafka_lag_cdk.config.document import interval_minutes
 from kafka_lag_cdk.config.parts.cluster import Cluster

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag.sinks.names import dimension_value
 from kafka_lag_cdk.config.document import interval_minutes, loaded, sink_names
 from kafka_lag_cdk.config.faults import Fault, Place
 from kafka_lag_cdk.config.parts.cluster import Cluster

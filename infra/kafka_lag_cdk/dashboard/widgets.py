@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from kafka_lag.sinks.names import dimension_value
+from kafka_lag.contract.dimensions import dimension_value
 
 WHOLE, HALF, THIRD = 24, 12, 8
 _HEIGHT = 6

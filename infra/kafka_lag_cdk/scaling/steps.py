@@ -24,7 +24,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag.sinks.names import dimension_value
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.config.document import interval_minutes
 from kafka_lag_cdk.config.parts.cluster import Cluster
 from kafka_lag_cdk.config.parts.scaling import Scaling, Steps

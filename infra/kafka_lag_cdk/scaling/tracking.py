@@ -13,7 +13,7 @@ from aws_cdk import aws_applicationautoscaling as autoscaling
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag.sinks.names import dimension_value
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.config.document import namespace_of
 from kafka_lag_cdk.config.parts.cluster import Cluster
 from kafka_lag_cdk.config.parts.scaling import Scaling, Tracking

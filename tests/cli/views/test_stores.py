@@ -13,8 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from kafka_lag.cli.views.stores import OwnBucket, own_folder
-from kafka_lag.errors import ConfigError, StoreError
-from kafka_lag.snapshots.errors import UnusableError
+from kafka_lag.errors import ConfigError, StoreError, UnusableError
 
 GROUPS = "snapshots/groups/"
 WORDS_OF_A_DEPLOYMENT = ("role", "VPC", "endpoint")

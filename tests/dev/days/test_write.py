@@ -12,7 +12,7 @@ from dev.days.events import Span
 from dev.days.parallel import write_in_parts
 from dev.days.scenarios import calm, odd_cluster, older_version
 from kafka_lag import contract
-from kafka_lag.snapshots.format import from_parquet
+from kafka_lag.snapshots.parquet import from_parquet
 from tests.dev.days.conftest import DATE
 
 HALF_HOUR = timedelta(minutes=30)

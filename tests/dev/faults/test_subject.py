@@ -4,8 +4,8 @@
 from dev.faults.subject import CLUSTER, Noted, Store
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
-from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 
 
 def test_what_an_earlier_run_writes_late_is_no_output_of_this_one() -> None:

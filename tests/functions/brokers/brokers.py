@@ -20,8 +20,8 @@ from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.budget import Levels
-from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.metric_sets import ConfiguredSink
 from tests.builders import NOON
 from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
 from tests.functions.brokers.fakes import FakeWire
@@ -223,7 +223,7 @@ class Runs:
             Settings(cluster="shop", access=access, rules=Rules(**rules)),
             self,
             MemoryStore(),
-            [Outlet(self.sink, Levels())],
+            [ConfiguredSink(self.sink, Levels())],
             self.journal,
             lambda: 0.0,
         )

@@ -11,7 +11,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.model import LagReport
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.time_index import LookUp, nobody
-from kafka_lag.snapshots.memory import Memory
+from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, a_reading
 
 
@@ -45,7 +45,7 @@ class Runs:
         log = end if isinstance(end, str) else (0, end)
         reading = a_reading(groups, {"t": [log]}, at=at + clock, **more)
         report = evaluate(reading, self.memory.previous_runs(), self.rules, at, self.look_up)
-        self.memory = self.memory.then(report.snapshot, self.rules.interval_ms, stored=True)
+        self.memory = self.memory.add_run(report.snapshot, self.rules.interval_ms, stored=True)
         return report
 
 

@@ -10,7 +10,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import PreviousRuns, Snapshot
 from kafka_lag.lag.rules import Rules
-from kafka_lag.snapshots.ends import ends_of
+from kafka_lag.snapshots.previous import select_log_ends
 from tests.builders import MINUTE, NOON, a_reading, table
 
 A_MINUTE = 600
@@ -96,7 +96,7 @@ def told(
             owners={(name, "orders", 0): name for name in groups},
         )
         before = evaluate(reading, PreviousRuns(before, ends), every.rules, at).snapshot
-        ends = (*ends, ends_of(before.topic_partitions))[-known:]
+        ends = (*ends, select_log_ends(before.topic_partitions))[-known:]
         for name, *said in table(
             before.group_partitions, "consumer_group", "status", "status_reason"
         ):

@@ -17,8 +17,9 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport, PreviousRuns
 from kafka_lag.lag.rules import ByName, Rules, Tolerance
 from kafka_lag.lag.time_index import TimeAnswers
-from kafka_lag.sinks.budget import Levels, plan
-from kafka_lag.sinks.metrics import lag_sets
+from kafka_lag.sinks.budget import plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.metric_sets import lag_sets
 from tests.builders import MINUTE, NOON, a_reading, datasets
 from tests.builders import Commit as CommitTold
 from tests.builders import Log as LogTold

@@ -16,7 +16,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns
 from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.time_index import LookUp, nobody
-from kafka_lag.snapshots.ends import ends_of
+from kafka_lag.snapshots.previous import select_log_ends
 from tests.builders import HOUR, MINUTE, NOON, Groups, Topics, a_reading, cell
 from tests.functions.lag.time_index.brokers import Broker, Log
 
@@ -51,7 +51,7 @@ class Shop:
     def run(self, groups: Groups, topics: Topics, at: int = NOON) -> LagReport:
         reading = configured(a_reading(groups, topics, at=at), self.kept)
         report = evaluate(reading, self.past, RULES, at, self.look_up)
-        ends = ends_of(report.snapshot.topic_partitions)
+        ends = select_log_ends(report.snapshot.topic_partitions)
         self.past = PreviousRuns(report.snapshot, (*self.past.ends, ends))
         return report
 

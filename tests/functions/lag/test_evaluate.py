@@ -10,7 +10,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.model import ClusterReading, LagReport, Snapshot
 from kafka_lag.lag.rules import EARLIEST, ByName, Rules
-from kafka_lag.snapshots.format import from_parquet, to_parquet
+from kafka_lag.snapshots.parquet import from_parquet, to_parquet
 from tests.builders import (
     HOUR,
     MINUTE,

@@ -23,7 +23,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns
 from kafka_lag.lag.rules import ByName, Rules
 from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions
-from kafka_lag.snapshots.ends import ends_of
+from kafka_lag.snapshots.previous import select_log_ends
 from tests.builders import HOUR, MINUTE, NOON, Commits, Groups, Topics, a_reading, datasets
 
 _KEY = ("consumer_group", "topic", "partition_id")
@@ -129,7 +129,7 @@ def reports(runs: Sequence[Run], look_up: LookUp | None = None) -> list[LagRepor
     for run in runs:
         report = evaluate(run.reading, past, _RULES, run.at, look_up or index())
         past = PreviousRuns(
-            report.snapshot, (*past.ends, ends_of(report.snapshot.topic_partitions))
+            report.snapshot, (*past.ends, select_log_ends(report.snapshot.topic_partitions))
         )
         found.append(report)
     return found

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from kafka_lag.errors import StoreError
+from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.channels.channel import InTime, Refusal
 from kafka_lag.notify.delivery import Delivery
@@ -16,7 +16,6 @@ from kafka_lag.notify.messages.telling import Telling
 from kafka_lag.notify.notifier import Notifier, Outcome
 from kafka_lag.notify.notifiers import Notifiers
 from kafka_lag.notify.runs import Runs
-from kafka_lag.snapshots.errors import UnusableError
 from tests.builders import MINUTE, NOON
 from tests.fakes import RecordingJournal
 

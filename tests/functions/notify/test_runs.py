@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from kafka_lag import contract
 from kafka_lag.notify.runs import StoredRuns
-from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 from tests.builders import HOUR, MINUTE, NOON
 from tests.fakes import MemoryStore
 from tests.functions.notify.builders import a_row, a_set

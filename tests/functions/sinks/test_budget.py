@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag.sinks.budget import Levels, Plan, noted, plan
-from kafka_lag.sinks.metrics import lag_sets
+from kafka_lag.sinks.budget import Plan, mark_published, plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.metric_sets import lag_sets
 from tests.builders import table
 from tests.functions.sinks.reports import Cluster, a_report
 
@@ -25,7 +26,7 @@ PARTITIONS: dict[str, Any] = {"partition_groups": NameFilter(), "topics": False}
 
 
 def kept(report: LagReport, chosen: Plan) -> Snapshot:
-    return noted(report.snapshot, chosen)
+    return mark_published(report.snapshot, chosen)
 
 
 def chosen(report: LagReport, room: int, before: Snapshot | None = None, **more: Any) -> Plan:

@@ -19,7 +19,7 @@ from moto import mock_aws
 from kafka_lag import contract
 from kafka_lag.errors import SinkError
 from kafka_lag.sinks.cloudwatch import CloudWatchSink
-from kafka_lag.sinks.metrics import MetricSet
+from kafka_lag.sinks.metric_sets import MetricSet
 from tests.functions.sinks.times import Waited
 
 CLUSTER, GROUP = contract.DIMENSION_CLUSTER, contract.DIMENSION_GROUP
@@ -153,7 +153,7 @@ def test_a_large_request_is_compressed(client: Any) -> None:
 )
 def test_what_passes_is_tried_again(error: Exception) -> None:
     client, waited = FakeClient(error, error), Waited()
-    CloudWatchSink(client, source=waited.source()).publish(many(1), TAKEN_AT, 30.0)
+    CloudWatchSink(client, timing=waited.timing()).publish(many(1), TAKEN_AT, 30.0)
     assert len(client.requests) == 3
     assert len(waited.pauses) == 2
 
@@ -161,27 +161,27 @@ def test_what_passes_is_tried_again(error: Exception) -> None:
 def test_attempts_end_with_the_time_there_is() -> None:
     client, waited = FakeClient(*[refusal("Throttling")] * 20), Waited()
     with pytest.raises(SinkError, match=r"^1500 metrics .*did not take them in time \(Thrott"):
-        CloudWatchSink(client, source=waited.source()).publish(many(1_500), TAKEN_AT, 1.0)
+        CloudWatchSink(client, timing=waited.timing()).publish(many(1_500), TAKEN_AT, 1.0)
     assert waited.now < 1.0
 
 
 def test_a_refusal_is_final_and_says_what_is_missing() -> None:
     client = FakeClient(refusal("AccessDenied", 403))
     with pytest.raises(SinkError, match=r"\(AccessDenied\).*needs cloudwatch:PutMetricData"):
-        CloudWatchSink(client, source=Waited().source()).publish(many(1), TAKEN_AT)
+        CloudWatchSink(client, timing=Waited().timing()).publish(many(1), TAKEN_AT)
     assert len(client.requests) == 1
 
 
 def test_a_refusal_of_the_data_asks_for_no_rights() -> None:
     client = FakeClient(refusal("InvalidParameterValue"))
     with pytest.raises(SinkError, match=r"refused them \(InvalidParameterValue\)\.$"):
-        CloudWatchSink(client, source=Waited().source()).publish(many(1), TAKEN_AT)
+        CloudWatchSink(client, timing=Waited().timing()).publish(many(1), TAKEN_AT)
 
 
 def test_a_request_that_is_refused_stops_no_other() -> None:
     client = FakeClient(refusal("InvalidParameterValue"))
     with pytest.raises(SinkError, match=r"^1000 metrics were not published"):
-        CloudWatchSink(client, source=Waited().source()).publish(many(1_001), TAKEN_AT)
+        CloudWatchSink(client, timing=Waited().timing()).publish(many(1_001), TAKEN_AT)
     assert [len(request["MetricData"]) for request in client.requests] == [1_000, 1]
 
 
@@ -195,4 +195,4 @@ def test_an_endpoint_that_cannot_be_reached_is_told() -> None:
         config=Config(retries={"total_max_attempts": 1}),
     )
     with pytest.raises(SinkError, match=r"in time \(EndpointConnectionError\).*NAT"):
-        CloudWatchSink(client, source=Waited().source()).publish(many(1), TAKEN_AT)
+        CloudWatchSink(client, timing=Waited().timing()).publish(many(1), TAKEN_AT)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag.errors import SinkError
 from kafka_lag.sinks.emf import EmfSink, emf_line
-from kafka_lag.sinks.metrics import MetricSet
+from kafka_lag.sinks.metric_sets import MetricSet
 from tests.builders import NOON
 from tests.functions.sinks.emf_rules import faults_in, values_in
 

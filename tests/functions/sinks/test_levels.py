@@ -8,8 +8,9 @@ import re
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag.sinks.budget import Levels, plan
-from kafka_lag.sinks.metrics import health_set, lag_sets, success_set
+from kafka_lag.sinks.budget import plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set
 from tests.functions.sinks.reports import a_report
 
 

@@ -16,8 +16,9 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag.sinks.budget import Levels, plan
-from kafka_lag.sinks.metrics import lag_sets
+from kafka_lag.sinks.budget import plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.metric_sets import lag_sets
 from tests.functions.sinks.reports import a_report, with_groups
 
 REPORT = a_report({"g": {"orders": 2, "bills": 1}})

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kafka_lag.sinks.patience import Time
+from kafka_lag.sinks.deadline import Timing
 
 
 class Waited:
@@ -13,8 +13,8 @@ class Waited:
         self.now = 0.0
         self.pauses: list[float] = []
 
-    def source(self) -> Time:
-        return Time(lambda: self.now, self._sleep, lambda: 1.0)
+    def timing(self) -> Timing:
+        return Timing(lambda: self.now, self._sleep, lambda: 1.0)
 
     def _sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)

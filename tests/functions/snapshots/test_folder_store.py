@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_lag.errors import StoreError
-from kafka_lag.snapshots.errors import UnusableError
+from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.snapshots.store import FolderStore
 
 KEY = "snapshots/groups/cluster=c/dt=2026-01-31/hour=12/one.parquet"

@@ -11,8 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from kafka_lag.errors import StoreError
-from kafka_lag.snapshots.errors import UnusableError
+from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.snapshots.store import S3Store
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
-from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 from tests.functions.views.test_snapshots import MINUTE, NOON, Clock

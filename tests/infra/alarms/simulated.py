@@ -15,10 +15,11 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import Rules
-from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.budget import plan
+from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.metrics import MetricSet, health_set, lag_sets, success_set
-from kafka_lag.snapshots.memory import Memory
+from kafka_lag.sinks.metric_sets import MetricSet, health_set, lag_sets, success_set
+from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, a_reading
 from tests.infra.cloudwatch.metrics import Metrics
 
@@ -61,7 +62,7 @@ def written(minutes: Iterable[int]) -> dict[int, list[str]]:
         )
         rows = report.snapshot.group_partitions.with_columns(published=chosen.published)
         snapshot = replace(report.snapshot, group_partitions=rows)
-        memory = memory.then(snapshot, MINUTE, stored=True)
+        memory = memory.add_run(snapshot, MINUTE, stored=True)
     return lines
 
 

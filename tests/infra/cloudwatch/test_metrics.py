@@ -9,7 +9,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.metrics import MetricSet
+from kafka_lag.sinks.metric_sets import MetricSet
 from tests.builders import MINUTE, NOON
 from tests.infra.cloudwatch.metrics import Metrics, Series
 

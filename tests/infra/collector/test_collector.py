@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.event import scheduled_time
+from kafka_lag.collect_lag import scheduled_time
 from kafka_lag_cdk.collector.schedule import cron_of
 from tests.infra.configured import UUID
 

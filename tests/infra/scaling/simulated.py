@@ -12,9 +12,9 @@ from kafka_lag.collector import Collector
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.budget import Levels
+from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import emf_line
-from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.sinks.metric_sets import ConfiguredSink
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingJournal, RecordingSink
 from tests.infra.cloudwatch.metrics import Metrics
@@ -143,5 +143,5 @@ def _collector(source: FakeSource, sink: RecordingSink) -> Collector:
     settings = Settings(
         cluster="orders", access=Access(("b:9096",)), rules=Rules(), levels=levels, deadline=45.0
     )
-    outlets = [Outlet(sink, levels)]
+    outlets = [ConfiguredSink(sink, levels)]
     return Collector(settings, source, MemoryStore(), outlets, RecordingJournal(), lambda: 0.0)

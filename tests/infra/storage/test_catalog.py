@@ -14,9 +14,8 @@ import pytest
 from moto import mock_aws
 
 from kafka_lag import contract
-from kafka_lag.snapshots import history
 from kafka_lag.snapshots.keys import CLUSTER_NAME
-from kafka_lag.snapshots.store import S3Store
+from kafka_lag.snapshots.store import S3Store, write_snapshot
 from kafka_lag_cdk.storage.report_columns import REPORT_COLUMNS
 from tests.builders import HOUR, NOON, a_snapshot
 from tests.infra.storage.stack import CLUSTERS, KEEP, tables, template
@@ -62,7 +61,7 @@ def _keys() -> dict[str, list[str]]:
         client.create_bucket(Bucket=BUCKET)
         store = S3Store(client, BUCKET)
         for cluster in CLUSTERS:
-            history.write(store, cluster, snapshot)
+            write_snapshot(store, cluster, snapshot)
         found = store.keys("")
     return {
         cluster: [key for key in found if f"/cluster={cluster}/" in key] for cluster in CLUSTERS

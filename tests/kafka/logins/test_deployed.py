@@ -14,9 +14,9 @@ import pytest
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
+from kafka_lag.collect_lag import build_collector
 from kafka_lag.collector import Collector
 from kafka_lag.errors import LoginError
-from kafka_lag.wiring import wired
 from tests.kafka.logins.ways import fields
 
 pytestmark = pytest.mark.kafka
@@ -45,7 +45,7 @@ def deployed(
         contract.ENV_BUCKET: BUCKET,
         contract.ENV_BOOTSTRAP_SERVERS: servers,
     }
-    return wired(environ, logging.getLogger(__name__))[1]
+    return build_collector(environ, logging.getLogger(__name__))[1]
 
 
 @pytest.fixture(name="folder")

@@ -15,7 +15,7 @@ from kafka_lag import contract
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.model import LagReport
 from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
-from kafka_lag.snapshots.memory import Memory
+from kafka_lag.snapshots.previous import Memory
 from tests.kafka.looking import Looker, access, login, only
 from tests.kafka.time_lag.watched import GRACE, HOUR, Watched, dated, every, said, watched
 

@@ -50,7 +50,7 @@ def test_a_topic_made_anew_is_dated_by_its_own_records(shared_cluster: KafkaClus
     row = topic.row(report)
     assert [dated(first), dated(row)] == pytest.approx([old[5], new[5]], abs=1)
     assert (row["time_lag_method"], row["observations"]) == (contract.METHOD_RECORD_TIME, 1)
-    assert report.remarks == ("topic 'anew' was recreated or truncated: its history starts anew",)
+    assert report.warnings == ("topic 'anew' was recreated or truncated: its history starts anew",)
 
 
 def test_a_topic_made_anew_has_no_bounds_from_the_old_one(shared_cluster: KafkaCluster) -> None:

@@ -9,12 +9,9 @@ from typing import Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from kafka_lag.aws import CURRENT, PREVIOUS, error_code, read_secret
 from kafka_lag.brokers.wire.access import Credentials, Login
 from kafka_lag.errors import ConfigError
-
-CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
-
-_ABSENT = "ResourceNotFoundException"
 
 # What makes a login of a secret's id and its JSON (None: it is none). Raises ConfigError, without
 # a cause where that might quote the secret.
@@ -99,13 +96,10 @@ class SecretCredentials:
 
     def _read(self, stage: str) -> Login | None:
         try:
-            answer = self._client.get_secret_value(SecretId=self._secret_id, VersionStage=stage)
+            text = read_secret(self._client, self._secret_id, stage)
         except ClientError as error:
-            code = error.response["Error"]["Code"]
-            if code == _ABSENT and stage == PREVIOUS:
-                return None
             raise ConfigError(
-                f"The secret {self._secret_id} cannot be read ({code}). "
+                f"The secret {self._secret_id} cannot be read ({error_code(error)}). "
                 "Check secret_id, and that the function's role may get and decrypt it."
             ) from error
         except BotoCoreError as error:
@@ -113,11 +107,11 @@ class SecretCredentials:
                 f"Secrets Manager did not answer for {self._secret_id} ({type(error).__name__}). "
                 "Check the VPC's endpoint or route to it."
             ) from error
-        return self._shape(self._secret_id, _decoded(answer.get("SecretString")))
+        return None if text is None else self._shape(self._secret_id, _decoded(text))
 
 
-def _decoded(text: str | None) -> Any:
+def _decoded(text: str) -> Any:
     try:
-        return json.loads(text or "")
+        return json.loads(text)
     except ValueError:
         return None

@@ -10,9 +10,8 @@ from pathlib import Path
 from botocore import exceptions as aws
 
 from kafka_lag import contract
-from kafka_lag.errors import ConfigError, StoreError
-from kafka_lag.refusal import code_of
-from kafka_lag.snapshots.errors import UnusableError
+from kafka_lag.aws import error_code
+from kafka_lag.errors import ConfigError, StoreError, UnusableError
 from kafka_lag.snapshots.store import FolderStore, S3Store
 
 _NO_CREDENTIALS = "No AWS credentials here: set AWS_PROFILE, or run aws sso login."
@@ -65,7 +64,7 @@ def _in_own_words(bucket: str, right: str) -> Iterator[None]:
 
 
 def _told(error: Exception, bucket: str, right: str) -> str:
-    code = code_of(error)
+    code = error_code(error)
     if isinstance(error, aws.NoCredentialsError | aws.PartialCredentialsError):
         return _NO_CREDENTIALS
     if code in _LOGIN_OVER:

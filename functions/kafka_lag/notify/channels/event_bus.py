@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 from botocore.exceptions import BotoCoreError, ClientError
 
 from kafka_lag import contract
+from kafka_lag.aws import error_code, is_rejected
 from kafka_lag.notify.channels.channel import InTime, Refusal
 from kafka_lag.notify.messages.telling import Event, Telling
-from kafka_lag.refusal import code_of, is_certain
 
 _MOST = 10
 # Some regions still count 256 KB over all entries of a request.
@@ -67,7 +67,7 @@ class EventBus:
                     refused, code = self._refused(refused)
         except (ClientError, BotoCoreError) as error:
             # the client itself has tried more than once by then
-            return refused, self._why(code_of(error)), not is_certain(error)
+            return refused, self._why(error_code(error)), not is_rejected(error)
         return refused, self._why(code), False
 
     def _why(self, code: str) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from kafka_lag.aws import error_code, is_rejected
 from kafka_lag.notify.channels.channel import InTime, Refusal
 from kafka_lag.notify.channels.chat import for_chat
 from kafka_lag.notify.messages.telling import Notice, Telling
-from kafka_lag.refusal import code_of, is_certain
 
 # Refusals of one message, of which the next need not hear.
 _OF_THE_MESSAGE = ("InvalidParameter", "ParameterValueInvalid")
@@ -46,9 +46,9 @@ class Sns:
                     **self._message(telling),
                 )
             except (ClientError, BotoCoreError) as error:
-                why = self._why(code_of(error))
-                failed[telling.name] = Refusal(why, doubt=not is_certain(error))
-                if code_of(error) not in _OF_THE_MESSAGE:
+                why = self._why(error_code(error))
+                failed[telling.name] = Refusal(why, doubt=not is_rejected(error))
+                if error_code(error) not in _OF_THE_MESSAGE:
                     return dict.fromkeys(rest, Refusal(why)) | failed
         return failed
 

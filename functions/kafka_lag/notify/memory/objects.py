@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from kafka_lag.aws import conditional_put, error_code
 from kafka_lag.errors import StoreError
-from kafka_lag.refusal import code_of, put_on_condition
 
 _ABSENT = "NoSuchKey"
 _OTHER = ("PreconditionFailed", _ABSENT)
@@ -49,7 +49,7 @@ class S3Claims:
             found = self._client.get_object(Bucket=self._bucket, Key=key)
             return Stored(found["Body"].read(), found["ETag"])
         except (ClientError, BotoCoreError) as error:
-            if code_of(error) == _ABSENT:
+            if error_code(error) == _ABSENT:
                 return None
             raise self._failed("read", key, error) from error
 
@@ -63,7 +63,7 @@ class S3Claims:
 
     def _put(self, key: str, data: bytes, **condition: str) -> str | None:
         try:
-            return put_on_condition(
+            return conditional_put(
                 self._client, _OTHER, Bucket=self._bucket, Key=key, Body=data, **condition
             )
         except (ClientError, BotoCoreError) as error:
@@ -71,6 +71,6 @@ class S3Claims:
 
     def _failed(self, verb: str, key: str, error: Exception) -> StoreError:
         return StoreError(
-            f"Cannot {verb} {key} in bucket {self._bucket} ({code_of(error)}). "
+            f"Cannot {verb} {key} in bucket {self._bucket} ({error_code(error)}). "
             "Check that the bucket exists and the role's rights."
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.notify.messages.telling import Notice
 from kafka_lag.notify.messages.wording import (
     LONGEST_SUBJECT,
@@ -16,7 +17,6 @@ from kafka_lag.notify.messages.wording import (
     span,
 )
 from kafka_lag.notify.news.change import Change, Row
-from kafka_lag.sinks.names import dimension_value
 
 _CLUSTER_IN_SUBJECT = 30
 _WHY = {

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.notify.messages.event import event
 from kafka_lag.notify.messages.notice import behind, worst
 from kafka_lag.notify.messages.telling import Notice, Telling
 from kafka_lag.notify.messages.wording import LONGEST_SUBJECT, counted, in_subject, moment, shown
 from kafka_lag.notify.news.change import Change
 from kafka_lag.notify.news.incident import incident_id
-from kafka_lag.sinks.names import dimension_value
 
 # As many, and at least half of all groups, are a storm.
 FEWEST = 10

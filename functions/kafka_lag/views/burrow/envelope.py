@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Any, TypeVar
 
+from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.snapshots.errors import UnusableError
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.snapshots import Snapshots
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 from statistics import median
 
 from kafka_lag import contract
+from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.snapshots.errors import UnusableError
 from kafka_lag.views.snapshots import Snapshots
 
 HOUR_MS = 3_600_000

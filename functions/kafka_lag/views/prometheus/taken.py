@@ -7,8 +7,8 @@ import logging
 from dataclasses import dataclass
 
 from kafka_lag import contract
+from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.snapshots.errors import UnusableError
 from kafka_lag.views.prometheus.question import GROUP, Question
 from kafka_lag.views.snapshots import Snapshots
 

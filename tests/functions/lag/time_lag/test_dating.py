@@ -104,4 +104,4 @@ def test_a_recreated_topic_starts_a_new_history_and_says_so() -> None:
     report = days.run(NOON + MINUTE, [100], (0, 500), topic_ids={"t": "another"})
 
     assert told(report) == [(None, None, None)]
-    assert report.remarks == ("topic 't' was recreated or truncated: its history starts anew",)
+    assert report.warnings == ("topic 't' was recreated or truncated: its history starts anew",)

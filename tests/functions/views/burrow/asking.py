@@ -10,8 +10,8 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, Frame
-from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.views import burrow
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.snapshots import Snapshots

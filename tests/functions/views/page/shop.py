@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.page import answer
 from kafka_lag.views.snapshots import Snapshots

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.snapshots.history import write
+from kafka_lag.snapshots.store import write_snapshot
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.prometheus import answer
 from kafka_lag.views.snapshots import Snapshots
@@ -25,7 +25,7 @@ def stored(
     snapshot: Snapshot, cluster: str = "shop", store: MemoryStore | None = None
 ) -> MemoryStore:
     store = store or MemoryStore()
-    write(store, cluster, snapshot)
+    write_snapshot(store, cluster, snapshot)
     return store
 
 

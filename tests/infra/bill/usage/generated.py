@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.model import LagReport, PreviousRuns, Snapshot
 from kafka_lag.lag.rules import Rules
-from kafka_lag.snapshots.ends import ends_of
+from kafka_lag.snapshots.previous import select_log_ends
 from tests.builders import MINUTE, NOON, a_reading
 
 _RULES = Rules()
@@ -61,7 +61,9 @@ def reports(size: Size, runs: int) -> Iterator[LagReport]:
         logs = {name: [(end - 10**6, end) for end in ends[name]] for name in names}
         report = evaluate(a_reading(commits, logs, at=at, owners=owners), past, _RULES, at)
         newest = report.snapshot
-        past = PreviousRuns(newest, (*past.ends, ends_of(newest.topic_partitions))[-_ENDS_KEPT:])
+        past = PreviousRuns(
+            newest, (*past.ends, select_log_ends(newest.topic_partitions))[-_ENDS_KEPT:]
+        )
         yield report
 
 

@@ -14,10 +14,11 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag.sinks.budget import Levels, plan
+from kafka_lag.sinks.budget import plan
+from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import emf_line
-from kafka_lag.sinks.metrics import MetricSet, health_set, lag_sets, success_set
-from kafka_lag.snapshots.format import to_parquet
+from kafka_lag.sinks.metric_sets import MetricSet, health_set, lag_sets, success_set
+from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag_cdk.bill.usage import measured
 from kafka_lag_cdk.bill.usage.runs import compacted_bytes, snapshot_bytes
 from kafka_lag_cdk.config.parts.cluster import Expected

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag.sinks.budget import Levels, plan
-from kafka_lag.sinks.metrics import health_set, lag_sets, success_set
+from kafka_lag.sinks.budget import plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set
 from kafka_lag_cdk.bill.usage.metrics import published, wanted
 from kafka_lag_cdk.config.parts.cluster import Cluster
 from tests.functions.sinks.reports import a_report

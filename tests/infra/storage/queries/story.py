@@ -26,7 +26,7 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import ByName, Rules
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.outlets import Outlet
+from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.store import FolderStore
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading
 from tests.fakes import FakeSource, RecordingJournal, RecordingSink
@@ -146,7 +146,7 @@ def end(minute: int) -> int:
 def _run(store: FolderStore, cluster: str, readings: Mapping[int, ClusterReading]) -> None:
     settings = Settings(cluster=cluster, access=Access(("b:9096",)), rules=RULES)
     source = FakeSource(*readings.values())
-    outlets = [Outlet(RecordingSink(), settings.levels)]
+    outlets = [ConfiguredSink(RecordingSink(), settings.levels)]
     collector = Collector(settings, source, store, outlets, RecordingJournal())
     for minute in readings:
         # A run that reads no group fails once its snapshot is kept.

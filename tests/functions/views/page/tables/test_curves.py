@@ -8,8 +8,8 @@ import re
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.snapshots.format import to_parquet
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.views.page.latest import Latest, latest
 from kafka_lag.views.page.tables.curves import Curve, past
 from kafka_lag.views.snapshots import Snapshots

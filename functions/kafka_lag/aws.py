@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AWS through boto3: clients, secrets, conditional puts, and what AWS calls an error."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from http import HTTPStatus
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+# All that a call of boto3 raises: AWS's answers, and what kept them from coming.
+AWS_ERRORS = (ClientError, BotoCoreError)
+
+# The versions of a secret: a rotation makes the current one the previous.
+CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
+
+_NO_SUCH_SECRET = "ResourceNotFoundException"  # noqa: S105  # an error's code
+_OBJECT_EXISTS = "PreconditionFailed"
+_CONFLICT = "ConditionalRequestConflict"
+_PUT_ATTEMPTS = 3
+
+
+def make_client(service: str, config: Config, region: str | None = None) -> Any:
+    """A client of a service, in the function's own region unless told otherwise; connects to
+    nothing yet.
+    """
+    # The types of boto3 know services by literals only.
+    make: Any = boto3.client
+    return make(service, region_name=region, config=config)
+
+
+def error_code(error: Exception) -> str:
+    """AWS's code of an error, else the error's type: never what the request held."""
+    if isinstance(error, ClientError):
+        return str(error.response["Error"]["Code"])
+    return type(error).__name__
+
+
+def http_status(error: ClientError) -> int:
+    """The HTTP status of AWS's answer, 0 where it has none."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def is_rejected(error: Exception) -> bool:
+    """Whether AWS itself has said that it did nothing; without its answer nobody knows."""
+    if not isinstance(error, ClientError):
+        return False
+    return http_status(error) < HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def read_secret(client: Any, secret_id: str, version: str | None = None) -> str | None:
+    """The text of a secret in Secrets Manager, of its current version unless told otherwise: ""
+    for one that holds bytes, None where there is no previous version.
+
+    Raises AWS_ERRORS as they come.
+    """
+    stage = {"VersionStage": version} if version else {}
+    try:
+        answer = client.get_secret_value(SecretId=secret_id, **stage)
+    except ClientError as error:
+        if version == PREVIOUS and error_code(error) == _NO_SUCH_SECRET:
+            return None
+        raise
+    text: str = answer.get("SecretString", "")
+    return text
+
+
+def conditional_put(
+    client: Any, lost: Collection[str] = (_OBJECT_EXISTS,), **request: Any
+) -> str | None:
+    """Puts an object on the condition in the request: its ETag, None where S3 answers with one of
+    the codes `lost`.
+
+    Raises AWS_ERRORS as they come.
+    """
+    for attempt in range(_PUT_ATTEMPTS):
+        try:
+            return str(client.put_object(**request)["ETag"])
+        except ClientError as error:
+            if error_code(error) in lost:
+                return None
+            # Two writers at once: S3 asks the loser to try again.
+            if error_code(error) != _CONFLICT or attempt + 1 == _PUT_ATTEMPTS:
+                raise
+    return None

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names as CloudWatch dimension values: legal, reversible, never two alike.
+
+CloudWatch takes printable ASCII, at least one character that is not a blank, no ':' in front,
+1,024 characters at most [botocore cloudwatch Dimension]. A name that is legal and holds no '%'
+stays as it is. Otherwise its UTF-8 bytes outside that set, '%', a leading ':' and blanks at
+either end become %XX, and the empty name becomes a lone '%'.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from urllib.parse import unquote, unquote_to_bytes
+
+_LONGEST = 1024
+_DIGEST = 32
+_EMPTY = "%"
+
+
+def dimension_value(name: str) -> str:
+    """The legal form of a name; longer than CloudWatch takes, its end becomes '%~' and a digest."""
+    if name.isascii() and name.isprintable() and "%" not in name and _plain(name):
+        return name
+    legal = _escaped(name) or _EMPTY
+    if len(legal) <= _LONGEST:
+        return legal
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{legal[: _LONGEST - _DIGEST - 2]}%~{digest}"
+
+
+def original_name(value: str) -> str:
+    """The name that `dimension_value` made legal; a shortened one cannot be told (ValueError)."""
+    if "%~" in value:
+        raise ValueError("the name was too long to be kept")
+    if value == _EMPTY:
+        return ""
+    raw = unquote_to_bytes(value)
+    return raw.decode("utf-8", "surrogatepass") if raw else unquote(value)
+
+
+def _plain(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST and name[0] not in ": " and name[-1] != " "
+
+
+def _escaped(name: str) -> str:
+    """The legal form, as far as it can count: each character becomes at least one."""
+    first, last = len(name) - len(name.lstrip()), len(name.rstrip()) - 1
+    return "".join(
+        _hex(char) if not first <= i <= last or _illegal(char) or (i == 0 and char == ":") else char
+        for i, char in enumerate(name[: _LONGEST + 1])
+    )
+
+
+def _illegal(char: str) -> bool:
+    return char == "%" or not (char.isascii() and char.isprintable())
+
+
+def _hex(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration of sinks: which there are, and which levels of metrics each gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kafka_lag.lag.rules import NameFilter
+
+EMF, CLOUDWATCH = NAMED = ("emf", "cloudwatch")
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """What is published: topics by default, partitions only of pairs that both filters accept.
+
+    `named` groups are those that an alarm or a scaling policy watches; they come first.
+    `scaling` accepts the groups that a policy scales by their lag; None accepts none.
+    """
+
+    max_metrics: int = 1000
+    topics: bool = True
+    max_offset_lag: bool = False
+    partition_groups: NameFilter | None = None
+    partition_topics: NameFilter = field(default_factory=NameFilter)
+    named: frozenset[str] = frozenset()
+    scaling: NameFilter | None = None
+    drain_time: bool = False
+    members: bool = False
+    rebalancing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpConfig:
+    """An OTLP endpoint over HTTP, its whole URL; None: CloudWatch's own in the function's region.
+
+    `headers_secret` names a secret whose JSON object holds headers to send; `sigv4` signs with
+    the function's role instead. `levels` choose what it gets; None: what the cluster's choose.
+    """
+
+    endpoint: str | None = None
+    headers_secret: str | None = None
+    sigv4: bool = False
+    levels: Levels | None = None
+
+
+SinkConfig: TypeAlias = str | OtlpConfig

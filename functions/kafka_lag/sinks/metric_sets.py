@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metric sets: what is published, one set per combination of dimensions, unknown absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.model import LagReport
+from kafka_lag.sinks.budget import Plan, match_names
+from kafka_lag.sinks.config import Levels
+
+# Digits kept of seconds and of shares: milliseconds.
+_DIGITS = 3
+_DIMENSIONS = {
+    contract.DIMENSION_GROUP: "consumer_group",
+    contract.DIMENSION_TOPIC: "topic",
+    contract.DIMENSION_PARTITION: "partition_id",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSet:
+    """Metrics that share their dimensions; the dimension values are names as Kafka has them."""
+
+    dimensions: tuple[tuple[str, str], ...]
+    values: tuple[tuple[str, float], ...]
+
+
+class Sink(Protocol):
+    """Somewhere metrics go."""
+
+    def publish(self, sets: list[MetricSet], taken_at: int, seconds: float, /) -> None:
+        """Publishes all sets at the scheduled time, ms UTC, within the seconds, after which it
+        gives up on what is left. Raises SinkError.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredSink:
+    """A sink and the levels of what it gets; `key` is where in a document they stand."""
+
+    sink: Sink
+    levels: Levels
+    key: str = "levels"
+
+
+def lag_sets(report: LagReport, plan: Plan, levels: Levels, cluster: str) -> list[MetricSet]:
+    """Groups, then topics, then partitions, as far as planned and known."""
+    groups = report.snapshot.groups.where(plan.groups)
+    pairs = report.group_topics.where(plan.topics)
+    rows = report.snapshot.group_partitions.where(plan.partitions)
+    pair_values = _lags(pairs)
+    if levels.max_offset_lag:
+        pair_values[contract.MAX_OFFSET_LAG] = pairs.numbers("max_lag")
+    return [
+        *_sets(groups, cluster, _group_values(groups, report.scaling, levels)),
+        *_sets(pairs, cluster, pair_values),
+        *_sets(rows, cluster, _lags(rows)),
+    ]
+
+
+def health_set(report: LagReport, plan: Plan, cluster: str, seconds: float) -> MetricSet:
+    """The reporter's own health, without CollectorSuccess: that is published last."""
+    groups = report.snapshot.groups
+    return MetricSet(
+        ((contract.DIMENSION_CLUSTER, cluster),),
+        (
+            (contract.COLLECTOR_DURATION, round(seconds, _DIGITS)),
+            (contract.GROUPS_READ, groups_read(report)),
+            (contract.PARTITIONS_UNKNOWN, _sum(groups.numbers("partitions_unknown"))),
+            (contract.PARTITIONS_UNCOMMITTED, _sum(groups.numbers("partitions_uncommitted"))),
+            (contract.READ_ERRORS, len(report.problems)),
+            (contract.LAGS_CLAMPED, report.lags_clamped),
+            (contract.TIME_LAG_LOOKUPS, report.look_ups),
+            (contract.METRICS_OMITTED, plan.omitted),
+        ),
+    )
+
+
+def groups_read(report: LagReport) -> int:
+    """Groups whose commits were read."""
+    groups = report.snapshot.groups
+    return int(groups.numbers("read_at").only(_read(groups)).known.sum())
+
+
+def success_set(cluster: str) -> MetricSet:
+    """The heartbeat: a run that read, published and stored everything it should."""
+    dimensions = ((contract.DIMENSION_CLUSTER, cluster),)
+    return MetricSet(dimensions, ((contract.COLLECTOR_SUCCESS, 1),))
+
+
+def _read(groups: Frame) -> Mask:
+    """Groups whose commits were read now: not those gone, nor those of an unsupported type."""
+    gone = groups.strings("status_reason").is_in([contract.GONE])
+    mask: Mask = ~groups.strings("unread_reason").known & ~gone
+    return mask
+
+
+def _lags(frame: Frame) -> dict[str, Column]:
+    return {
+        contract.OFFSET_LAG: frame.numbers("lag"),
+        contract.ESTIMATED_TIME_LAG: frame.numbers("time_lag_seconds"),
+    }
+
+
+def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Column]:
+    values = _lags(groups)
+    values[contract.GROUP_STATUS] = _status(groups.strings("status"))
+    values[contract.TIME_TO_DATA_LOSS] = groups.numbers("seconds_until_loss")
+    names, members = groups.strings("consumer_group"), groups.numbers("members")
+    lag = scaling.numbers("scaling_lag").take(locate(groups, scaling, ("consumer_group",)))
+    lag = lag.only(match_names(names, levels.scaling))
+    values[contract.SCALING_LAG] = lag
+    per_member = lag.values / np.maximum(members.values, 1)
+    values[contract.SCALING_LAG_PER_MEMBER] = Column(per_member, lag.known & members.known)
+    if levels.drain_time:
+        values[contract.ESTIMATED_DRAIN_TIME] = groups.numbers("drain_seconds")
+    if levels.members:
+        values[contract.MEMBERS] = members
+    if levels.rebalancing:
+        values[contract.REBALANCING] = _rebalancing(groups.strings("group_state"))
+    return values
+
+
+def _status(status: Strings) -> Column:
+    codes = status.codes_in(tuple(contract.GROUP_STATUS_VALUES))
+    return Column(np.array(tuple(contract.GROUP_STATUS_VALUES.values()))[codes.values], codes.known)
+
+
+def _rebalancing(state: Strings) -> Column:
+    return Column(state.is_in(contract.REBALANCING_STATES).astype(np.int64), state.known)
+
+
+def _sets(frame: Frame, cluster: str, values: Mapping[str, Column]) -> Iterator[MetricSet]:
+    """A set a row, under the dimensions whose names the frame holds; none without a value."""
+    present = {dim: name for dim, name in _DIMENSIONS.items() if name in frame}
+    keys = [frame.columns[name].to_list() for name in present.values()]
+    columns = [_round_known(column) for column in values.values()]
+    for row in range(len(frame)):
+        known = tuple(
+            (n, c[row]) for n, c in zip(values, columns, strict=True) if c[row] is not None
+        )
+        if known:
+            names = tuple((d, str(key[row])) for d, key in zip(present, keys, strict=True))
+            yield MetricSet(((contract.DIMENSION_CLUSTER, cluster), *names), known)
+
+
+def _round_known(column: Column) -> list[Any]:
+    """As published: NaN, infinity and negative values are unknown."""
+    good = column.known & np.isfinite(column.values) & (column.values >= 0)
+    return [None if v is None else round(v, _DIGITS) for v in column.only(good).to_list()]
+
+
+def _sum(column: Column) -> int:
+    return int(column.values[column.known].sum())

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics over the OpenTelemetry protocol (OTLP): gauges as protobuf over HTTP, gzip.
+
+Dimensions are attributes, with names as Kafka has them and not CloudWatch's legal forms: OTLP
+carries any text. 429, 502, 503 and 504 may be tried again, after Retry-After if there is one, and
+no other answer may [OpenTelemetry, OTLP specification, OTLP/HTTP response].
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from http.client import responses
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import urllib3
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.exceptions import BotoCoreError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsPartialSuccess,
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Gauge, Metric, NumberDataPoint
+from urllib3.exceptions import HTTPError, InvalidHeader
+
+from kafka_lag import contract
+from kafka_lag.aws import AWS_ERRORS, error_code, make_client, read_secret
+from kafka_lag.errors import ConfigError, SinkError
+from kafka_lag.sinks.config import OtlpConfig
+from kafka_lag.sinks.deadline import ONE_ATTEMPT, PublishDeadline, Timing
+from kafka_lag.sinks.metric_sets import MetricSet
+
+# UCUM; receivers for Prometheus append what is not in braces to the name, and "1" as "_ratio".
+_UNITS = {contract.SECONDS: "s", contract.COUNT: "{count}", contract.NO_UNIT: ""}
+_SERVICE_NAME = "service.name"
+_NS_PER_MS = 1_000_000
+# More than the tags and lengths that wrap a point, and a metric's name and unit.
+_POINT_OVERHEAD, _METRIC_OVERHEAD = 12, 128
+
+_SUCCESS = range(200, 300)
+_RETRYABLE = {429, 502, 503, 504}
+_DENIED = {401, 403}
+_LONGEST_ATTEMPT = 10.0
+# The time may end between looking at the clock and sending; urllib3 takes no timeout of nothing.
+_SHORTEST_ATTEMPT = 0.05
+_HEADERS = {
+    "Content-Type": "application/x-protobuf",
+    "Content-Encoding": "gzip",
+    "User-Agent": "msk-lag-reporter",
+}
+# Characters of an endpoint's message in a log.
+_SHOWN = 200
+
+# CloudWatch's name in a signature, also of its OTLP endpoint.
+_CLOUDWATCH_SERVICE = "monitoring"
+_CLOUDWATCH_HOST = re.compile(r"monitoring\.([a-z0-9-]+)\.(?:amazonaws|api)\.[a-z.]+")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+# Headers that the sink sets itself: of the body and where it goes.
+_OWN_HEADERS = {"content-type", "content-encoding", "content-length", "transfer-encoding", "host"}
+
+
+class Authorization:
+    """What makes an endpoint take a request; this one is of an endpoint that asks for nothing."""
+
+    def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:  # noqa: ARG002
+        """All headers to send, the base among them. Raises SinkError."""
+        return dict(base)
+
+    def renew(self) -> bool:
+        """After a 401 or 403: whether to try once more with what is read anew. Raises SinkError."""
+        return False
+
+
+class SigV4(Authorization):
+    """A signature with the credentials of the function's role, for CloudWatch in one region.
+
+    Another signature of the same role would be refused just as well, so there is nothing to renew.
+    """
+
+    def __init__(self, credentials: Any, region: str) -> None:
+        self._credentials = credentials
+        self._region = region
+
+    def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:
+        """Signed anew each time: a signature is good for minutes, and credentials rotate."""
+        request = AWSRequest(method="POST", url=url, data=body, headers=dict(base))
+        try:
+            frozen = self._credentials.get_frozen_credentials()
+            SigV4Auth(frozen, _CLOUDWATCH_SERVICE, self._region).add_auth(request)
+        except BotoCoreError as error:
+            raise SinkError(
+                f"Metrics cannot be signed for {url}: the function's role gives no credentials "
+                f"({type(error).__name__})."
+            ) from error
+        return dict(request.headers.items())
+
+
+class SecretHeaders(Authorization):
+    """Headers from a JSON object in Secrets Manager, read when first needed and when refused."""
+
+    def __init__(self, client: Any, secret_id: str) -> None:
+        self._client = client
+        self._secret_id = secret_id
+        self._cached: dict[str, str] | None = None
+
+    def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:  # noqa: ARG002
+        """The base and the secret's."""
+        if self._cached is None:
+            self._cached = self._read()
+        return {**self._cached, **base}
+
+    def renew(self) -> bool:
+        """The secret may have been rotated; it is read anew."""
+        previous, self._cached = self._cached, None
+        self._cached = self._read()
+        return self._cached != previous
+
+    def _read(self) -> dict[str, str]:
+        try:
+            return _parse_headers(json.loads(read_secret(self._client, self._secret_id) or ""))
+        except AWS_ERRORS as error:
+            raise SinkError(
+                f"The secret {self._secret_id} with the headers for OTLP cannot be read "
+                f"({error_code(error)})."
+            ) from error
+        except ValueError:
+            # Without its cause, which might quote the secret.
+            raise SinkError(
+                f"The secret {self._secret_id} must be a JSON object of headers and their "
+                "values, both text, none of them about the body or the host."
+            ) from None
+
+
+def _parse_headers(fields: Any) -> dict[str, str]:
+    """The headers. Raises ValueError for what cannot be sent as such."""
+    if not isinstance(fields, dict):
+        raise ValueError("no object")
+    for name, value in fields.items():
+        good = _HEADER_NAME.fullmatch(name) and name.lower() not in _OWN_HEADERS
+        if not (good and isinstance(value, str) and value.isascii() and value.isprintable()):
+            raise ValueError("no header")
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """CloudWatch takes 1,000 points; a megabyte, uncompressed, everybody takes."""
+
+    points: int = 1_000
+    size: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedRequest:
+    """One request's body, and how many points are in it."""
+
+    body: bytes
+    points: int
+
+
+_LIMITS, _TIMING = RequestLimits(), Timing()
+
+
+class OtlpSink:
+    """Sends gauges to a URL, request by request; one that is refused stops no other.
+
+    `warn` gets what an endpoint says of a request that it took.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        authorization: Authorization,
+        warn: Callable[[str], None],
+        namespace: str = contract.NAMESPACE,
+        limits: RequestLimits = _LIMITS,
+        timing: Timing = _TIMING,
+    ) -> None:
+        self._url = url
+        self._authorization = authorization
+        self._warn = warn
+        self._namespace = namespace
+        self._limits = limits
+        self._timing = timing
+        self._pool = urllib3.PoolManager()
+
+    def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
+        """All that is taken within the seconds. Raises SinkError with how many points were not."""
+        deadline = PublishDeadline(seconds, self._timing)
+        lost, causes = 0, []
+        for request in encode_requests(sets, taken_at, self._namespace, self._limits):
+            try:
+                lost += self._count_rejected(self._send(request.body, deadline), request.points)
+            except SinkError as error:
+                # The next may be taken; once there is no time left, none is tried.
+                lost += request.points
+                causes.append(str(error))
+        if causes:
+            raise SinkError(f"{lost} OTLP data points were not published: {causes[0]}")
+
+    def _send(self, body: bytes, deadline: PublishDeadline) -> ExportMetricsPartialSuccess:
+        """The answer to a request that was taken. Raises SinkError."""
+        # The body's bytes must not depend on the clock, so that a repeated one is the same.
+        packed = gzip.compress(body, mtime=0)
+        cause = "no time was left"
+        for _ in deadline.attempts():
+            try:
+                response = self._post(packed, deadline.left())
+            except HTTPError as error:
+                cause = type(error).__name__
+                continue
+            if response.status in _SUCCESS:
+                return _parse_answer(response.data)
+            cause = f"{response.status} {responses.get(response.status, '')}".strip()
+            if response.status in _DENIED and self._authorization.renew():
+                continue
+            if response.status not in _RETRYABLE:
+                raise SinkError(f"{self._url} refused them ({cause}).")
+            if not deadline.wait(_retry_after(response)):
+                break
+        raise SinkError(f"{self._url} did not take them in time ({cause}).")
+
+    def _post(self, packed: bytes, seconds: float) -> Any:
+        """One attempt. A redirect is not followed: it would carry the headers elsewhere."""
+        return self._pool.request(
+            "POST",
+            self._url,
+            body=packed,
+            headers=self._authorization.headers(self._url, packed, _HEADERS),
+            timeout=urllib3.Timeout(total=min(max(seconds, _SHORTEST_ATTEMPT), _LONGEST_ATTEMPT)),
+            retries=False,
+            redirect=False,
+        )
+
+    def _count_rejected(self, answer: ExportMetricsPartialSuccess, points: int) -> int:
+        """Points lost of a request that was taken; it must not be sent again."""
+        rejected = min(max(answer.rejected_data_points, 0), points)
+        line = f"of {points} OTLP data points {rejected} were rejected"
+        if answer.error_message:
+            line = f"{line}: {answer.error_message[:_SHOWN]!r}"
+        if rejected == points:
+            raise SinkError(f"the endpoint took the request, and {line}.")
+        if rejected or answer.error_message:
+            self._warn(line)
+        return rejected
+
+
+def _retry_after(response: Any) -> float:
+    """Seconds that the endpoint asks for; 0 where it asks for none, or in no known form."""
+    try:
+        return urllib3.Retry().get_retry_after(response) or 0.0
+    except InvalidHeader:
+        return 0.0
+
+
+def _parse_answer(data: bytes) -> ExportMetricsPartialSuccess:
+    try:
+        answer: ExportMetricsPartialSuccess = ExportMetricsServiceResponse.FromString(
+            data
+        ).partial_success
+    except DecodeError:
+        doubt = "its answer is no OTLP response: is this the URL for metrics?"
+        answer = ExportMetricsPartialSuccess(error_message=doubt)
+    return answer
+
+
+def make_otlp_sink(
+    config: OtlpConfig, region: str, namespace: str, warn: Callable[[str], None]
+) -> OtlpSink:
+    """The sink of an endpoint; `region` is the function's, "" outside AWS. Connects to nothing yet.
+
+    Raises ConfigError.
+    """
+    url = config.endpoint or cloudwatch_url(region)
+    authorization = Authorization()
+    if config.headers_secret:
+        client = make_client("secretsmanager", ONE_ATTEMPT, region or None)
+        authorization = SecretHeaders(client, config.headers_secret)
+    elif config.sigv4:
+        credentials = boto3.Session().get_credentials()
+        if credentials is None:
+            raise ConfigError("sinks: otlp with sigv4 needs a function that runs as a role.")
+        authorization = SigV4(credentials, region_of(url) or region)
+    return OtlpSink(url, authorization, warn, namespace)
+
+
+def cloudwatch_url(region: str) -> str:
+    """CloudWatch's own OTLP endpoint for metrics."""
+    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return f"https://monitoring.{region}.{domain}/v1/metrics"
+
+
+def region_of(url: str) -> str | None:
+    """The region that an endpoint of CloudWatch is in; None for any other endpoint."""
+    found = _CLOUDWATCH_HOST.fullmatch(urlsplit(url).hostname or "")
+    return found[1] if found else None
+
+
+def encode_requests(
+    sets: Iterable[MetricSet], taken_at: int, namespace: str, limits: RequestLimits
+) -> Iterator[EncodedRequest]:
+    """All points at the scheduled time (ms UTC), within the limits; a larger point goes alone."""
+    by_metric: dict[str, list[NumberDataPoint]] = {}
+    points = size = 0
+    for name, point in _points(sets, taken_at * _NS_PER_MS):
+        more = point.ByteSize() + _POINT_OVERHEAD
+        if points and (points == limits.points or size + more + _METRIC_OVERHEAD > limits.size):
+            yield _encode(by_metric, points, namespace)
+            by_metric, points, size = {}, 0, 0
+        size += more if name in by_metric else more + _METRIC_OVERHEAD
+        by_metric.setdefault(name, []).append(point)
+        points += 1
+    if points:
+        yield _encode(by_metric, points, namespace)
+
+
+def _points(sets: Iterable[MetricSet], at_ns: int) -> Iterator[tuple[str, NumberDataPoint]]:
+    """Metric names, each with a point of it."""
+    for one in sets:
+        attributes = [_attribute(name, value) for name, value in one.dimensions]
+        for name, value in one.values:
+            yield (
+                name,
+                NumberDataPoint(
+                    time_unix_nano=at_ns, as_double=float(value), attributes=attributes
+                ),
+            )
+
+
+def _encode(
+    by_metric: Mapping[str, list[NumberDataPoint]], points: int, namespace: str
+) -> EncodedRequest:
+    request = ExportMetricsServiceRequest()
+    resource = request.resource_metrics.add()
+    resource.resource.attributes.append(_attribute(_SERVICE_NAME, namespace))
+    scope = resource.scope_metrics.add()
+    scope.scope.name = namespace
+    scope.metrics.extend(
+        Metric(
+            name=name,
+            unit=_UNITS[contract.METRIC_UNITS[name]],
+            gauge=Gauge(data_points=data_points),
+        )
+        for name, data_points in by_metric.items()
+    )
+    return EncodedRequest(request.SerializeToString(), points)
+
+
+def _attribute(name: str, value: str) -> KeyValue:
+    # Half a surrogate pair is no text in any encoding, and protobuf would refuse the whole point.
+    text = value.encode("utf-8", "backslashreplace").decode()
+    return KeyValue(key=name, value=AnyValue(string_value=text))

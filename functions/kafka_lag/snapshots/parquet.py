@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames as Parquet bytes and back: zstd, dictionaries for strings, null for unknown."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafka_lag import contract
+from kafka_lag.errors import UnusableError
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame, unknown
+
+_ARROW: dict[str, Any] = {
+    contract.STRING: pa.string(),
+    contract.LONG: pa.int64(),
+    contract.INT: pa.int32(),
+    contract.DOUBLE: pa.float64(),
+    contract.BOOLEAN: pa.bool_(),
+    contract.TIMESTAMP: pa.timestamp("ms", tz="UTC"),
+    contract.INT_LIST: pa.list_(pa.int32()),
+}
+
+
+def arrow_type(kind: str) -> Any:
+    """The Arrow type of a contract type, as a reader sees it."""
+    return _ARROW[kind]
+
+
+def to_parquet(frame: Frame, dataset: str) -> bytes:
+    """The dataset's columns in the contract's order and types, its schema version beside them."""
+    columns = contract.COLUMNS[dataset]
+    whole = frame.completed(dataset)
+    arrays = [_to_arrow(whole.columns[name], kind) for name, kind in columns.items()]
+    table = pa.table(dict(zip(columns, arrays, strict=True)))
+    table = table.replace_schema_metadata({contract.SCHEMA_VERSION_KEY: contract.SCHEMA_VERSION})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None) -> Frame:
+    """The dataset's columns, or those named; one that the bytes lack, as an older version does,
+    is unknown.
+
+    Raises UnusableError for bytes that are not such a Parquet file.
+    """
+    types = contract.COLUMNS[dataset]
+    if columns is not None:
+        types = {name: types[name] for name in columns}
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        schema = file.schema_arrow
+        if contract.SCHEMA_VERSION_KEY.encode() not in (schema.metadata or {}):
+            raise UnusableError(f"not a {dataset} file: it names no schema version")
+        table = file.read(columns=[name for name in types if name in schema.names])
+        found = {n: _from_arrow(table[n], types[n]) for n in table.column_names}
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UnusableError(f"not a readable {dataset} file: {error}") from error
+    rows = file.metadata.num_rows
+    return Frame({n: found.get(n, unknown(kind, rows)) for n, kind in types.items()}, rows)
+
+
+def _to_arrow(column: AnyColumn, kind: str) -> Any:
+    if isinstance(column, Column):
+        return pa.array(column.values, _ARROW[kind], mask=~column.known)
+    codes = pa.array(column.codes.values, pa.int32(), mask=~column.known)
+    categories = pa.array(column.categories, _ARROW[kind])
+    if kind == contract.INT_LIST:
+        return categories.take(codes)
+    return pa.DictionaryArray.from_arrays(codes, categories)
+
+
+def _from_arrow(chunks: Any, kind: str) -> AnyColumn:
+    array = chunks.combine_chunks()
+    if kind == contract.INT_LIST:
+        return Strings.of(None if row is None else tuple(row) for row in array.to_pylist())
+    if kind == contract.STRING:
+        return _strings(array)
+    known = np.asarray(array.is_valid())
+    filled = array.cast(pa.int64()) if kind == contract.TIMESTAMP else array.cast(_ARROW[kind])
+    empty = False if kind == contract.BOOLEAN else 0
+    values = filled.fill_null(empty).to_numpy(zero_copy_only=False)
+    return Column(values.astype(DTYPES[kind]), known)
+
+
+def _strings(array: Any) -> Strings:
+    if not pa.types.is_dictionary(array.type):
+        array = array.cast(pa.string()).dictionary_encode()
+    elif isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks()
+    known = np.asarray(array.is_valid())
+    codes = array.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
+    return Strings(Column(codes, known), tuple(array.dictionary.to_pylist()))

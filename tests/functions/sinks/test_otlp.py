@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a real HTTP endpoint gets, and what becomes of each of its answers."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from itertools import chain, repeat
+
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.errors import SinkError
+from kafka_lag.sinks.deadline import Timing
+from kafka_lag.sinks.metric_sets import MetricSet
+from kafka_lag.sinks.otlp import Authorization, OtlpSink, RequestLimits
+from tests.builders import NOON
+from tests.functions.sinks.otlp_receiver import Receiver, Reply, receiving
+from tests.functions.sinks.times import Waited
+
+SETS = [
+    MetricSet(
+        ((contract.DIMENSION_CLUSTER, "shop"), (contract.DIMENSION_GROUP, f"g{n}")),
+        (("OffsetLag", n),),
+    )
+    for n in range(4)
+]
+
+
+class Sent:
+    """A sink, what it warned of, and how long it paused."""
+
+    def __init__(self, url: str, points: int = 1_000) -> None:
+        self.warnings: list[str] = []
+        self.waited = Waited()
+        self.sink = OtlpSink(
+            url,
+            Authorization(),
+            self.warnings.append,
+            limits=RequestLimits(points=points),
+            timing=self.waited.timing(),
+        )
+
+    def __call__(self, seconds: float = 30.0) -> None:
+        self.sink.publish(SETS, NOON, seconds)
+
+
+def groups(receiver: Receiver) -> list[list[str]]:
+    """The groups told in each request."""
+    return [[point[1]["Consumer Group"] for point in one.points()] for one in receiver.received]
+
+
+def test_all_points_arrive_as_gzipped_protobuf() -> None:
+    with receiving() as receiver:
+        Sent(receiver.url)()
+    (received,) = receiver.received
+    assert received.points()[3] == (
+        "OffsetLag",
+        {"Cluster Name": "shop", "Consumer Group": "g3"},
+        3.0,
+        NOON * 1_000_000,
+    )
+    assert received.path == "/v1/metrics"
+    assert received.headers["content-type"] == "application/x-protobuf"
+    assert received.headers["content-encoding"] == "gzip"
+
+
+def test_many_points_go_in_several_requests() -> None:
+    with receiving() as receiver:
+        Sent(receiver.url, points=3)()
+    assert groups(receiver) == [["g0", "g1", "g2"], ["g3"]]
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_an_endpoint_that_is_busy_is_asked_again(status: int) -> None:
+    with receiving(Reply(status), Reply(status), Reply()) as receiver:
+        sent = Sent(receiver.url)
+        sent()
+    assert len(receiver.received) == 3
+    assert receiver.received[0].packed == receiver.received[2].packed
+    assert sent.warnings == []
+
+
+@pytest.mark.parametrize("status", [301, 307, 400, 401, 403, 404, 408, 413, 500, 501])
+def test_any_other_answer_is_final(status: int) -> None:
+    with (
+        receiving(Reply(status, {"Location": "/elsewhere"})) as receiver,
+        pytest.raises(SinkError, match=f"{receiver.url} refused them .{status} ") as told,
+    ):
+        Sent(receiver.url)()
+    assert len(receiver.received) == 1
+    assert str(told.value).startswith("4 OTLP data points were not published: ")
+
+
+def test_a_pause_that_is_asked_for_is_made() -> None:
+    with receiving(Reply(503, {"Retry-After": "7"}), Reply()) as receiver:
+        sent = Sent(receiver.url)
+        sent()
+    assert sent.waited.pauses[0] == 7
+    assert len(receiver.received) == 2
+
+
+def test_a_pause_longer_than_the_run_is_not_made() -> None:
+    with receiving(Reply(429, {"Retry-After": "3600"})) as receiver:
+        sent = Sent(receiver.url)
+        with pytest.raises(SinkError, match=r"did not take them in time \(429 Too Many Requests\)"):
+            sent()
+    assert len(receiver.received) == 1
+    assert sent.waited.pauses == []
+
+
+def test_a_pause_in_no_known_form_is_none() -> None:
+    with receiving(Reply(503, {"Retry-After": "soon"}), Reply()) as receiver:
+        Sent(receiver.url)()
+    assert len(receiver.received) == 2
+
+
+def test_attempts_are_bounded() -> None:
+    with (
+        receiving(Reply(503)) as receiver,
+        pytest.raises(SinkError, match=r"\(503 Service Unavailable\)"),
+    ):
+        Sent(receiver.url)(seconds=3600.0)
+    assert len(receiver.received) == 5
+
+
+def test_nobody_there_is_told_with_the_url() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1/metrics"
+        with pytest.raises(SinkError, match=re.escape(f"{url} did not take them in time (NewConn")):
+            Sent(url)()
+
+
+def test_without_time_nobody_is_asked() -> None:
+    with receiving() as receiver, pytest.raises(SinkError, match="no time was left"):
+        Sent(receiver.url)(seconds=0.0)
+    assert receiver.received == []
+
+
+def test_time_that_ends_while_it_asks_is_no_fault_of_its_own() -> None:
+    # When it begins, before the first attempt, and from then on.
+    times = chain([0.0, 0.0], repeat(99.0))
+    with receiving(Reply(503)) as receiver:
+        sink = OtlpSink(
+            receiver.url,
+            Authorization(),
+            pytest.fail,
+            timing=Timing(lambda: next(times), lambda _: None),
+        )
+        with pytest.raises(SinkError, match="did not take them in time"):
+            sink.publish(SETS, NOON, 30.0)
+
+
+def test_an_endpoint_that_says_nothing_is_left(silent: str) -> None:
+    sent = Sent(silent)
+    with pytest.raises(SinkError, match=r"in time \(ReadTimeoutError\)"):
+        sent(seconds=0.1)
+
+
+@pytest.fixture(name="silent")
+def _silent() -> Iterator[str]:
+    """Takes connections, and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1/metrics"
+
+
+def test_a_request_that_is_refused_stops_no_other() -> None:
+    with (
+        receiving(Reply(400), Reply()) as receiver,
+        pytest.raises(SinkError, match=r"^2 OTLP data points were not published: .*\(400 "),
+    ):
+        Sent(receiver.url, points=2)()
+    assert groups(receiver) == [["g0", "g1"], ["g2", "g3"]]
+
+
+def test_points_that_are_rejected_are_told_and_not_sent_again() -> None:
+    with receiving(Reply.partial(1, "too \n old")) as receiver:
+        sent = Sent(receiver.url)
+        sent()
+    assert len(receiver.received) == 1
+    assert sent.warnings == ["of 4 OTLP data points 1 were rejected: 'too \\n old'"]
+
+
+def test_a_request_of_which_nothing_is_taken_is_a_failure() -> None:
+    with (
+        receiving(Reply.partial(4, "wrong tenant")) as receiver,
+        pytest.raises(SinkError, match="of 4 OTLP data points 4 were rejected: 'wrong tenant'"),
+    ):
+        Sent(receiver.url)()
+    assert len(receiver.received) == 1
+
+
+def test_advice_of_an_endpoint_that_takes_all_is_told() -> None:
+    with receiving(Reply.partial(0, "use " + "x" * 500)) as receiver:
+        sent = Sent(receiver.url)
+        sent()
+    (warning,) = sent.warnings
+    assert warning.startswith("of 4 OTLP data points 0 were rejected: 'use xxx")
+    assert len(warning) < 300
+
+
+def test_an_answer_that_is_no_otlp_is_told() -> None:
+    with receiving(Reply(200, {}, b"<html>Log in</html>")) as receiver:
+        sent = Sent(receiver.url)
+        sent()
+    assert "is this the URL for metrics?" in sent.warnings[0]
+
+
+def test_nothing_to_publish_asks_nobody() -> None:
+    with receiving() as receiver:
+        Sent(receiver.url).sink.publish([], NOON, 10.0)
+    assert receiver.received == []

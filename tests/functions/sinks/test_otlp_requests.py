@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metric sets become OTLP gauges, every point once, no request larger than it may be."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
+
+from kafka_lag import contract
+from kafka_lag.sinks.metric_sets import MetricSet
+from kafka_lag.sinks.otlp import EncodedRequest, RequestLimits, encode_requests
+from tests.builders import NOON
+from tests.functions.sinks.otlp_receiver import Received
+
+CLUSTER, GROUP = contract.DIMENSION_CLUSTER, contract.DIMENSION_GROUP
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+SETS = st.lists(
+    st.builds(
+        MetricSet,
+        st.tuples(NAMES, NAMES).map(lambda two: ((CLUSTER, two[0]), (GROUP, two[1]))),
+        st.dictionaries(
+            st.sampled_from(sorted(contract.METRIC_UNITS)), st.floats(0, 1e15), min_size=1
+        ).map(lambda values: tuple(values.items())),
+    ),
+    max_size=30,
+)
+
+
+def decoded(batch: EncodedRequest) -> Received:
+    return Received("", {}, b"", ExportMetricsServiceRequest.FromString(batch.body))
+
+
+@settings(deadline=None, max_examples=60)
+@given(sets=SETS, points=st.integers(1, 20), size=st.integers(400, 4_000))
+def test_every_point_is_in_one_request_within_the_limits(
+    sets: list[MetricSet], points: int, size: int
+) -> None:
+    made = list(encode_requests(sets, NOON, "KafkaLag", RequestLimits(points, size)))
+    told = [point for batch in made for point in decoded(batch).points()]
+    expected = [
+        (name, dict(one.dimensions), value, NOON * 1_000_000)
+        for one in sets
+        for name, value in one.values
+    ]
+    assert sorted(map(repr, told)) == sorted(map(repr, expected))
+    for batch in made:
+        assert len(decoded(batch).points()) == batch.points <= points
+        assert len(batch.body) <= size or batch.points == 1
+
+
+def test_points_go_together_as_far_as_they_may() -> None:
+    sets = [MetricSet(((GROUP, str(n)),), (("OffsetLag", n),)) for n in range(25)]
+    made = list(encode_requests(sets, NOON, "KafkaLag", RequestLimits(points=10)))
+    assert [batch.points for batch in made] == [10, 10, 5]
+
+
+def test_requests_are_filled_up_to_their_size() -> None:
+    sets = [MetricSet(((GROUP, f"{n:01000}"),), (("OffsetLag", n),)) for n in range(30)]
+    sizes = [
+        len(batch.body)
+        for batch in encode_requests(sets, NOON, "KafkaLag", RequestLimits(size=10_000))
+    ]
+    assert max(sizes) <= 10_000
+    assert min(sizes[:-1]) > 8_500
+
+
+def test_what_cloudwatch_takes_is_not_exceeded_unasked() -> None:
+    sets = [MetricSet(((GROUP, str(n)),), (("OffsetLag", n),)) for n in range(1_001)]
+    assert [batch.points for batch in encode_requests(sets, NOON, "KafkaLag", RequestLimits())] == [
+        1_000,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"), [("EstimatedTimeLag", "s"), ("OffsetLag", "{count}"), ("GroupStatus", "")]
+)
+def test_units_are_those_of_ucum(name: str, unit: str) -> None:
+    (batch,) = encode_requests(
+        [MetricSet(((GROUP, "g"),), ((name, 1),))], NOON, "KafkaLag", RequestLimits()
+    )
+    (resource,) = decoded(batch).request.resource_metrics
+    assert resource.scope_metrics[0].metrics[0].unit == unit
+
+
+def test_the_namespace_is_the_service_and_the_scope() -> None:
+    (batch,) = encode_requests(
+        [MetricSet(((GROUP, "g"),), (("OffsetLag", 1),))], NOON, "Own", RequestLimits()
+    )
+    (resource,) = decoded(batch).request.resource_metrics
+    (attribute,) = resource.resource.attributes
+    assert (attribute.key, attribute.value.string_value) == ("service.name", "Own")
+    assert resource.scope_metrics[0].scope.name == "Own"
+
+
+def test_a_name_that_no_encoding_can_carry_loses_no_metric() -> None:
+    (batch,) = encode_requests(
+        [MetricSet(((GROUP, "a\ud800"),), (("OffsetLag", 1),))], NOON, "Own", RequestLimits()
+    )
+    assert decoded(batch).points()[0][1] == {GROUP: "a\\ud800"}
+
+
+def test_nothing_to_tell_is_no_request() -> None:
+    assert list(encode_requests([], NOON, "Own", RequestLimits())) == []

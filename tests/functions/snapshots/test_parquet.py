@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots as Parquet: what is written is what any reader finds, and what we read again."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import DTYPES, Frame
+from kafka_lag.snapshots.parquet import arrow_type, from_parquet, to_parquet
+from tests.builders import a_snapshot, table
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DATASETS = pytest.mark.parametrize("dataset", contract.DATASETS)
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    contract.STRING: st.text(max_size=8) | st.sampled_from(["a", "b"]),
+    contract.LONG: st.integers(-(2**63), 2**63 - 1),
+    contract.INT: st.integers(-(2**31), 2**31 - 1),
+    contract.DOUBLE: st.floats(allow_nan=False),
+    contract.BOOLEAN: st.booleans(),
+    contract.TIMESTAMP: st.integers(0, 4_102_444_800_000),
+    contract.INT_LIST: st.lists(st.integers(0, 9), max_size=3).map(tuple),
+}
+
+
+def column_of(kind: str, values: list[Any]) -> Column | Strings:
+    if kind in (contract.STRING, contract.INT_LIST):
+        return Strings.of(values)
+    return Column.optional(values, DTYPES[kind])
+
+
+@st.composite
+def rows(draw: st.DrawFn, dataset: str) -> dict[str, list[Any]]:
+    """Python values by column, None for unknown, all of one length."""
+    length = draw(st.integers(0, 5))
+    return {
+        name: draw(st.lists(st.none() | VALUES[kind], min_size=length, max_size=length))
+        for name, kind in contract.COLUMNS[dataset].items()
+    }
+
+
+def as_read(value: Any, kind: str) -> Any:
+    """A value as pyarrow gives it to any reader."""
+    if value is None:
+        return None
+    if kind == contract.TIMESTAMP:
+        return EPOCH + timedelta(milliseconds=value)
+    return list(value) if kind == contract.INT_LIST else value
+
+
+@DATASETS
+@settings(max_examples=25)
+@given(data=st.data())
+def test_a_foreign_reader_finds_every_value_and_every_null(
+    dataset: str, data: st.DataObject
+) -> None:
+    values, kinds = data.draw(rows(dataset)), contract.COLUMNS[dataset]
+    frame = Frame.of({name: column_of(kinds[name], column) for name, column in values.items()})
+    read = pq.read_table(io.BytesIO(to_parquet(frame, dataset)))
+    assert read.to_pydict() == {
+        name: [as_read(value, kinds[name]) for value in column] for name, column in values.items()
+    }
+
+
+@DATASETS
+@settings(max_examples=25)
+@given(data=st.data())
+def test_what_is_written_is_read_again(dataset: str, data: st.DataObject) -> None:
+    values, kinds = data.draw(rows(dataset)), contract.COLUMNS[dataset]
+    frame = Frame.of({name: column_of(kinds[name], column) for name, column in values.items()})
+    again = from_parquet(to_parquet(frame, dataset), dataset)
+    assert {name: column.to_list() for name, column in again.columns.items()} == values
+
+
+@DATASETS
+def test_the_file_has_the_contracts_columns_types_and_version(dataset: str) -> None:
+    snapshot = a_snapshot({"g": {"orders": [5]}}, {"orders": [(0, 10)]})
+    schema = pq.read_schema(io.BytesIO(to_parquet(snapshot.dataset(dataset), dataset)))
+    types = [t.value_type if pa.types.is_dictionary(t) else t for t in schema.types]
+    assert schema.names == list(contract.COLUMNS[dataset])
+    assert types == [arrow_type(kind) for kind in contract.COLUMNS[dataset].values()]
+    assert schema.metadata[b"kafka_lag_schema_version"] == contract.SCHEMA_VERSION.encode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (contract.STRING, "string"),
+        (contract.LONG, "int64"),
+        (contract.INT, "int32"),
+        (contract.DOUBLE, "double"),
+        (contract.BOOLEAN, "bool"),
+        (contract.TIMESTAMP, "timestamp[ms, tz=UTC]"),
+        (contract.INT_LIST, "list<item: int32>"),
+    ],
+)
+def test_each_contract_type_is_this_arrow_type(kind: str, expected: str) -> None:
+    assert str(arrow_type(kind)) == expected
+
+
+def test_files_are_compressed_and_their_words_dictionaries() -> None:
+    frame = Frame.of({"consumer_group": Strings.constant("a" * 50, 10_000)})
+    data = to_parquet(frame, contract.GROUPS)
+    column = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(0).column(3)
+    assert (column.path_in_schema, column.compression) == ("consumer_group", "ZSTD")
+    assert "RLE_DICTIONARY" in column.encodings
+    assert len(data) < 20_000
+
+
+def test_some_columns_can_be_read_and_come_in_the_order_they_are_named_in() -> None:
+    whole = Frame.of({"lag": Column.of([7]), "consumer_group": Strings.of(["g"])})
+    older = io.BytesIO()
+    older_table = pq.read_table(io.BytesIO(to_parquet(whole, contract.GROUPS)))
+    pq.write_table(older_table.drop_columns("owner"), older)
+    frame = from_parquet(older.getvalue(), contract.GROUPS, ("owner", "lag"))
+    assert list(frame.columns) == ["owner", "lag"]
+    assert table(frame, "owner", "lag") == [(None, 7)]
+
+
+def test_a_column_that_an_older_file_lacks_is_unknown() -> None:
+    data = to_parquet(Frame.of({"lag": Column.of([7])}), contract.GROUPS)
+    older = io.BytesIO()
+    pq.write_table(pq.read_table(io.BytesIO(data)).drop_columns(["owner", "members"]), older)
+    frame = from_parquet(older.getvalue(), contract.GROUPS)
+    assert table(frame, "lag", "owner", "members") == [(7, None, None)]
+
+
+def test_a_column_that_a_newer_file_has_more_is_left_out() -> None:
+    data = to_parquet(Frame.of({"lag": Column.of([7])}), contract.GROUPS)
+    newer = io.BytesIO()
+    pq.write_table(pq.read_table(io.BytesIO(data)).append_column("mood", [["good"]]), newer)
+    frame = from_parquet(newer.getvalue(), contract.GROUPS)
+    assert list(frame.columns) == list(contract.COLUMNS[contract.GROUPS])
+
+
+def test_plain_strings_and_several_row_groups_are_read_too() -> None:
+    plain = pa.table({"consumer_group": ["a", None, "b"], "lag": [1, 2, None]})
+    plain = plain.replace_schema_metadata({contract.SCHEMA_VERSION_KEY: "1"})
+    data = io.BytesIO()
+    pq.write_table(plain, data, row_group_size=1)
+    frame = from_parquet(data.getvalue(), contract.GROUPS)
+    assert table(frame, "consumer_group", "lag") == [("a", 1), (None, 2), ("b", None)]
+
+
+def foreign_parquet() -> bytes:
+    data = io.BytesIO()
+    pq.write_table(pa.table({"lag": [1]}), data)
+    return data.getvalue()
+
+
+def misspelt() -> bytes:
+    """A good file in which a topic's name is no longer UTF-8."""
+    frame = Frame.of({"topic": Strings.of(["ABCDEFGH"])})
+    data = to_parquet(frame, contract.TOPIC_PARTITIONS)
+    return data.replace(b"ABCDEFGH", b"ABCD\xff\xff\xffH")
+
+
+def other_types() -> bytes:
+    data = io.BytesIO()
+    strange = pa.table({"lag": ["seven"]})
+    pq.write_table(strange.replace_schema_metadata({contract.SCHEMA_VERSION_KEY: "1"}), data)
+    return data.getvalue()
+
+
+GOOD = to_parquet(Frame.of({"lag": Column.of(np.arange(100))}), contract.GROUP_PARTITIONS)
+
+
+@pytest.mark.parametrize(
+    ("data", "dataset"),
+    [
+        pytest.param(b"", contract.GROUPS, id="empty"),
+        pytest.param(b"not Parquet at all", contract.GROUPS, id="text"),
+        pytest.param(GOOD[: len(GOOD) // 2], contract.GROUP_PARTITIONS, id="half"),
+        pytest.param(foreign_parquet(), contract.GROUPS, id="somebody-elses"),
+        pytest.param(other_types(), contract.GROUPS, id="other-types"),
+        pytest.param(misspelt(), contract.TOPIC_PARTITIONS, id="not-utf-8"),
+    ],
+)
+def test_bytes_that_are_no_snapshot_are_a_store_error(data: bytes, dataset: str) -> None:
+    with pytest.raises(StoreError, match=f"not a (readable )?{dataset} file"):
+        from_parquet(data, dataset)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a document chose to sinks, told before anybody connects what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.collect_lag import build_sinks
+from kafka_lag.errors import ConfigError
+from kafka_lag.lag.rules import NameFilter
+from kafka_lag.settings import from_environment
+from kafka_lag.sinks.cloudwatch import CloudWatchSink
+from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.emf import EmfSink
+from kafka_lag.sinks.otlp import (
+    Authorization,
+    OtlpSink,
+    SecretHeaders,
+    SigV4,
+    cloudwatch_url,
+    region_of,
+)
+from tests.functions.test_schema import GOOD
+
+URL = "https://collector:4318/v1/metrics"
+
+
+@pytest.fixture(autouse=True)
+def _nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No role, no region and no files of whoever runs the tests."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+
+
+def environment(tmp_path: Path, *sinks: Any, region: str | None = "eu-west-1") -> dict[str, str]:
+    (tmp_path / "shop.json").write_text(json.dumps({**GOOD, "sinks": list(sinks)}))
+    told = {contract.ENV_CONFIG: str(tmp_path / "shop.json"), contract.ENV_BUCKET: "kept"}
+    return told if region is None else {**told, contract.ENV_REGION: region}
+
+
+def made(tmp_path: Path, *sinks: Any) -> list[Any]:
+    settings = from_environment(environment(tmp_path, *sinks))
+    return [outlet.sink for outlet in build_sinks(settings, pytest.fail)]
+
+
+def test_sinks_are_made_in_the_documents_order(tmp_path: Path) -> None:
+    told = made(tmp_path, {"otlp": {"endpoint": URL}}, "emf")
+    assert [type(sink) for sink in told] == [OtlpSink, EmfSink]
+
+
+def test_a_sink_has_levels_of_its_own_or_the_clusters(tmp_path: Path) -> None:
+    own = {"endpoint": f"{URL}/own", "levels": {"partitions": {}}}
+    told = environment(tmp_path, "emf", {"otlp": {"endpoint": URL}}, {"otlp": own})
+    outlets = build_sinks(from_environment(told), pytest.fail)
+    assert [(outlet.levels, outlet.key) for outlet in outlets] == [
+        (Levels(), "levels"),
+        (Levels(), "levels"),
+        (Levels(partition_groups=NameFilter()), "sinks.2.otlp.levels"),
+    ]
+
+
+def test_none_is_made_where_none_is_chosen(tmp_path: Path) -> None:
+    assert made(tmp_path) == []
+
+
+def test_cloudwatch_is_asked_once_and_in_its_region(tmp_path: Path) -> None:
+    (sink,) = made(tmp_path, "cloudwatch")
+    assert isinstance(sink, CloudWatchSink)
+    assert sink._client.meta.region_name == "eu-west-1"
+    assert sink._client.meta.config.retries["total_max_attempts"] == 1
+
+
+def test_an_endpoint_is_told_no_more_than_was_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    sinks = made(
+        tmp_path,
+        {"otlp": {"endpoint": URL}},
+        {"otlp": {"endpoint": URL, "headers_secret": "s"}},
+        {"otlp": {"sigv4": True}},
+    )
+    assert [type(sink._authorization) for sink in sinks] == [
+        Authorization,
+        SecretHeaders,
+        SigV4,
+    ]
+    assert sinks[2]._url == "https://monitoring.eu-west-1.amazonaws.com/v1/metrics"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "region"),
+    [("https://monitoring.us-west-2.amazonaws.com/v1/metrics", "us-west-2"), (URL, "eu-west-1")],
+)
+def test_a_signature_is_for_the_region_of_the_endpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str, region: str
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    (sink,) = made(tmp_path, {"otlp": {"endpoint": endpoint, "sigv4": True}})
+    assert sink._authorization._region == region
+
+
+def test_a_signature_without_a_role_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"otlp with sigv4 needs a function that runs as a role"):
+        made(tmp_path, {"otlp": {"sigv4": True}})
+
+
+@pytest.mark.parametrize("sink", ["cloudwatch", {"otlp": {"sigv4": True}}])
+def test_what_is_signed_needs_a_region(tmp_path: Path, sink: Any) -> None:
+    with pytest.raises(ConfigError, match=r"AWS_REGION is not set .* metrics are signed for it"):
+        from_environment(environment(tmp_path, sink, region=None))
+
+
+@pytest.mark.parametrize("sink", ["emf", {"otlp": {"endpoint": URL}}])
+def test_what_is_not_signed_needs_none(tmp_path: Path, sink: Any) -> None:
+    assert from_environment(environment(tmp_path, sink, region=None)).region is None
+
+
+def test_faults_of_a_sinks_own_levels_are_told_at_the_start(tmp_path: Path) -> None:
+    told = environment(tmp_path, "emf", {"otlp": {"sigv4": True, "levels": {"max_metric": 5}}})
+    with pytest.raises(ConfigError) as raised:
+        from_environment(told)
+    place = f"{tmp_path / 'shop.json'}: sinks.1.otlp.levels.max_metric"
+    assert f"{place}: unknown key, did you mean max_metrics?." in str(raised.value)
+
+
+@pytest.mark.parametrize("sinks", [5, {"otlp": 1}, [{"otlp": None}], [None]])
+def test_a_faulty_choice_is_told_as_such(tmp_path: Path, sinks: Any) -> None:
+    (tmp_path / "shop.json").write_text(json.dumps({**GOOD, "sinks": sinks}))
+    told = {contract.ENV_CONFIG: str(tmp_path / "shop.json"), contract.ENV_BUCKET: "kept"}
+    with pytest.raises(ConfigError, match=r"shop\.json: sinks"):
+        from_environment(told)
+
+
+@pytest.mark.parametrize(
+    ("region", "url"),
+    [
+        ("us-east-1", "https://monitoring.us-east-1.amazonaws.com/v1/metrics"),
+        ("cn-north-1", "https://monitoring.cn-north-1.amazonaws.com.cn/v1/metrics"),
+    ],
+)
+def test_cloudwatch_has_an_endpoint_in_each_region(region: str, url: str) -> None:
+    assert cloudwatch_url(region) == url
+    assert region_of(url) == region
+
+
+@pytest.mark.parametrize("url", [URL, "https://monitoring.eu-west-1.example.com/v1/metrics"])
+def test_another_endpoint_tells_no_region(url: str) -> None:
+    assert region_of(url) is None
