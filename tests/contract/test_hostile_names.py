@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dev.compare.hostile import NAMES
 from kafka_lag import contract
 from kafka_lag.lag.model import ClusterReading, Snapshot
-from kafka_lag.notify.runs import StoredRuns
+from kafka_lag.notify.notifier import StoredRuns
 from kafka_lag.sinks.budget import Levels
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.names import dimension_value
