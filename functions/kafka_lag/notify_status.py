@@ -61,11 +61,11 @@ def build_notifier(
 
     Raises ConfigError with all faults.
     """
-    _check(environ)
+    _check_environment(environ)
     bucket = environ[contract.ENV_BUCKET]
     client = boto3.client("s3", config=_AWS)
     notifier = Notifier(
-        _channels(environ),
+        _build_channels(environ),
         StoredRuns(S3Store(client, bucket)),
         S3ConditionalObjects(client, bucket),
         logger,
@@ -75,7 +75,7 @@ def build_notifier(
     return bucket, notifier
 
 
-def _check(environ: Mapping[str, str]) -> None:
+def _check_environment(environ: Mapping[str, str]) -> None:
     topic, chat = environ.get(contract.ENV_STATUS_TOPIC), environ.get(contract.ENV_CHAT)
     bus = environ.get(contract.ENV_EVENT_BUS)
     faults = []
@@ -86,11 +86,11 @@ def _check(environ: Mapping[str, str]) -> None:
             f"neither {contract.ENV_STATUS_TOPIC} nor {contract.ENV_EVENT_BUS} is set: nobody "
             "would be told"
         )
-    if topic and _region(topic, "sns") is None:
+    if topic and _parse_region(topic, "sns") is None:
         faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is not the ARN of an SNS topic")
     if topic and topic.endswith(".fifo"):
         faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is a FIFO topic: name a standard one")
-    if bus and ":" in bus and _region(bus, "events") is None:
+    if bus and ":" in bus and _parse_region(bus, "events") is None:
         faults.append(f"{contract.ENV_EVENT_BUS} {bus!r} is no name or ARN of an event bus")
     if chat and chat not in (_TRUE, _FALSE):
         faults.append(f"{contract.ENV_CHAT} must be {_TRUE} or {_FALSE}, not {chat!r}")
@@ -98,24 +98,24 @@ def _check(environ: Mapping[str, str]) -> None:
         raise ConfigError("The environment has faults: " + "; ".join(faults) + ".")
 
 
-def _channels(environ: Mapping[str, str]) -> list[Channel]:
+def _build_channels(environ: Mapping[str, str]) -> list[Channel]:
     channels: list[Channel] = []
     if topic := environ.get(contract.ENV_STATUS_TOPIC):
         chat = environ.get(contract.ENV_CHAT) == _TRUE
-        channels.append(SnsChannel(_client("sns", topic), topic, chat=chat))
+        channels.append(SnsChannel(_make_client("sns", topic), topic, chat=chat))
     if bus := environ.get(contract.ENV_EVENT_BUS):
-        channels.append(EventBridgeChannel(_client("events", bus), bus, time.sleep))
+        channels.append(EventBridgeChannel(_make_client("events", bus), bus, time.sleep))
     return channels
 
 
-def _client(service: str, target: str) -> Any:
+def _make_client(service: str, target: str) -> Any:
     """In the target's own region, which may be another's than the function's."""
     # the types of boto3 know services by literals only
     make: Any = boto3.client
-    return make(service, region_name=_region(target, service), config=_AWS)
+    return make(service, region_name=_parse_region(target, service), config=_AWS)
 
 
-def _region(arn: str, service: str) -> str | None:
+def _parse_region(arn: str, service: str) -> str | None:
     """The region in an ARN of this service; None for any other text."""
     fields = arn.split(":")
     if len(fields) != _ARN_FIELDS or not all(fields) or (fields[0], fields[2]) != ("arn", service):

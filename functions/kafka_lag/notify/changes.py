@@ -165,7 +165,7 @@ def _find_status_change(reported: Reported, taken_at: int, row: Row) -> StatusCh
     return StatusChange(
         cluster=reported.cluster,
         group=group,
-        kind=_kind(previous, status),
+        kind=_classify(previous, status),
         status=status,
         previous_status=previous,
         since=since,
@@ -181,7 +181,7 @@ def _was_read(row: Row) -> bool:
     return row["status"] is not None and row["unread_reason"] is None
 
 
-def _kind(previous: str, status: str) -> str:
+def _classify(previous: str, status: str) -> str:
     if status == contract.OK:
         return contract.RESOLVED
     if previous == contract.OK:
@@ -206,7 +206,9 @@ def _find_deletion(
     last = {**row, **last, "status_reason": contract.GONE}
     # Where no incident was reported, this is one that begins and ends with the group.
     incident = incident or Incident(contract.OK, taken_at)
-    return _gone(reported.cluster, group, incident, since=taken_at, taken_at=taken_at, row=last)
+    return _build_gone(
+        reported.cluster, group, incident, since=taken_at, taken_at=taken_at, row=last
+    )
 
 
 def _mark_missing(reported: Reported, taken_at: int, groups: Frame) -> OpenIncidents:
@@ -236,10 +238,10 @@ def _end_missing(
             continue
         last = {} if incident.last_seen is None else rows_at(incident.last_seen).get(group, {})
         row = {**last, "status_reason": None}
-        yield _gone(cluster, group, incident, since=since, taken_at=taken_at, row=row)
+        yield _build_gone(cluster, group, incident, since=since, taken_at=taken_at, row=row)
 
 
-def _gone(
+def _build_gone(
     cluster: str, group: str, incident: Incident, *, since: int, taken_at: int, row: Row
 ) -> StatusChange:
     return StatusChange(

@@ -44,12 +44,12 @@ class EventBridgeChannel:
         requests = list(_split(messages))
         for at, entries in enumerate(requests):
             if not has_time():
-                _add(failed, requests[at:], None)
+                _record(failed, requests[at:], None)
                 break
             rejected, reason, uncertain = self._put(entries)
-            _add(failed, [rejected], reason, uncertain=uncertain)
+            _record(failed, [rejected], reason, uncertain=uncertain)
             if len(rejected) == len(entries):
-                _add(failed, requests[at + 1 :], reason)
+                _record(failed, requests[at + 1 :], reason)
                 break
         return {
             message.id: failed[message.id].unsent(message)
@@ -68,17 +68,17 @@ class EventBridgeChannel:
                     rejected, code = self._put_once(rejected)
         except (ClientError, BotoCoreError) as error:
             # the client itself has tried more than once by then
-            return rejected, self._reason(code_of(error)), not is_certain(error)
-        return rejected, self._reason(code), False
+            return rejected, self._explain(code_of(error)), not is_certain(error)
+        return rejected, self._explain(code), False
 
     def _put_once(self, entries: list[_Entry]) -> tuple[list[_Entry], str]:
         """Those that were not taken, and EventBridge's code for the last of them."""
-        answer = self._client.put_events(Entries=[self._request(event) for _, event in entries])
+        answer = self._client.put_events(Entries=[self._build_entry(event) for _, event in entries])
         codes = [result.get("ErrorCode") for result in answer["Entries"]]
         rejected = [entry for entry, code in zip(entries, codes, strict=True) if code]
         return rejected, next(filter(None, reversed(codes)), "")
 
-    def _request(self, event: StatusEvent) -> dict[str, Any]:
+    def _build_entry(self, event: StatusEvent) -> dict[str, Any]:
         return {
             "Source": contract.EVENT_SOURCE,
             "DetailType": contract.EVENT_DETAIL_TYPE,
@@ -87,7 +87,7 @@ class EventBridgeChannel:
             "Time": datetime.fromtimestamp(event.taken_at / 1000, UTC),
         }
 
-    def _reason(self, code: str) -> str:
+    def _explain(self, code: str) -> str:
         return (
             f"EventBridge did not take it for {self._bus} ({code}): check that the bus exists, "
             "and that the function may put events on it"
@@ -107,7 +107,7 @@ class _Failed:
         return Unsent(self.reason, sent, self.uncertain)
 
 
-def _add(
+def _record(
     failed: dict[str, _Failed],
     requests: Sequence[list[_Entry]],
     reason: str | None,

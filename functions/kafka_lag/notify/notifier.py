@@ -124,12 +124,12 @@ class Notifier:
         nobody foresaw.
         """
         until = None if seconds_left is None else self._clock() + seconds_left
-        turns = list(product(self._believable(newest), self._channels))
+        turns = list(product(self._skip_future_runs(newest), self._channels))
         result = NotifyResult()
         causes: dict[str, None] = {}
         unforeseen: list[Exception] = []
         for done, ((cluster, taken_at), channel) in enumerate(turns):
-            has_time = self._share(until, len(turns) - done)
+            has_time = self._share_time(until, len(turns) - done)
             try:
                 result += channel.notify(cluster, taken_at, has_time)
             except ReporterError as error:
@@ -142,7 +142,7 @@ class Notifier:
             raise TellingError(" ".join(causes))
         return result
 
-    def _share(self, until: float | None, turns: int) -> HasTime:
+    def _share_time(self, until: float | None, turns: int) -> HasTime:
         """Whether the first of so many turns is still in its time."""
         if until is None:
             return lambda: True
@@ -150,7 +150,7 @@ class Notifier:
         end = now + (until - now) / turns
         return lambda: self._clock() < end
 
-    def _believable(self, newest: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    def _skip_future_runs(self, newest: Mapping[str, int]) -> Iterator[tuple[str, int]]:
         """Clusters and runs, without runs dated too far ahead of the clock."""
         for cluster, taken_at in newest.items():
             if taken_at <= self._clock() * 1000 + AHEAD_MS:

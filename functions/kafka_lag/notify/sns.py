@@ -46,27 +46,27 @@ class SnsChannel:
                 self._client.publish(
                     TopicArn=self._topic_arn,
                     Subject=message.notice.subject,
-                    MessageAttributes=_attributes(message.notice),
-                    **self._body(message),
+                    MessageAttributes=_build_attributes(message.notice),
+                    **self._build_body(message),
                 )
             except (ClientError, BotoCoreError) as error:
-                reason = self._reason(code_of(error))
+                reason = self._explain(code_of(error))
                 unsent[message.id] = Unsent(reason, uncertain=not is_certain(error))
                 if code_of(error) not in _OF_THE_MESSAGE:
                     return dict.fromkeys(rest, Unsent(reason)) | unsent
         return unsent
 
-    def _reason(self, code: str) -> str:
+    def _explain(self, code: str) -> str:
         return (
             f"SNS did not take it for {self._topic_arn} ({code}): check that the topic exists, and "
             "that the function may publish to it and use its key"
         )
 
-    def _body(self, message: StatusMessage) -> dict[str, str]:
+    def _build_body(self, message: StatusMessage) -> dict[str, str]:
         text = message.notice.text
         if not self._chat:
             return {"Message": text}
-        by_protocol = {"default": _chat_notification(message), "sms": message.notice.subject}
+        by_protocol = {"default": _build_chat_notification(message), "sms": message.notice.subject}
         by_protocol |= dict.fromkeys(_TEXT_PROTOCOLS, text)
         return {
             "Message": json.dumps(by_protocol, ensure_ascii=False),
@@ -74,7 +74,7 @@ class SnsChannel:
         }
 
 
-def _attributes(notice: Notice) -> dict[str, dict[str, str]]:
+def _build_attributes(notice: Notice) -> dict[str, dict[str, str]]:
     return {
         name: {"DataType": "String", "StringValue": value}
         if isinstance(value, str)
@@ -83,7 +83,7 @@ def _attributes(notice: Notice) -> dict[str, dict[str, str]]:
     }
 
 
-def _chat_notification(message: StatusMessage) -> str:
+def _build_chat_notification(message: StatusMessage) -> str:
     """The custom notification, the only form that AWS's chat integration shows, as JSON.
 
     All of one incident come in one thread. Names may hold what chat takes for mentions and links of
