@@ -57,8 +57,11 @@ TARGETS = {
     ),
     "budget": Target(("src/kafka_lag/sinks/budget.py",), ("tests/functions/sinks",)),
     "changes": Target(
-        ("src/kafka_lag/notify/news/*",),
-        ("tests/functions/notify/news", "tests/functions/notify/messages"),
+        ("src/kafka_lag/notify/changes.py",),
+        (
+            "tests/functions/notify/test_changes.py",
+            "tests/functions/notify/test_messages.py",
+        ),
     ),
     "findings": Target(
         (f"{_REPORT}/summary/cause.py", f"{_REPORT}/summary/changes/*"),

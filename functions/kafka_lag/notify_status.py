@@ -1,35 +1,123 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Lambda that S3's events call: what changed in a completed snapshot is told, once."""
+"""The Lambda that S3's events call: sends what changed in a complete run, once.
+
+It is made of its environment: a bucket, and an SNS topic, an event bus or both.
+"""
 
 from __future__ import annotations
 
 import os
+import secrets
 import sys
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+import boto3
 from aws_lambda_powertools import Logger
+from botocore.config import Config
 
-from kafka_lag.errors import ReporterError
-from kafka_lag.notify.event import completed_runs
-from kafka_lag.notify.wiring import wired
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.notify.delivery import Channel
+from kafka_lag.notify.eventbridge import EventBridgeChannel
+from kafka_lag.notify.notifier import Notifier, NotifierLogger, StoredRuns
+from kafka_lag.notify.progress import S3ConditionalObjects
+from kafka_lag.notify.s3_event import parse_completed_runs
+from kafka_lag.notify.sns import SnsChannel
+from kafka_lag.snapshots.store import S3Store
 
 # Kept free at the end of the function's time: one request begun before may hang as long.
 SPARE_SECONDS = 25.0
+# One request may hang when the time is up, and the function must still have the time to say so.
+_AWS = Config(
+    connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2}
+)
+_TRUE, _FALSE = "true", "false"
+_ARN_FIELDS = 6
 
 # Made at the first event and kept by a warm function, its connections with it.
 _logger = cache(lambda: Logger(service="notify_status", stream=sys.stdout))
-_wired = cache(lambda: wired(os.environ, _logger()))
+_notifier = cache(lambda: build_notifier(os.environ, _logger()))
 
 
 def handler(event: Any, context: Any) -> dict[str, int]:
-    """Tells the news of the event's runs; fails, after doing what it can, with one clear error."""
+    """Sends the messages of the event's runs; fails, after doing what it can, with one error."""
     try:
-        bucket, notifiers = _wired()
+        bucket, notifier = _notifier()
         left = context.get_remaining_time_in_millis() / 1000 - SPARE_SECONDS if context else None
-        outcome = notifiers.run(completed_runs(event, bucket), left)
+        result = notifier.notify(parse_completed_runs(event, bucket), left)
     except ReporterError as error:
         _logger().error(str(error), error_type=type(error).__name__)
         raise
-    return asdict(outcome)
+    return {"runs": result.runs, "told": result.messages}
+
+
+def build_notifier(
+    environ: Mapping[str, str], logger: NotifierLogger, clock: Callable[[], float] = time.time
+) -> tuple[str, Notifier]:
+    """The bucket, and what reads its runs; connects to nothing.
+
+    Raises ConfigError with all faults.
+    """
+    _check_environment(environ)
+    bucket = environ[contract.ENV_BUCKET]
+    client = boto3.client("s3", config=_AWS)
+    notifier = Notifier(
+        _build_channels(environ),
+        StoredRuns(S3Store(client, bucket)),
+        S3ConditionalObjects(client, bucket),
+        logger,
+        clock=clock,
+        owner=secrets.token_hex(8),
+    )
+    return bucket, notifier
+
+
+def _check_environment(environ: Mapping[str, str]) -> None:
+    topic, chat = environ.get(contract.ENV_STATUS_TOPIC), environ.get(contract.ENV_CHAT)
+    bus = environ.get(contract.ENV_EVENT_BUS)
+    faults = []
+    if not environ.get(contract.ENV_BUCKET):
+        faults.append(f"{contract.ENV_BUCKET} is not set")
+    if not topic and not bus:
+        faults.append(
+            f"neither {contract.ENV_STATUS_TOPIC} nor {contract.ENV_EVENT_BUS} is set: nobody "
+            "would be told"
+        )
+    if topic and _parse_region(topic, "sns") is None:
+        faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is not the ARN of an SNS topic")
+    if topic and topic.endswith(".fifo"):
+        faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is a FIFO topic: name a standard one")
+    if bus and ":" in bus and _parse_region(bus, "events") is None:
+        faults.append(f"{contract.ENV_EVENT_BUS} {bus!r} is no name or ARN of an event bus")
+    if chat and chat not in (_TRUE, _FALSE):
+        faults.append(f"{contract.ENV_CHAT} must be {_TRUE} or {_FALSE}, not {chat!r}")
+    if faults:
+        raise ConfigError("The environment has faults: " + "; ".join(faults) + ".")
+
+
+def _build_channels(environ: Mapping[str, str]) -> list[Channel]:
+    channels: list[Channel] = []
+    if topic := environ.get(contract.ENV_STATUS_TOPIC):
+        chat = environ.get(contract.ENV_CHAT) == _TRUE
+        channels.append(SnsChannel(_make_client("sns", topic), topic, chat=chat))
+    if bus := environ.get(contract.ENV_EVENT_BUS):
+        channels.append(EventBridgeChannel(_make_client("events", bus), bus, time.sleep))
+    return channels
+
+
+def _make_client(service: str, target: str) -> Any:
+    """In the target's own region, which may be another's than the function's."""
+    # the types of boto3 know services by literals only
+    make: Any = boto3.client
+    return make(service, region_name=_parse_region(target, service), config=_AWS)
+
+
+def _parse_region(arn: str, service: str) -> str | None:
+    """The region in an ARN of this service; None for any other text."""
+    fields = arn.split(":")
+    if len(fields) != _ARN_FIELDS or not all(fields) or (fields[0], fields[2]) != ("arn", service):
+        return None
+    return fields[3]

@@ -17,7 +17,7 @@ from dev.compare.hostile import NAMES
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.lag.model import ClusterReading, Snapshot
-from kafka_lag.notify.runs import StoredRuns
+from kafka_lag.notify.notifier import StoredRuns
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.snapshots.previous import load_newest

@@ -13,11 +13,12 @@ import pytest
 from moto import mock_aws
 
 from kafka_lag import contract, notify_status
-from kafka_lag.errors import ReporterError
-from kafka_lag.notify.errors import TellingError
+from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.notify.delivery import TellingError
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from tests.builders import MINUTE
+from tests.fakes import RecordingJournal
 from tests.functions.notify.builders import a_row, a_set
 
 REGION = "us-east-1"
@@ -25,7 +26,7 @@ NOW = int(datetime.now(UTC).timestamp()) // 60 * MINUTE
 
 
 class Context:
-    """Lambda's, with a minute left unless told otherwise."""
+    """Lambda's, with a minute left by default."""
 
     def __init__(self, seconds: float = 60) -> None:
         self.seconds = seconds
@@ -68,12 +69,12 @@ def _aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
         monkeypatch.setenv(contract.ENV_BUCKET, "kept")
         monkeypatch.setenv(contract.ENV_STATUS_TOPIC, aws.topic)
         monkeypatch.setenv(contract.ENV_EVENT_BUS, "default")
-        notify_status._wired.cache_clear()
+        notify_status._notifier.cache_clear()
         yield aws
-    notify_status._wired.cache_clear()
+    notify_status._notifier.cache_clear()
 
 
-def test_a_change_between_two_snapshots_is_told_once(aws: Deployed) -> None:
+def test_a_change_between_two_snapshots_is_sent_once(aws: Deployed) -> None:
     events = [aws.completed(-2, contract.OK), aws.completed(-1, contract.ERR)]
 
     outcomes = [notify_status.handler(event, Context()) for event in (*events, *events)]
@@ -91,8 +92,8 @@ def test_a_topic_that_is_gone_is_one_clear_error(
     with pytest.raises(TellingError, match=r"^shop: Not all messages are out: SNS .*NotFound"):
         notify_status.handler(aws.completed(-1, contract.ERR), Context())
 
-    told, logged = caplog.records
-    assert told.getMessage() == "shop: 1 sent by event_bus"
+    sent, logged = caplog.records
+    assert sent.getMessage() == "shop: 1 sent by event_bus"
     assert logged.getMessage().startswith("shop: Not all messages are out: SNS did not take it")
     assert logged.exc_info is None
 
@@ -111,3 +112,51 @@ def test_nothing_is_begun_in_the_time_that_one_request_may_hang(aws: Deployed) -
 def test_a_strange_event_is_one_clear_error() -> None:
     with pytest.raises(ReporterError, match=r"^The event is none of S3's"):
         notify_status.handler({"hello": 1}, Context())
+
+
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:status"
+BUS = "arn:aws:events:eu-west-1:123456789012:event-bus/alerts"
+GOOD = {contract.ENV_BUCKET: "kept", contract.ENV_STATUS_TOPIC: TOPIC, contract.ENV_EVENT_BUS: BUS}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {contract.ENV_EVENT_BUS: ""},
+        {contract.ENV_STATUS_TOPIC: ""},
+        {contract.ENV_CHAT: "true"},
+        {contract.ENV_CHAT: ""},
+    ],
+)
+def test_one_channel_is_enough(more: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+
+    assert notify_status.build_notifier(GOOD | more, RecordingJournal())[0] == "kept"
+
+
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ({contract.ENV_BUCKET: ""}, "KAFKA_LAG_BUCKET is not set"),
+        (
+            {contract.ENV_STATUS_TOPIC: "", contract.ENV_EVENT_BUS: ""},
+            "neither KAFKA_LAG_STATUS_TOPIC nor KAFKA_LAG_EVENT_BUS is set",
+        ),
+        ({contract.ENV_STATUS_TOPIC: "status"}, "'status' is not the ARN of an SNS topic"),
+        ({contract.ENV_STATUS_TOPIC: BUS}, "is not the ARN of an SNS topic"),
+        ({contract.ENV_STATUS_TOPIC: f"{TOPIC}.fifo"}, "is a FIFO topic: name a standard one"),
+        ({contract.ENV_EVENT_BUS: TOPIC}, "is no name or ARN of an event bus"),
+        ({contract.ENV_CHAT: "yes"}, "KAFKA_LAG_CHAT must be true or false, not 'yes'"),
+    ],
+)
+def test_what_is_wrong_is_named(more: dict[str, str], fault: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        notify_status.build_notifier(GOOD | more, RecordingJournal())
+
+    assert fault in str(caught.value)
+
+
+def test_all_faults_are_named_at_once() -> None:
+    with pytest.raises(ConfigError, match=r"KAFKA_LAG_BUCKET .*; neither .*; KAFKA_LAG_CHAT"):
+        notify_status.build_notifier({contract.ENV_CHAT: "?"}, RecordingJournal())

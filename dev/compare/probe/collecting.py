@@ -104,9 +104,7 @@ class Collecting:
         store = find("FolderStore")(self._folder)
         sink = find("ConfiguredSink")(find("EmfSink")(self._stream), self._settings.levels)
         # The time a run takes is no difference.
-        return find("Collector")(
-            self._settings, self._source, store, [sink], Quiet(), lambda: 0.0
-        )
+        return find("Collector")(self._settings, self._source, store, [sink], Quiet(), lambda: 0.0)
 
     def _forget(self, taken_at: int) -> None:
         self._kept.append(taken_at)

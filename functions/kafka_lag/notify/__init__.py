@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling people and machines, once, that a group's held status changed."""
+"""Messages to people and machines, once each, when a group's held status changes."""

@@ -1,108 +1,159 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages on their way out by one channel: claimed, sent, remembered as sent."""
+"""Delivery of messages by one channel: each is claimed, sent and marked as sent.
+
+None is lost, and one is repeated only where a process ends, or the store fails, between sending it
+and marking it, or where nobody answered.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeAlias
 
 from kafka_lag.errors import ReporterError, StoreError
-from kafka_lag.notify.channels.channel import Channel, InTime, Refusal
-from kafka_lag.notify.errors import OutOfTimeError, TellingError
-from kafka_lag.notify.memory.claim import Claim, ClaimBook, Taken
-from kafka_lag.notify.memory.objects import Claims
-from kafka_lag.notify.messages.telling import Telling
+from kafka_lag.notify.messages import StatusMessage
+from kafka_lag.notify.progress import Claim, Claims, NotClaimed
 
-# Sent between two looks at the claims: a crash repeats no more than these.
-_AT_ONCE = 10
+# Claimed and sent together: a crash repeats no more than these.
+_BATCH = 10
+
+# Whether there is still the time for one request more.
+HasTime: TypeAlias = Callable[[], bool]
+
+
+class TellingError(ReporterError):
+    """Messages are not out, or not known to be; they stay claimed and are tried again.
+
+    The name is logged as `error_type`.
+    """
+
+
+class OutOfTimeError(TellingError):
+    """The function's time ends before the messages do."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The time of one run was not enough for all messages: the next goes on with them."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """A message that is not out; `reason` None: there was no time for it.
+
+    `sent_events` are those of its events that are out all the same. Where it is `uncertain` it may
+    be out, as nobody answered: then it is not sent again at once.
+    """
+
+    reason: str | None
+    sent_events: frozenset[str] = frozenset()
+    uncertain: bool = False
+
+
+class Channel(Protocol):
+    """All its messages go one way: SNS, EventBridge."""
+
+    @property
+    def name(self) -> str:
+        """In the keys of its cursors and claims, and in the log."""
+
+    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> Mapping[str, Unsent]:
+        """Messages that are not out, by id; those that are out are absent.
+
+        Begins no request once `has_time` is false.
+        """
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What was claimed of a few messages, without events that an earlier attempt brought out.
+
+    `elsewhere` are other processes' at the moment; `error` is why the rest was not claimed.
+    """
+
+    messages: list[StatusMessage] = field(default_factory=list)
+    claims: dict[str, Claim] = field(default_factory=dict)
+    elsewhere: int = 0
+    error: ReporterError | None = None
 
 
 class Delivery:
-    """By one channel; `clock` in seconds since the epoch, `owner` a word no other process has."""
+    """By one channel."""
 
-    def __init__(
-        self, channel: Channel, claims: Claims, clock: Callable[[], float], owner: str
-    ) -> None:
-        self.channel = channel.name
+    def __init__(self, channel: Channel, claims: Claims) -> None:
         self._channel = channel
-        self._book = ClaimBook(claims, channel.name, clock, owner)
+        self._claims = claims
 
-    def deliver(self, cluster: str, tellings: Sequence[Telling], in_time: InTime) -> int:
+    def deliver(self, cluster: str, messages: Sequence[StatusMessage], has_time: HasTime) -> int:
         """Sends what nobody has sent; how many messages that were.
 
-        Raises TellingError when the channel did not take a message: what is refused for certain is
-        free for the next run, what is in doubt for two minutes nobody's. Raises it as well when
-        another run has claimed one and not sent it yet, after all others. Raises OutOfTimeError
-        where the time ends before the messages do, and StoreError where claims cannot be written.
+        Raises TellingError when the channel did not take a message: one that is not out for certain
+        is free for the next run, one that may be out is nobody's for two minutes. Raises it as well
+        when another run has claimed one and not sent it yet, after all others. Raises
+        OutOfTimeError where the time ends before the messages do, and StoreError where claims
+        cannot be written.
         """
-        told = waiting = 0
-        for start in range(0, len(tellings), _AT_ONCE):
-            some = tellings[start : start + _AT_ONCE]
-            claims, sending, fault = self._claimed(cluster, some, in_time)
-            waiting += sending
-            self._send([telling for telling in some if telling.name in claims], claims, in_time)
-            told += len(claims)
-            if fault:
-                raise fault
-        if waiting:
+        sent = elsewhere = 0
+        for start in range(0, len(messages), _BATCH):
+            batch = self._claim(cluster, messages[start : start + _BATCH], has_time)
+            # what is ours goes out, whatever became of the next claim
+            self._send(batch, has_time)
+            if batch.error:
+                raise batch.error
+            sent += len(batch.messages)
+            elsewhere += batch.elsewhere
+        if elsewhere:
             raise TellingError(
-                f"Messages not known to be out: {waiting}. Another run is sending them, or failed "
-                "to; if so they are taken over, two minutes after it began."
+                f"Messages not known to be out: {elsewhere}. Another run is sending them, or "
+                "failed to; if so they are taken over, two minutes after it began."
             )
-        return told
+        return sent
 
-    def _claimed(
-        self, cluster: str, tellings: Sequence[Telling], in_time: InTime
-    ) -> tuple[dict[str, Claim], int, ReporterError | None]:
-        """Ours, how many others are at, and why the rest was not asked for: what is ours goes out
-        all the same."""
-        claims, sending = dict[str, Claim](), 0
-        for telling in tellings:
-            if not in_time():
-                return claims, sending, OutOfTimeError()
+    def _claim(self, cluster: str, messages: Sequence[StatusMessage], has_time: HasTime) -> _Batch:
+        batch = _Batch()
+        for message in messages:
+            if not has_time():
+                batch.error = OutOfTimeError()
+                break
             try:
-                claim = self._book.claim(cluster, telling.name)
+                claim = self._claims.claim(cluster, message.id)
             except StoreError as error:
-                return claims, sending, error
+                batch.error = error
+                break
             if isinstance(claim, Claim):
-                claims[telling.name] = claim
-            sending += claim is Taken.SENDING
-        return claims, sending, None
+                events = (event for event in message.events if event.id not in claim.sent_events)
+                batch.messages.append(replace(message, events=tuple(events)))
+                batch.claims[message.id] = claim
+            elif claim is NotClaimed.SENDING:
+                batch.elsewhere += 1
+        return batch
 
-    def _send(
-        self, tellings: Sequence[Telling], claims: Mapping[str, Claim], in_time: InTime
-    ) -> None:
-        if not tellings:
+    def _send(self, batch: _Batch, has_time: HasTime) -> None:
+        if not batch.messages:
             return
-        late = [_rest(telling, claims[telling.name]) for telling in tellings]
-        failed = self._channel.send(late, in_time)
-        faults = [self._noted(claim, failed.get(name)) for name, claim in claims.items()]
-        causes = [refusal.why for refusal in failed.values() if refusal.why]
-        if causes:
+        unsent = self._channel.send(batch.messages, has_time)
+        errors = [self._mark(claim, unsent.get(id_)) for id_, claim in batch.claims.items()]
+        reasons = [each.reason for each in unsent.values() if each.reason]
+        if reasons:
             raise TellingError(
-                f"Not all messages are out: {'; '.join(dict.fromkeys(causes))}. Nothing is lost: "
+                f"Not all messages are out: {'; '.join(dict.fromkeys(reasons))}. Nothing is lost: "
                 "they are tried again, those that may be out two minutes later."
             )
-        if failed:
+        if unsent:
             raise OutOfTimeError
-        for fault in filter(None, faults):
-            raise fault
+        for error in filter(None, errors):
+            raise error
 
-    def _noted(self, claim: Claim, refusal: Refusal | None) -> StoreError | None:
-        """Why it could not be noted: the next claim's note may still be taken."""
+    def _mark(self, claim: Claim, unsent: Unsent | None) -> StoreError | None:
+        """Why it could not be written: the next claim's mark may still be."""
         try:
-            if refusal is None:
-                self._book.sent(claim)
-            elif refusal.doubt:
-                self._book.doubt(claim, refusal.out)
+            if unsent is None:
+                self._claims.mark_sent(claim)
+            elif unsent.uncertain:
+                self._claims.mark_uncertain(claim, unsent.sent_events)
             else:
-                self._book.give_back(claim, refusal.out)
+                self._claims.release(claim, unsent.sent_events)
         except StoreError as error:
             return error
         return None
-
-
-def _rest(telling: Telling, claim: Claim) -> Telling:
-    """Without those events that an earlier attempt brought out."""
-    events = (event for event in telling.events if event.name not in claim.out)
-    return replace(telling, events=tuple(events))

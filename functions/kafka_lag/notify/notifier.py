@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the last run that one channel was told of to the newest: news in order, told once."""
+"""Each channel from the last run it has reported to the newest: changes in order, sent once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from itertools import product
 from typing import Protocol
 
-from kafka_lag.errors import UnusableError
+from kafka_lag import contract
+from kafka_lag.errors import ReporterError, UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.notify.channels.channel import InTime
-from kafka_lag.notify.delivery import Delivery
-from kafka_lag.notify.memory.cursor import Cursor, Cursors
-from kafka_lag.notify.messages.tellings import tellings
-from kafka_lag.notify.news.changes import news
-from kafka_lag.notify.runs import Runs
+from kafka_lag.notify.changes import find_changes
+from kafka_lag.notify.delivery import Channel, Delivery, HasTime, TellingError
+from kafka_lag.notify.messages import build_messages
+from kafka_lag.notify.progress import Claims, ConditionalObjects, Cursors
+from kafka_lag.snapshots.keys import AHEAD_MS, hour_prefix, object_key, taken_at_of
+from kafka_lag.snapshots.parquet import from_parquet
+from kafka_lag.snapshots.previous import LOOKBACK_DAYS
+from kafka_lag.snapshots.store import SnapshotStore
+
+_HOUR_MS = 3_600_000
+# The collector itself loads nothing older.
+_LONGEST_BACK_MS = LOOKBACK_DAYS * 24 * _HOUR_MS
+_CACHED_RUNS = 8
 
 
-class Journal(Protocol):
-    """Where a run tells people what they should know; powertools' Logger is one."""
+class NotifierLogger(Protocol):
+    """For the people who run the notifier; powertools' Logger is one."""
 
     def info(self, message: str, /) -> None:
         """What was done."""
@@ -27,63 +37,172 @@ class Journal(Protocol):
         """Something was not as it should be, and the run went on."""
 
 
+class CompleteRuns(Protocol):
+    """Times are scheduled ones, ms UTC. All methods raise StoreError."""
+
+    def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
+        """Complete runs after the one time, until the other and with it, the oldest first."""
+
+    def groups(self, cluster: str, taken_at: int) -> Frame:
+        """The `groups` dataset of a run. Raises UnusableError where it cannot be read."""
+
+
+class StoredRuns:
+    """In a store of snapshots; nothing is listed or read before it is requested.
+
+    The newest are cached, as each channel reads them.
+    """
+
+    def __init__(self, store: SnapshotStore) -> None:
+        self._store = store
+        self._cached = lru_cache(maxsize=_CACHED_RUNS)(self._read)
+
+    def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
+        """Complete runs, at most as far back as the collector loads them."""
+        first = max(after + 1, until - _LONGEST_BACK_MS)
+        for hour in range(first // _HOUR_MS, until // _HOUR_MS + 1):
+            keys = self._store.keys(hour_prefix(contract.GROUPS, cluster, hour * _HOUR_MS))
+            times = (taken_at_of(key) for key in keys)
+            yield from (time for time in times if time and first <= time <= until)
+
+    def groups(self, cluster: str, taken_at: int) -> Frame:
+        """All columns of the run's groups."""
+        return self._cached(cluster, taken_at)
+
+    def _read(self, cluster: str, taken_at: int) -> Frame:
+        key = object_key(contract.GROUPS, cluster, taken_at)
+        return from_parquet(self._store.read(key), contract.GROUPS)
+
+
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Runs whose news is out now, and messages sent; of two channels, of each."""
+class NotifyResult:
+    """Runs whose messages are out now, and messages sent; of two channels, of each."""
 
     runs: int = 0
-    told: int = 0
+    messages: int = 0
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(self.runs + other.runs, self.told + other.told)
+    def __add__(self, other: NotifyResult) -> NotifyResult:
+        return NotifyResult(self.runs + other.runs, self.messages + other.messages)
 
 
 class Notifier:
-    """For one channel and all clusters of one store."""
+    """By all channels, for all clusters of one store.
 
-    def __init__(self, runs: Runs, cursors: Cursors, delivery: Delivery, journal: Journal) -> None:
+    Each channel has its own cursors: while one is down, the others go on. `clock` in seconds since
+    the epoch; `owner` is a word that no other process has.
+    """
+
+    def __init__(
+        self,
+        channels: Sequence[Channel],
+        runs: CompleteRuns,
+        objects: ConditionalObjects,
+        logger: NotifierLogger,
+        *,
+        clock: Callable[[], float],
+        owner: str,
+    ) -> None:
+        self._channels = [
+            _ChannelNotifier(
+                channel.name,
+                runs,
+                Cursors(objects, channel.name),
+                Delivery(channel, Claims(objects, channel.name, clock, owner)),
+                logger,
+            )
+            for channel in channels
+        ]
+        self._logger = logger
+        self._clock = clock
+
+    def notify(self, newest: Mapping[str, int], seconds_left: float | None = None) -> NotifyResult:
+        """Sends the messages up to each cluster's newest run, ms UTC; begins none out of time.
+
+        Each channel of each cluster has its share of the time that is left: one that is slow takes
+        none from the next. Raises TellingError with every cause, after all had their turn, or what
+        nobody foresaw.
+        """
+        until = None if seconds_left is None else self._clock() + seconds_left
+        turns = list(product(self._skip_future_runs(newest), self._channels))
+        result = NotifyResult()
+        causes: dict[str, None] = {}
+        unforeseen: list[Exception] = []
+        for done, ((cluster, taken_at), channel) in enumerate(turns):
+            has_time = self._share_time(until, len(turns) - done)
+            try:
+                result += channel.notify(cluster, taken_at, has_time)
+            except ReporterError as error:
+                causes[f"{cluster}: {error}"] = None
+            except Exception as error:  # noqa: BLE001  # a fault here is no fault of the next
+                unforeseen.append(error)
+        if unforeseen:
+            raise unforeseen[0]
+        if causes:
+            raise TellingError(" ".join(causes))
+        return result
+
+    def _share_time(self, until: float | None, turns: int) -> HasTime:
+        """Whether the first of so many turns is still in its time."""
+        if until is None:
+            return lambda: True
+        now = self._clock()
+        end = now + (until - now) / turns
+        return lambda: self._clock() < end
+
+    def _skip_future_runs(self, newest: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+        """Clusters and runs, without runs dated too far ahead of the clock."""
+        for cluster, taken_at in newest.items():
+            if taken_at <= self._clock() * 1000 + AHEAD_MS:
+                yield cluster, taken_at
+                continue
+            self._logger.warning(f"the run of {taken_at} ms on {cluster} is not of our time yet")
+
+
+class _ChannelNotifier:
+    """By one channel."""
+
+    def __init__(
+        self,
+        channel: str,
+        runs: CompleteRuns,
+        cursors: Cursors,
+        delivery: Delivery,
+        logger: NotifierLogger,
+    ) -> None:
+        self._channel = channel
         self._runs = runs
         self._cursors = cursors
         self._delivery = delivery
-        self._journal = journal
+        self._logger = logger
 
-    def run(self, cluster: str, taken_at: int, in_time: InTime) -> Outcome:
-        """Tells the news of all complete runs after the cursor, up to that of `taken_at`, ms UTC.
+    def notify(self, cluster: str, taken_at: int, has_time: HasTime) -> NotifyResult:
+        """Sends the messages of all complete runs after the cursor, up to that of `taken_at`.
 
-        A run at the cursor or before is no news. Runs that do not fit into the time wait for the
-        next event. Raises TellingError and StoreError: the cursor is then where it was.
+        A run at the cursor or before has none. Runs that do not fit into the time wait for the next
+        event. Raises TellingError and StoreError: the cursor is then where it was.
         """
         cursor = self._cursors.read(cluster, taken_at)
-        outcome = Outcome()
+        result = NotifyResult()
         for at in self._runs.between(cluster, cursor.taken_at, taken_at):
-            if not in_time():
+            if not has_time():
                 break
             if at <= cursor.taken_at:
                 continue
-            groups = self._groups(cluster, at)
-            if groups is None:
+            try:
+                groups = self._runs.groups(cluster, at)
+            except UnusableError as error:
+                self._logger.warning(f"a run is left out: {error}")
                 continue
-            cursor, sent = self._tell(cursor, at, groups, in_time)
-            outcome += Outcome(1, sent)
-        return outcome
+            found = find_changes(cursor, at, groups, partial(self._read_earlier, cluster))
+            messages = build_messages(found.changes, found.groups)
+            sent = self._delivery.deliver(cluster, messages, has_time)
+            if sent:
+                self._logger.info(f"{cluster}: {sent} sent by {self._channel}")
+            cursor = self._cursors.move(cursor, at, found.incidents)
+            result += NotifyResult(1, sent)
+        return result
 
-    def _tell(self, cursor: Cursor, at: int, groups: Frame, in_time: InTime) -> tuple[Cursor, int]:
-        """The cursor after this run's news, and how many messages that took."""
-        found = news(cursor, at, groups, partial(self._earlier, cursor.cluster))
-        told = tellings(found.changes, found.among)
-        sent = self._delivery.deliver(cursor.cluster, told, in_time)
-        if sent:
-            self._journal.info(f"{cursor.cluster}: {sent} sent by {self._delivery.channel}")
-        return self._cursors.move(cursor, at, found.standing), sent
-
-    def _groups(self, cluster: str, at: int) -> Frame | None:
-        try:
-            return self._runs.groups(cluster, at)
-        except UnusableError as error:
-            self._journal.warning(f"a run is left out: {error}")
-            return None
-
-    def _earlier(self, cluster: str, at: int) -> Frame | None:
+    def _read_earlier(self, cluster: str, at: int) -> Frame | None:
         try:
             return self._runs.groups(cluster, at)
         except UnusableError:

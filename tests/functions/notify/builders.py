@@ -8,7 +8,7 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
-from kafka_lag.notify.news.change import Change, Row
+from kafka_lag.notify.changes import Row, StatusChange
 from tests.builders import MINUTE, NOON
 
 
@@ -25,8 +25,8 @@ def a_row(group: str, held: str | None = contract.OK, **more: Any) -> Row:
     }
 
 
-def a_farewell(group: str, **more: Any) -> Row:
-    """The last row of a group that was deleted."""
+def a_deleted_group(group: str, **more: Any) -> Row:
+    """The last row of a deleted group."""
     return {"consumer_group": group, "status_reason": contract.GONE, **more}
 
 
@@ -44,18 +44,18 @@ def minutes(*held: str | None) -> dict[int, Frame | None]:
     }
 
 
-def a_change(group: str = "payments", **more: Any) -> Change:
+def a_change(group: str = "payments", **more: Any) -> StatusChange:
     """A group that went from OK to ERR at noon, seen two minutes later."""
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "kind": contract.OPENED,
         "status": contract.ERR,
-        "before": contract.OK,
+        "previous_status": contract.OK,
         "since": NOON,
         "incident_since": NOON,
         "row": {},
         **more,
     }
-    return Change(cluster="shop", group=group, taken_at=NOON + 2 * MINUTE, **told)
+    return StatusChange(cluster="shop", group=group, taken_at=NOON + 2 * MINUTE, **values)
 
 
 _KINDS = tuple(contract.COLUMNS[contract.GROUPS].items())

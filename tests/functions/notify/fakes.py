@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fakes of the notifier's edges: guarded objects, runs, a channel, a clock."""
+"""Fakes of what the notifier reads and writes: conditional objects, runs, channels, a clock."""
 
 from __future__ import annotations
 
@@ -8,29 +8,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.notify.channels.channel import InTime, Refusal
-from kafka_lag.notify.delivery import Delivery
-from kafka_lag.notify.memory.cursor import Cursors
-from kafka_lag.notify.memory.objects import Stored
-from kafka_lag.notify.messages.telling import Telling
-from kafka_lag.notify.notifier import Notifier, Outcome
-from kafka_lag.notify.notifiers import Notifiers
-from kafka_lag.notify.runs import Runs
+from kafka_lag.notify.delivery import Channel, Delivery, HasTime, Unsent
+from kafka_lag.notify.messages import Notice, StatusMessage
+from kafka_lag.notify.notifier import CompleteRuns, Notifier, NotifyResult
+from kafka_lag.notify.progress import Claims, StoredObject
 from tests.builders import MINUTE, NOON
 from tests.fakes import RecordingJournal
 
 CURSOR = "notified/cursors/shop/sns"
 
 
-class MemoryClaims:
+class MemoryObjects:
     """Objects in a dict, each write with a tag of its own; a verb in `down` raises StoreError."""
 
     def __init__(self) -> None:
-        self.objects: dict[str, Stored] = {}
+        self.objects: dict[str, StoredObject] = {}
         self.down: set[str] = set()
         self._writes = 0
 
-    def read(self, key: str) -> Stored | None:
+    def read(self, key: str) -> StoredObject | None:
         self._called("read")
         return self.objects.get(key)
 
@@ -40,12 +36,12 @@ class MemoryClaims:
 
     def put_if_match(self, key: str, data: bytes, etag: str) -> str | None:
         self._called("put_if_match")
-        held = self.objects.get(key)
-        return self._put(key, data) if held and held.etag == etag else None
+        stored = self.objects.get(key)
+        return self._put(key, data) if stored and stored.etag == etag else None
 
     def _put(self, key: str, data: bytes) -> str:
         self._writes += 1
-        self.objects[key] = Stored(data, f'"{self._writes}"')
+        self.objects[key] = StoredObject(data, f'"{self._writes}"')
         return self.objects[key].etag
 
     def _called(self, verb: str) -> None:
@@ -75,38 +71,37 @@ class Crash(BaseException):
 
 
 class RecordingChannel:
-    """Keeps what is sent; while `refuses` is a reason it takes nothing, for all it knows if it
-    `doubts`.
+    """Keeps what is sent; while there is an `error` it takes nothing, or nobody knows: `uncertain`.
 
     `before` and `after` are called around each sending and may raise, as a crash would.
     """
 
     def __init__(self, name: str = "sns") -> None:
         self.name = name
-        self.sent: list[Telling] = []
-        self.refuses: str | None = None
-        self.doubts = False
+        self.sent: list[StatusMessage] = []
+        self.error: str | None = None
+        self.uncertain = False
         self.before: Callable[[], None] = lambda: None
         self.after: Callable[[], None] = lambda: None
 
-    def send(self, tellings: Sequence[Telling], in_time: InTime) -> dict[str, Refusal]:
+    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
         self.before()
-        if self.refuses:
-            names = (telling.name for telling in tellings)
-            return dict.fromkeys(names, Refusal(self.refuses, doubt=self.doubts))
-        self.sent += tellings
+        if self.error:
+            ids = (message.id for message in messages)
+            return dict.fromkeys(ids, Unsent(self.error, uncertain=self.uncertain))
+        self.sent += messages
         self.after()
         return {}
 
     @property
-    def names(self) -> list[str]:
-        return [telling.name for telling in self.sent]
+    def ids(self) -> list[str]:
+        return [message.id for message in self.sent]
 
     @property
     def kinds(self) -> list[tuple[object, object]]:
         """Group and kind of all that was sent, in order."""
-        told = (telling.notice.attributes for telling in self.sent)
-        return [(each["group"], each["kind"]) for each in told]
+        attributes = (message.notice.attributes for message in self.sent)
+        return [(each["group"], each["kind"]) for each in attributes]
 
 
 class Bench:
@@ -116,44 +111,69 @@ class Bench:
         self,
         sets: Mapping[int, Frame | None] | None = None,
         channels: Iterable[RecordingChannel] | None = None,
-        runs: Runs | None = None,
+        runs: CompleteRuns | None = None,
     ) -> None:
         self.sets = dict(sets or {})
         self.runs = runs or MemoryRuns(self.sets)
-        self.claims = MemoryClaims()
+        self.objects = MemoryObjects()
         self.channels = list(channels or [RecordingChannel()])
         self.channel = self.channels[0]
-        self.journal = RecordingJournal()
+        self.logger = RecordingJournal()
         self.now = NOON / 1000
         self._processes = 0
         self.notifier = self.another()
 
-    def another(self) -> Notifiers:
+    def another(self) -> Notifier:
         """One more process at the same work."""
         self._processes += 1
         owner = f"process {self._processes}"
+        return Notifier(
+            self.channels,
+            self.runs,
+            self.objects,
+            self.logger,
+            clock=lambda: self.now,
+            owner=owner,
+        )
 
-        def clock() -> float:
-            return self.now
-
-        notifiers = [
-            Notifier(
-                self.runs,
-                Cursors(self.claims, channel.name),
-                Delivery(channel, self.claims, clock, owner),
-                self.journal,
-            )
-            for channel in self.channels
-        ]
-        return Notifiers(notifiers, self.journal, clock)
-
-    def event(self, minute: int, notifier: Notifiers | None = None) -> Outcome:
+    def event(self, minute: int, notifier: Notifier | None = None) -> NotifyResult:
         """The event of the run so many minutes after noon."""
         self.now = max(self.now, (NOON + minute * MINUTE) / 1000)
-        return (notifier or self.notifier).run({"shop": NOON + minute * MINUTE})
+        return (notifier or self.notifier).notify({"shop": NOON + minute * MINUTE})
 
     @property
     def cursor(self) -> int | None:
-        """The newest run told of; None: there is no cursor."""
-        stored = self.claims.objects.get(CURSOR)
+        """The newest run reported; None: there is no cursor."""
+        stored = self.objects.objects.get(CURSOR)
         return int(json.loads(stored.data)["taken_at"]) if stored else None
+
+
+NOTICE = Notice("s", "t", {}, "thread")
+
+
+def some(count: int) -> list[StatusMessage]:
+    return [StatusMessage(f"m{number}", NOTICE, ()) for number in range(count)]
+
+
+class CountingChannel(RecordingChannel):
+    """Counts how many messages came at once, and does not take those named."""
+
+    def __init__(self, name: str = "sns", *rejected: str) -> None:
+        super().__init__(name)
+        self.batches: list[int] = []
+        self.rejected = rejected
+
+    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
+        self.batches.append(len(messages))
+        super().send([each for each in messages if each.id not in self.rejected], has_time)
+        ids = [message.id for message in messages]
+        return {id_: Unsent(f"no {id_}") for id_ in ids if id_ in self.rejected}
+
+
+def a_delivery(objects: MemoryObjects, channel: Channel, now: float = 0.0) -> Delivery:
+    owner = f"the process of {now}"
+    return Delivery(channel, Claims(objects, channel.name, lambda: now, owner))
+
+
+def always() -> bool:
+    return True

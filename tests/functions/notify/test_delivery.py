@@ -3,70 +3,232 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from kafka_lag.notify.errors import TellingError
-from kafka_lag.notify.memory.claim import ClaimBook
-from tests.functions.notify.delivering import Counting, a_delivery, always, some
-from tests.functions.notify.fakes import MemoryClaims, RecordingChannel
+from kafka_lag.errors import StoreError
+from kafka_lag.notify.delivery import HasTime, OutOfTimeError, TellingError, Unsent
+from kafka_lag.notify.eventbridge import EventBridgeChannel
+from kafka_lag.notify.messages import StatusEvent, StatusMessage
+from kafka_lag.notify.progress import Claims
+from kafka_lag.notify.sns import SnsChannel
+from tests.functions.notify.fakes import (
+    NOTICE,
+    CountingChannel,
+    MemoryObjects,
+    RecordingChannel,
+    a_delivery,
+    always,
+    some,
+)
 
 
 def test_messages_go_out_by_the_ten() -> None:
-    channel = Counting()
+    channel = CountingChannel()
 
-    assert a_delivery(MemoryClaims(), channel).deliver("shop", some(25), always) == 25
+    assert a_delivery(MemoryObjects(), channel).deliver("shop", some(25), always) == 25
     assert channel.batches == [10, 10, 5]
 
 
-def test_without_messages_nobody_is_asked() -> None:
-    channel = Counting()
+def test_without_messages_nothing_is_sent() -> None:
+    channel = CountingChannel()
 
-    assert a_delivery(MemoryClaims(), channel).deliver("shop", [], always) == 0
+    assert a_delivery(MemoryObjects(), channel).deliver("shop", [], always) == 0
     assert channel.batches == []
 
 
-def test_after_a_refusal_no_further_message_is_claimed() -> None:
-    claims, channel = MemoryClaims(), Counting("sns", "m3")
+def test_after_an_error_no_further_message_is_claimed() -> None:
+    objects, channel = MemoryObjects(), CountingChannel("sns", "m3")
 
     with pytest.raises(TellingError, match=r"are out: no m3\. Nothing is lost"):
-        a_delivery(claims, channel).deliver("shop", some(25), always)
+        a_delivery(objects, channel).deliver("shop", some(25), always)
 
-    assert len(claims.objects) == 10
+    assert len(objects.objects) == 10
     assert len(channel.sent) == 9
 
 
 def test_each_cause_is_named_once() -> None:
     channel = RecordingChannel()
-    channel.refuses = "the topic is shut"
+    channel.error = "the topic is shut"
 
     with pytest.raises(TellingError, match=r"out: the topic is shut\. Nothing"):
-        a_delivery(MemoryClaims(), channel).deliver("shop", some(3), always)
+        a_delivery(MemoryObjects(), channel).deliver("shop", some(3), always)
 
 
 @pytest.mark.parametrize(
-    ("doubts", "later", "told"), [(False, 1, 3), (True, 119, 0), (True, 120, 3)]
+    ("uncertain", "later", "sent"), [(False, 1, 3), (True, 119, 0), (True, 120, 3)]
 )
-def test_what_was_refused_goes_at_once_and_what_is_in_doubt_after_two_minutes(
-    doubts: bool, later: float, told: int
+def test_what_is_not_out_goes_at_once_and_what_is_uncertain_after_two_minutes(
+    uncertain: bool, later: float, sent: int
 ) -> None:
-    claims, channel = MemoryClaims(), RecordingChannel()
-    channel.refuses, channel.doubts = "down", doubts
+    objects, channel = MemoryObjects(), RecordingChannel()
+    channel.error, channel.uncertain = "down", uncertain
     with pytest.raises(TellingError):
-        a_delivery(claims, channel).deliver("shop", some(3), always)
-    channel.refuses = None
+        a_delivery(objects, channel).deliver("shop", some(3), always)
+    channel.error = None
     with suppress(TellingError):
-        a_delivery(claims, channel, later).deliver("shop", some(3), always)
+        a_delivery(objects, channel, later).deliver("shop", some(3), always)
 
-    assert len(channel.sent) == told
+    assert len(channel.sent) == sent
 
 
-def test_a_message_in_other_hands_does_not_hold_the_others() -> None:
-    claims, channel = MemoryClaims(), Counting()
-    ClaimBook(claims, "sns", lambda: 0.0, "them").claim("shop", "m1")
+def test_a_message_claimed_elsewhere_does_not_delay_the_others() -> None:
+    objects, channel = MemoryObjects(), CountingChannel()
+    Claims(objects, "sns", lambda: 0.0, "them").claim("shop", "m1")
 
     with pytest.raises(TellingError, match=r"not known to be out: 1\."):
-        a_delivery(claims, channel).deliver("shop", some(12), always)
+        a_delivery(objects, channel).deliver("shop", some(12), always)
 
     assert len(channel.sent) == 11
+
+
+class PartialChannel(RecordingChannel):
+    """Takes all events but those it `misses`."""
+
+    def __init__(self, *misses: str) -> None:
+        super().__init__("event_bus")
+        self.misses = misses
+
+    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
+        super().send(messages, has_time)
+        ids = {message.id: {event.id for event in message.events} for message in messages}
+        return {
+            id_: Unsent("busy", frozenset(events.difference(self.misses)))
+            for id_, events in ids.items()
+            if events & set(self.misses)
+        }
+
+
+def test_of_a_message_taken_in_part_only_the_rest_goes_out_again() -> None:
+    events = tuple(StatusEvent(id_, "{}", 0) for id_ in "abcd")
+    objects, bus, bulk = (
+        MemoryObjects(),
+        PartialChannel("b", "d"),
+        StatusMessage("storm", NOTICE, events),
+    )
+    with pytest.raises(TellingError, match="are out: busy"):
+        a_delivery(objects, bus).deliver("shop", [bulk], always)
+    bus.misses = ()
+
+    assert a_delivery(objects, bus, 300).deliver("shop", [bulk], always) == 1
+    assert [[event.id for event in sent.events] for sent in bus.sent] == [[*"abcd"], [*"bd"]]
+    assert a_delivery(objects, bus, 900).deliver("shop", [bulk], always) == 0
+
+
+def test_between_the_tens_the_time_is_looked_at() -> None:
+    channel = CountingChannel()
+
+    with pytest.raises(OutOfTimeError):
+        a_delivery(MemoryObjects(), channel).deliver(
+            "shop", some(25), lambda: len(channel.batches) < 2
+        )
+    assert channel.batches == [10, 10]
+
+
+def test_what_was_claimed_when_the_time_ended_is_released() -> None:
+    objects, left = MemoryObjects(), iter([True, True, False, False])
+    sns = SnsChannel(None, "arn")
+    with pytest.raises(OutOfTimeError):
+        a_delivery(objects, sns).deliver("shop", some(5), lambda: next(left))
+
+    assert len(objects.objects) == 2
+    assert all(b'"free"' in stored.data for stored in objects.objects.values())
+
+
+class FailingOnce(MemoryObjects):
+    """The so many-th call fails."""
+
+    def __init__(self, call: int) -> None:
+        super().__init__()
+        self._left = call
+
+    def _called(self, verb: str) -> None:
+        self._left -= 1
+        if self._left == 0:
+            raise StoreError(f"cannot {verb}")
+
+
+@pytest.mark.parametrize("call", range(1, 19))
+def test_a_store_that_fails_once_repeats_one_message_at_most(call: int) -> None:
+    objects, channel = FailingOnce(call), CountingChannel()
+    with suppress(StoreError):
+        a_delivery(objects, channel).deliver("shop", some(9), always)
+    a_delivery(objects, channel, 120).deliver("shop", some(9), always)
+
+    assert len(set(channel.ids)) == 9
+    assert len(channel.ids) <= 10
+
+
+def test_what_is_known_to_be_sent_is_not_claimed_again() -> None:
+    objects, channel = MemoryObjects(), CountingChannel()
+    delivery = a_delivery(objects, channel)
+    delivery.deliver("shop", some(3), always)
+    objects.down = {"read", "put_if_none_match"}
+
+    assert delivery.deliver("shop", some(3), always) == 0
+
+
+class SlowChannel(RecordingChannel):
+    """Has time for the first event alone."""
+
+    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
+        self.sent += [replace(message, events=message.events[:1]) for message in messages]
+        return {
+            message.id: Unsent(None, frozenset(event.id for event in message.events[:1]))
+            for message in messages
+        }
+
+
+def test_what_there_was_no_time_for_is_gone_on_with_at_once() -> None:
+    bulk = StatusMessage("storm", NOTICE, (StatusEvent("a", "{}", 0), StatusEvent("b", "{}", 0)))
+    objects, slow, quick = MemoryObjects(), SlowChannel(), RecordingChannel()
+    with pytest.raises(OutOfTimeError):
+        a_delivery(objects, slow).deliver("shop", [bulk], always)
+    a_delivery(objects, quick, 1).deliver("shop", [bulk], always)
+
+    assert [event.id for sent in slow.sent for event in sent.events] == ["a"]
+    assert [event.id for sent in quick.sent for event in sent.events] == ["b"]
+
+
+class SlowBus:
+    """Each request takes eight seconds of a clock."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.taken: list[str] = []
+
+    def before(self, end: float) -> HasTime:
+        return lambda: self.now < end
+
+    def put_events(self, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        self.now += 8
+        self.taken += [entry["Detail"] for entry in Entries]
+        return {"Entries": [{"EventId": "1"} for _ in Entries]}
+
+
+def test_a_bulk_change_that_takes_many_runs_sends_each_event_once() -> None:
+    details = [str(number) for number in range(200)]
+    bulk = StatusMessage("storm", NOTICE, tuple(StatusEvent(each, each, 0) for each in details))
+    client, objects = SlowBus(), MemoryObjects()
+    runs = 0
+    while runs < 9:
+        runs += 1
+        bus, until = EventBridgeChannel(client, "alerts", lambda _: None), client.now + 30
+        with suppress(OutOfTimeError):
+            a_delivery(objects, bus, client.now).deliver("shop", [bulk], client.before(until))
+            break
+
+    assert client.taken == details
+    assert runs == 5
+
+
+def test_what_is_claimed_goes_out_though_the_next_claim_fails() -> None:
+    channel = CountingChannel()
+    with pytest.raises(StoreError):
+        a_delivery(FailingOnce(5), channel).deliver("shop", some(9), always)
+
+    assert channel.ids == ["m0", "m1", "m2", "m3"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what brokers answer to what people are told, through real snapshots."""
+"""From what brokers answer to what people read, through real snapshots."""
 
 from __future__ import annotations
 
 from kafka_lag import contract
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.notify.runs import StoredRuns
+from kafka_lag.notify.notifier import StoredRuns
 from tests.builders import HOUR, MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore
 from tests.functions.lag.time_index.brokers import Broker, Log
@@ -15,7 +15,7 @@ from tests.functions.runs import Run
 OWNERS = {("g", "orders", 0): "m-1"}
 
 
-def test_a_consumer_that_sticks_recovers_and_is_deleted_is_told_of() -> None:
+def test_a_consumer_that_sticks_recovers_and_is_deleted_is_reported() -> None:
     store = MemoryStore()
     bench = Bench(runs=StoredRuns(store))
     readings = [a_minute(minute) for minute in range(40)]
@@ -25,7 +25,7 @@ def test_a_consumer_that_sticks_recovers_and_is_deleted_is_told_of() -> None:
         collect(NOON + minute * MINUTE)
         bench.event(minute)
 
-    opened, resolved, gone = (telling.notice for telling in bench.channel.sent)
+    opened, resolved, gone = (message.notice for message in bench.channel.sent)
     assert bench.channel.kinds == [("g", "opened"), ("g", "resolved"), ("g", "gone")]
     assert opened.thread == resolved.thread != gone.thread
     assert opened.text.splitlines()[:3] == [
@@ -36,7 +36,7 @@ def test_a_consumer_that_sticks_recovers_and_is_deleted_is_told_of() -> None:
     assert "When last seen: 3 records behind" in gone.text
 
 
-def test_a_group_that_nobody_reads_is_told_of_once_its_status_has_lasted() -> None:
+def test_a_group_that_nobody_reads_is_reported_once_its_status_has_lasted() -> None:
     store = MemoryStore()
     bench = Bench(runs=StoredRuns(store))
     records = Broker({("orders", 0): Log([NOON - HOUR] * 50)})

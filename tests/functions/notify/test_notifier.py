@@ -1,33 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each change is told once, whatever becomes of the events that tell of snapshots."""
+"""Each change is sent once, whatever becomes of events, channels and processes."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
 
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.notify.errors import TellingError
-from kafka_lag.notify.memory.objects import Stored
-from kafka_lag.notify.notifier import Outcome
-from tests.builders import MINUTE, NOON
-from tests.functions.notify.builders import a_farewell, a_row, a_set, minutes
-from tests.functions.notify.fakes import CURSOR, Bench, RecordingChannel
+from kafka_lag.notify.delivery import TellingError
+from kafka_lag.notify.notifier import NotifyResult, StoredRuns
+from kafka_lag.notify.progress import StoredObject
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
+from tests.builders import HOUR, MINUTE, NOON
+from tests.fakes import MemoryStore
+from tests.functions.notify.builders import a_deleted_group, a_row, a_set, minutes
+from tests.functions.notify.fakes import CURSOR, Bench, Crash, RecordingChannel
 
 OPENED, RESOLVED = ("g", contract.OPENED), ("g", contract.RESOLVED)
 
 
-def a_bench() -> Bench:
+def a_bench(*channels: RecordingChannel) -> Bench:
     """All is well at noon, not a minute later, and again at two minutes past."""
-    return Bench(minutes(contract.OK, contract.ERR, contract.OK))
+    return Bench(minutes(contract.OK, contract.ERR, contract.OK), channels)
 
 
-def test_each_change_is_told_once() -> None:
+def test_each_change_is_sent_once() -> None:
     bench = a_bench()
 
-    outcomes = [bench.event(minute) for minute in range(3)]
+    results = [bench.event(minute) for minute in range(3)]
 
     assert bench.channel.kinds == [OPENED, RESOLVED]
-    assert outcomes == [Outcome(1, 0), Outcome(1, 1), Outcome(1, 1)]
+    assert results == [NotifyResult(1, 0), NotifyResult(1, 1), NotifyResult(1, 1)]
 
 
 def test_a_repeated_event_changes_nothing() -> None:
@@ -53,12 +59,12 @@ def test_a_lost_event_loses_no_change() -> None:
     bench = a_bench()
 
     bench.event(0)
-    assert bench.event(2) == Outcome(2, 2)
+    assert bench.event(2) == NotifyResult(2, 2)
 
     assert bench.channel.kinds == [OPENED, RESOLVED]
 
 
-def test_the_first_event_tells_of_its_own_set_only() -> None:
+def test_the_first_event_reports_its_own_run_only() -> None:
     bench = a_bench()
 
     bench.event(2)
@@ -66,7 +72,7 @@ def test_the_first_event_tells_of_its_own_set_only() -> None:
     assert bench.channel.kinds == []
 
 
-def test_without_a_cursor_what_is_not_well_is_told_at_once() -> None:
+def test_without_a_cursor_what_is_not_ok_is_reported_at_once() -> None:
     bench = a_bench()
 
     bench.event(1)
@@ -77,13 +83,13 @@ def test_without_a_cursor_what_is_not_well_is_told_at_once() -> None:
 def test_a_lost_cursor_repeats_no_message() -> None:
     bench = a_bench()
     bench.event(1)
-    del bench.claims.objects[CURSOR]
+    del bench.objects.objects[CURSOR]
 
-    assert bench.event(1) == Outcome(1, 0)
+    assert bench.event(1) == NotifyResult(1, 0)
     assert bench.channel.kinds == [OPENED]
 
 
-def test_a_set_that_cannot_be_read_is_left_out() -> None:
+def test_a_run_that_cannot_be_read_is_left_out() -> None:
     bench = a_bench()
     bench.sets[NOON + MINUTE] = None
 
@@ -92,14 +98,14 @@ def test_a_set_that_cannot_be_read_is_left_out() -> None:
 
     assert bench.channel.kinds == []
     assert bench.cursor == NOON + 2 * MINUTE
-    assert len(bench.journal.warnings) == 2
+    assert len(bench.logger.warnings) == 2
 
 
 def test_a_cursor_that_nobody_can_read_is_one_clear_error() -> None:
     bench = a_bench()
     bench.event(0)
-    stored = bench.claims.objects[CURSOR]
-    bench.claims.objects[CURSOR] = Stored(b'{"version": "9"}', stored.etag)
+    stored = bench.objects.objects[CURSOR]
+    bench.objects.objects[CURSOR] = StoredObject(b'{"version": "9"}', stored.etag)
 
     with pytest.raises(TellingError, match=r"notified/cursors/shop/sns .*version 9.* Delete it"):
         bench.event(1)
@@ -111,20 +117,20 @@ def test_an_event_of_another_year_does_not_silence_ours() -> None:
     next_year = NOON + 365 * 24 * 60 * MINUTE
     bench.sets[next_year] = a_set(a_row("g"))
 
-    assert bench.notifier.run({"shop": next_year}) == Outcome()
+    assert bench.notifier.notify({"shop": next_year}) == NotifyResult()
     bench.event(1)
 
     assert bench.channel.kinds == [OPENED]
-    assert "is not of our time yet" in bench.journal.warnings[0]
+    assert "is not of our time yet" in bench.logger.warnings[0]
 
 
-@pytest.mark.parametrize(("ahead", "told"), [(10, 1), (10.1, 0)])
-def test_a_clock_ten_minutes_behind_ours_is_believed(ahead: float, told: int) -> None:
+@pytest.mark.parametrize(("ahead", "sent"), [(10, 1), (10.1, 0)])
+def test_a_clock_ten_minutes_behind_ours_is_believed(ahead: float, sent: int) -> None:
     at = round(NOON + ahead * MINUTE)
     bench = Bench({at: a_set(a_row("g", contract.ERR))})
     bench.now = NOON / 1000
 
-    assert bench.notifier.run({"shop": at}).told == told
+    assert bench.notifier.notify({"shop": at}).messages == sent
 
 
 def test_what_does_not_fit_into_the_time_left_waits_for_the_next_event() -> None:
@@ -132,8 +138,8 @@ def test_what_does_not_fit_into_the_time_left_waits_for_the_next_event() -> None
     bench.event(0)
     bench.now = (NOON + 2 * MINUTE) / 1000
 
-    assert bench.notifier.run({"shop": NOON + 2 * MINUTE}, seconds_left=0) == Outcome()
-    assert bench.notifier.run({"shop": NOON + 2 * MINUTE}, seconds_left=1) == Outcome(2, 2)
+    assert bench.notifier.notify({"shop": NOON + 2 * MINUTE}, seconds_left=0) == NotifyResult()
+    assert bench.notifier.notify({"shop": NOON + 2 * MINUTE}, seconds_left=1) == NotifyResult(2, 2)
 
 
 def test_a_cluster_that_takes_all_the_time_leaves_the_rest_to_the_next_event() -> None:
@@ -142,13 +148,13 @@ def test_a_cluster_that_takes_all_the_time_leaves_the_rest_to_the_next_event() -
     bench.channel.after = lambda: setattr(bench, "now", bench.now + 30)
     bench.now = (NOON + 2 * MINUTE) / 1000
 
-    outcome = bench.notifier.run({"shop": NOON + 2 * MINUTE}, seconds_left=20)
+    result = bench.notifier.notify({"shop": NOON + 2 * MINUTE}, seconds_left=20)
 
-    assert outcome == Outcome(1, 1)
+    assert result == NotifyResult(1, 1)
     assert bench.cursor == NOON + MINUTE
 
 
-def test_news_that_the_time_did_not_suffice_for_is_gone_on_with() -> None:
+def test_messages_that_there_was_no_time_for_go_out_next_time() -> None:
     names = [f"group-{number:02}" for number in range(25)]
     rows = [a_row(name, contract.ERR) for name in names]
     calm = [a_row(f"calm-{number}") for number in range(50)]
@@ -159,9 +165,9 @@ def test_news_that_the_time_did_not_suffice_for_is_gone_on_with() -> None:
     bench.now = (NOON + MINUTE) / 1000
     for _ in range(2):
         with pytest.raises(TellingError, match=r"^shop: The time of one run was not enough"):
-            bench.notifier.run({"shop": NOON + MINUTE}, seconds_left=20)
+            bench.notifier.notify({"shop": NOON + MINUTE}, seconds_left=20)
 
-    assert bench.notifier.run({"shop": NOON + MINUTE}, seconds_left=20) == Outcome(1, 5)
+    assert bench.notifier.notify({"shop": NOON + MINUTE}, seconds_left=20) == NotifyResult(1, 5)
     assert sorted(str(group) for group, _ in bench.channel.kinds) == names
 
 
@@ -171,7 +177,7 @@ def test_a_channel_that_is_slow_leaves_the_other_its_share_of_the_time() -> None
     bench.event(0)
     sns.after = lambda: setattr(bench, "now", bench.now + 4)
     bench.now = (NOON + 60 * MINUTE) / 1000
-    bench.notifier.run({"shop": NOON + 60 * MINUTE}, seconds_left=30)
+    bench.notifier.notify({"shop": NOON + 60 * MINUTE}, seconds_left=30)
 
     assert len(sns.sent) == 4
     assert len(bus.sent) == 60
@@ -196,28 +202,28 @@ def test_a_fault_in_one_channel_is_none_of_the_others() -> None:
     assert bus.kinds == [OPENED]
 
 
-def test_what_was_sent_is_told_to_the_log() -> None:
+def test_what_was_sent_is_logged() -> None:
     bench = a_bench()
     bench.event(1)
 
-    assert bench.journal.done == ["shop: 1 sent by sns"]
+    assert bench.logger.done == ["shop: 1 sent by sns"]
 
 
-def test_one_cluster_that_fails_does_not_keep_the_others_from_telling() -> None:
+def test_one_cluster_that_fails_does_not_stop_the_others() -> None:
     bench = a_bench()
-    stored = bench.claims.put_if_none_match("notified/cursors/broken/sns", b"?")
+    stored = bench.objects.put_if_none_match("notified/cursors/broken/sns", b"?")
     assert stored
 
     with pytest.raises(TellingError, match=r"^broken: notified/cursors/broken"):
-        bench.notifier.run({"broken": NOON, "shop": NOON})
+        bench.notifier.notify({"broken": NOON, "shop": NOON})
 
     assert bench.cursor == NOON
 
 
-def test_of_a_group_that_is_gone_the_last_set_says_what_it_left_unread() -> None:
+def test_of_a_group_that_is_gone_the_last_run_says_what_it_left_unread() -> None:
     sets = {
         NOON: a_set(a_row("g", lag=7), a_row("h", lag=0)),
-        NOON + MINUTE: a_set(a_farewell("g"), a_farewell("h")),
+        NOON + MINUTE: a_set(a_deleted_group("g"), a_deleted_group("h")),
         NOON + 2 * MINUTE: a_set(),
     }
     bench = Bench(sets)
@@ -234,5 +240,247 @@ def test_half_of_all_groups_at_once_are_one_message() -> None:
     bad = [a_row(name, contract.ERR if at % 2 else contract.OK) for at, name in enumerate(names)]
     bench = Bench({NOON: a_set(*map(a_row, names)), NOON + MINUTE: a_set(*bad)})
 
-    assert [bench.event(minute).told for minute in range(2)] == [0, 1]
+    assert [bench.event(minute).messages for minute in range(2)] == [0, 1]
     assert len(bench.channel.sent[0].events) == 10
+
+
+def persist(bench: Bench, events: Iterable[int]) -> None:
+    """Events that fail as long as a claim is another's."""
+    for minute in events:
+        with suppress(TellingError):
+            bench.event(minute)
+
+
+def test_a_channel_that_is_down_fails_the_run_and_loses_nothing() -> None:
+    bench = a_bench()
+    bench.event(0)
+    bench.channel.error = "the topic is shut"
+
+    with pytest.raises(TellingError, match=r"the topic is shut.* Nothing is lost"):
+        bench.event(1)
+
+    assert bench.cursor == NOON
+    assert b'"free"' in next(
+        stored.data for key, stored in bench.objects.objects.items() if key != CURSOR
+    )
+
+
+def test_what_a_channel_did_not_take_is_sent_with_the_next_event() -> None:
+    bench = Bench(minutes(contract.OK, *[contract.ERR] * 3))
+    bench.event(0)
+    bench.channel.error = "the topic is shut"
+    with pytest.raises(TellingError):
+        bench.event(1)
+    bench.channel.error = None
+
+    assert [bench.event(minute) for minute in (2, 3)] == [NotifyResult(2, 1), NotifyResult(1, 0)]
+    assert bench.channel.kinds == [OPENED]
+
+
+def test_what_may_be_out_is_sent_again_after_two_minutes() -> None:
+    bench = Bench(minutes(contract.OK, *[contract.ERR] * 4))
+    bench.event(0)
+    bench.channel.error, bench.channel.uncertain = "no answer", True
+    with pytest.raises(TellingError):
+        bench.event(1)
+    bench.channel.error = None
+
+    with pytest.raises(TellingError, match=r"not known to be out: 1\. Another run .* two"):
+        bench.event(2)
+    results = [bench.event(minute) for minute in range(3, 5)]
+
+    assert bench.channel.kinds == [OPENED]
+    assert results == [NotifyResult(3, 1), NotifyResult(1, 0)]
+
+
+def test_while_one_channel_is_down_the_other_goes_on() -> None:
+    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
+    bench = Bench(minutes(contract.OK, contract.ERR, contract.OK, contract.WARN), [bus, sns])
+    bus.error = "no such bus"
+    persist(bench, range(4))
+    assert sns.kinds == [OPENED, RESOLVED, OPENED]
+
+    bus.error = None
+    bench.event(3)
+    assert bus.kinds == sns.kinds
+
+
+def test_a_first_run_that_fails_is_where_the_next_begins() -> None:
+    bench = Bench(minutes(contract.ERR, contract.ERR, contract.OK))
+    bench.channel.error = "the topic is shut"
+    persist(bench, [0])
+    bench.channel.error = None
+    persist(bench, [1, 2])
+
+    assert bench.channel.kinds == [OPENED, RESOLVED]
+
+
+def test_a_bulk_change_in_the_very_first_run_is_sent_once_by_each_channel() -> None:
+    rows = [a_row(f"group-{number}", contract.ERR) for number in range(12)]
+    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
+    bench = Bench({NOON + minute * MINUTE: a_set(*rows) for minute in range(9)}, [sns, bus])
+    bus.error = "no such bus"
+    persist(bench, range(8))
+    bus.error = None
+    persist(bench, [8])
+
+    assert len(sns.ids) == 1
+    assert bus.ids == sns.ids
+
+
+def test_one_channel_that_is_down_makes_the_other_repeat_nothing() -> None:
+    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
+    bench = a_bench(sns, bus)
+    bench.event(0)
+    bus.error = "no such bus"
+    with pytest.raises(TellingError):
+        bench.event(1)
+    bus.error = None
+    bench.now += 300
+    bench.event(2)
+
+    assert sns.kinds == bus.kinds == [OPENED, RESOLVED]
+
+
+def test_two_processes_at_one_event_send_it_once() -> None:
+    bench = a_bench()
+    bench.event(0)
+    other = bench.another()
+
+    def interrupted() -> None:
+        bench.channel.before = lambda: None
+        with pytest.raises(TellingError):
+            bench.event(1, other)
+
+    bench.channel.before = interrupted
+    bench.event(1)
+
+    assert bench.channel.kinds == [OPENED]
+    assert bench.cursor == NOON + MINUTE
+
+
+def test_a_process_that_was_overtaken_goes_on_where_the_other_is() -> None:
+    bench = Bench(minutes(contract.OK, contract.ERR, contract.OK, contract.WARN))
+    bench.event(0)
+    other = bench.another()
+    theirs = []
+
+    def overtaken() -> None:
+        bench.channel.after = lambda: None
+        bench.objects.objects |= {  # as if the other had begun after the claim was done
+            key: StoredObject(stored.data.replace(b"sending", b"sent"), stored.etag)
+            for key, stored in bench.objects.objects.items()
+        }
+        theirs.append(bench.event(3, other))
+
+    bench.channel.after = overtaken
+    ours = bench.event(3)
+
+    assert bench.channel.kinds == [OPENED, RESOLVED, OPENED]
+    assert theirs == [NotifyResult(3, 2)]
+    assert ours == NotifyResult(1, 1)
+    assert bench.cursor == NOON + 3 * MINUTE
+
+
+def test_a_crash_before_sending_delays_a_message() -> None:
+    bench = Bench(minutes(contract.OK, *[contract.ERR] * 7))
+    bench.event(0)
+
+    def crash() -> None:
+        raise Crash
+
+    bench.channel.before = crash
+    with pytest.raises(Crash):
+        bench.event(1)
+    bench.channel.before = lambda: None
+    persist(bench, range(2, 8))
+
+    assert bench.channel.kinds == [OPENED]
+
+
+def test_a_crash_after_sending_may_repeat_a_message_once() -> None:
+    bench = Bench(minutes(contract.OK, *[contract.ERR] * 12))
+    bench.event(0)
+
+    def crash() -> None:
+        raise Crash
+
+    bench.channel.after = crash
+    with pytest.raises(Crash):
+        bench.event(1)
+    bench.channel.after = lambda: None
+    persist(bench, range(2, 13))
+
+    assert bench.channel.ids == [bench.channel.ids[0]] * 2
+
+
+@pytest.mark.parametrize("verb", ["read", "put_if_none_match", "put_if_match"])
+def test_a_store_that_is_down_fails_the_run_and_loses_nothing(verb: str) -> None:
+    bench = a_bench()
+    bench.event(0)
+    bench.objects.down = {verb}
+    with pytest.raises(TellingError, match=f"the store cannot {verb}"):
+        bench.event(1)
+    bench.objects.down = set()
+    bench.now += 300
+    bench.event(2)
+
+    assert set(bench.channel.kinds) == {OPENED, RESOLVED}
+    assert bench.cursor == NOON + 2 * MINUTE
+
+
+def a_store(*times: int) -> MemoryStore:
+    store = MemoryStore()
+    for at in times:
+        store.objects[object_key(contract.GROUPS, "shop", at)] = b""
+    return store
+
+
+def test_runs_come_oldest_first_without_the_one_reported_and_with_the_one_of_the_event() -> None:
+    times = [NOON - MINUTE, NOON, NOON + MINUTE, NOON + HOUR, NOON + HOUR + MINUTE]
+    runs = StoredRuns(a_store(*times))
+
+    assert list(runs.between("shop", NOON, NOON + HOUR)) == [NOON + MINUTE, NOON + HOUR]
+
+
+def test_a_minute_lists_the_store_once() -> None:
+    store = a_store(NOON, NOON + MINUTE)
+
+    assert list(StoredRuns(store).between("shop", NOON, NOON + MINUTE)) == [NOON + MINUTE]
+    assert store.calls == ["keys"]
+
+
+def test_a_week_is_listed_back_and_no_further() -> None:
+    week = 7 * 24 * HOUR
+    store = a_store(NOON - week - MINUTE, NOON - week, NOON)
+
+    assert list(StoredRuns(store).between("shop", 0, NOON)) == [NOON - week, NOON]
+    assert len(store.calls) == 7 * 24 + 1
+
+
+def test_keys_that_are_no_runs_are_passed_over() -> None:
+    store = a_store(NOON)
+    store.objects[object_key(contract.GROUPS, "shop", NOON) + ".part"] = b""
+
+    assert list(StoredRuns(store).between("shop", NOON - MINUTE, NOON)) == [NOON]
+
+
+def test_a_run_is_read_as_it_was_written() -> None:
+    store = MemoryStore()
+    written = a_set(a_row("g", contract.ERR, lag=7))
+    store.objects[object_key(contract.GROUPS, "shop", NOON)] = to_parquet(written, contract.GROUPS)
+
+    groups = StoredRuns(store).groups("shop", NOON)
+
+    assert groups.strings("held_status").to_list() == [contract.ERR]
+    assert groups.numbers("lag").to_list() == [7]
+
+
+def test_a_run_that_each_channel_reads_is_read_once() -> None:
+    store = MemoryStore()
+    key = object_key(contract.GROUPS, "shop", NOON)
+    store.objects[key] = to_parquet(a_set(a_row("g")), contract.GROUPS)
+    runs = StoredRuns(store)
+
+    assert runs.groups("shop", NOON) is runs.groups("shop", NOON)
+    assert store.calls == ["read"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever the order of events, and whatever fails meanwhile, the same is told."""
+"""Whatever the order of events, and whatever fails meanwhile, the same is reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.errors import ReporterError
-from kafka_lag.notify.news.change import Row
+from kafka_lag.notify.changes import Row
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_row, a_set
 from tests.functions.notify.fakes import Bench
@@ -38,37 +38,37 @@ def bench_of(world: list[tuple[tuple[str | None, bool], ...]]) -> Bench:
 
 
 def by_hand(world: list[tuple[tuple[str | None, bool], ...]]) -> list[tuple[str, str]]:
-    """Group and status, told minute by minute; better news only of a group that was read."""
+    """Group and status, minute by minute; better news only of a group that was read."""
     values = contract.GROUP_STATUS_VALUES
     last = dict.fromkeys(GROUPS, contract.OK)
-    told = []
+    changes = []
     for sights in world:
         for group, (held, read) in zip(GROUPS, sights, strict=True):
             if held and (read or values[held] > values[last[group]]) and held != last[group]:
                 last[group] = held
-                told.append((group, held))
-    return told
+                changes.append((group, held))
+    return changes
 
 
-def told(bench: Bench, group: str) -> list[tuple[object, object]]:
-    attributes = [telling.notice.attributes for telling in bench.channel.sent]
+def sent_by(bench: Bench, group: str) -> list[tuple[object, object]]:
+    attributes = [message.notice.attributes for message in bench.channel.sent]
     return [(each["group"], each["status"]) for each in attributes if each["group"] == group]
 
 
 @settings(deadline=None, max_examples=200)
 @given(world=WORLDS, events=EVENTS)
-def test_no_order_of_events_changes_what_is_told(
+def test_no_order_of_events_changes_what_is_reported(
     world: list[tuple[tuple[str | None, bool], ...]], events: list[tuple[int, bool]]
 ) -> None:
     bench = bench_of(world)
     bench.event(0)
     for minute, works in events:
-        bench.channel.refuses = None if works else "down"
+        bench.channel.error = None if works else "down"
         with suppress(ReporterError):
             bench.event(minute)
-    bench.channel.refuses = None
+    bench.channel.error = None
     bench.now += 300
     bench.event(LAST)
 
     for group in GROUPS:
-        assert told(bench, group) == [each for each in by_hand(world) if each[0] == group]
+        assert sent_by(bench, group) == [each for each in by_hand(world) if each[0] == group]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A long time of groups that come, fall ill, recover and go, under events of every disorder."""
+"""A long time of groups that come, fail, recover and go, under events of every disorder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rules import Rules
-from kafka_lag.notify.channels.channel import InTime, Refusal
-from kafka_lag.notify.messages.telling import Telling
+from kafka_lag.notify.delivery import HasTime, Unsent
+from kafka_lag.notify.messages import StatusMessage
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import Bench, Crash, RecordingChannel
 
@@ -30,7 +30,7 @@ STATUSES = (contract.OK, contract.WARN, contract.ERR)
 
 
 @dataclass
-class Weather:
+class SimulatedStatuses:
     """Statuses minute by minute, with spells in which nobody knows, or nobody looks."""
 
     random: random.Random
@@ -38,8 +38,8 @@ class Weather:
     unread: dict[int, int] = field(default_factory=dict)
     away: int = 0
 
-    def statuses(self) -> list[str | None] | None:
-        """Of the next minute; None: the collector did not run."""
+    def next_minute(self) -> list[str | None] | None:
+        """One a group; None: the collector did not run."""
         for group in range(GROUPS):
             if self.random.random() < 0.01:
                 self.now[group] = self.random.choice(STATUSES)
@@ -54,27 +54,27 @@ class Weather:
         return [None if self.unread[group] else status for group, status in enumerate(self.now)]
 
 
-def the_sets(weather: Weather) -> dict[int, Frame]:
+def the_sets(statuses: SimulatedStatuses) -> dict[int, Frame]:
     """What the collector makes of it: the real arithmetic of what is held."""
     sets: dict[int, Frame] = {}
-    before = Snapshot.empty()
+    previous = Snapshot.empty()
     names = Strings.of(f"group-{number}" for number in range(GROUPS))
     for minute in range(MINUTES):
-        statuses = weather.statuses()
-        if statuses is None:
+        now = statuses.next_minute()
+        if now is None:
             continue
         at = NOON + minute * MINUTE
-        unread = [contract.TIMEOUT if status is None else None for status in statuses]
+        unread = [contract.TIMEOUT if status is None else None for status in now]
         rows = Frame.of(
             {
                 "consumer_group": names,
-                "status": Strings.of(statuses),
+                "status": Strings.of(now),
                 "unread_reason": Strings.of(unread),
             }
         )
-        told = track_incidents(rows, before, at, Rules()).completed(contract.GROUPS)
-        sets[at] = told
-        before = Snapshot(at, before.topic_partitions, before.group_partitions, told)
+        groups = track_incidents(rows, previous, at, Rules()).completed(contract.GROUPS)
+        sets[at] = groups
+        previous = Snapshot(at, previous.topic_partitions, previous.group_partitions, groups)
     return sets
 
 
@@ -103,13 +103,13 @@ def the_changes(sets: dict[int, Frame]) -> list[tuple[str, str, int]]:
     return changes
 
 
-def what_was_told(sent: list[Telling]) -> list[tuple[str, str, int]]:
-    """Group, status and time of the run of each event, storms being many."""
+def reported_by(sent: list[StatusMessage]) -> list[tuple[str, str, int]]:
+    """Group, status and time of the run of each event, bulk changes being many."""
     details = [(json.loads(event.detail), event.taken_at) for one in sent for event in one.events]
-    return [(told["consumer_group"], told["status"], at) for told, at in details]
+    return [(detail["consumer_group"], detail["status"], at) for detail, at in details]
 
 
-class Disorder(RecordingChannel):
+class FailingChannel(RecordingChannel):
     """Before it sends it is at times down, or the end of its process, or entered by another one."""
 
     def __init__(self, name: str, chance: random.Random) -> None:
@@ -119,7 +119,7 @@ class Disorder(RecordingChannel):
         self.enter: Callable[[], None] = lambda: None
 
     def trouble(self) -> None:
-        self.refuses = "down" if self._chance.random() < 0.1 else None
+        self.error = "down" if self._chance.random() < 0.1 else None
         kind = self._chance.random()
         if kind < 0.1:
             raise Crash
@@ -127,27 +127,27 @@ class Disorder(RecordingChannel):
             self.enter()
 
 
-class HalfDeaf(Disorder):
+class PartialChannel(FailingChannel):
     """Of many events it takes at times the first ones alone."""
 
-    def send(self, tellings: Sequence[Telling], in_time: InTime) -> dict[str, Refusal]:
-        refused = super().send(tellings, in_time)
-        if refused:
-            return refused
-        ours = len(self.sent) - len(tellings)
-        for at, telling in enumerate(tellings, ours):
-            if len(telling.events) > 1 and self._chance.random() < 0.5:
-                taken = telling.events[: self._chance.randrange(len(telling.events))]
-                self.sent[at] = replace(telling, events=taken)
-                out = frozenset(event.name for event in taken)
-                refused[telling.name] = Refusal("busy", out)
-        return refused
+    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
+        unsent = super().send(messages, has_time)
+        if unsent:
+            return unsent
+        ours = len(self.sent) - len(messages)
+        for at, message in enumerate(messages, ours):
+            if len(message.events) > 1 and self._chance.random() < 0.5:
+                taken = message.events[: self._chance.randrange(len(message.events))]
+                self.sent[at] = replace(message, events=taken)
+                out = frozenset(event.id for event in taken)
+                unsent[message.id] = Unsent("busy", out)
+        return unsent
 
 
-def test_each_change_of_a_held_status_is_told_exactly_once() -> None:
+def test_each_change_of_a_held_status_is_sent_exactly_once() -> None:
     chance = random.Random(7)  # noqa: S311
-    sets = the_sets(Weather(chance))
-    sns, bus = Disorder("sns", chance), HalfDeaf("event_bus", chance)
+    sets = the_sets(SimulatedStatuses(chance))
+    sns, bus = FailingChannel("sns", chance), PartialChannel("event_bus", chance)
     bench = Bench({}, [sns, bus])
     waiting = sorted(sets, reverse=True)
     for minute, at in the_events(sets, chance):
@@ -164,10 +164,10 @@ def test_each_change_of_a_held_status_is_told_exactly_once() -> None:
     expected = sorted(the_changes(sets))
     assert len(expected) > MINUTES / 10
     for channel in (sns, bus):
-        assert sorted(what_was_told(channel.sent)) == expected
-    assert len(sns.names) == len(set(sns.names))
+        assert sorted(reported_by(channel.sent)) == expected
+    assert len(sns.ids) == len(set(sns.ids))
 
 
 def run_once(bench: Bench, at: int) -> None:
     with suppress(ReporterError, Crash):
-        bench.another().run({"shop": at})
+        bench.another().notify({"shop": at})

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import boto3
@@ -12,17 +13,13 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from kafka_lag.notify.channels.channel import Refusal
-from kafka_lag.notify.channels.sns import Sns
-from kafka_lag.notify.messages.telling import Telling
-from kafka_lag.notify.messages.tellings import tellings
+from kafka_lag.notify.delivery import Unsent
+from kafka_lag.notify.messages import StatusMessage, build_messages
+from kafka_lag.notify.sns import SnsChannel
 from tests.functions.notify.builders import a_change
+from tests.functions.notify.fakes import always
 
 REGION = "eu-west-1"
-
-
-def always() -> bool:
-    return True
 
 
 class Subscribed:
@@ -58,14 +55,14 @@ def _topic() -> Iterator[Subscribed]:
         yield Subscribed()
 
 
-def some(count: int, **more: Any) -> list[Telling]:
-    return tellings([a_change(f"g{number}", **more) for number in range(count)], 1_000)
+def some(count: int, **more: Any) -> list[StatusMessage]:
+    return build_messages([a_change(f"g{number}", **more) for number in range(count)], 1_000)
 
 
 def test_each_notice_is_a_message_with_subject_and_text(topic: Subscribed) -> None:
     queue = topic.queue()
 
-    assert Sns(topic.sns, topic.arn).send(some(2), always) == {}
+    assert SnsChannel(topic.sns, topic.arn).send(some(2), always) == {}
 
     got = topic.got(queue)
     assert [each["Subject"] for each in got] == [t.notice.subject for t in some(2)]
@@ -75,7 +72,7 @@ def test_each_notice_is_a_message_with_subject_and_text(topic: Subscribed) -> No
 def test_with_chat_a_queue_still_gets_the_text(topic: Subscribed) -> None:
     queue = topic.queue()
 
-    assert Sns(topic.sns, topic.arn, chat=True).send(some(1), always) == {}
+    assert SnsChannel(topic.sns, topic.arn, chat=True).send(some(1), always) == {}
 
     assert topic.got(queue)[0]["Message"] == some(1)[0].notice.text
 
@@ -94,16 +91,16 @@ def test_subscribers_filter_by_attributes(
 ) -> None:
     queue = topic.queue(policy)
 
-    Sns(topic.sns, topic.arn).send(some(2, row={"owner": "team-a"}), always)
+    SnsChannel(topic.sns, topic.arn).send(some(2, row={"owner": "team-a"}), always)
 
     assert len(topic.got(queue)) == heard
 
 
-def test_a_filter_for_one_group_or_owner_hears_of_its_storm(topic: Subscribed) -> None:
+def test_a_filter_for_one_group_or_owner_hears_of_its_bulk_change(topic: Subscribed) -> None:
     queues = [topic.queue({"group": ["g11"]}), topic.queue({"owner": ["a"], "group": ["g3"]})]
-    storm = tellings([a_change(f"g{at}", row={"owner": "ab"[at % 2]}) for at in range(12)], 12)
+    bulk = build_messages([a_change(f"g{at}", row={"owner": "ab"[at % 2]}) for at in range(12)], 12)
 
-    assert Sns(topic.sns, topic.arn).send(storm, always) == {}
+    assert SnsChannel(topic.sns, topic.arn).send(bulk, always) == {}
 
     assert [len(topic.got(queue)) for queue in queues] == [1, 1]
 
@@ -133,47 +130,47 @@ DOWN = EndpointConnectionError(endpoint_url="https://sns.example")
 @pytest.mark.parametrize(
     ("error", "code"), [(DENIED, "AuthorizationError"), (DOWN, "EndpointConnectionError")]
 )
-def test_after_a_refusal_the_rest_is_not_tried(error: Exception, code: str) -> None:
+def test_after_an_error_the_rest_is_not_tried(error: Exception, code: str) -> None:
     client = Recorder(1, error)
-    failed = Sns(client, "arn:aws:sns:eu-west-1:1:t").send(some(4), always)
+    failed = SnsChannel(client, "arn:aws:sns:eu-west-1:1:t").send(some(4), always)
 
     assert client.calls == 2
-    assert list(failed) == [telling.name for telling in some(4)[1:]]
-    assert {refusal.why for refusal in failed.values()} == {
+    assert list(failed) == [message.id for message in some(4)[1:]]
+    assert {unsent.reason for unsent in failed.values()} == {
         f"SNS did not take it for arn:aws:sns:eu-west-1:1:t ({code}): check that the topic "
         "exists, and that the function may publish to it and use its key"
     }
 
 
-@pytest.mark.parametrize(("error", "doubt"), [(DENIED, False), (BROKEN, True), (DOWN, True)])
-def test_without_an_answer_a_message_is_in_doubt_and_what_was_not_tried_is_not(
-    error: Exception, doubt: bool
+@pytest.mark.parametrize(("error", "uncertain"), [(DENIED, False), (BROKEN, True), (DOWN, True)])
+def test_without_an_answer_a_message_is_uncertain_and_what_was_not_tried_is_not(
+    error: Exception, uncertain: bool
 ) -> None:
-    failed = Sns(Recorder(1, error), "arn").send(some(4), always)
+    failed = SnsChannel(Recorder(1, error), "arn").send(some(4), always)
 
-    assert [refusal.doubt for refusal in failed.values()] == [doubt, False, False]
+    assert [unsent.uncertain for unsent in failed.values()] == [uncertain, False, False]
 
 
-def test_a_message_that_is_refused_for_itself_stops_no_other() -> None:
+def test_an_error_of_the_message_itself_stops_no_other() -> None:
     odd = ClientError({"Error": {"Code": "InvalidParameter", "Message": ""}}, "Publish")
     client = Recorder(1, odd, once=True)
-    failed = Sns(client, "arn").send(some(4), always)
+    failed = SnsChannel(client, "arn").send(some(4), always)
 
     assert client.calls == 4
-    assert list(failed) == [some(4)[1].name]
+    assert list(failed) == [some(4)[1].id]
 
 
 def test_when_the_time_is_up_the_rest_is_left() -> None:
     client, left = Recorder(9, DENIED), iter([True, False])
-    failed = Sns(client, "arn").send(some(3), lambda: next(left))
+    failed = SnsChannel(client, "arn").send(some(3), lambda: next(left))
 
     assert client.calls == 1
-    assert failed == {telling.name: Refusal(None) for telling in some(3)[1:]}
+    assert failed == {message.id: Unsent(None) for message in some(3)[1:]}
 
 
 def test_chat_gets_its_own_form_by_default_and_people_the_text() -> None:
     client = Recorder(1, DENIED)
-    Sns(client, "arn", chat=True).send(some(1), always)
+    SnsChannel(client, "arn", chat=True).send(some(1), always)
 
     (request,) = client.published
     ways = json.loads(request["Message"])
@@ -187,10 +184,50 @@ def test_chat_gets_its_own_form_by_default_and_people_the_text() -> None:
 
 def test_one_value_is_a_string_and_many_are_an_array() -> None:
     client = Recorder(1, DENIED)
-    storm = tellings([a_change(f"g{at}") for at in range(10)], 10)
-    Sns(client, "arn").send(storm, always)
+    bulk = build_messages([a_change(f"g{at}") for at in range(10)], 10)
+    SnsChannel(client, "arn").send(bulk, always)
 
     attributes = client.published[0]["MessageAttributes"]
     assert attributes["cluster"] == {"DataType": "String", "StringValue": "shop"}
     assert attributes["group"]["DataType"] == "String.Array"
     assert json.loads(attributes["group"]["StringValue"]) == [f"g{at}" for at in range(10)]
+
+
+def chat_notification(message: StatusMessage) -> Any:
+    """What a channel for chat publishes by default."""
+    client = Recorder(1, DENIED)
+    SnsChannel(client, "arn", chat=True).send([message], always)
+    return json.loads(json.loads(client.published[0]["Message"])["default"])
+
+
+def test_a_notice_has_the_form_that_chat_shows_and_the_thread_of_its_incident() -> None:
+    change = a_change()
+    (message,) = build_messages([change], 100)
+    sent = chat_notification(message)
+
+    assert (sent["version"], sent["source"], sent["id"]) == ("1.0", "custom", change.message_id)
+    assert sent["content"]["textType"] == "client-markdown"
+    assert sent["content"]["title"] == message.notice.subject
+    assert sent["content"]["description"] == message.notice.text
+    assert sent["metadata"]["threadId"] == change.incident_id
+
+
+def test_a_name_cannot_mention_link_or_shout() -> None:
+    (message,) = build_messages([a_change("<!channel> *now* [x](http://x) `~`")], 100)
+    content = chat_notification(message)["content"]
+
+    assert not set("<>[]*`~") & set(content["title"] + content["description"])
+
+
+def test_what_is_too_long_for_chat_is_cut_at_a_line() -> None:
+    changes = [a_change(f"group-{number:05}-{'x' * 180}") for number in range(40)]
+    row = {"worst_topic": "t" * 200, "worst_partition": 1, "worst_member": "m" * 200}
+    changes = [replace(change, row={**change.row, **row}) for change in changes]
+    (message,) = build_messages(changes, len(changes))
+
+    description = chat_notification(message)["content"]["description"]
+
+    assert len(message.notice.text) > 8_000
+    assert len(description) <= 7_502
+    assert description.splitlines()[-1] == "…"
+    assert description.splitlines()[-2] in message.notice.text.splitlines()

@@ -13,49 +13,44 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from moto import mock_aws
 
 from kafka_lag import contract
-from kafka_lag.notify.channels.channel import Refusal
-from kafka_lag.notify.channels.event_bus import EventBus
-from kafka_lag.notify.messages.telling import Event, Notice, Telling
+from kafka_lag.notify.delivery import Unsent
+from kafka_lag.notify.eventbridge import EventBridgeChannel
+from kafka_lag.notify.messages import StatusEvent, StatusMessage
 from tests.builders import NOON
+from tests.functions.notify.fakes import NOTICE, always
 
-NOTICE = Notice("s", "t", {}, "thread")
 
-
-def tellings(*counts: int, size: int = 2) -> list[Telling]:
-    """Tellings m0, m1, ... with so many events each, each `size` bytes long."""
+def messages(*counts: int, size: int = 2) -> list[StatusMessage]:
+    """Messages m0, m1, ... with so many events each, each `size` bytes long."""
     details = [
         [json.dumps({"n": f"{at}-{n}"}).ljust(size) for n in range(c)]
         for at, c in enumerate(counts)
     ]
     return [
-        Telling(
+        StatusMessage(
             f"m{at}",
             NOTICE,
-            tuple(Event(f"{at}-{n}", detail, NOON) for n, detail in enumerate(some)),
+            tuple(StatusEvent(f"{at}-{n}", detail, NOON) for n, detail in enumerate(some)),
         )
         for at, some in enumerate(details)
     ]
 
 
-def always() -> bool:
-    return True
-
-
 class Bus:
-    """A client that keeps requests; `refuses` says of each event, by number, how often it fails."""
+    """A client that keeps requests; `rejects` says of each event, by number, how often it fails."""
 
-    def __init__(self, refuses: dict[str, int] | None = None) -> None:
+    def __init__(self, rejects: dict[str, int] | None = None) -> None:
         self.requests: list[list[dict[str, Any]]] = []
         self.taken: list[str] = []
-        self._refuses = dict(refuses or {})
+        self._rejects = dict(rejects or {})
 
     def put_events(self, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         self.requests.append(Entries)
         return {"Entries": [self._answer(json.loads(entry["Detail"])["n"]) for entry in Entries]}
 
     def _answer(self, number: str) -> dict[str, str]:
-        if self._refuses.get(number, 0) > 0:
-            self._refuses[number] -= 1
+        if self._rejects.get(number, 0) > 0:
+            self._rejects[number] -= 1
             return {"ErrorCode": "InternalFailure", "ErrorMessage": ""}
         self.taken.append(number)
         return {"EventId": number}
@@ -73,7 +68,7 @@ class Pauses:
 
 def test_an_event_names_source_type_bus_and_time() -> None:
     client = Bus()
-    EventBus(client, "alerts", Pauses()).send(tellings(1), always)
+    EventBridgeChannel(client, "alerts", Pauses()).send(messages(1), always)
 
     assert client.requests[0] == [
         {
@@ -88,14 +83,14 @@ def test_an_event_names_source_type_bus_and_time() -> None:
 
 def test_ten_go_in_a_request() -> None:
     client = Bus()
-    EventBus(client, "alerts", Pauses()).send(tellings(1, 22, 1), always)
+    EventBridgeChannel(client, "alerts", Pauses()).send(messages(1, 22, 1), always)
 
     assert [len(request) for request in client.requests] == [10, 10, 4]
 
 
 def test_large_events_go_in_more_requests() -> None:
     client = Bus()
-    EventBus(client, "alerts", Pauses()).send(tellings(5, size=100_000), always)
+    EventBridgeChannel(client, "alerts", Pauses()).send(messages(5, size=100_000), always)
 
     assert [len(request) for request in client.requests] == [2, 2, 1]
 
@@ -103,33 +98,33 @@ def test_large_events_go_in_more_requests() -> None:
 def test_only_what_was_not_taken_is_sent_again() -> None:
     client, pauses = Bus({"0-1": 2, "1-0": 1}), Pauses()
 
-    assert EventBus(client, "alerts", pauses).send(tellings(2, 1), always) == {}
+    assert EventBridgeChannel(client, "alerts", pauses).send(messages(2, 1), always) == {}
     assert sorted(client.taken) == ["0-0", "0-1", "1-0"]
     assert [len(request) for request in client.requests] == [3, 2, 1]
     assert pauses.seconds == [0.2, 1.0]
 
 
 def test_a_message_of_which_an_event_is_never_taken_has_failed() -> None:
-    failed = EventBus(Bus({"1-3": 9}), "alerts", Pauses()).send(tellings(1, 5, 1), always)
+    failed = EventBridgeChannel(Bus({"1-3": 9}), "alerts", Pauses()).send(messages(1, 5, 1), always)
 
     assert list(failed) == ["m1"]
-    assert failed["m1"].why == (
+    assert failed["m1"].reason == (
         "EventBridge did not take it for alerts (InternalFailure): check that the bus exists, and "
         "that the function may put events on it"
     )
 
 
 def test_events_that_were_taken_are_named_though_others_were_not() -> None:
-    failed = EventBus(Bus({"1-1": 9}), "alerts", Pauses()).send(tellings(1, 12), always)
+    failed = EventBridgeChannel(Bus({"1-1": 9}), "alerts", Pauses()).send(messages(1, 12), always)
 
-    assert failed["m1"].out == {f"1-{number}" for number in range(12)} - {"1-1"}
+    assert failed["m1"].sent_events == {f"1-{number}" for number in range(12)} - {"1-1"}
 
 
 def test_events_that_were_not_tried_are_not_out() -> None:
-    refused = {f"0-{number}": 9 for number in range(10, 20)}
-    failed = EventBus(Bus(refused), "alerts", Pauses()).send(tellings(35), always)
+    rejected = {f"0-{number}": 9 for number in range(10, 20)}
+    failed = EventBridgeChannel(Bus(rejected), "alerts", Pauses()).send(messages(35), always)
 
-    assert failed["m0"].out == {f"0-{number}" for number in range(10)}
+    assert failed["m0"].sent_events == {f"0-{number}" for number in range(10)}
 
 
 class Denied:
@@ -143,30 +138,30 @@ class Denied:
         raise ClientError({"Error": {"Code": "AccessDenied", "Message": "x"}}, "PutEvents")
 
 
-def test_a_bus_that_refuses_all_is_told() -> None:
-    failed = EventBus(Denied(), "alerts", Pauses()).send(tellings(1, 1), always)
+def test_a_bus_that_denies_all_is_named() -> None:
+    failed = EventBridgeChannel(Denied(), "alerts", Pauses()).send(messages(1, 1), always)
 
     assert list(failed) == ["m0", "m1"]
-    assert "(AccessDenied)" in str(failed["m0"].why)
-    assert not failed["m0"].doubt
+    assert "(AccessDenied)" in str(failed["m0"].reason)
+    assert not failed["m0"].uncertain
 
 
-def test_after_a_request_that_is_refused_whole_the_rest_is_not_tried() -> None:
+def test_after_a_request_that_is_rejected_whole_the_rest_is_not_tried() -> None:
     client = Denied()
-    failed = EventBus(client, "alerts", Pauses()).send(tellings(10, 1, 500), always)
+    failed = EventBridgeChannel(client, "alerts", Pauses()).send(messages(10, 1, 500), always)
 
     assert list(failed) == ["m0", "m1", "m2"]
     assert client.calls == 1
 
 
 def test_after_a_request_that_is_taken_in_part_the_rest_is_tried() -> None:
-    failed = EventBus(Bus({"0-1": 9}), "alerts", Pauses()).send(tellings(10, 1), always)
+    failed = EventBridgeChannel(Bus({"0-1": 9}), "alerts", Pauses()).send(messages(10, 1), always)
 
     assert list(failed) == ["m0"]
 
 
-def test_nothing_to_send_asks_nobody() -> None:
-    assert EventBus(Denied(), "alerts", Pauses()).send([], always) == {}
+def test_without_events_nothing_is_put() -> None:
+    assert EventBridgeChannel(Denied(), "alerts", Pauses()).send([], always) == {}
 
 
 @pytest.mark.parametrize("bus", ["alerts", "default"])
@@ -176,10 +171,10 @@ def test_aws_takes_what_is_sent(bus: str) -> None:
         if bus != "default":
             client.create_event_bus(Name=bus)
 
-        assert EventBus(client, bus, Pauses()).send(tellings(12), always) == {}
+        assert EventBridgeChannel(client, bus, Pauses()).send(messages(12), always) == {}
 
 
-class Cut(Bus):
+class BrokenConnection(Bus):
     """The connection breaks at the second request."""
 
     def put_events(self, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
@@ -188,17 +183,19 @@ class Cut(Bus):
         return super().put_events(Entries)
 
 
-def test_what_was_taken_before_the_bus_fell_silent_is_out_and_the_rest_in_doubt() -> None:
-    failed = EventBus(Cut({"0-9": 9}), "alerts", Pauses()).send(tellings(10, 1), always)
+def test_what_was_taken_before_the_connection_broke_is_out_and_the_rest_uncertain() -> None:
+    failed = EventBridgeChannel(BrokenConnection({"0-9": 9}), "alerts", Pauses()).send(
+        messages(10, 1), always
+    )
 
-    assert failed["m0"].out == {f"0-{number}" for number in range(9)}
-    assert failed["m0"].doubt
-    assert "(ReadTimeoutError)" in str(failed["m0"].why)
+    assert failed["m0"].sent_events == {f"0-{number}" for number in range(9)}
+    assert failed["m0"].uncertain
+    assert "(ReadTimeoutError)" in str(failed["m0"].reason)
 
 
 def test_when_the_time_is_up_the_rest_is_left_for_certain() -> None:
     client, left = Bus(), iter([True, True, False])
-    failed = EventBus(client, "alerts", Pauses()).send(tellings(35), lambda: next(left))
+    failed = EventBridgeChannel(client, "alerts", Pauses()).send(messages(35), lambda: next(left))
 
     assert len(client.taken) == 20
-    assert failed["m0"] == Refusal(None, frozenset(f"0-{number}" for number in range(20)))
+    assert failed["m0"] == Unsent(None, frozenset(f"0-{number}" for number in range(20)))

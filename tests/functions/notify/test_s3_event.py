@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which run an event is about, in both forms in which S3 tells of it."""
+"""Which run an event is about, in both forms in which S3 sends it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError
-from kafka_lag.notify.event import completed_runs
+from kafka_lag.notify.s3_event import parse_completed_runs
 from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON
 
@@ -40,14 +40,14 @@ def by_notification(*keys: str, kind: str = "ObjectCreated:Put") -> dict[str, An
 
 @pytest.mark.parametrize("event", [by_rule(KEY), by_notification(KEY)], ids=["rule", "s3"])
 def test_an_event_names_the_run_that_is_complete(event: Any) -> None:
-    assert completed_runs(event, "kept") == {"shop": NOON}
+    assert parse_completed_runs(event, "kept") == {"shop": NOON}
 
 
 def test_of_several_runs_of_a_cluster_the_newest_counts() -> None:
     keys = [object_key(contract.GROUPS, "shop", NOON + late) for late in (0, 2 * MINUTE, MINUTE)]
     other = object_key(contract.GROUPS, "bank", NOON)
 
-    assert completed_runs(by_notification(*keys, other), "kept") == {
+    assert parse_completed_runs(by_notification(*keys, other), "kept") == {
         "shop": NOON + 2 * MINUTE,
         "bank": NOON,
     }
@@ -69,7 +69,7 @@ def test_of_several_runs_of_a_cluster_the_newest_counts() -> None:
     ],
 )
 def test_other_objects_and_other_events_are_no_runs(event: Any) -> None:
-    assert completed_runs(event, "kept") == {}
+    assert parse_completed_runs(event, "kept") == {}
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_other_objects_and_other_events_are_no_runs(event: Any) -> None:
 )
 def test_an_event_of_another_form_is_one_clear_error(event: Any) -> None:
     with pytest.raises(ConfigError, match=r"^The event is none of S3's: .* Check what calls"):
-        completed_runs(event, "kept")
+        parse_completed_runs(event, "kept")
 
 
 def test_an_event_of_another_bucket_is_one_clear_error() -> None:
     with pytest.raises(ConfigError, match=r"the bucket 'other', but this function reads 'kept'"):
-        completed_runs(by_rule(KEY, bucket="other"), "kept")
+        parse_completed_runs(by_rule(KEY, bucket="other"), "kept")

@@ -17,8 +17,8 @@ _TEST = "s3:TestEvent"
 _PREFIX = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/cluster="
 
 
-def completed_runs(event: Any, bucket: str) -> dict[str, int]:
-    """The newest run, ms UTC, of each cluster whose set the event says is complete.
+def parse_completed_runs(event: Any, bucket: str) -> dict[str, int]:
+    """The newest run, ms UTC, of each cluster that the event says is complete.
 
     Other objects, and other things that happen to them, are no runs. Raises ConfigError for an
     event of another form, or of another bucket.
@@ -26,27 +26,27 @@ def completed_runs(event: Any, bucket: str) -> dict[str, int]:
     if isinstance(event, Mapping) and event.get("Event") == _TEST:
         return {}
     newest: dict[str, int] = {}
-    for named, key in _created(event):
-        if named != bucket:
+    for event_bucket, key in _created_objects(event):
+        if event_bucket != bucket:
             raise ConfigError(
-                f"The event is of the bucket {named!r}, but this function reads {bucket!r}. Check "
-                "the rule that calls it."
+                f"The event is of the bucket {event_bucket!r}, but this function reads {bucket!r}. "
+                "Check the rule that calls it."
             )
-        if (run := _run_of(key)) is not None:
+        if (run := _parse_run(key)) is not None:
             cluster, taken_at = run
             newest[cluster] = max(taken_at, newest.get(cluster, taken_at))
     return newest
 
 
-def _created(event: Any) -> Iterator[tuple[str, str]]:
+def _created_objects(event: Any) -> Iterator[tuple[str, str]]:
     """Bucket and key of each object that the event says was created."""
     try:
         if "Records" in event:
             for record in event["Records"]:
                 if record["eventName"].startswith(_CREATED_RECORD):
-                    yield _named(record["s3"])
+                    yield _bucket_and_key(record["s3"])
         elif event["detail-type"] == _CREATED:
-            yield _named(event["detail"])
+            yield _bucket_and_key(event["detail"])
     except (TypeError, KeyError, AttributeError) as error:
         raise ConfigError(
             "The event is none of S3's: it must be a notification of S3, or its event "
@@ -54,12 +54,12 @@ def _created(event: Any) -> Iterator[tuple[str, str]]:
         ) from error
 
 
-def _named(detail: Any) -> tuple[str, str]:
+def _bucket_and_key(detail: Any) -> tuple[str, str]:
     # a notification escapes keys, EventBridge does not; keys of ours need no escape
     return detail["bucket"]["name"], unquote_plus(detail["object"]["key"])
 
 
-def _run_of(key: str) -> tuple[str, int] | None:
+def _parse_run(key: str) -> tuple[str, int] | None:
     """Cluster and time of a key; None for one that the collector would not write."""
     cluster, taken_at = key.removeprefix(_PREFIX).partition("/")[0], taken_at_of(key)
     if taken_at is None or not CLUSTER_NAME.fullmatch(cluster):

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notices by way of an SNS topic: text for people and chat, attributes for filters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from kafka_lag.aws import error_code, is_rejected
+from kafka_lag.notify.delivery import HasTime, Unsent
+from kafka_lag.notify.messages import Notice, StatusMessage
+
+# Errors of one message, which do not concern the next.
+_OF_THE_MESSAGE = ("InvalidParameter", "ParameterValueInvalid")
+# Where people or programs read the text; all others, chat among them, get the default.
+_TEXT_PROTOCOLS = ("email", "email-json", "sqs", "lambda")
+# What chat would take for a mention, a link or a style, by what looks like it.
+_CHAT_PLAIN = str.maketrans("<>[]*`~", "\u2039\u203a()\u2217'\u223c")
+_CHAT_EVENT_TYPE = "Kafka lag"
+# What is longer than some 8,000 characters may not be shown at all.
+_CHAT_LONGEST = 7_500
+
+
+class SnsChannel:
+    """One topic; with `chat` its default message is that of AWS's chat integration."""
+
+    name = "sns"
+
+    def __init__(self, client: Any, topic_arn: str, *, chat: bool = False) -> None:
+        self._client = client
+        self._topic_arn = topic_arn
+        self._chat = chat
+
+    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
+        """Publishes each; after an error the rest is not tried, as it would fare alike, unless the
+        error is that of the message itself."""
+        unsent: dict[str, Unsent] = {}
+        for at, message in enumerate(messages):
+            rest = [each.id for each in messages[at:]]
+            if not has_time():
+                return unsent | dict.fromkeys(rest, Unsent(None))
+            try:
+                self._client.publish(
+                    TopicArn=self._topic_arn,
+                    Subject=message.notice.subject,
+                    MessageAttributes=_build_attributes(message.notice),
+                    **self._build_body(message),
+                )
+            except (ClientError, BotoCoreError) as error:
+                reason = self._explain(error_code(error))
+                unsent[message.id] = Unsent(reason, uncertain=not is_rejected(error))
+                if error_code(error) not in _OF_THE_MESSAGE:
+                    return dict.fromkeys(rest, Unsent(reason)) | unsent
+        return unsent
+
+    def _explain(self, code: str) -> str:
+        return (
+            f"SNS did not take it for {self._topic_arn} ({code}): check that the topic exists, and "
+            "that the function may publish to it and use its key"
+        )
+
+    def _build_body(self, message: StatusMessage) -> dict[str, str]:
+        text = message.notice.text
+        if not self._chat:
+            return {"Message": text}
+        by_protocol = {"default": _build_chat_notification(message), "sms": message.notice.subject}
+        by_protocol |= dict.fromkeys(_TEXT_PROTOCOLS, text)
+        return {
+            "Message": json.dumps(by_protocol, ensure_ascii=False),
+            "MessageStructure": "json",
+        }
+
+
+def _build_attributes(notice: Notice) -> dict[str, dict[str, str]]:
+    return {
+        name: {"DataType": "String", "StringValue": value}
+        if isinstance(value, str)
+        else {"DataType": "String.Array", "StringValue": json.dumps(value)}
+        for name, value in notice.attributes.items()
+    }
+
+
+def _build_chat_notification(message: StatusMessage) -> str:
+    """The custom notification, the only form that AWS's chat integration shows, as JSON.
+
+    All of one incident come in one thread. Names may hold what chat takes for mentions and links of
+    its own, so that is made plain.
+    """
+    notice = message.notice
+    content = {
+        "version": "1.0",
+        "source": "custom",
+        "id": message.id,
+        "content": {
+            "textType": "client-markdown",
+            "title": notice.subject.translate(_CHAT_PLAIN),
+            "description": _cut_for_chat(notice.text.translate(_CHAT_PLAIN)),
+        },
+        "metadata": {
+            "threadId": notice.thread,
+            "summary": notice.subject.translate(_CHAT_PLAIN),
+            "eventType": _CHAT_EVENT_TYPE,
+        },
+    }
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _cut_for_chat(text: str) -> str:
+    """Whole lines, as many as there is room for."""
+    if len(text) <= _CHAT_LONGEST:
+        return text
+    return text[:_CHAT_LONGEST].rpartition("\n")[0] + "\n…"
