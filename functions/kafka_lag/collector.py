@@ -10,7 +10,8 @@ from functools import cache
 from typing import Protocol
 
 from kafka_lag import contract
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.reading import ReadRequest
+from kafka_lag.brokers.source import ClusterSource, look_up_until
 from kafka_lag.errors import ReporterError, SourceError, StoreError
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
@@ -23,7 +24,6 @@ from kafka_lag.snapshots.history import write
 from kafka_lag.snapshots.memory import Memory, recall
 from kafka_lag.snapshots.store import SnapshotStore
 from kafka_lag.snapshots.waiting import answered
-from kafka_lag.source import Source, look_up_until
 
 # Problems named in a log; a broker that is down can silence thousands of partitions.
 _NAMED = 20
@@ -65,7 +65,7 @@ class Collector:
     def __init__(
         self,
         settings: Settings,
-        source: Source,
+        source: ClusterSource,
         store: SnapshotStore,
         outlets: Sequence[Outlet],
         journal: Journal,
@@ -134,18 +134,18 @@ class Collector:
         self, before: Snapshot, deadline: float, failures: list[ReporterError]
     ) -> ClusterReading:
         try:
-            return self._source.read(self._question(before), deadline)
+            return self._source.read(self._read_request(before), deadline)
         except ReporterError as error:
             if not failures:
                 raise
             raise _joined([*failures, error]) from error
 
-    def _question(self, before: Snapshot) -> Question:
+    def _read_request(self, before: Snapshot) -> ReadRequest:
         groups = before.groups
         gone = groups.strings("status_reason").is_in([contract.GONE])
         # A group without lag has nothing to lose, and other protocols cannot prove it gone.
         other = groups.strings("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
-        return Question(
+        return ReadRequest(
             groups=self._settings.rules.groups,
             topics=self._settings.rules.topics,
             known_groups=frozenset(

@@ -46,7 +46,6 @@ OTHERS = {
     "event": (("contract", "errors"), "collect_lag's input"),
     "refusal": ((), "what `aws` will be: errors of AWS, conditional put"),
     "schema": (("lag", "contract"), "marshmallow's, until one model in kafka_lag_cdk.config is"),
-    "source": (("lag",), "the protocol between collector and brokers"),
     "wiring": (EVERYTHING, "objects for collect_lag"),
     "sink_wiring": (EVERYTHING, "objects for collect_lag"),
     "serve_wiring": (EVERYTHING, "objects for serve_lag"),
@@ -65,16 +64,15 @@ EXCEPTIONS = {
         "snapshots": "reads the rows of runs",
     },
     "settings": {
-        "brokers.wire.access": "holds how brokers are reached",
+        "brokers.access": "holds how brokers are reached",
         "schema": "checks the document until it comes normalised",
         "sinks": "holds which sinks there are, and their levels",
     },
     "schema": {
-        "brokers.wire.access": "knows the word for IAM",
+        "brokers.access": "knows the word for IAM",
         "sinks": "knows which sinks and levels there are",
         "snapshots.keys": "knows which names of clusters a key can have",
     },
-    "source": {"brokers.reading": "has the type of a request"},
 }
 # What other packages may import of kafka_lag, and their exceptions.
 ELSEWHERE = {
