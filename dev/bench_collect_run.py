@@ -11,9 +11,9 @@ import sys
 import time
 from typing import Any
 
+from kafka_lag.brokers.access import Access, Credentials
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.brokers.wire.access import Access, Credentials
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.collector import Collector, Outcome
 from kafka_lag.lag.rules import Rules
 from kafka_lag.settings import Settings

@@ -21,9 +21,9 @@ from dev.time_lag_bench.brokers.stage import Stage
 from dev.time_lag_bench.cases.case import Case
 from dev.time_lag_bench.cases.catalog import CASES, WIDE
 from dev.time_lag_bench.tables import WIDTH, cases_table, json_of, wide_table
+from kafka_lag.brokers.access import Access, Credentials
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.brokers.wire.access import Access, Credentials
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.cli.options.rules import add_rules, rules_of
 from kafka_lag.lag.rules import Rules
 

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from kafka_lag.brokers.access import Access, Credentials
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.brokers.wire.access import Access, Credentials
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.rules import Rules

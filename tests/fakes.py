@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.errors import ReporterError, SinkError, StoreError, UnusableError
 from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions, nobody
@@ -21,14 +21,14 @@ class FakeSource:
     def __init__(self, *readings: ClusterReading | ReporterError, answers: LookUp = nobody) -> None:
         self._readings = list(readings)
         self._answers = answers
-        self.questions: list[Question] = []
+        self.requests: list[ReadRequest] = []
         self.deadlines: list[float] = []
         self.time_questions: list[TimeQuestions] = []
         self.time_deadlines: list[float] = []
         self.hung: tuple[Problem, ...] = ()
 
-    def read(self, question: Question, deadline: float) -> ClusterReading:
-        self.questions.append(question)
+    def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
+        self.requests.append(request)
         self.deadlines.append(deadline)
         reading = self._readings.pop(0) if len(self._readings) > 1 else self._readings[0]
         if isinstance(reading, ReporterError):

@@ -25,9 +25,9 @@ from dev.compare.readings import Reading, Run, to_list
 from dev.kafka import KafkaCluster
 from dev.kafka.access import acl
 from dev.traffic.traffic import Traffic
+from kafka_lag.brokers.access import Credentials
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.brokers.wire.access import Credentials
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.model import ClusterReading, Problem

@@ -21,8 +21,8 @@ from dev.faults.subject import Clock, Secret, Store, Subject
 from dev.faults.traffic import Traffic
 from dev.faults.truth import Truth
 from dev.kafka import KafkaCluster, Protocol
+from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.source import quiet_library
-from kafka_lag.brokers.wire.access import Access
 
 # A run is judged once all that was under way then has been answered, or after so long.
 _SETTLES_WITHIN_MS = 30_000

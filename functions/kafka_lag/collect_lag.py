@@ -16,11 +16,15 @@ from botocore.config import Config
 
 from kafka_lag import contract
 from kafka_lag.aws import make_client
+from kafka_lag.brokers.access import IAM
+from kafka_lag.brokers.login import (
+    CredentialSource,
+    FixedCredentials,
+    SecretCredentials,
+    client_certificate,
+    role_login,
+)
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.brokers.wire.access import IAM
-from kafka_lag.brokers.wire.certificate import client_certificate
-from kafka_lag.brokers.wire.credentials import CredentialSource, FixedCredentials, SecretCredentials
-from kafka_lag.brokers.wire.iam import role_login
 from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.settings import Settings, from_environment

@@ -10,12 +10,12 @@ from functools import cache
 from typing import Protocol
 
 from kafka_lag import contract
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.reading import ReadRequest
+from kafka_lag.brokers.source import ClusterSource, look_up_until
 from kafka_lag.errors import ReporterError, SourceError, StoreError
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, LagReport, Problem, Snapshot
-from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.budget import Planner, mark_published, omission_warnings
 from kafka_lag.sinks.config import Levels
@@ -49,19 +49,6 @@ _LEAST_SECONDS = 1.0
 _NEAR_LOSS_SECONDS = 3_600.0
 
 
-class Source(Protocol):
-    """A cluster that can be read again and again."""
-
-    def read(self, question: Question, deadline: float) -> ClusterReading:
-        """One reading, ended by `deadline` (time.monotonic). Raises SourceError, ConfigError."""
-
-    def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
-        """What the time index answered by `deadline`; nothing where nobody could be asked."""
-
-    def not_responding(self) -> tuple[Problem, ...]:
-        """Brokers that answered the last reading, and then not its look-ups."""
-
-
 class WarningLogger(Protocol):
     """Takes what people should know of a run; powertools' Logger is one."""
 
@@ -83,7 +70,7 @@ class Collector:
     def __init__(
         self,
         settings: Settings,
-        source: Source,
+        source: ClusterSource,
         store: SnapshotStore,
         sinks: Sequence[ConfiguredSink],
         logger: WarningLogger,
@@ -161,18 +148,18 @@ class Collector:
         self, previous: Snapshot, deadline: float, failures: list[ReporterError]
     ) -> ClusterReading:
         try:
-            return self._source.read(self._question(previous), deadline)
+            return self._source.read(self._read_request(previous), deadline)
         except ReporterError as error:
             if not failures:
                 raise
             raise _join_errors([*failures, error]) from error
 
-    def _question(self, previous: Snapshot) -> Question:
+    def _read_request(self, previous: Snapshot) -> ReadRequest:
         groups = previous.groups
         gone = groups.strings("status_reason").is_in([contract.GONE])
         # A group without lag has nothing to lose, and other protocols cannot prove it gone.
         other = groups.strings("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
-        return Question(
+        return ReadRequest(
             groups=self._settings.rules.groups,
             topics=self._settings.rules.topics,
             known_groups=frozenset(
@@ -245,17 +232,6 @@ class Collector:
     def _log_warnings(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._logger.warning(line)
-
-
-def look_up_until(source: Source, deadline: float, clock: Callable[[], float]) -> LookUp:
-    """Look-ups of this source, unanswered and unasked once the clock is past `deadline`."""
-
-    def look_up(questions: TimeQuestions) -> TimeAnswers:
-        if clock() >= deadline:
-            return TimeAnswers.nothing(len(questions))
-        return source.look_up(questions, deadline)
-
-    return look_up
 
 
 def problem_lines(problems: tuple[Problem, ...]) -> list[str]:

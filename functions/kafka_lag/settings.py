@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_lag import contract
-from kafka_lag.brokers.wire.access import IAM, Access
+from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.errors import ConfigError
 from kafka_lag.lag.rules import Rules
 from kafka_lag.schema.authorities import authorities_fault

@@ -51,12 +51,12 @@ EXCEPTIONS = {
     "notify": {"snapshots": "reads the rows of runs"},
     "views": {"snapshots": "reads the rows of runs"},
     "settings": {
-        "brokers.wire.access": "holds how brokers are reached",
+        "brokers.access": "holds how brokers are reached",
         "schema": "checks the document until it comes normalised",
         "sinks.config": "holds which sinks there are, and their levels",
     },
     "schema": {
-        "brokers.wire.access": "knows the word for IAM",
+        "brokers.access": "knows the word for IAM",
         "sinks.config": "knows which sinks and levels there are",
         "snapshots.keys": "knows which names of clusters a key can have",
     },

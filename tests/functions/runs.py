@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kafka_lag.brokers.wire.access import Access
+from kafka_lag.brokers.access import Access
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.model import ClusterReading

@@ -10,8 +10,8 @@ from threading import Event
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError, SourceError, StoreError
 from kafka_lag.lag.model import Problem

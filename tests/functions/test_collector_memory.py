@@ -133,18 +133,18 @@ def test_a_run_asks_with_the_filters_of_its_rules() -> None:
     rules = Rules(groups=NameFilter(re.compile("g")), topics=NameFilter(re.compile("o")))
     run = Run(rules=rules)
     run()
-    (question,) = run.source.questions
-    assert (question.groups, question.topics) == (rules.groups, rules.topics)
-    assert question.known_groups == question.known_topics == frozenset()
+    (request,) = run.source.requests
+    assert (request.groups, request.topics) == (rules.groups, rules.topics)
+    assert request.known_groups == request.known_topics == frozenset()
 
 
 def test_a_run_asks_after_what_the_one_before_knew() -> None:
     run = Run()
     run(NOON)
     run(NOON + MINUTE)
-    question = run.source.questions[1]
-    assert question.known_groups == {"g"}
-    assert question.known_topics == {"orders"}
+    request = run.source.requests[1]
+    assert request.known_groups == {"g"}
+    assert request.known_topics == {"orders"}
 
 
 def test_a_group_or_topic_that_is_gone_is_not_asked_after_again() -> None:
@@ -154,5 +154,5 @@ def test_a_group_or_topic_that_is_gone_is_not_asked_after_again() -> None:
     run = Run(a_reading(GROUPS, topics), gone)
     for minute in range(3):
         run(NOON + minute * MINUTE)
-    assert run.source.questions[2].known_groups == frozenset()
-    assert run.source.questions[2].known_topics == {"orders", "dark"}
+    assert run.source.requests[2].known_groups == frozenset()
+    assert run.source.requests[2].known_topics == {"orders", "dark"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.brokers.wire.access import Access
+from kafka_lag.brokers.access import Access
 from kafka_lag.errors import ConfigError
 from kafka_lag.lag.rules import ByName, NameFilter, Rules, Tolerance
 from kafka_lag.schema.document import DocumentSchema

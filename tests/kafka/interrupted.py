@@ -8,11 +8,11 @@ from typing import Any
 from kafka.protocol.consumer import ListOffsetsRequest
 
 from dev.kafka import KafkaCluster
-from kafka_lag.brokers.reading import Question, read_cluster
-from kafka_lag.brokers.topics.configs import ConfigCache
-from kafka_lag.brokers.topics.offsets import END
-from kafka_lag.brokers.wire.bootstrap import bootstrap
-from kafka_lag.brokers.wire.connection import Wire
+from kafka_lag.brokers.bootstrap import bootstrap
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.offsets import END
+from kafka_lag.brokers.reading import ReadRequest, read_cluster
+from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.lag.model import ClusterReading
 from tests.kafka.looking import access, login, only
 
@@ -23,57 +23,59 @@ def _asks_for_ends(request: Any) -> bool:
     return bool(request.topics[0].partitions[0].timestamp == END)
 
 
-class InterruptedWire(Wire):
-    """A wire on which something happens just before the first question for end offsets."""
+class InterruptedConnections(Connections):
+    """Connections on which something happens just before the first request for end offsets."""
 
     action: Callable[[], None] | None = None
 
-    async def ask(self, node: Any, request: Any) -> Any:
+    async def send(self, node: Any, request: Any) -> Any:
         action = self.action
         if action is not None and _asks_for_ends(request):
             self.action = None
             action()
-        return await super().ask(node, request)
+        return await super().send(node, request)
 
 
-class NotingWire(Wire):
-    """A wire that notes what was asked, in order, and whether for starts or ends."""
+class RecordingConnections(Connections):
+    """Connections that record the requests, in order, and whether for starts or ends."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
-    async def ask(self, node: Any, request: Any) -> Any:
+    async def send(self, node: Any, request: Any) -> Any:
         kind = type(request).__name__.removesuffix("Request")
-        self.asked.append("Ends" if _asks_for_ends(request) else kind)
-        return await super().ask(node, request)
+        self.requests.append("Ends" if _asks_for_ends(request) else kind)
+        return await super().send(node, request)
 
 
 def asked_of(cluster: KafkaCluster, pattern: str) -> list[str]:
-    """The kinds of questions that one reading asks, in order."""
+    """The kinds of requests that one reading sends, in order."""
     (credentials,) = login(cluster).candidates()
-    wire = NotingWire(access(cluster), credentials)
-    wire.begin(time.monotonic() + 45)
+    connections = RecordingConnections(access(cluster), credentials)
+    connections.begin_run(time.monotonic() + 45)
     mine = only(pattern)
     try:
-        wire.run(bootstrap(wire))
-        wire.asked.clear()
-        wire.run(read_cluster(wire, Question(mine.groups, mine.topics), ConfigCache()))
+        connections.run(bootstrap(connections))
+        connections.requests.clear()
+        connections.run(
+            read_cluster(connections, ReadRequest(mine.groups, mine.topics), TopicSettingsCache())
+        )
     finally:
-        wire.close()
-    return wire.asked
+        connections.close()
+    return connections.requests
 
 
 def read_while(cluster: KafkaCluster, pattern: str, action: Callable[[], None]) -> ClusterReading:
     """What is read of groups and topics of this pattern when `action` comes before the ends."""
     (credentials,) = login(cluster).candidates()
-    wire = InterruptedWire(access(cluster), credentials)
-    wire.begin(time.monotonic() + 45)
+    connections = InterruptedConnections(access(cluster), credentials)
+    connections.begin_run(time.monotonic() + 45)
     mine = only(pattern)
-    question = Question(groups=mine.groups, topics=mine.topics)
+    request = ReadRequest(groups=mine.groups, topics=mine.topics)
     try:
-        wire.run(bootstrap(wire))
-        wire.action = action
-        return wire.run(read_cluster(wire, question, ConfigCache()))
+        connections.run(bootstrap(connections))
+        connections.action = action
+        return connections.run(read_cluster(connections, request, TopicSettingsCache()))
     finally:
-        wire.close()
+        connections.close()

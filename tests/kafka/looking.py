@@ -23,11 +23,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from dev.kafka import KafkaCluster
 from dev.kafka.jars import kafka_server, kafka_version
 from dev.kafka.readiness import quiet_admin
-from kafka_lag.brokers.reading import Question
-from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.access import Access, Credentials
-from kafka_lag.brokers.wire.credentials import FixedCredentials
-from kafka_lag.collector import look_up_until
+from kafka_lag.brokers.access import Access, Credentials
+from kafka_lag.brokers.login import FixedCredentials
+from kafka_lag.brokers.reading import ReadRequest
+from kafka_lag.brokers.source import KafkaSource, look_up_until
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport
@@ -48,14 +47,14 @@ class Looker:
     def look(self, seconds: float = 45.0) -> LagReport:
         """One reading and its evaluation, which the next look starts from."""
         before = self.memory.newest
-        question = Question(
+        request = ReadRequest(
             groups=self.rules.groups,
             topics=self.rules.topics,
             known_groups=frozenset(before.groups.strings("consumer_group").to_list()),
             known_topics=frozenset(before.topic_partitions.strings("topic").categories),
         )
         deadline = time.monotonic() + seconds
-        reading = self.source.read(question, deadline)
+        reading = self.source.read(request, deadline)
         look_up = look_up_until(self.source, deadline, time.monotonic)
         now = int(time.time() * 1000)
         report = evaluate(reading, self.memory.previous_runs(), self.rules, now, look_up)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dev.kafka import KafkaCluster
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.access import Credentials
+from kafka_lag.brokers.login import FixedCredentials
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.access import Credentials
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.errors import LoginError, SourceError
 from tests.kafka.looking import access, login, only
 from tests.kafka.test_rotation import Rotated
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.kafka
 
 _WRONG = "not-the-password-of-anybody"
 _NOTHING = only("nothing is called this")
-_QUESTION = Question(groups=_NOTHING.groups, topics=_NOTHING.topics)
+_REQUEST = ReadRequest(groups=_NOTHING.groups, topics=_NOTHING.topics)
 
 
 def _refusal(cluster: KafkaCluster, credentials: Any = None, **changes: Any) -> SourceError:
@@ -27,7 +27,7 @@ def _refusal(cluster: KafkaCluster, credentials: Any = None, **changes: Any) -> 
     source = KafkaSource(access(cluster, **changes), credentials or login(cluster))
     began = time.monotonic()
     with pytest.raises(SourceError) as caught:
-        source.read(_QUESTION, began + 20)
+        source.read(_REQUEST, began + 20)
     assert time.monotonic() - began < 20
     return caught.value
 
@@ -82,7 +82,7 @@ def test_a_wrong_address_is_named(shared_cluster: KafkaCluster, server: str) -> 
 def test_one_good_bootstrap_server_is_enough(shared_cluster: KafkaCluster) -> None:
     servers = ("localhost:1", shared_cluster.broker_address(1))
     source = KafkaSource(access(shared_cluster, bootstrap_servers=servers), login(shared_cluster))
-    reading = source.read(_QUESTION, time.monotonic() + 20)
+    reading = source.read(_REQUEST, time.monotonic() + 20)
     source.close()
     assert reading.problems == ()
 
@@ -92,7 +92,7 @@ def test_a_refused_password_is_looked_up_again(shared_cluster: KafkaCluster) -> 
     assert good is not None
     rotated = Rotated(Credentials("monitor", _WRONG), good)
     source = KafkaSource(access(shared_cluster), rotated)
-    assert source.read(_QUESTION, time.monotonic() + 20).problems == ()
+    assert source.read(_REQUEST, time.monotonic() + 20).problems == ()
     source.close()
     assert rotated.taken == [good]
 
@@ -100,5 +100,5 @@ def test_a_refused_password_is_looked_up_again(shared_cluster: KafkaCluster) -> 
 def test_a_scram_256_login_works_as_well(shared_cluster: KafkaCluster) -> None:
     way = access(shared_cluster, sasl_mechanism="SCRAM-SHA-256")
     source = KafkaSource(way, login(shared_cluster))
-    assert source.read(_QUESTION, time.monotonic() + 20).problems == ()
+    assert source.read(_REQUEST, time.monotonic() + 20).problems == ()
     source.close()

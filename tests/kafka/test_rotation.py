@@ -12,10 +12,10 @@ from dev.kafka import Credentials as Account
 from dev.kafka import KafkaCluster
 from dev.kafka.access import create_users
 from dev.kafka.readiness import brokers_seen, quiet_admin
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.access import Credentials, Login
+from kafka_lag.brokers.login import FixedCredentials
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.access import Credentials, Login
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.errors import SourceError
 from tests.kafka.looking import access
 
@@ -38,7 +38,7 @@ class Rotated(FixedCredentials):
         if self.new is not None and self.new not in self.taken:
             yield self.new
 
-    def accepted(self, login: Login | None) -> None:
+    def remember(self, login: Login | None) -> None:
         self.taken.append(login)
 
 
@@ -76,7 +76,7 @@ def _client(cluster: KafkaCluster, node: int, account: Account) -> AdminClient:
 
 def _problems(source: KafkaSource) -> Any:
     try:
-        return source.read(Question(), time.monotonic() + 20).problems
+        return source.read(ReadRequest(), time.monotonic() + 20).problems
     except SourceError as error:
         return (error,)
 

@@ -13,7 +13,7 @@ from dev.time_lag_bench.answers.figures import Answers
 from dev.time_lag_bench.brokers.prepared import Prepared
 from dev.time_lag_bench.logs import Floats, Ints
 from kafka_lag import contract
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
@@ -59,7 +59,7 @@ def ours(
     rules = _rules_of(prepared, rules)
     began, began_at = time.perf_counter(), int(time.time() * 1000)
     deadline = time.monotonic() + _WITHIN
-    reading = source.read(Question(groups=rules.groups, topics=rules.topics), deadline)
+    reading = source.read(ReadRequest(groups=rules.groups, topics=rules.topics), deadline)
     read = time.perf_counter()
     asked = _Counted(source, deadline)
     report = evaluate(reading, past, rules, taken_at, asked)

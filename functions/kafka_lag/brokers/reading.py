@@ -2,37 +2,35 @@
 """One look at a cluster: start offsets with the groups, then commits, then end offsets.
 
 In this order neither a commit made in between nor a purge can look like loss or negative lag.
-What fails for a reason that passes is asked for again before the next of these steps.
+What fails for a reason that passes is retried before the next of these steps.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.brokers.failures import Failure, malformed
-from kafka_lag.brokers.groups.reading import find_groups, read_groups
-from kafka_lag.brokers.problems import (
-    problems_of_brokers,
-    problems_of_groups,
-    problems_of_partitions,
-    problems_of_topics,
-)
-from kafka_lag.brokers.retries import Retries
-from kafka_lag.brokers.rows import group_partition_rows, group_rows
-from kafka_lag.brokers.topics.configs import ConfigCache, with_configs
-from kafka_lag.brokers.topics.offsets import END, START, OffsetReader, Offsets
-from kafka_lag.brokers.topics.table import Listing, by_name, list_topics
-from kafka_lag.brokers.wire.connection import Wire
-from kafka_lag.brokers.wire.refusals import UnansweredError
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.coordinators import ConsumerGroup
+from kafka_lag.brokers.errors import Failure, UnansweredError, malformed
+from kafka_lag.brokers.group_members import GroupDescription
+from kafka_lag.brokers.group_offsets import CommittedOffsets
+from kafka_lag.brokers.group_rows import group_partition_rows, group_rows
+from kafka_lag.brokers.groups import find_groups, read_groups
+from kafka_lag.brokers.offsets import END, START, LogOffsets, OffsetReader
+from kafka_lag.brokers.retries import RetryBudget
+from kafka_lag.brokers.topic_settings import TopicSettingsCache, add_settings
+from kafka_lag.brokers.topics import TopicListing, TopicTable, describe_topics, list_topics
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.lag.rules import NameFilter
 
 
@@ -41,11 +39,11 @@ def _no_partitions() -> Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReadRequest:
     """What to read: name filters, and what an earlier run knew and this one must account for.
 
     Settings of `topics_near_loss` are read in this run. What was unread in the run before, groups
-    and partitions (topic, partition_id), is asked for once and not waited for again.
+    and partitions (topic, partition_id), is requested once and not retried.
     """
 
     groups: NameFilter = field(default_factory=NameFilter)
@@ -58,55 +56,62 @@ class Question:
 
 
 async def read_cluster(
-    wire: Wire,
-    question: Question,
-    configs: ConfigCache,
+    connections: Connections,
+    request: ReadRequest,
+    settings_cache: TopicSettingsCache,
     clock: Callable[[], float] = time.time,
 ) -> ClusterReading:
     """All that one run can learn. Raises SourceError only when no broker answers at all."""
-    retries = Retries(wire)
-    listing = await _listed(wire, question)
-    table = listing.table
-    once = locate(table.frame, question.unread_partitions, ("topic", "partition_id")) >= 0
-    reader = OffsetReader(wire, retries, table, clock)
-    start, roll, settings = await wire.together_any(
+    retries = RetryBudget(connections)
+    topics = await _list_topics(connections, request)
+    table = topics.table
+    once = locate(table.frame, request.unread_partitions, ("topic", "partition_id")) >= 0
+    reader = OffsetReader(connections, retries, table, clock)
+    first: list[Coroutine[Any, Any, Any]] = [
         reader.read(START, once),
-        find_groups(wire, retries, question.groups, question.known_groups, question.unread_groups),
-        configs.of(wire, table, question.topics_near_loss),
+        find_groups(
+            connections, retries, request.groups, request.known_groups, request.unread_groups
+        ),
+        settings_cache.read(connections, table, request.topics_near_loss),
+    ]
+    start, listing, settings = await connections.gather(first)
+    once_groups = request.unread_groups
+    commits, descriptions = await read_groups(
+        connections, retries, listing, table, once_groups, clock
     )
-    once_groups = question.unread_groups
-    commits, descriptions = await read_groups(wire, retries, roll, table, once_groups, clock)
     end = await reader.read(END, once | ~start.offset.known)
-    start, end = _checked(start, end)
+    start, end = _without_contradictions(start, end)
     failures = {**start.failures, **end.failures}
-    hidden, gone = await _vanished(wire, listing, start.missing | end.missing | settings.unknown)
+    hidden, gone = await _hidden_and_gone(
+        connections, topics, start.missing | end.missing | settings.unknown
+    )
     lost = gone | hidden.keys()
-    topics = _topic_rows(with_configs(end.table, settings.values), start, end, failures)
+    rows = _topic_rows(add_settings(end.table, settings.values), start, end, failures)
     return ClusterReading(
-        topic_partitions=_without(lost, topics),
+        topic_partitions=_without(lost, rows),
         group_partitions=_without(lost, group_partition_rows(table, commits, descriptions)),
-        groups=group_rows(roll.groups, commits, descriptions),
+        groups=group_rows(listing.groups, commits, descriptions),
         problems=(
-            *problems_of_brokers(wire, roll.problems),
-            *problems_of_topics(settings.failures, hidden, gone),
-            *problems_of_groups(roll.groups, commits, descriptions),
-            *problems_of_partitions(table, failures, commits, lost),
+            *_broker_problems(connections, listing.problems),
+            *_topic_problems(settings.failures, hidden, gone),
+            *_group_problems(listing.groups, commits, descriptions),
+            *_partition_problems(table, failures, commits, lost),
         ),
         hidden_topics={topic: failure.reason for topic, failure in hidden.items()},
-        unlisted_groups=frozenset(group.name for group in roll.groups if group.failure),
+        unlisted_groups=frozenset(group.name for group in listing.groups if group.failure),
         gone_topics=gone,
-        gone_groups=roll.gone,
+        gone_groups=listing.gone,
     )
 
 
-async def _listed(wire: Wire, question: Question) -> Listing:
+async def _list_topics(connections: Connections, request: ReadRequest) -> TopicListing:
     try:
-        return await list_topics(wire, question.topics, question.known_topics)
+        return await list_topics(connections, request.topics, request.known_topics)
     except UnansweredError as error:
         raise SourceError(f"No broker answers: {error.detail}.") from error
 
 
-def _checked(start: Offsets, end: Offsets) -> tuple[Offsets, Offsets]:
+def _without_contradictions(start: LogOffsets, end: LogOffsets) -> tuple[LogOffsets, LogOffsets]:
     """Both without the rows in which they contradict each other: no log starts beyond its end."""
     beyond = start.offset.known & end.offset.known & (start.offset.values > end.offset.values)
     first, last = start.offset.values, end.offset.values
@@ -117,11 +122,11 @@ def _checked(start: Offsets, end: Offsets) -> tuple[Offsets, Offsets]:
     return start.without(crossed), end.without(crossed)
 
 
-async def _vanished(
-    wire: Wire, listing: Listing, missing: frozenset[str]
+async def _hidden_and_gone(
+    connections: Connections, listing: TopicListing, missing: frozenset[str]
 ) -> tuple[dict[str, Failure], frozenset[str]]:
     """What hides topics, and which are deleted, those that went missing meanwhile included."""
-    named = await by_name(wire, sorted(missing))
+    named = await describe_topics(connections, sorted(missing))
     return {**listing.hidden, **named.hidden}, listing.gone | named.gone
 
 
@@ -129,7 +134,9 @@ def _without(topics: frozenset[str], rows: Frame) -> Frame:
     return rows.where(~rows.strings("topic").is_in(topics))
 
 
-def _topic_rows(frame: Frame, start: Offsets, end: Offsets, failures: dict[int, Failure]) -> Frame:
+def _topic_rows(
+    frame: Frame, start: LogOffsets, end: LogOffsets, failures: dict[int, Failure]
+) -> Frame:
     reasons: list[str | None] = [None] * len(frame)
     for row, failure in failures.items():
         reasons[row] = failure.reason
@@ -140,3 +147,82 @@ def _topic_rows(frame: Frame, start: Offsets, end: Offsets, failures: dict[int, 
         read_at=end.read_at,
         unread_reason=Strings.of(reasons),
     )
+
+
+def _broker_problems(connections: Connections, unlisted: Iterable[Problem]) -> Iterator[Problem]:
+    """One for each that did not respond, could not list, or answered what was not requested."""
+    brokers = {
+        str(node): Problem("broker", str(node), contract.ERROR, detail)
+        for node, detail in connections.unexpected_answers().items()
+    }
+    brokers |= {problem.name: problem for problem in unlisted}
+    for node, why in connections.down().items():
+        brokers[str(node)] = Problem("broker", str(node), why.reason, without_name(node, why))
+    yield from brokers.values()
+
+
+def _topic_problems(
+    settings: Mapping[str, Failure], hidden: Mapping[str, Failure], gone: Collection[str]
+) -> Iterator[Problem]:
+    """One for each cause of settings not read, as a missing right is that of all topics; then one
+    for each topic that was not read as a whole.
+    """
+    causes: dict[Failure, list[str]] = defaultdict(list)
+    for topic, failure in sorted(settings.items(), key=lambda item: item[0]):
+        if topic not in hidden and topic not in gone:
+            causes[failure].append(topic)
+    for failure, (first, *others) in causes.items():
+        more = f", nor those of {len(others):,} more topics" if others else ""
+        detail = f"settings not read (DescribeConfigs): {failure.detail}{more}"
+        yield Problem("topic", first, failure.reason, detail)
+    for topic, failure in hidden.items():
+        yield Problem("topic", topic, failure.reason, failure.detail)
+
+
+def _group_problems(
+    groups: list[ConsumerGroup],
+    commits: CommittedOffsets,
+    descriptions: Mapping[str, GroupDescription],
+) -> Iterator[Problem]:
+    """Groups that were not read or not described."""
+    for group in groups:
+        described = descriptions.get(group.name, GroupDescription()).failure
+        if group.failure is not None:
+            detail = f"no broker lists it any more: {group.failure.detail}"
+            yield Problem("group", group.name, group.failure.reason, detail)
+        elif group.name in commits.unread:
+            unread = commits.unread[group.name]
+            yield Problem("group", group.name, unread.reason, f"commits: {unread.detail}")
+        elif described is not None:
+            yield Problem("group", group.name, described.reason, f"members: {described.detail}")
+
+
+def _partition_problems(
+    table: TopicTable,
+    failures: Mapping[int, Failure],
+    commits: CommittedOffsets,
+    lost: Collection[str],
+) -> Iterator[Problem]:
+    """Partitions whose log start or end was not read, then single commits; none of topics that
+    were `lost` as a whole.
+    """
+    for row, failure in sorted(failures.items(), key=lambda item: item[0]):
+        topic, number = _topic_and_number(table, row)
+        if topic not in lost:
+            detail = f"offsets: {failure.detail}"
+            yield Problem("partition", f"{topic}-{number}", failure.reason, detail)
+    for (index, row), failure in commits.failures.items():
+        topic, number = _topic_and_number(table, row)
+        if topic not in lost:
+            detail = f"commit of {topic}-{number}: {failure.detail}"
+            yield Problem("group", commits.names[index], failure.reason, detail)
+
+
+def _topic_and_number(table: TopicTable, row: int) -> tuple[str, int]:
+    code = int(table.frame.strings("topic").codes.values[row])
+    return table.names[code], row - int(table.first[code])
+
+
+def without_name(node: int, why: UnansweredError) -> str:
+    """What a broker did not do, for a problem that has its name already."""
+    return why.detail.removeprefix(f"broker {node}: ")

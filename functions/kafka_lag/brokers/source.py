@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster as something to read again and again: connections kept, re-made when broken."""
+"""The cluster as the collector reads it each minute: connections kept, re-made when broken."""
 
 from __future__ import annotations
 
@@ -7,29 +7,40 @@ import logging
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from kafka_lag.brokers.problems import unnamed
-from kafka_lag.brokers.reading import Question, read_cluster
-from kafka_lag.brokers.topics.configs import ConfigCache
-from kafka_lag.brokers.topics.patience import Patience
-from kafka_lag.brokers.topics.times import look_up
-from kafka_lag.brokers.wire.access import Access, Login
-from kafka_lag.brokers.wire.bootstrap import connected
-from kafka_lag.brokers.wire.connection import Wire
-from kafka_lag.brokers.wire.credentials import CredentialSource
+from kafka_lag.brokers.access import Access, Login
+from kafka_lag.brokers.bootstrap import connect
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.login import CredentialSource
+from kafka_lag.brokers.reading import ReadRequest, read_cluster, without_name
+from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
+from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions
 
 T = TypeVar("T")
+
+
+class ClusterSource(Protocol):
+    """A cluster that can be read again and again."""
+
+    def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
+        """One reading, ended by `deadline` (time.monotonic). Raises SourceError, ConfigError."""
+
+    def look_up(self, look_ups: TimeQuestions, deadline: float) -> TimeAnswers:
+        """What the time index answered by `deadline`; nothing where no broker could be reached."""
+
+    def not_responding(self) -> tuple[Problem, ...]:
+        """Brokers that answered the last reading, and then not its look-ups."""
 
 
 class KafkaSource:
     """Reads one cluster; not thread-safe.
 
-    Connections that work are kept, whatever login they were made with. A login that a broker
-    refuses is looked up again, once a run.
+    Connections that work are kept, whatever login they were made with. When a broker rejects a
+    login the secret is read again, once a run.
     """
 
     def __init__(
@@ -41,124 +52,143 @@ class KafkaSource:
         self._access = access
         self._credentials = credentials
         self._clock = clock
-        self._configs = ConfigCache()
-        self._wire: Wire | None = None
-        self._patience: Patience | None = None
-        self._named: frozenset[int] = frozenset()
+        self._settings_cache = TopicSettingsCache()
+        self._connections: Connections | None = None
+        self._budget: LookUpBudget | None = None
+        self._reported: frozenset[int] = frozenset()
         # Logins that no broker has accepted yet: one may learn of a rotation runs later.
         self._unaccepted: list[Login | None] = []
 
-    def read(self, question: Question, deadline: float) -> ClusterReading:
-        """What the cluster tells until `deadline` (time.monotonic).
+    def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
+        """What the brokers answer until `deadline` (time.monotonic).
 
-        Raises LoginError or SourceError when no broker tells anything, ConfigError for a secret.
+        Raises LoginError or SourceError when no broker answers, ConfigError for a secret.
         """
-        reading = self._read_first(question, deadline)
-        if self._wire is not None and self._wire.refused:
-            # Only those who refused are new to it: all others answer on connections there are.
-            added = self._add_logins(self._wire)
+        reading = self._read_first(request, deadline)
+        if self._connections is not None and self._connections.login_rejected:
+            # Only those that rejected it get new ones: all others answer on connections there are.
+            added = self._add_logins(self._connections)
             if added:
                 with suppress(SourceError):
-                    again = self._read(self._wire, question)
+                    again = self._read(self._connections, request)
                     # The time may have ended in between.
                     reading = max(again, reading, key=_rows_read)
                 self._unaccepted += added
-        self._note_accepted()
+        self._remember_accepted()
         return reading
 
-    def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
-        """What the brokers' time index tells until `deadline` (time.monotonic).
+    def look_up(self, look_ups: TimeQuestions, deadline: float) -> TimeAnswers:
+        """What the brokers' time index answers until `deadline` (time.monotonic).
 
-        Raises nothing for brokers that do not answer. One that was silent or slow since the last
-        `read` began is not asked again before the next, and without a reading nobody is.
+        Raises nothing for brokers that do not answer. One that hung or was slow since the last
+        `read` began gets no look-up before the next, and without a reading none does.
         """
-        if self._patience is None:
-            return TimeAnswers.nothing(len(questions))
+        if self._budget is None:
+            return TimeAnswers.nothing(len(look_ups))
         try:
-            wire = self._wire or self._connect(deadline)
+            connections = self._connections or self._connect(deadline)
         except (SourceError, ConfigError):
-            self._patience = None
-            return TimeAnswers.nothing(len(questions))
-        wire.until(deadline)
-        return self._run(wire, look_up(wire, questions, self._patience, deadline), self._patience)
+            self._budget = None
+            return TimeAnswers.nothing(len(look_ups))
+        connections.set_deadline(deadline)
+        return self._run(
+            connections, look_up(connections, look_ups, self._budget, deadline), self._budget
+        )
 
     def not_responding(self) -> tuple[Problem, ...]:
         """The brokers that answered the last reading, and then a look-up not within their time."""
-        down = {} if self._wire is None else self._wire.not_responding()
+        down = {} if self._connections is None else self._connections.not_responding()
         return tuple(
-            Problem("broker", str(node), why.reason, f"look-ups by time: {unnamed(node, why)}")
+            Problem("broker", str(node), why.reason, f"look-ups by time: {without_name(node, why)}")
             for node, why in down.items()
-            if node not in self._named
+            if node not in self._reported
         )
 
-    def _read_first(self, question: Question, deadline: float) -> ClusterReading:
-        if self._wire is None:
-            return self._read(self._connect(deadline), question)
-        self._wire.begin(deadline)
+    def _read_first(self, request: ReadRequest, deadline: float) -> ClusterReading:
+        if self._connections is None:
+            return self._read(self._connect(deadline), request)
+        self._connections.begin_run(deadline)
         try:
-            return self._read(self._wire, question)
+            return self._read(self._connections, request)
         except SourceError as first:
             # Brokers may have been replaced since the last run, or the login changed.
             self.close()
             try:
-                return self._read(self._connect(deadline), question)
+                return self._read(self._connect(deadline), request)
             except ReporterError as second:
                 raise type(second)(f"{first} With new connections: {second}") from first
 
-    def _read(self, wire: Wire, question: Question) -> ClusterReading:
-        self._patience = None
-        patience = Patience()
-        answer = self._run(wire, read_cluster(wire, question, self._configs, self._clock), patience)
-        self._patience, self._named = patience, frozenset(wire.down())
+    def _read(self, connections: Connections, request: ReadRequest) -> ClusterReading:
+        self._budget = None
+        budget = LookUpBudget()
+        answer = self._run(
+            connections,
+            read_cluster(connections, request, self._settings_cache, self._clock),
+            budget,
+        )
+        self._budget, self._reported = budget, frozenset(connections.down())
         return answer
 
-    def _run(self, wire: Wire, question: Coroutine[Any, Any, T], patience: Patience) -> T:
+    def _run(
+        self, connections: Connections, coroutine: Coroutine[Any, Any, T], budget: LookUpBudget
+    ) -> T:
         try:
-            answer = wire.run(question)
+            answer = connections.run(coroutine)
         except BaseException:
             # Whatever it was, connections in an unknown state are not used again.
             self.close()
             raise
-        patience.leave(*wire.down())
+        budget.exclude(*connections.down())
         return answer
 
     def cluster_id(self, deadline: float) -> str:
         """Kafka's own id of the cluster. Raises as `read` does."""
-        return (self._wire or self._connect(deadline)).cluster_id
+        return (self._connections or self._connect(deadline)).cluster_id
 
     def close(self) -> None:
         """Closes the connections; the next read makes new ones."""
-        if self._wire is not None:
-            self._wire.close()
-            self._wire = None
+        if self._connections is not None:
+            self._connections.close()
+            self._connections = None
             self._unaccepted = []
 
-    def _connect(self, deadline: float) -> Wire:
-        self._wire, login = connected(self._access, self._credentials.candidates(), deadline)
-        self._credentials.accepted(login)
-        return self._wire
+    def _connect(self, deadline: float) -> Connections:
+        self._connections, login = connect(self._access, self._credentials.candidates(), deadline)
+        self._credentials.remember(login)
+        return self._connections
 
-    def _add_logins(self, wire: Wire) -> list[Login | None]:
-        """Those that the secret holds by now and the connections lack, for brokers that refuse."""
+    def _add_logins(self, connections: Connections) -> list[Login | None]:
+        """Those that the secret holds by now and the connections lack."""
         added: list[Login | None] = []
         with suppress(ConfigError):
             for login in self._credentials.others():
-                if wire.add(login):
+                if connections.add_login(login):
                     added.append(login)  # noqa: PERF401 - those before an error count
         return added
 
-    def _note_accepted(self) -> None:
+    def _remember_accepted(self) -> None:
         """Lets new connections begin with a login that a broker accepts since it was added."""
-        used = set() if self._wire is None else self._wire.connections.logins()
+        used = set() if self._connections is None else self._connections.pool.logins()
         for login in self._unaccepted:
             if login in used:
-                self._credentials.accepted(login)
+                self._credentials.remember(login)
                 self._unaccepted = []
                 return
 
 
 def _rows_read(reading: ClusterReading) -> int:
     return int((~reading.group_partitions.strings("unread_reason").known).sum())
+
+
+def look_up_until(source: ClusterSource, deadline: float, clock: Callable[[], float]) -> LookUp:
+    """Look-ups of this source, none sent and none answered once the clock is past `deadline`."""
+
+    def look_up(look_ups: TimeQuestions) -> TimeAnswers:
+        if clock() >= deadline:
+            return TimeAnswers.nothing(len(look_ups))
+        return source.look_up(look_ups, deadline)
+
+    return look_up
 
 
 def quiet_library() -> None:

@@ -15,8 +15,8 @@ from typing import Any
 from rich.console import Console
 
 from kafka_lag import contract
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.cli.options.watch import WatchOptions, parse
 from kafka_lag.cli.tables import groups_table, shown
 from kafka_lag.collector import Collector

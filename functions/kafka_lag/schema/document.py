@@ -18,7 +18,7 @@ from marshmallow import (
 )
 
 from kafka_lag import contract
-from kafka_lag.brokers.wire.access import IAM
+from kafka_lag.brokers.access import IAM
 from kafka_lag.lag.rules import APART, EARLIEST, NameFilter, Tolerance
 from kafka_lag.schema.fields import Choices, count, number, switch
 from kafka_lag.schema.levels import FilterSchema, LevelsSchema, TopicFilterSchema

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
-from kafka_lag.brokers.reading import Question, read_cluster
-from kafka_lag.brokers.topics.configs import ConfigCache
-from kafka_lag.brokers.wire.access import Access
+from kafka_lag.brokers.access import Access
+from kafka_lag.brokers.reading import ReadRequest, read_cluster
+from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading, Problem
@@ -24,7 +24,7 @@ from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from tests.builders import NOON
 from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
-from tests.functions.brokers.fakes import FakeWire
+from tests.functions.brokers.fakes import FakeConnections
 
 SETTINGS = {
     "retention.ms": "604800000",
@@ -49,7 +49,7 @@ class Topic:
     leaders: dict[int, int] = field(default_factory=dict)
 
 
-class Brokers(FakeWire):
+class Brokers(FakeConnections):
     """Answers as brokers would.
 
     `codes` has the error codes that the next answers hold, by kind of request and its item: a
@@ -74,13 +74,13 @@ class Brokers(FakeWire):
     def version(self, request: type[Any]) -> int:
         return 8
 
-    async def ask(self, node: Any, request: Any) -> Any:
+    async def send(self, node: Any, request: Any) -> Any:
         kind = type(request).__name__.removesuffix("Request")
         if kind == "ListOffsets":
             kind = {START: "Starts", END: "Ends"}[request.topics[0].partitions[0].timestamp]
         self.kinds.append(kind)
-        self.asked.append(request)
-        self.asked_of.append(node)
+        self.requests.append(request)
+        self.sent_to.append(node)
         answer = self.change(request, getattr(self, f"_{kind.lower()}")(node, request))
         if isinstance(answer, Exception):
             raise answer
@@ -203,10 +203,10 @@ class Brokers(FakeWire):
             ]
         )
 
-    def read(self, question: Question | None = None) -> ClusterReading:
+    def read(self, request: ReadRequest | None = None) -> ClusterReading:
         """One reading of a new process."""
         return asyncio.run(
-            read_cluster(self, question or Question(), ConfigCache(), lambda: NOON / 1000)  # type: ignore[arg-type]
+            read_cluster(self, request or ReadRequest(), TopicSettingsCache(), lambda: NOON / 1000)  # type: ignore[arg-type]
         )
 
 
@@ -216,7 +216,7 @@ class Runs:
     def __init__(self, brokers: Brokers, **rules: Any) -> None:
         self.brokers = brokers
         self.seconds = 0.0
-        self.configs = ConfigCache(lambda: self.seconds)
+        self.configs = TopicSettingsCache(lambda: self.seconds)
         self.sink, self.journal = RecordingSink(), RecordingJournal()
         access = Access(("b:9096",))
         self.collector = Collector(
@@ -239,10 +239,10 @@ class Runs:
             self.collector.run(NOON + int(self.seconds * 1000))
         return self.sink.values()
 
-    def read(self, question: Question, deadline: float) -> ClusterReading:
+    def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
         now = NOON / 1000 + self.seconds
         return asyncio.run(
-            read_cluster(self.brokers, question, self.configs, lambda: now)  # type: ignore[arg-type]
+            read_cluster(self.brokers, request, self.configs, lambda: now)  # type: ignore[arg-type]
         )
 
     def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:

@@ -17,7 +17,7 @@ from typing import Any
 from kafka.protocol import admin, consumer, metadata, sasl
 from kafka.protocol.api_header import RequestHeader, ResponseHeader
 
-from kafka_lag.brokers.wire.access import Access
+from kafka_lag.brokers.access import Access
 from tests.functions.brokers.answers import ANSWERS
 
 # A look-up by time is a ListOffsets like those for starts and ends.
@@ -56,7 +56,7 @@ class Broker:
     hangs_on: set[str] = field(default_factory=set)
     passwords: set[str] | None = None
     slow_on: set[str] = field(default_factory=set)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     connections_made: int = 0
     open: list[Any] = field(default_factory=list)
 
@@ -105,7 +105,7 @@ class Broker:
         key, version, correlation = struct.unpack(">hhi", frame[:8])
         request = _REQUESTS[key].decode(frame, version=version, header=True)
         name = _name(request)
-        self.asked.append(name)
+        self.requests.append(name)
         if self.hangs_on & {name, ALL}:
             return None
         if name in self.slow_on:

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.frame import Frame
 from tests.builders import table
@@ -71,7 +71,7 @@ def _brokers() -> Brokers:
     return Brokers(topics, {"g": {"a": [10, 15]}, "h": {"b": [30, 35, 50]}})
 
 
-_KNOWN = Question(known_groups=frozenset("gh"), known_topics=frozenset("ab"))
+_KNOWN = ReadRequest(known_groups=frozenset("gh"), known_topics=frozenset("ab"))
 
 
 @settings(max_examples=100)

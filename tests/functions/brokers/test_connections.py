@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import trustme
 
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.login import FixedCredentials
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from tests.functions.brokers.listening import HANDSHAKE, Cluster, cluster
 
 
@@ -28,7 +28,7 @@ def source_of(brokers: Cluster) -> KafkaSource:
 
 
 def read(source: KafkaSource) -> list[tuple[str, str]]:
-    problems = source.read(Question(), time.monotonic() + 10).problems
+    problems = source.read(ReadRequest(), time.monotonic() + 10).problems
     return [(problem.scope, problem.name) for problem in problems]
 
 

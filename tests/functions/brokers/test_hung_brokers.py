@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.login import FixedCredentials
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.time_index import TimeQuestions
@@ -38,7 +38,7 @@ class Reader:
     def __call__(self) -> ClusterReading:
         began = time.monotonic()
         try:
-            return self.source.read(Question(known_groups=KNOWN), began + self.seconds)
+            return self.source.read(ReadRequest(known_groups=KNOWN), began + self.seconds)
         finally:
             self.took = time.monotonic() - began
 

@@ -93,7 +93,7 @@ def test_only_what_failed_is_asked_for_again() -> None:
     runs()
     asked = [
         [p.partition_index for p in request.topics[0].partitions]
-        for request in runs.brokers.asked
+        for request in runs.brokers.requests
         if getattr(request, "isolation_level", None) == 0
     ]
     assert asked == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [3]]
@@ -134,7 +134,7 @@ def test_a_group_that_moves_is_read_from_its_new_coordinator() -> None:
 
     runs.brokers.change = moved
     assert runs()[CLUSTER, contract.GROUPS_READ] == 1
-    fetched = zip(runs.brokers.asked, runs.brokers.asked_of, strict=True)
+    fetched = zip(runs.brokers.requests, runs.brokers.sent_to, strict=True)
     assert [node for asked, node in fetched if hasattr(asked, "require_stable")] == [1, 2]
 
 
@@ -162,7 +162,7 @@ def test_a_partition_without_a_leader_costs_no_second_listing_of_all_topics() ->
     runs.brokers.topics["orders"].leaders[1] = -1
     for _ in range(2):
         runs()
-    listings = [r for r in runs.brokers.asked if getattr(r, "topics", ()) is None]
+    listings = [r for r in runs.brokers.requests if getattr(r, "topics", ()) is None]
     assert len(listings) == 2
     assert runs.journal.warnings == [
         "partition 'orders-1' not read (no_leader): offsets: LEADER_NOT_AVAILABLE"

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.access import Credentials, Login
+from kafka_lag.brokers.login import SecretCredentials
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.access import Credentials, Login
-from kafka_lag.brokers.wire.credentials import SecretCredentials
 from tests.functions.brokers.listening import ALL, Cluster, cluster
 
 OLD, NEW, NEWER = "old", "new", "newer"
@@ -49,7 +49,7 @@ class Reader:
         self.source = KafkaSource(access, SecretCredentials(self.secret, "secret"))
 
     def __call__(self) -> list[int]:
-        reading = self.source.read(Question(), time.monotonic() + 10)
+        reading = self.source.read(ReadRequest(), time.monotonic() + 10)
         ends = reading.topic_partitions.strings("unread_reason").to_list()
         return [at + 1 for at, why in enumerate(ends) if why is None]
 
@@ -167,12 +167,12 @@ class Two:
     def others(self) -> Iterator[Login | None]:
         yield Credentials("monitor", OLD)
 
-    def accepted(self, login: Login | None) -> None:
+    def remember(self, login: Login | None) -> None:
         """Not remembered."""
 
 
 def test_a_login_that_is_known_is_no_reason_to_read_again(brokers: Cluster) -> None:
     brokers[3].passwords = {NEW}
     access = brokers.access(security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN")
-    KafkaSource(access, Two()).read(Question(), time.monotonic() + 10)
-    assert brokers[1].asked.count("ListGroups") == 1
+    KafkaSource(access, Two()).read(ReadRequest(), time.monotonic() + 10)
+    assert brokers[1].requests.count("ListGroups") == 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka_lag.brokers.wire.access import Access
+from kafka_lag.brokers.access import Access
 from kafka_lag.collector import Collector
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.rules import NameFilter, Rules

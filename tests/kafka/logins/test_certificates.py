@@ -12,9 +12,8 @@ import pytest
 
 from dev.kafka import ClientPair, KafkaCluster
 from dev.kafka.node.certificates import Authority
+from kafka_lag.brokers.login import SecretCredentials, client_certificate
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.certificate import client_certificate
-from kafka_lag.brokers.wire.credentials import SecretCredentials
 from kafka_lag.errors import LoginError
 from tests.kafka.logins.ways import (
     by_certificate,
@@ -94,7 +93,7 @@ def test_a_certificate_that_expired_is_replaced_by_the_one_in_the_secret_by_then
     expired = shared_cluster.client_pair("monitor", datetime.now(UTC) - timedelta(hours=1))
     secret = Secret(shared_cluster.client_pair("monitor"))
     known = logins(shared_cluster, secret)
-    known.accepted(certificate(expired, shared_cluster.cafile))
+    known.remember(certificate(expired, shared_cluster.cafile))
     source = KafkaSource(over_tls(shared_cluster), known)
     read(source)
     source.close()

@@ -13,18 +13,22 @@ from typing import Any
 import pytest
 
 from dev.kafka import ClientPair, KafkaCluster
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.access import IAM, Access, Login
+from kafka_lag.brokers.login import (
+    ClientCertificate,
+    CredentialSource,
+    FixedCredentials,
+    TokenLogin,
+    client_certificate,
+)
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.access import IAM, Access, Login
-from kafka_lag.brokers.wire.certificate import ClientCertificate, client_certificate
-from kafka_lag.brokers.wire.credentials import CredentialSource, FixedCredentials
-from kafka_lag.brokers.wire.iam import TokenLogin
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading
 from tests.kafka.looking import access, login, only
 
 _MINE = only("^wayfarers?$")
-QUESTION = Question(groups=_MINE.groups, topics=_MINE.topics)
+REQUEST = ReadRequest(groups=_MINE.groups, topics=_MINE.topics)
 
 Way = tuple[Access, CredentialSource]
 
@@ -69,7 +73,7 @@ def fields(pair: ClientPair) -> dict[str, str]:
 
 def read(source: KafkaSource) -> ClusterReading:
     """A reading that lacks nothing."""
-    reading = source.read(QUESTION, time.monotonic() + 20)
+    reading = source.read(REQUEST, time.monotonic() + 20)
     assert reading.problems == ()
     return reading
 
@@ -77,7 +81,7 @@ def read(source: KafkaSource) -> ClusterReading:
 def refusal(way: Way) -> SourceError:
     """The error of a source that cannot get in."""
     with pytest.raises(SourceError) as caught:
-        KafkaSource(*way).read(QUESTION, time.monotonic() + 20)
+        KafkaSource(*way).read(REQUEST, time.monotonic() + 20)
     return caught.value
 
 

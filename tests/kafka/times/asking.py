@@ -13,7 +13,7 @@ import numpy as np
 from confluent_kafka import Producer
 
 from dev.kafka import KafkaCluster
-from kafka_lag.brokers.reading import Question
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
@@ -37,7 +37,9 @@ class Index:
 
     def read(self, seconds: float = 30.0) -> ClusterReading:
         mine = only(self.pattern)
-        reading = self.source.read(Question(mine.groups, mine.topics), time.monotonic() + seconds)
+        reading = self.source.read(
+            ReadRequest(mine.groups, mine.topics), time.monotonic() + seconds
+        )
         self.partitions = reading.topic_partitions
         return reading
 

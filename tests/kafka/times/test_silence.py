@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from dev.kafka import KafkaCluster
+from kafka_lag.brokers.access import Login
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.brokers.wire.access import Login
-from kafka_lag.brokers.wire.credentials import FixedCredentials
 from tests.kafka.looking import access, create, login
 from tests.kafka.times.asking import SILENT, Index, index, write
 

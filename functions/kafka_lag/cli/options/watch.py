@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kafka_lag.brokers.wire.access import Access, Credentials
+from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.cli.options.rules import add_rules, rules_of
 from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.schema.authorities import authorities_fault

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafka_lag import contract
-from kafka_lag.brokers.wire.access import Access
+from kafka_lag.brokers.access import Access
 from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.columns import Column, Strings

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to many brokers at once, bounded in number and time; a hung broker costs itself."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+from kafka import errors
+from kafka.future import Future
+
+from kafka_lag import contract
+from kafka_lag.brokers.access import Access, Login
+from kafka_lag.brokers.connection_pool import ConnectionPool
+from kafka_lag.brokers.errors import UnansweredError, cause, is_login_rejected, reason_of
+
+T = TypeVar("T")
+
+# kafka-python fails the request after its fifth unanswered one on a connection.
+_IN_FLIGHT = 4
+# Of the time that a run has left at its beginning, what one broker may take. A few can hang one
+# after the other before all of it is gone: bootstrap alone takes up to twice as long.
+_BROKER_SHARE = 0.25
+# Seconds between two looks at a connection that takes nothing more for now.
+_PAUSE = 0.005
+
+
+class Connections:
+    """Connections to one cluster, kept open between runs, and the requests of a run on them.
+
+    A broker that timed out or refused a connection gets no more requests before `begin_run`, so
+    that a hung one costs a run one timeout and not one a request. Not thread-safe.
+
+    A broker that rejects a login is tried with the next one. After a run `login_rejected` says
+    that some broker rejected them all. `timeout` is the seconds that a broker may take.
+    """
+
+    def __init__(self, access: Access, login: Login | None) -> None:
+        self.access = access
+        self.cluster_id = ""
+        self.login_rejected = False
+        self.timeout = access.broker_timeout
+        self.pool = ConnectionPool(access)
+        self.pool.add_login(login)
+        self._deadline = float("inf")
+        self._down: dict[Any, UnansweredError] = {}
+        self._unexpected: dict[Any, str] = {}
+        self._cut_off: set[Any] = set()
+        self._down_before: set[Any] = set()
+        self._in_flight: dict[Any, int] = defaultdict(int)
+        self._waiting: dict[Any, deque[Future]] = defaultdict(deque)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Drives the connections until the coroutine is done, on the caller's thread."""
+        result: T = self.pool.manager.run(coroutine)
+        return result
+
+    def begin_run(self, deadline: float) -> None:
+        """Starts a run, to end by `deadline` (time.monotonic); all brokers are tried again."""
+        self._down_before = set(self._down)
+        self._down.clear()
+        self._unexpected.clear()
+        self._cut_off.clear()
+        self.pool.forget_rejections()
+        self.login_rejected = False
+        self.set_deadline(deadline)
+        self.limit_broker_time(deadline)
+
+    def set_deadline(self, deadline: float) -> None:
+        """Goes on with the run, which must now end by `deadline`."""
+        self._deadline = deadline
+
+    def limit_broker_time(self, deadline: float) -> None:
+        """Bounds what a broker may take by what is left until `deadline`."""
+        left = max(deadline - time.monotonic(), 0.0)
+        self.timeout = min(self.access.broker_timeout, _BROKER_SHARE * left)
+
+    def add_login(self, login: Login | None) -> bool:
+        """Takes another login for the brokers that reject the others; whether it is new.
+
+        Those that did get requests again. Raises ConfigError.
+        """
+        if not self.pool.add_login(login):
+            return False
+        for node in self.pool.rejecting():
+            self._down.pop(node, None)
+        self.login_rejected = False
+        return True
+
+    def close(self) -> None:
+        """Closes every connection, those in a handshake too; nothing can be sent after."""
+        self.pool.close_all()
+
+    @property
+    def nodes(self) -> list[int]:
+        """The ids of the brokers that the last metadata named."""
+        return [broker.node_id for broker in self.pool.manager.cluster.brokers()]
+
+    def down(self) -> dict[Any, UnansweredError]:
+        """The brokers that did not answer in this run, and why."""
+        return dict(self._down)
+
+    def not_responding(self) -> dict[Any, UnansweredError]:
+        """Those of `down` that the end of the run's time did not cut off, as it does slow ones."""
+        return {node: why for node, why in self._down.items() if node not in self._cut_off}
+
+    def unexpected_answers(self) -> dict[Any, str]:
+        """The brokers that answered, in this run, what no request was about, and what it was."""
+        return dict(self._unexpected)
+
+    def note_unexpected(self, node: Any, detail: str) -> None:
+        """Keeps an answer that names what was not requested, the first of each broker."""
+        self._unexpected.setdefault(node, detail)
+
+    def seconds_left(self) -> float:
+        """Until this run must end."""
+        return self._deadline - time.monotonic()
+
+    async def pause(self, seconds: float) -> None:
+        """Waits, while other requests go on."""
+        await self.pool.net.sleep(seconds)
+
+    def update_brokers(self, metadata: Any) -> None:
+        """Takes the brokers' addresses from a metadata response, whose topics it drops."""
+        metadata.topics = []
+        self.cluster_id = metadata.cluster_id or ""
+        self.pool.manager.cluster.update_metadata(metadata)
+
+    def version(self, request: type[Any]) -> int:
+        """The highest version of a request that both sides speak, -1 where the broker has none."""
+        try:
+            return int(self.pool.manager.broker_version_data.api_version(request))
+        except errors.IncompatibleBrokerVersion:
+            return -1
+
+    async def send(self, node: Any, request: Any) -> Any:
+        """The answer of one broker. Raises UnansweredError instead of waiting long.
+
+        A connection that went stale since the last run is made once more.
+        """
+        if node in self._down:
+            raise self._down[node]
+        await self._wait_for_turn(node)
+        try:
+            return await self._send(node, request)
+        finally:
+            self._in_flight[node] -= 1
+            if self._waiting[node]:
+                self._waiting[node].popleft().success(None)
+
+    async def send_to_any(self, make_request: Callable[[], Any]) -> Any:
+        """The answer of whichever broker gives one; each gets a request of its own.
+
+        One gets it, and all others at once if it fails: many hung ones cost two timeouts.
+        """
+        nodes = sorted(self.nodes, key=lambda n: (n in self._down, n in self._down_before))
+        last = UnansweredError(contract.ERROR, "no broker is known")
+        for some in filter(None, (nodes[:1], nodes[1:])):
+            try:
+                return await self.first_of(self.send(node, make_request()) for node in some)
+            except UnansweredError as error:
+                last = error
+        raise last
+
+    async def first_of(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> T:
+        """The first result, while the others go on; where all fail, what the last one raises."""
+        left, first = list(coroutines), Future()
+
+        async def attempt(coroutine: Coroutine[Any, Any, T]) -> None:
+            try:
+                answer = await coroutine
+            except Exception as error:  # noqa: BLE001 - raised to the caller, if nobody answers
+                left.remove(coroutine)
+                if not left:
+                    first.failure(error)
+            else:
+                if not first.is_done:
+                    first.success(answer)
+
+        for coroutine in list(left):
+            self.pool.manager.call_soon(attempt(coroutine))
+        result: T = await first
+        return result
+
+    async def gather(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+        """All at once, results in the order given; an exception of one is raised at the end."""
+        futures = [self.pool.manager.call_soon(coroutine) for coroutine in coroutines]
+        return [await future for future in futures]
+
+    async def wait_for(self, answer: Awaitable[T], seconds: float) -> T:
+        """The answer, or KafkaTimeoutError after so long or the run's end, the nearer."""
+        left = min(seconds, self._deadline - time.monotonic())
+        if left <= 0:
+            raise errors.KafkaTimeoutError("the time of this run is used up")
+        future = answer if isinstance(answer, Future) else self.pool.manager.call_soon(answer)
+        try:
+            result: T = await self.pool.manager.wait_for(future, left * 1000)
+        except errors.KafkaTimeoutError as error:
+            raise errors.KafkaTimeoutError(f"no answer within {left:.2g} s") from error
+        return result
+
+    async def _wait_for_turn(self, node: Any) -> None:
+        while self._in_flight[node] >= _IN_FLIGHT:
+            waiter = Future()
+            self._waiting[node].append(waiter)
+            await waiter
+        self._in_flight[node] += 1
+
+    async def _send(self, node: Any, request: Any) -> Any:
+        was_stale = False
+        while True:
+            if node in self._down:
+                raise self._down[node]
+            connection = None
+            try:
+                connection = self.pool.get(node, self.timeout)
+                await self._wait_until_writable(connection)
+                answer = connection.send_request(request)
+                return await self.wait_for(answer, self.timeout)
+            except Exception as error:
+                if is_login_rejected(self.access, connection, error):
+                    if self.pool.try_next_login(node, connection):
+                        continue
+                    self.login_rejected = True
+                elif _is_stale(connection, error) and not was_stale:
+                    was_stale = True
+                    continue
+                raise self._mark_down(node, error) from error
+
+    async def _wait_until_writable(self, connection: Any) -> None:
+        """Waits while the library would refuse a request: a full buffer, or a broker's quota."""
+        end = min(time.monotonic() + self.timeout, self._deadline)
+        while connection.connected and connection.paused and time.monotonic() < end:
+            await self.pool.net.sleep(_PAUSE)
+
+    def _mark_down(self, node: Any, error: Exception) -> UnansweredError:
+        unanswered = UnansweredError(reason_of(error), f"broker {node}: {cause(error)}")
+        if isinstance(error, errors.IncompatibleBrokerVersion):
+            return unanswered
+        self.pool.close(node)
+        if node not in self._down and time.monotonic() >= self._deadline:
+            self._cut_off.add(node)
+        return self._down.setdefault(node, unanswered)
+
+
+def _is_stale(connection: Any, error: Exception) -> bool:
+    """Whether a connection that had been made ended, as one does that was idle between runs."""
+    ended = type(error) in (errors.KafkaConnectionError, errors.Cancelled)
+    return ended and connection is not None and bool(connection.init_future.succeeded())

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Consumer groups and the brokers that coordinate them (FindCoordinator)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest
+
+from kafka_lag import contract
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.errors import (
+    Failure,
+    UnansweredError,
+    failure_of,
+    failure_of_code,
+    left_out,
+)
+
+T = TypeVar("T")
+
+_KEYS_PER_REQUEST = 500
+# FindCoordinator takes many keys from this version on (KIP-699).
+_MANY_KEYS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroup:
+    """A group as listed: words are Kafka's own, None where this broker does not say.
+
+    `coordinator` is a broker id, None when none could be found; `failure` says why a group that
+    was known before could not be read now.
+    """
+
+    name: str
+    coordinator: int | None
+    state: str | None = None
+    kind: str | None = None
+    protocol: str | None = None
+    failure: Failure | None = None
+
+    @property
+    def supported(self) -> bool:
+        """Whether its lag is commits against log ends."""
+        return (self.kind or "").lower() not in contract.UNSUPPORTED_GROUP_TYPES
+
+
+async def find_coordinators(
+    connections: Connections, names: Iterable[str]
+) -> dict[str, ConsumerGroup]:
+    """Groups by name with the coordinator that now answers for them, or the reason why none."""
+    parts = chunks(sorted(names), _KEYS_PER_REQUEST)
+    answers = await connections.gather(_find_many(connections, part) for part in parts)
+    return {name: group for answer in answers for name, group in answer.items()}
+
+
+async def _find_many(connections: Connections, names: list[str]) -> dict[str, ConsumerGroup]:
+    if connections.version(FindCoordinatorRequest) < _MANY_KEYS:
+        singly = await connections.gather(_find_one(connections, name) for name in names)
+        return {group.name: group for group in singly}
+    try:
+        answer = await connections.send_to_any(
+            lambda: FindCoordinatorRequest(
+                key_type=CoordinatorType.GROUP.value, coordinator_keys=names, min_version=_MANY_KEYS
+            )
+        )
+    except UnansweredError as error:
+        return {name: ConsumerGroup(name, None, failure=failure_of(error)) for name in names}
+    found = {each.key: _group_of(each.key, each) for each in answer.coordinators or ()}
+    missing = left_out("FindCoordinator")
+    return {name: found.get(name, ConsumerGroup(name, None, failure=missing)) for name in names}
+
+
+async def _find_one(connections: Connections, name: str) -> ConsumerGroup:
+    try:
+        answer = await connections.send_to_any(
+            lambda: FindCoordinatorRequest(key=name, max_version=_MANY_KEYS - 1)
+        )
+    except UnansweredError as error:
+        return ConsumerGroup(name, None, failure=failure_of(error))
+    return _group_of(name, answer)
+
+
+def _group_of(name: str, coordinator: Any) -> ConsumerGroup:
+    failure = failure_of_code(coordinator.error_code)
+    if failure is None and coordinator.node_id >= 0:
+        return ConsumerGroup(name, coordinator.node_id)
+    failure = failure or Failure(contract.NO_COORDINATOR, "FindCoordinator names no broker")
+    if failure.reason == contract.ERROR:
+        failure = replace(failure, reason=contract.NO_COORDINATOR)
+    return ConsumerGroup(name, None, failure=failure)
+
+
+def by_coordinator(groups: Iterable[ConsumerGroup]) -> dict[int, list[ConsumerGroup]]:
+    """Groups under the broker that gets requests about them; those without one are left out."""
+    parts: dict[int, list[ConsumerGroup]] = defaultdict(list)
+    for group in groups:
+        if group.coordinator is not None:
+            parts[group.coordinator].append(group)
+    return parts
+
+
+def chunks(items: list[T], size: int) -> list[list[T]]:
+    """Consecutive parts of at most `size`."""
+    return [items[i : i + size] for i in range(0, len(items), size)]

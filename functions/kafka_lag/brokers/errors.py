@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Error mapping: the client's exceptions and the brokers' codes to unread reasons and retries."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import errors
+
+from kafka_lag import contract
+from kafka_lag.brokers.access import Access
+
+# A broker's own words are kept short enough to stay one sentence.
+_LONGEST = 200
+
+# The library puts its own names for an error in front of what it says, some of them twice.
+_PREFIX = re.compile(r"^(\[Error \d+\] |\w+Error: )+")
+
+# The library's names of these are older than Kafka's.
+_RENAMED = {
+    -1: "UNKNOWN_SERVER_ERROR",
+    6: "NOT_LEADER_OR_FOLLOWER",
+    17: "INVALID_TOPIC_EXCEPTION",
+}
+
+UNKNOWN_TOPIC = 3
+UNSUPPORTED_VERSION = 35
+GROUP_ID_NOT_FOUND = 69
+
+# What OpenSSL calls a broker's objection to our certificate, or to there being none.
+_ALERT = re.compile(r"ALERT_(\w+_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED)\b")
+
+LOGIN_ERRORS: tuple[type[Exception], ...] = (
+    errors.SaslAuthenticationFailedError,
+    errors.UnsupportedSaslMechanismError,
+)
+
+_REASONS: dict[type[Exception], str] = {
+    errors.AuthorizationError: contract.DENIED,
+    errors.LeaderNotAvailableError: contract.NO_LEADER,
+    errors.NotLeaderForPartitionError: contract.NO_LEADER,
+    errors.ReplicaNotAvailableError: contract.NO_LEADER,
+    errors.CoordinatorNotAvailableError: contract.NO_COORDINATOR,
+    errors.CoordinatorLoadInProgressError: contract.NO_COORDINATOR,
+    errors.NotCoordinatorError: contract.NO_COORDINATOR,
+    errors.KafkaTimeoutError: contract.TIMEOUT,
+    errors.RequestTimedOutError: contract.TIMEOUT,
+}
+
+# For what Kafka calls retriable: an election, a coordinator that still loads.
+_RETRIES = 3
+
+
+class UnansweredError(Exception):
+    """One request got no usable answer: `reason` is an unread reason of the contract."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why something was not read.
+
+    `reason` is an unread reason of the contract, `detail` for the log: Kafka's own name of the
+    error where a broker gave one, whose `code` it is (else 0). `retries` may help within this run.
+    """
+
+    reason: str
+    detail: str
+    retries: int = 0
+    code: int = 0
+
+
+NO_LEADER = Failure(contract.NO_LEADER, "LEADER_NOT_AVAILABLE", _RETRIES)
+
+
+def failure_of_code(code: int) -> Failure | None:
+    """What a broker's error code stands for, None for success."""
+    if code == 0:
+        return None
+    error = errors.for_code(code)
+    name = _RENAMED.get(code, str(error.message))
+    detail = f"error code {code}" if name == "UNKNOWN" else name
+    return Failure(reason_of(error()), detail, _RETRIES if error.retriable else 0, code)
+
+
+def failure_of(error: UnansweredError) -> Failure:
+    """A broker that did not answer; another may lead or coordinate by now, so one retry helps."""
+    return Failure(error.reason, error.detail, int(error.reason != contract.DENIED))
+
+
+def malformed(detail: str) -> Failure:
+    """An answer that cannot be right, for the item it is about."""
+    return Failure(contract.ERROR, detail)
+
+
+def left_out(request: str) -> Failure:
+    """An item that was requested and that the answer does not hold."""
+    return malformed(f"left out of the answer to {request}")
+
+
+def reason_of(error: Exception) -> str:
+    """The unread reason that a client exception stands for."""
+    for kind, reason in _REASONS.items():
+        if isinstance(error, kind):
+            return reason
+    return contract.ERROR
+
+
+def cause(error: Exception) -> str:
+    """What an exception says, on one line of bounded length; its type where it says nothing."""
+    text = _PREFIX.sub("", " ".join(str(error).split()))
+    return (text or type(error).__name__)[:_LONGEST]
+
+
+def is_login_rejected(access: Access, connection: Any, error: Exception) -> bool:
+    """Whether an error is a login that the broker rejected, a client certificate included.
+
+    Over TLS its reason can get lost: the broker closes right behind it, and kafka-python drops
+    what it read together with the end. So an end between the answer about versions, which needs
+    no login, and the end of the login counts as a rejection. A certificate is looked at before
+    any answer, and since TLS 1.3 after the handshake is over for us.
+    """
+    if isinstance(error, LOGIN_ERRORS):
+        return True
+    if type(error) is not errors.KafkaConnectionError or connection is None:
+        return False
+    if access.security_protocol == "SSL" and _ALERT.search(str(error)):
+        return True
+    return (
+        access.security_protocol != "PLAINTEXT"
+        and connection.parser is not None
+        and (connection.broker_version_data is not None or not access.logs_in)
+        and connection.init_future.failed()
+    )
+
+
+def login_error(access: Access, error: Exception) -> Exception:
+    """The rejected login that an ended connection stands for; the error itself if it is one."""
+    if isinstance(error, LOGIN_ERRORS):
+        return error
+    reason = "the broker hung up during the login" if access.logs_in else cause(error)
+    rejected: Exception = errors.SaslAuthenticationFailedError(reason)
+    return rejected

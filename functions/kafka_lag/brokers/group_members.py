@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States, members and assignments of groups, in both protocols, errors kept by group."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kafka.protocol.admin import DescribeGroupsRequest
+from kafka.protocol.api_message import ApiMessage
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
+
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.coordinators import ConsumerGroup, by_coordinator, chunks
+from kafka_lag.brokers.errors import (
+    GROUP_ID_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    Failure,
+    UnansweredError,
+    failure_of,
+    failure_of_code,
+    left_out,
+)
+
+# ConsumerGroupDescribe (API key 69, KIP-848), which kafka-python lacks: field names, types and
+# versions are those of the Apache Kafka 4.1 protocol definition.
+_SCHEMAS = "kafka_lag.brokers.schemas"
+
+
+class ConsumerGroupDescribeRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
+    """Members and assignments of groups that speak the consumer protocol."""
+
+
+class ConsumerGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
+    """The answer: one entry a group, each with its own error code."""
+
+
+_GROUPS_PER_REQUEST = 100
+_DEAD = "Dead"
+_WITHOUT_MEMBERS = frozenset({"Empty", _DEAD})
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """One consumer of a group; `assignment` has the partitions it owns, by topic name."""
+
+    member_id: str
+    client_id: str
+    client_host: str
+    assignment: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """What a coordinator says of a group; `absent` means that it does not exist.
+
+    `members` is None when they are not known; `failure` is set when the group was not described;
+    `kind` is the group's type where the answer has it.
+    """
+
+    state: str | None = None
+    protocol: str | None = None
+    members: tuple[GroupMember, ...] | None = None
+    failure: Failure | None = None
+    absent: bool = False
+    kind: str | None = None
+
+
+async def describe_groups(
+    connections: Connections, groups: Iterable[ConsumerGroup]
+) -> dict[str, GroupDescription]:
+    """Descriptions by group name; groups that the listing calls empty need no request."""
+    known = list(groups)
+    descriptions = {
+        group.name: GroupDescription(group.state, members=())
+        for group in known
+        if group.state in _WITHOUT_MEMBERS
+    }
+    has_consumer_protocol = connections.version(ConsumerGroupDescribeRequest) >= 0
+    requests = []
+    for node, coordinated in by_coordinator(g for g in known if g.name not in descriptions).items():
+        classic: list[str] = []
+        consumer: list[str] = []
+        for group in coordinated:
+            is_consumer = group.kind == "consumer" and has_consumer_protocol
+            (consumer if is_consumer else classic).append(group.name)
+        requests += [
+            _describe(connections, node, part, DescribeGroupsRequest(groups=part), _classic_members)
+            for part in chunks(classic, _GROUPS_PER_REQUEST)
+        ]
+        requests += [
+            _describe(
+                connections,
+                node,
+                part,
+                ConsumerGroupDescribeRequest(group_ids=part),
+                _consumer_members,
+                kind="consumer",
+            )
+            for part in chunks(consumer, _GROUPS_PER_REQUEST)
+        ]
+    for answer in await connections.gather(requests):
+        descriptions.update(answer)
+    return descriptions
+
+
+async def confirm_deleted(
+    connections: Connections, groups: Iterable[ConsumerGroup]
+) -> dict[str, GroupDescription]:
+    """Descriptions of groups that no broker listed: `absent` only where both protocols say so."""
+    unlisted = list(groups)
+    first = await describe_groups(connections, unlisted)
+    absent = [group for group in unlisted if first[group.name].absent]
+    if connections.version(ConsumerGroupDescribeRequest) < 0 or not absent:
+        return first
+    second = await describe_groups(
+        connections, [ConsumerGroup(g.name, g.coordinator, kind="consumer") for g in absent]
+    )
+    # Brokers of 3.7 to 3.9, and later ones without the feature, know the request and not the
+    # protocol: they have no group of it.
+    return first | {
+        name: description
+        for name, description in second.items()
+        if description.failure is None or description.failure.code != UNSUPPORTED_VERSION
+    }
+
+
+async def _describe(
+    connections: Connections,
+    node: int,
+    names: list[str],
+    request: Any,
+    members_of: Callable[[Any], tuple[GroupMember, ...]],
+    kind: str | None = None,
+) -> dict[str, GroupDescription]:
+    """Descriptions of the groups requested, those left out of the answer with a failure.
+
+    `kind` is that of the groups which the request is for, None where it is for several.
+    """
+    try:
+        answer = await connections.send(node, request)
+    except UnansweredError as error:
+        return dict.fromkeys(names, GroupDescription(failure=failure_of(error)))
+    api = type(request).__name__.removesuffix("Request")
+    answered = {group.group_id: _description(group, members_of) for group in answer.groups or ()}
+    missing = GroupDescription(failure=left_out(api))
+    described = {name: answered.pop(name, missing) for name in names}
+    for name in answered:
+        connections.note_unexpected(node, f"answered {api} for group {name!r}, unasked")
+    return {
+        name: each if each.absent else replace(each, kind=kind) for name, each in described.items()
+    }
+
+
+def _description(
+    group: Any, members_of: Callable[[Any], tuple[GroupMember, ...]]
+) -> GroupDescription:
+    if group.error_code == GROUP_ID_NOT_FOUND:
+        return GroupDescription(state=_DEAD, members=(), absent=True)
+    failure = failure_of_code(group.error_code)
+    if failure is not None:
+        return GroupDescription(failure=failure)
+    return GroupDescription(
+        state=group.group_state or None,
+        protocol=getattr(group, "protocol_type", None) or None,
+        members=members_of(group),
+        absent=group.group_state == _DEAD and not group.members,
+    )
+
+
+def _classic_members(group: Any) -> tuple[GroupMember, ...]:
+    return tuple(
+        GroupMember(m.member_id, m.client_id, m.client_host, _classic_assignment(group, m))
+        for m in group.members or ()
+    )
+
+
+def _classic_assignment(group: Any, member: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    # Connect and Schema Registry put bytes of their own there.
+    if group.protocol_type != "consumer" or not member.member_assignment:
+        return ()
+    try:
+        decoded = ConsumerProtocolAssignment.decode(member.member_assignment)
+        return tuple((topic, tuple(parts)) for topic, parts in decoded.assigned_partitions)
+    except (struct.error, ValueError, TypeError, IndexError):
+        # Any client may write anything there; it costs that member's partitions their owner.
+        return ()
+
+
+def _consumer_members(group: Any) -> tuple[GroupMember, ...]:
+    return tuple(
+        GroupMember(
+            m.member_id,
+            m.client_id,
+            m.client_host,
+            tuple(
+                (topic.topic_name, tuple(topic.partitions or ()))
+                for topic in m.assignment.topic_partitions or ()
+            ),
+        )
+        for m in group.members or ()
+    )

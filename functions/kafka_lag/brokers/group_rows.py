@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commits and assignments of groups as rows of the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from kafka_lag.brokers.coordinators import ConsumerGroup
+from kafka_lag.brokers.group_members import GroupDescription, GroupMember
+from kafka_lag.brokers.group_offsets import CommittedOffsets
+from kafka_lag.brokers.topics import TopicTable
+from kafka_lag.lag.columns import Column, Rows, Strings
+from kafka_lag.lag.frame import Frame
+
+
+def group_rows(
+    groups: Iterable[ConsumerGroup],
+    commits: CommittedOffsets,
+    descriptions: Mapping[str, GroupDescription],
+) -> Frame:
+    """A row a group; a group whose commits were not read has an unread_reason.
+
+    `members` is unknown where the group could not be described.
+    """
+    known = list(groups)
+    described = [descriptions.get(group.name, GroupDescription()) for group in known]
+    members = [None if d.members is None else len(d.members) for d in described]
+    both = list(zip(known, described, strict=True))
+    return Frame.of(
+        {
+            "consumer_group": Strings.of(group.name for group in known),
+            "read_at": Column.optional([commits.read_at.get(group.name) for group in known]),
+            "unread_reason": Strings.of(
+                failure and failure.reason
+                for failure in (g.failure or commits.unread.get(g.name) for g in known)
+            ),
+            "group_state": Strings.of(d.state or g.state for g, d in both),
+            "group_type": Strings.of(group.kind for group in known),
+            "protocol": Strings.of(g.protocol or d.protocol for g, d in both),
+            "members": Column.optional(members, np.int32),
+        }
+    )
+
+
+def group_partition_rows(
+    table: TopicTable, commits: CommittedOffsets, descriptions: Mapping[str, GroupDescription]
+) -> Frame:
+    """Every partition of each topic in which a group has a commit or an assignment."""
+    group, row, offset = commits.as_arrays()
+    owner_group, owner_row, owner, members = _assignments(table, commits, descriptions)
+    cells = _Cells(table, np.concatenate([group, owner_group]), np.concatenate([row, owner_row]))
+    committed = Column.unknown(len(cells.row))
+    at = cells.at(group, row)
+    committed.values[at], committed.known[at] = offset, offset >= 0
+    owned_by = np.full(len(cells.row), -1, np.int64)
+    owned_by[cells.at(owner_group, owner_row)] = owner
+    reasons: list[str | None] = [None] * len(cells.row)
+    for (group_index, partition_row), failure in commits.failures.items():
+        failed = int(cells.at(np.array([group_index]), np.array([partition_row]))[0])
+        reasons[failed], committed.known[failed] = failure.reason, False
+    read_at = Column.optional([commits.read_at.get(name) for name in commits.names])
+    return Frame.of(
+        {
+            "read_at": read_at.take(cells.group),
+            "unread_reason": Strings.of(reasons),
+            "consumer_group": Strings(Column.of(cells.group.astype(np.int32)), commits.names),
+            "topic": table.frame.strings("topic").take(cells.row),
+            "topic_id": table.frame.strings("topic_id").take(cells.row),
+            "partition_id": table.frame.numbers("partition_id").take(cells.row),
+            "client_id": Strings.of(m.client_id for m in members).take(owned_by),
+            "client_host": Strings.of(m.client_host for m in members).take(owned_by),
+            "member_id": Strings.of(m.member_id for m in members).take(owned_by),
+            "committed_offset": committed,
+        }
+    )
+
+
+class _Cells:
+    """ConsumerGroup times partition, for whole topics: where each pair stands in the result."""
+
+    def __init__(self, table: TopicTable, group: Rows, row: Rows) -> None:
+        topic = table.frame.strings("topic").codes.values.astype(np.int64)
+        self._topics = max(len(table.names), 1)
+        self._table, self._topic = table, topic
+        self._pairs = np.unique(group * self._topics + topic[row])
+        pair_group, pair_topic = np.divmod(self._pairs, self._topics)
+        size = table.count[pair_topic]
+        self._begin = np.cumsum(size) - size
+        self.group: Rows = np.repeat(pair_group, size)
+        within = np.arange(int(size.sum())) - np.repeat(self._begin, size)
+        self.row: Rows = np.repeat(table.first[pair_topic], size) + within
+
+    def at(self, group: Rows, row: Rows) -> Rows:
+        """Positions of pairs that were given when these cells were made."""
+        topic = self._topic[row]
+        pair = np.searchsorted(self._pairs, group * self._topics + topic)
+        position: Rows = self._begin[pair] + row - self._table.first[topic]
+        return position
+
+
+def _assignments(
+    table: TopicTable, commits: CommittedOffsets, descriptions: Mapping[str, GroupDescription]
+) -> tuple[Rows, Rows, Rows, list[GroupMember]]:
+    groups: list[int] = []
+    rows: list[int] = []
+    owners: list[int] = []
+    members: list[GroupMember] = []
+    for index, name in enumerate(commits.names):
+        described = descriptions.get(name, GroupDescription())
+        for member in described.members or () if name in commits.read_at else ():
+            owned = _owned_rows(table, member)
+            groups += [index] * len(owned)
+            owners += [len(members)] * len(owned)
+            rows += owned
+            members.append(member)
+    return np.array(groups, np.int64), np.array(rows, np.int64), np.array(owners, np.int64), members
+
+
+def _owned_rows(table: TopicTable, member: GroupMember) -> list[int]:
+    rows: list[int] = []
+    for topic, partitions in member.assignment:
+        code = table.index.get(topic)
+        if code is not None:
+            first, count = int(table.first[code]), int(table.count[code])
+            # The group's own client wrote these numbers, and may have written anything.
+            rows += [first + partition for partition in partitions if 0 <= partition < count]
+    return rows

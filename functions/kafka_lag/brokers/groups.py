@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The groups of one run: which there are, then their offsets and members, retried by group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kafka.protocol.admin import ListGroupsRequest
+
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.coordinators import ConsumerGroup, find_coordinators
+from kafka_lag.brokers.errors import Failure, UnansweredError, failure_of, failure_of_code
+from kafka_lag.brokers.group_members import GroupDescription, confirm_deleted, describe_groups
+from kafka_lag.brokers.group_offsets import CommittedOffsets, fetch_offsets
+from kafka_lag.brokers.retries import RetryBudget
+from kafka_lag.brokers.topics import TopicTable
+from kafka_lag.lag.model import Problem
+from kafka_lag.lag.rules import NameFilter
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    """The groups to report, the known ones that are deleted, and brokers that could not list."""
+
+    groups: list[ConsumerGroup]
+    gone: frozenset[str] = frozenset()
+    problems: list[Problem] = field(default_factory=list)
+
+
+async def find_groups(
+    connections: Connections,
+    retries: RetryBudget,
+    wanted: NameFilter,
+    known: Collection[str],
+    once: Collection[str],
+) -> GroupListing:
+    """The groups listed, and the `known` ones that were not: found after all, unread or gone.
+
+    A search for groups in `once` is not retried.
+    """
+    listing = await _list_groups(connections, wanted, retries)
+    found: dict[str, ConsumerGroup] = {}
+    gone: set[str] = set()
+
+    async def search(names: list[str], retry: int) -> list[str]:
+        groups = await find_coordinators(connections, names)
+        reachable = [group for group in groups.values() if group.coordinator is not None]
+        descriptions = await confirm_deleted(connections, reachable)
+        for name in names:
+            group = groups[name]
+            described = descriptions.get(name, GroupDescription(failure=group.failure))
+            found[name] = replace(
+                group, failure=described.failure, state=described.state, kind=described.kind
+            )
+            if described.absent:
+                gone.add(name)
+        return [n for n in names if n not in once and _retries(found[n].failure) > retry]
+
+    listed = {group.name for group in listing.groups}
+    missing = {name for name in known if name not in listed and wanted.accepts(name)}
+    await retries.retry(sorted(missing), search)
+    groups = [*listing.groups, *(found[name] for name in sorted(found.keys() - gone))]
+    return GroupListing(groups, frozenset(gone), listing.problems)
+
+
+async def _list_groups(
+    connections: Connections, wanted: NameFilter, retries: RetryBudget
+) -> GroupListing:
+    """Every broker lists the groups it coordinates, so the answer names their coordinators.
+
+    A group that two brokers list, as while it moves, counts once. A broker that cannot list is a
+    problem of its own; what it coordinates is found, if it was known, by `find_coordinators`.
+    """
+    groups: dict[str, ConsumerGroup] = {}
+    failures: dict[int, Failure] = {}
+
+    async def list_each(nodes: list[int], retry: int) -> list[int]:
+        answers = await connections.gather(_list_of_broker(connections, node) for node in nodes)
+        for node, answer in zip(nodes, answers, strict=True):
+            failures.pop(node, None)
+            if isinstance(answer, Failure):
+                failures[node] = answer
+                continue
+            named = (each for each in answer.groups or () if each.group_id is not None)
+            groups.update(
+                (each.group_id, _group_of(each, node))
+                for each in named
+                if wanted.accepts(each.group_id)
+            )
+        return [node for node in nodes if node in failures and failures[node].retries > retry]
+
+    await retries.retry(connections.nodes, list_each)
+    problems = [
+        Problem("broker", str(node), why.reason, f"could not list its groups: {why.detail}")
+        for node, why in failures.items()
+    ]
+    return GroupListing(list(groups.values()), problems=problems)
+
+
+async def _list_of_broker(connections: Connections, node: int) -> Any:
+    try:
+        answer = await connections.send(node, ListGroupsRequest())
+    except UnansweredError as error:
+        # No other broker can list what this one coordinates.
+        return replace(failure_of(error), retries=0)
+    return failure_of_code(answer.error_code) or answer
+
+
+def _group_of(listed: Any, node: int) -> ConsumerGroup:
+    return ConsumerGroup(
+        name=listed.group_id,
+        coordinator=node,
+        state=getattr(listed, "group_state", None) or None,
+        kind=(getattr(listed, "group_type", None) or "").lower() or None,
+        protocol=listed.protocol_type or None,
+    )
+
+
+async def read_groups(
+    connections: Connections,
+    retries: RetryBudget,
+    listing: GroupListing,
+    table: TopicTable,
+    once: Collection[str],
+    clock: Callable[[], float],
+) -> tuple[CommittedOffsets, dict[str, GroupDescription]]:
+    """Offsets and descriptions of the groups that can have some; those in `once` not retried."""
+    live = [
+        group
+        for group in listing.groups
+        if group.supported and group.coordinator is not None and not group.failure
+    ]
+    commits = CommittedOffsets(tuple(group.name for group in live))
+    descriptions: dict[str, GroupDescription] = {}
+
+    def failures(name: str) -> tuple[Failure | None, Failure | None]:
+        return commits.unread.get(name), descriptions.get(name, GroupDescription()).failure
+
+    async def read(groups: list[ConsumerGroup], retry: int) -> list[ConsumerGroup]:
+        if retry:
+            moved = await find_coordinators(connections, [group.name for group in groups])
+            groups = [replace(g, coordinator=moved[g.name].coordinator) for g in groups]
+        unread = [group for group in groups if group.name not in commits.read_at]
+        undescribed = [g for g in groups if g.name not in descriptions or failures(g.name)[1]]
+        both: list[Coroutine[Any, Any, Any]] = [
+            fetch_offsets(connections, unread, table, commits, clock),
+            describe_groups(connections, undescribed),
+        ]
+        _, described = await connections.gather(both)
+        descriptions.update(described)
+        return [
+            group
+            for group in groups
+            if group.name not in once and max(map(_retries, failures(group.name))) > retry
+        ]
+
+    await retries.retry(live, read)
+    return commits, descriptions
+
+
+def _retries(failure: Failure | None) -> int:
+    return failure.retries if failure else 0

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logins: passwords and client certificates from a secret, tokens signed by a role."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from botocore.credentials import CredentialProvider
+from botocore.exceptions import BotoCoreError, ClientError
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+from kafka_lag.aws import CURRENT, PREVIOUS, error_code, read_secret
+from kafka_lag.brokers.access import IAM, Credentials, Login
+from kafka_lag.errors import ConfigError
+
+# What makes a login of a secret's id and its JSON (None: it is none). Raises ConfigError, without
+# a cause where that might quote the secret.
+Shape = Callable[[str, Any], Login]
+
+
+class CredentialSource(Protocol):
+    """Where a login comes from."""
+
+    def candidates(self) -> Iterator[Login | None]:
+        """What to try, in order, until the brokers accept one; None means no login is needed."""
+
+    def others(self) -> Iterator[Login | None]:
+        """What else could be tried when some brokers reject what others took."""
+
+    def remember(self, login: Login | None) -> None:
+        """Takes what the brokers accepted, to start with it next time."""
+
+
+def user_and_password(secret_id: str, fields: Any) -> Credentials:
+    """The shape that MSK asks of a SCRAM secret. Raises ConfigError."""
+    known = fields if isinstance(fields, dict) else {}
+    username, password = known.get("username"), known.get("password")
+    if not (isinstance(username, str) and username and isinstance(password, str) and password):
+        raise ConfigError(
+            f"The secret {secret_id} must be a JSON object with two strings, "
+            '"username" and "password".'
+        )
+    return Credentials(username, password)
+
+
+class FixedCredentials:
+    """One login that never changes, or none."""
+
+    def __init__(self, login: Login | None = None) -> None:
+        self._login = login
+
+    def candidates(self) -> Iterator[Login | None]:
+        """The one there is."""
+        yield self._login
+
+    def others(self) -> Iterator[Login | None]:
+        """There are no others."""
+        yield from ()
+
+    def remember(self, login: Login | None) -> None:
+        """There is nothing to remember."""
+
+
+class SecretCredentials:
+    """A login from Secrets Manager: a JSON object, of the shape given.
+
+    Starts with what was accepted last; when that is rejected, the current version is read once
+    more, and then the previous one, as brokers learn of a rotation late.
+    Raises ConfigError for a secret that is missing, forbidden or malformed.
+    """
+
+    def __init__(self, client: Any, secret_id: str, shape: Shape = user_and_password) -> None:
+        self._client = client
+        self._secret_id = secret_id
+        self._shape = shape
+        self._accepted: Login | None = None
+
+    def candidates(self) -> Iterator[Login | None]:
+        """Accepted before, current, previous; each once."""
+        if self._accepted is not None:
+            yield self._accepted
+        yield from self.others()
+
+    def others(self) -> Iterator[Login | None]:
+        """Current and previous, as far as they are not what was accepted before."""
+        tried = [self._accepted]
+        for stage in (CURRENT, PREVIOUS):
+            login = self._read(stage)
+            if login is not None and login not in tried:
+                tried.append(login)
+                yield login
+
+    def remember(self, login: Login | None) -> None:
+        """Held in memory only."""
+        self._accepted = login
+
+    def _read(self, stage: str) -> Login | None:
+        try:
+            text = read_secret(self._client, self._secret_id, stage)
+        except ClientError as error:
+            raise ConfigError(
+                f"The secret {self._secret_id} cannot be read ({error_code(error)}). "
+                "Check secret_id, and that the function's role may get and decrypt it."
+            ) from error
+        except BotoCoreError as error:
+            raise ConfigError(
+                f"Secrets Manager did not answer for {self._secret_id} ({type(error).__name__}). "
+                "Check the VPC's endpoint or route to it."
+            ) from error
+        return None if text is None else self._shape(self._secret_id, _decoded(text))
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """A certificate chain (PEM), by which it is compared, and a TLS context with the key to it."""
+
+    chain: str = field(repr=False)
+    context: ssl.SSLContext = field(repr=False, compare=False)
+
+    def client_options(self) -> dict[str, Any]:
+        """Settings of kafka-python's connection manager, which then reads no other TLS setting."""
+        return {"ssl_context": self.context}
+
+
+def client_certificate(secret_id: str, fields: Any, cafile: str | None) -> ClientCertificate:
+    """The login that a secret's JSON holds; brokers are checked against `cafile`.
+
+    Raises ConfigError, which names the secret and quotes nothing of it.
+    """
+    known = fields if isinstance(fields, dict) else {}
+    chain, key = known.get("certificate"), known.get("private_key")
+    password = known.get("private_key_password") or ""
+    if not (isinstance(chain, str) and isinstance(key, str) and isinstance(password, str)):
+        raise ConfigError(
+            f"The secret {secret_id} must be a JSON object with two strings, "
+            '"certificate" and "private_key", and "private_key_password" where the key has one.'
+        )
+    context = _context(cafile)
+    fault = _fault(context, f"{chain}\n{key}", password)
+    if fault:
+        raise ConfigError(f"The secret {secret_id} holds no client certificate to use: {fault}.")
+    return ClientCertificate(chain, context)
+
+
+def _context(cafile: str | None) -> ssl.SSLContext:
+    # Made as kafka-python makes its own: the default one of Python 3.13 refuses some private
+    # authorities that the other protocols of ours accept.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if cafile is None:
+        context.load_default_certs()
+        return context
+    try:
+        context.load_verify_locations(cafile)
+    except OSError as error:
+        raise ConfigError(f"cafile: {cafile} holds no PEM certificates ({error}).") from error
+    return context
+
+
+def _fault(context: ssl.SSLContext, pem: str, password: str) -> str | None:
+    """What is wrong with a pair, None once the context holds it."""
+    try:
+        with as_file(pem.encode()) as path:
+            # A password is always passed, as OpenSSL asks the terminal for one that is missing.
+            context.load_cert_chain(path, password=password)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            return '"private_key" does not fit the first certificate of "certificate"'
+    except ValueError:
+        # Letters no PEM has, or a password too long. Its message may quote them.
+        pass
+    else:
+        return None
+    return (
+        '"certificate" or "private_key" is no PEM text, or "private_key_password" is not the key\'s'
+    )
+
+
+def _in_memory() -> int | None:
+    """A file of no folder, None where the system has no such thing."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            return os.memfd_create("client-certificate")
+    return None
+
+
+@contextmanager
+def as_file(content: bytes, in_memory: Callable[[], int | None] = _in_memory) -> Iterator[str]:
+    """A path to read the content at, for its owner alone; gone at the end.
+
+    Python's ssl reads keys from files only. Without a file `in_memory` it is a temporary one.
+    """
+    descriptor = in_memory()
+    if descriptor is None:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(content)
+            file.flush()
+            yield file.name
+        return
+    with os.fdopen(descriptor, "wb") as memory:
+        memory.write(content)
+        memory.flush()
+        yield f"/proc/self/fd/{descriptor}"
+
+
+class TokenLogin(AbstractTokenProvider):  # type: ignore[misc]
+    """A token for each connection, made when that connection logs in, so that none is too old.
+
+    `make` is called while other connections wait, and may raise ConfigError.
+    """
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        super().__init__()
+        self._make = make
+
+    def token(self) -> str:
+        """A new token, as kafka-python asks for it."""
+        return self._make()
+
+    def client_options(self) -> dict[str, Any]:
+        """Settings of kafka-python's connection manager. Raises ConfigError."""
+        # Tried before connecting: else a role that is missing looks like brokers that are.
+        self.token()
+        return {"sasl_oauth_token_provider": self}
+
+
+def role_login(credentials: Any, region: str) -> TokenLogin:
+    """Logs in as whose AWS credentials these are (botocore's; None raises ConfigError).
+
+    `region` is the cluster's. A token costs about a millisecond and no request, as long as the
+    credentials are at hand.
+    """
+    # Costs the start of those alone who log in this way.
+    from aws_msk_iam_sasl_signer import (  # type: ignore[import-untyped]  # noqa: PLC0415
+        MSKAuthTokenProvider,
+    )
+
+    if credentials is None:
+        raise ConfigError(_no_credentials("none configured"))
+    provider = _FixedProvider(credentials)
+
+    def sign() -> str:
+        token, _ = MSKAuthTokenProvider.generate_auth_token_from_credentials_provider(
+            region, provider
+        )
+        return str(token)
+
+    return TokenLogin(sign)
+
+
+class _FixedProvider(CredentialProvider):
+    """The credentials found at the start: the signer alone would look for them at each token."""
+
+    def __init__(self, credentials: Any) -> None:
+        super().__init__()
+        self._credentials = credentials
+
+    def load(self) -> Any:
+        """What the credentials are by now, as some are renewed before they expire."""
+        try:
+            return self._credentials.get_frozen_credentials()
+        except BotoCoreError as error:
+            raise ConfigError(_no_credentials(type(error).__name__)) from error
+
+
+def _no_credentials(why: str) -> str:
+    return (
+        f"There are no AWS credentials to sign in to the brokers with ({why}): {IAM} needs a "
+        "function that runs as a role."
+    )

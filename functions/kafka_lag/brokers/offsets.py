@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log start and end: one ListOffsets a leader, all leaders at once, errors kept by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from kafka.protocol.consumer import ListOffsetsRequest, OffsetSpec
+
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.errors import (
+    NO_LEADER,
+    UNKNOWN_TOPIC,
+    Failure,
+    UnansweredError,
+    failure_of,
+    failure_of_code,
+    left_out,
+    malformed,
+)
+from kafka_lag.brokers.retries import RetryBudget
+from kafka_lag.brokers.topics import TopicTable, refresh_leaders
+from kafka_lag.lag.columns import Column, Mask, Rows
+
+START, END = int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)
+
+_NO_REPLICA = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LogOffsets:
+    """One answer a row of the table; times are the clock's, ms, around the leader's answer.
+
+    `failures` has the rows without an offset; `missing` topics seem to have vanished since the
+    table was made. `table` has the leaders that the last requests went to.
+    """
+
+    table: TopicTable
+    offset: Column
+    asked_at: Column
+    read_at: Column
+    failures: dict[int, Failure]
+    missing: frozenset[str]
+
+    def without(self, failures: dict[int, Failure]) -> LogOffsets:
+        """The same, but for rows that turned out to be wrong."""
+        good = np.ones(len(self.table), bool)
+        good[list(failures)] = False
+        return replace(
+            self,
+            offset=self.offset.only(good),
+            asked_at=self.asked_at.only(good),
+            read_at=self.read_at.only(good),
+            failures={**self.failures, **failures},
+        )
+
+
+class OffsetReader:
+    """Reads offsets of the partitions in the table, which gets the leaders met on the way."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        retries: RetryBudget,
+        table: TopicTable,
+        clock: Callable[[], float],
+    ) -> None:
+        self._connections, self._retries, self._clock = connections, retries, clock
+        self._table = table
+
+    async def read(self, spec: int, once: Mask) -> LogOffsets:
+        """The offset that `spec` (START, END) names; rows in `once` are not retried."""
+        answers = _OffsetAnswers(self._table)
+        missing: set[str] = set()
+
+        async def attempt(rows: Rows, retry: int) -> Rows:
+            if retry:
+                self._table, found = await refresh_leaders(self._connections, self._table, rows)
+                missing.update(self._topics(rows[~found[rows]]))
+                rows = rows[found[rows]]
+            await self._send(rows, spec, answers)
+            failing = [row for row, failure in answers.failures.items() if failure.retries > retry]
+            sent = np.zeros(len(self._table), bool)
+            sent[rows] = True
+            left = np.array(failing, np.int64)
+            return left[sent[left] & ~once[left]]
+
+        await self._retries.retry(np.arange(len(self._table)), attempt)
+        codes = ((row, failure.code) for row, failure in answers.failures.items())
+        unknown = [row for row, code in codes if code == UNKNOWN_TOPIC]
+        missing.update(self._topics(np.array(unknown, np.int64)))
+        return answers.finish(self._table, frozenset(missing))
+
+    def _topics(self, rows: Rows) -> set[str]:
+        codes = self._table.frame.strings("topic").codes.values[rows]
+        return {self._table.names[code] for code in set(codes.tolist())}
+
+    async def _send(self, rows: Rows, spec: int, answers: _OffsetAnswers) -> None:
+        leader = self._table.frame.numbers("leader").take(rows)
+        answers.fail(rows[~leader.known], NO_LEADER)
+        await self._connections.gather(
+            self._send_to_leader(
+                int(node), rows[leader.known & (leader.values == node)], spec, answers
+            )
+            for node in np.unique(leader.values[leader.known])
+        )
+
+    async def _send_to_leader(
+        self, node: int, rows: Rows, spec: int, answers: _OffsetAnswers
+    ) -> None:
+        sent_at = int(self._clock() * 1000)
+        try:
+            response = await self._connections.send(node, _request(self._table, rows, spec))
+        except UnansweredError as error:
+            answers.fail(rows, failure_of(error))
+            return
+        unexpected = answers.add(rows, response, sent_at, int(self._clock() * 1000))
+        if unexpected:
+            detail = f"answered ListOffsets for {unexpected}, unasked"
+            self._connections.note_unexpected(node, detail)
+
+
+class _OffsetAnswers:
+    def __init__(self, table: TopicTable) -> None:
+        self._table = table
+        self._offset = np.full(len(table), -1, np.int64)
+        self._sent_at = np.zeros(len(table), np.int64)
+        self._read_at = np.zeros(len(table), np.int64)
+        self.failures: dict[int, Failure] = {}
+
+    def fail(self, rows: Rows, failure: Failure) -> None:
+        self.failures.update(dict.fromkeys(rows.tolist(), failure))
+
+    def add(self, rows: Rows, response: Any, sent_at: int, read_at: int) -> str | None:
+        """Adds the answers for these rows; names a partition that was not requested."""
+        answered = [
+            (self._table.index.get(topic.name, -1), p.partition_index, p.error_code, p.offset)
+            for topic in response.topics or ()
+            for p in topic.partitions or ()
+        ]
+        code, number, error, offset = np.array(answered, np.int64).reshape(-1, 4).T
+        row, requested = self._rows(code, number, rows)
+        times = np.bincount(row[requested], minlength=len(self._table))
+        self.fail(rows[times[rows] == 0], left_out("ListOffsets"))
+        good = requested & (error == 0) & (offset >= 0)
+        self._offset[row[good]] = offset[good]
+        self._sent_at[row[good]], self._read_at[row[good]] = sent_at, read_at
+        for at in row[good].tolist() if self.failures else ():
+            self.failures.pop(at, None)
+        for at in np.flatnonzero(requested & ~good).tolist():
+            failure = failure_of_code(int(error[at])) or malformed(f"answered offset {offset[at]}")
+            self.failures[int(row[at])] = failure
+        self.fail(rows[times[rows] > 1], malformed("answered twice by ListOffsets"))
+        return _first_of(response, np.flatnonzero(~requested))
+
+    def _rows(self, code: Rows, number: Rows, requested: Rows) -> tuple[Rows, Mask]:
+        """The row of each topic's code and number, and which of them were requested."""
+        exists = (code >= 0) & (number >= 0) & (number < self._table.count[code])
+        row = np.where(exists, self._table.first[code] + number, 0)
+        wanted = np.zeros(len(self._table), bool)
+        wanted[requested] = True
+        return row, exists & wanted[row]
+
+    def finish(self, table: TopicTable, missing: frozenset[str]) -> LogOffsets:
+        known = np.ones(len(table), bool)
+        known[list(self.failures)] = False
+        return LogOffsets(
+            table,
+            Column(self._offset, known),
+            Column(self._sent_at, known),
+            Column(self._read_at, known),
+            self.failures,
+            missing,
+        )
+
+
+def _first_of(response: Any, positions: Rows) -> str | None:
+    if not len(positions):
+        return None
+    names = [(t.name, p.partition_index) for t in response.topics for p in t.partitions or ()]
+    topic, number = names[int(positions[0])]
+    return f"{topic!r}-{number}"
+
+
+def _request(table: TopicTable, rows: Rows, spec: int) -> ListOffsetsRequest:
+    topic_of = ListOffsetsRequest.ListOffsetsTopic
+    codes = table.frame.strings("topic").codes.values[rows].tolist()
+    ids = table.frame.numbers("partition_id").values[rows].tolist()
+    # The table has a topic's rows side by side, so each topic comes once.
+    topics = [
+        topic_of(
+            name=table.names[code],
+            partitions=[
+                topic_of.ListOffsetsPartition(partition_index=number, timestamp=spec)
+                for _, number in members
+            ],
+        )
+        for code, members in groupby(zip(codes, ids, strict=True), key=lambda pair: pair[0])
+    ]
+    return ListOffsetsRequest(replica_id=_NO_REPLICA, isolation_level=0, topics=topics)

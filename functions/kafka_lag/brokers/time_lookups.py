@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The brokers' time index: ListOffsets by timestamp, all leaders at once, errors kept by row."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from kafka.protocol.consumer import ListOffsetsRequest
+
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.errors import UnansweredError
+from kafka_lag.lag.columns import Mask, Rows
+from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
+
+# Look-ups in one request: more of them were no faster, and fewer are lost with one request.
+FULL_REQUEST = 100
+# The same of a first request, and of those to a broker that was slow.
+SMALL_REQUEST = 10
+# Requests in flight at a quick broker: those of many positions in one partition are small.
+_IN_FLIGHT = 4
+# Seconds before the deadline after which nothing new is sent: a request that it cuts off takes
+# its connection along.
+_RESERVED_SECONDS = 0.2
+
+# Seconds that a look-up may take: a hundred times what one in memory does, and more than one that
+# goes to a disk, while one that reads remote (tiered) storage takes hundreds of milliseconds.
+_SECONDS_PER_LOOK_UP = 0.02
+# Seconds above that until no more is sent: a garbage collection does not make a broker slow.
+_MAX_EXCESS_SECONDS = 2.0
+
+# The version of ListOffsets that knows NEWEST; before it that would be just another time.
+_NEWEST_SINCE = 7
+
+_NO_REPLICA = -1
+_NO_RECORD = -1
+_NUMBER = 0xFFFFFFFF
+
+
+class LookUpBudget:
+    """How many look-ups each broker may get between one reading and the next.
+
+    Time beyond what is fair adds up and is made good by quick answers, so that a broker costs a
+    run a few seconds at most, however many look-ups were fast before.
+    """
+
+    def __init__(self) -> None:
+        self._excluded: set[int] = set()
+        self._excess: dict[int, float] = defaultdict(float)
+        self._answered: dict[int, float] = {}
+
+    def next_request(self, node: int) -> int:
+        """How many look-ups the next request may hold, 0 for a broker that is excluded."""
+        if node in self._excluded:
+            return 0
+        return SMALL_REQUEST if self._excess[node] else FULL_REQUEST
+
+    def spend(self, node: int, look_ups: int, sent: float, answered: float) -> None:
+        """Counts an answer to so many look-ups; times in seconds of one clock."""
+        # A broker works off one connection's requests one after the other.
+        seconds = answered - max(sent, self._answered.get(node, sent))
+        self._answered[node] = answered
+        excess = self._excess[node] + seconds - look_ups * _SECONDS_PER_LOOK_UP
+        self._excess[node] = max(0.0, excess)
+        if self._excess[node] > _MAX_EXCESS_SECONDS:
+            self.exclude(node)
+
+    def exclude(self, *nodes: int) -> None:
+        """Sends nothing more to these."""
+        self._excluded.update(nodes)
+
+
+async def look_up(
+    connections: Connections,
+    look_ups: TimeQuestions,
+    budget: LookUpBudget,
+    deadline: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> TimeAnswers:
+    """What the leaders answer, read uncommitted, until `deadline` (of the clock, seconds).
+
+    Unanswered: rows without a leader, those that a broker answers with an error, times before
+    1970, what a hung or slow broker was to get, and NEWEST where the brokers are older than
+    Kafka 3.0.
+    """
+    newest = connections.version(ListOffsetsRequest) >= _NEWEST_SINCE
+    batch = _build_batch(look_ups, newest)
+    sender = _BatchSender(connections, batch, budget, deadline - _RESERVED_SECONDS, clock)
+    await connections.gather(sender.send(node, queue) for node, queue in batch.queues().items())
+    return batch.answers_by_row(sender.answers, len(look_ups))
+
+
+class _BatchSender:
+    """The requests of one batch; `answers` has a row for each of the batch."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        batch: _Batch,
+        budget: LookUpBudget,
+        deadline: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self._connections, self._batch, self._budget = connections, batch, budget
+        self._deadline, self._clock = deadline, clock
+        self.answers = TimeAnswers.nothing(len(batch))
+
+    async def send(self, node: int, queue: deque[Rows]) -> None:
+        """A small request, to see how long it takes, and then the rest."""
+        await self._send_next(node, queue, SMALL_REQUEST)
+        quick = self._budget.next_request(node) == FULL_REQUEST
+        await self._connections.gather(
+            self._send_rest(node, queue) for _ in range(_IN_FLIGHT if quick else 1)
+        )
+
+    async def _send_rest(self, node: int, queue: deque[Rows]) -> None:
+        while queue:
+            await self._send_next(node, queue, FULL_REQUEST)
+
+    async def _send_next(self, node: int, queue: deque[Rows], limit: int) -> None:
+        """One request; empties the queue when this broker shall get no more."""
+        limit, sent = min(limit, self._budget.next_request(node)), self._clock()
+        if limit == 0 or sent >= self._deadline:
+            queue.clear()
+            return
+        rows = self._batch.sort_by_partition(_take(queue, limit))
+        request = self._batch.request(rows, remote_ms=int(_MAX_EXCESS_SECONDS * 1000))
+        try:
+            response = await self._connections.send(node, request)
+        except UnansweredError:
+            queue.clear()
+            return
+        self._budget.spend(node, len(rows), sent, self._clock())
+        self._batch.read_response(rows, response, self.answers)
+
+
+def _take(queue: deque[Rows], limit: int) -> Rows:
+    """The first rows of the queue, of one rank."""
+    rows = queue.popleft()
+    if len(rows) > limit:
+        queue.appendleft(rows[limit:])
+    return rows[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A row for each different look-up of one call.
+
+    `partition` is the topic's code above the partition's number; the look-ups of a partition have
+    the ranks 0, 1, 2... `sent` are the rows of the call that are looked up, `answer` the row of
+    this batch that answers each of them.
+    """
+
+    names: tuple[str, ...]
+    leader: Rows
+    partition: Rows
+    time: Rows
+    rank: Rows
+    sent: Rows
+    answer: Rows
+
+    def __len__(self) -> int:
+        return len(self.partition)
+
+    def queues(self) -> dict[int, deque[Rows]]:
+        """By leader the rows, apart by rank, as a request may hold a partition once.
+
+        Topics are mixed, so that the first few are of many.
+        """
+        topic, number = self.partition >> 32, self.partition & _NUMBER
+        order = np.lexsort((topic, number, self.rank, self.leader))
+        cuts = np.flatnonzero(_begins(self.leader[order], self.rank[order]))
+        queues: dict[int, deque[Rows]] = {}
+        for rows in np.split(order, cuts[1:]) if len(order) else []:
+            queues.setdefault(int(self.leader[rows[0]]), deque()).append(rows)
+        return queues
+
+    def sort_by_partition(self, rows: Rows) -> Rows:
+        """The same rows with each topic's side by side."""
+        return rows[np.argsort(self.partition[rows])]
+
+    def request(self, rows: Rows, remote_ms: int) -> ListOffsetsRequest:
+        """The request for rows sorted by partition, read uncommitted.
+
+        Brokers that can (Kafka 4.0) break off reading remote storage after `remote_ms`.
+        """
+        topic_of = ListOffsetsRequest.ListOffsetsTopic
+        partitions, times = self.partition[rows], self.time[rows]
+        codes, numbers = (partitions >> 32).tolist(), (partitions & _NUMBER).tolist()
+        cells = zip(codes, numbers, times.tolist(), strict=True)
+        topics = [
+            topic_of(
+                name=self.names[code],
+                partitions=[
+                    topic_of.ListOffsetsPartition(partition_index=number, timestamp=timestamp)
+                    for _, number, timestamp in members
+                ],
+            )
+            for code, members in groupby(cells, key=itemgetter(0))
+        ]
+        return ListOffsetsRequest(
+            replica_id=_NO_REPLICA,
+            isolation_level=0,
+            topics=topics,
+            timeout_ms=remote_ms,
+            min_version=_NEWEST_SINCE if NEWEST in times else 0,
+        )
+
+    def read_response(self, rows: Rows, response: Any, answers: TimeAnswers) -> None:
+        """Sets in the answers, one a row of this batch, those to rows sorted by partition."""
+        partitions = self.partition[rows]
+        codes = {self.names[code]: code for code in (partitions >> 32).tolist()}
+        cells = [
+            (codes.get(topic.name, -1), p.partition_index, p.error_code, p.offset, p.timestamp)
+            for topic in response.topics or ()
+            for p in topic.partitions or ()
+        ]
+        code, number, error, offset, timestamp = np.array(cells, np.int64).reshape(-1, 5).T
+        partition = (code << 32) | number
+        nearest = np.minimum(np.searchsorted(partitions, partition), len(rows) - 1)
+        requested = partitions[nearest] == partition
+        once = np.bincount(nearest[requested], minlength=len(rows)) == 1
+        answered = requested & once[nearest] & (error == 0)
+        found = answered & (offset >= 0)
+        row = rows[nearest[found]]
+        answers.found[row] = True
+        answers.offsets[row] = offset[found]
+        answers.times[row] = timestamp[found]
+        answers.none[rows[nearest[answered & (offset == _NO_RECORD)]]] = True
+
+    def answers_by_row(self, answers: TimeAnswers, length: int) -> TimeAnswers:
+        """The answers to a call of so many look-ups, from those to the rows of this batch."""
+        by_row = TimeAnswers.nothing(length)
+        by_row.found[self.sent] = answers.found[self.answer]
+        by_row.none[self.sent] = answers.none[self.answer]
+        by_row.offsets[self.sent] = answers.offsets[self.answer]
+        by_row.times[self.sent] = answers.times[self.answer]
+        return by_row
+
+
+def _build_batch(look_ups: TimeQuestions, newest: bool) -> _Batch:
+    """All that can be looked up: of a known leader, a time since 1970 or, if it may be, NEWEST."""
+    frame, times = look_ups.partitions, look_ups.times
+    topic, number = frame.strings("topic"), frame.numbers("partition_id")
+    leader = frame.numbers("leader")
+    # Other negative times would ask for something else: the end, the start, ...
+    valid = (times >= 0) | ((times == NEWEST) & newest)
+    sent = np.flatnonzero(valid & topic.known & number.known & leader.known)
+    partition = (topic.codes.values.astype(np.int64) << 32) | number.values
+    sent = sent[np.lexsort((times[sent], partition[sent], leader.values[sent]))]
+    new_partition = _begins(leader.values[sent], partition[sent])
+    new = new_partition | _begins(times[sent])
+    rows, first = sent[new], np.flatnonzero(new_partition[new])
+    rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.append(first, len(rows))))
+    return _Batch(
+        names=topic.categories,
+        leader=leader.values[rows],
+        partition=partition[rows],
+        time=times[rows],
+        rank=rank,
+        sent=sent,
+        answer=np.cumsum(new) - 1,
+    )
+
+
+def _begins(*columns: Rows) -> Mask:
+    """Where a row is not like the one before it."""
+    begins = np.ones(len(columns[0]), bool)
+    begins[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return begins

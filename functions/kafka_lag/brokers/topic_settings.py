@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topic settings (DescribeConfigs) that retention and time lag need, cached for minutes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from kafka.protocol.admin import DescribeConfigsRequest
+
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.coordinators import chunks
+from kafka_lag.brokers.errors import (
+    UNKNOWN_TOPIC,
+    Failure,
+    UnansweredError,
+    failure_of,
+    failure_of_code,
+    left_out,
+    malformed,
+)
+from kafka_lag.brokers.topics import TopicTable
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import Frame
+
+_TOPIC_RESOURCE = 2
+_NUMBERS = ("retention.ms", "retention.bytes")
+_CONFIGS = (*_NUMBERS, "cleanup.policy", "message.timestamp.type")
+_LONG = 2**63
+_TOPICS_PER_REQUEST = 500
+
+# Cached for so long where they cannot be read again, which is tried half a minute before: runs are
+# a minute apart, and the one at five minutes may come a moment early.
+_CACHED_SECONDS = 300.0
+_READ_AGAIN_SECONDS = 270.0
+
+Values: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """By topic the settings that are known, and why those of the others, or some, are not."""
+
+    values: dict[str, Values]
+    failures: dict[str, Failure]
+
+    @property
+    def unknown(self) -> frozenset[str]:
+        """Topics that the answering broker does not know."""
+        return frozenset(n for n, f in self.failures.items() if f.code == UNKNOWN_TOPIC)
+
+
+class TopicSettingsCache:
+    """Settings by topic name and id, so that a recreated topic's are read at once.
+
+    Those of a living topic are read again at least every five minutes. What cannot be read is
+    tried again in each run, and unknown once what was read before is five minutes old.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        # When they were read, and what they were. Brokers before Kafka 2.8 send no id.
+        self._cached: dict[tuple[str, str | None], tuple[float, Values]] = {}
+
+    async def read(
+        self, connections: Connections, table: TopicTable, now: Collection[str]
+    ) -> TopicSettings:
+        """The settings of the table's topics; those in `now` are not taken from the cache."""
+        ids = table.frame.strings("topic_id").take(table.first).to_list()
+        keys = dict(zip(table.names, zip(table.names, ids, strict=True), strict=True))
+        now_seconds = self._clock()
+        aged = {
+            key for key, (at, _) in self._cached.items() if now_seconds - at >= _READ_AGAIN_SECONDS
+        }
+        due = [n for n, k in keys.items() if n in now or k in aged or k not in self._cached]
+        read = await _read(connections, due)
+        young = {
+            key: self._cached[key]
+            for key in keys.values()
+            if key in self._cached and now_seconds - self._cached[key][0] < _CACHED_SECONDS
+        }
+        fresh = {
+            keys[n]: (now_seconds, v) for n, v in read.values.items() if n not in read.failures
+        }
+        self._cached = {**young, **fresh}
+        known = {name: self._cached[key][1] for name, key in keys.items() if key in self._cached}
+        return TopicSettings({**read.values, **known}, read.failures)
+
+
+async def _read(connections: Connections, names: list[str]) -> TopicSettings:
+    """The settings in `_CONFIGS` of each topic as far as they may be read."""
+    parts = chunks(names, _TOPICS_PER_REQUEST)
+    answers = await connections.gather(_read_part(connections, part) for part in parts)
+    return TopicSettings(
+        {name: values for answer in answers for name, values in answer.values.items()},
+        {name: failure for answer in answers for name, failure in answer.failures.items()},
+    )
+
+
+async def _read_part(connections: Connections, names: list[str]) -> TopicSettings:
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    try:
+        answer = await connections.send_to_any(
+            lambda: DescribeConfigsRequest(
+                resources=[
+                    resource(
+                        resource_type=_TOPIC_RESOURCE,
+                        resource_name=name,
+                        configuration_keys=list(_CONFIGS),
+                    )
+                    for name in names
+                ]
+            )
+        )
+    except UnansweredError as error:
+        return TopicSettings({}, dict.fromkeys(names, failure_of(error)))
+    results = {result.resource_name: result for result in answer.results or ()}
+    settings = TopicSettings({}, {})
+    for name in names:
+        failure = (
+            failure_of_code(results[name].error_code)
+            if name in results
+            else left_out("DescribeConfigs")
+        )
+        if failure is None:
+            settings.values[name], failure = _values(results[name].configs or ())
+        if failure is not None:
+            settings.failures[name] = failure
+    return settings
+
+
+def _values(configs: Collection[Any]) -> tuple[Values, Failure | None]:
+    """What was answered of `_CONFIGS`, and what is wrong with it."""
+    answered = {config.name: config.value for config in configs}
+    values: Values = {}
+    failure = None
+    for key in _CONFIGS:
+        text = answered.get(key)
+        value = _number(text) if key in _NUMBERS else text
+        if value is None:
+            failure = malformed(f"{key} is {text!r}" if key in answered else f"{key} is missing")
+        else:
+            values[key] = value
+    return values, failure
+
+
+def _number(text: str | None) -> int | None:
+    """A long of Kafka's; None for what is none."""
+    try:
+        number = int(text or "")
+    except ValueError:
+        return None
+    return number if -_LONG <= number < _LONG else None
+
+
+def add_settings(table: TopicTable, configs: dict[str, Values]) -> Frame:
+    """The table's rows with retention_ms, retention_bytes, cleanup_policy, timestamp_type."""
+    of_row = np.repeat(np.arange(len(table.names)), table.count)
+    settings = [configs.get(name, {}) for name in table.names]
+
+    def number(key: str) -> Column:
+        return Column.optional([each.get(key) for each in settings]).take(of_row)
+
+    def string(key: str) -> Strings:
+        return Strings.of(each.get(key) for each in settings).take(of_row)
+
+    return table.frame.with_columns(
+        retention_ms=number("retention.ms"),
+        retention_bytes=number("retention.bytes"),
+        cleanup_policy=string("cleanup.policy"),
+        timestamp_type=string("message.timestamp.type"),
+    )

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topics, their partitions and leaders, as brokers' metadata names them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from kafka.protocol.metadata import MetadataRequest
+
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.errors import (
+    UNKNOWN_TOPIC,
+    Failure,
+    UnansweredError,
+    failure_of,
+    failure_of_code,
+    left_out,
+    malformed,
+)
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.rules import NameFilter
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTable:
+    """One row a partition, those of a topic side by side and in order from partition 0.
+
+    `frame` holds topic, topic_id, partition_id, leader, leader_rack, replicas,
+    in_sync_replicas; an unknown leader has no leader. `first` and `count` are per topic, in the
+    order of `names`; `index` gives a topic's place in them.
+    """
+
+    names: tuple[str, ...]
+    index: dict[str, int]
+    first: Rows
+    count: Rows
+    frame: Frame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+
+def build_table(topics: list[Any], racks: dict[int, str | None]) -> TopicTable:
+    """The table of the topics of a metadata response."""
+    ordered = sorted(topics, key=lambda topic: str(topic.name))
+    partitions = [sorted(t.partitions, key=lambda p: int(p.partition_index)) for t in ordered]
+    count = np.array([len(parts) for parts in partitions], np.int64)
+    flat = [part for parts in partitions for part in parts]
+    names = tuple(topic.name for topic in ordered)
+    of_row = np.repeat(np.arange(len(names)), count)
+    leader = np.array([part.leader_id for part in flat], np.int32)
+    ids = Strings.of(_topic_id(topic.topic_id) for topic in ordered)
+    frame = Frame.of(
+        {
+            "topic": Strings(Column.of(of_row.astype(np.int32)), names),
+            "topic_id": ids.take(of_row),
+            "partition_id": Column.of(np.array([p.partition_index for p in flat], np.int32)),
+            "leader": Column(leader, leader >= 0),
+            "leader_rack": Strings.of(racks.get(node) for node in leader.tolist()),
+            "replicas": Strings.of(tuple(part.replica_nodes or ()) for part in flat),
+            "in_sync_replicas": Strings.of(tuple(part.isr_nodes or ()) for part in flat),
+        }
+    )
+    first = np.concatenate([[0], np.cumsum(count)[:-1]]) if names else np.zeros(0)
+    return TopicTable(
+        names, {name: i for i, name in enumerate(names)}, first.astype(np.int64), count, frame
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicListing:
+    """The wanted topics, what hides those that were known or listed, and the deleted."""
+
+    table: TopicTable
+    hidden: dict[str, Failure]
+    gone: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedTopics:
+    """What the metadata says of topics requested by name: a failure for each that is `hidden`."""
+
+    found: list[Any] = field(default_factory=list)
+    hidden: dict[str, Failure] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
+    racks: dict[int, str | None] = field(default_factory=dict)
+
+
+async def list_topics(
+    connections: Connections, wanted: NameFilter, known: frozenset[str]
+) -> TopicListing:
+    """All topics this principal may describe and the filter wants.
+
+    A listing leaves out silently what may not be described, so `known` topics that are missing
+    are requested by name. Raises UnansweredError when no broker answers.
+    """
+    answer = await connections.send_to_any(
+        lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False)
+    )
+    racks = _racks(answer)
+    listed = [t for t in answer.topics or () if t.name and wanted.accepts(t.name)]
+    connections.update_brokers(answer)
+    topics, hidden = _check_partitions([topic for topic in listed if topic.partitions])
+    missing = known - {topic.name for topic in topics} - hidden.keys()
+    named = await describe_topics(
+        connections, sorted(name for name in missing if wanted.accepts(name))
+    )
+    table = build_table(topics + named.found, racks)
+    return TopicListing(table, {**hidden, **named.hidden}, named.gone)
+
+
+async def describe_topics(connections: Connections, names: list[str]) -> DescribedTopics:
+    """The topics found after all, the failures of those hidden, and those that do not exist."""
+    if not names:
+        return DescribedTopics()
+    try:
+        answer = await connections.send_to_any(
+            lambda: MetadataRequest(
+                topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in names],
+                allow_auto_topic_creation=False,
+            )
+        )
+    except UnansweredError as error:
+        return DescribedTopics(hidden=dict.fromkeys(names, _no_longer_listed(failure_of(error))))
+    wanted = set(names)
+    topics, duplicates = _drop_duplicates([t for t in answer.topics or () if t.name in wanted])
+    gone = frozenset(topic.name for topic in topics if topic.error_code == UNKNOWN_TOPIC)
+    failures = {topic.name: failure_of_code(topic.error_code) for topic in topics}
+    found, misnumbered = _check_partitions([t for t in topics if failures[t.name] is None])
+    hidden = {**duplicates, **misnumbered}
+    for name in wanted - hidden.keys() - gone:
+        failure = failures.get(name, left_out("Metadata"))
+        if failure is not None:
+            hidden[name] = _no_longer_listed(failure)
+    return DescribedTopics(found, hidden, gone, _racks(answer))
+
+
+async def refresh_leaders(
+    connections: Connections, table: TopicTable, rows: Rows
+) -> tuple[TopicTable, Mask]:
+    """The table with the leaders that the metadata names by now for these rows' topics.
+
+    The mask has the rows of the table that were found, under the topic id that they had.
+    """
+    names = sorted(table.frame.strings("topic").take(rows).pruned().categories)
+    named = await describe_topics(connections, names)
+    old, fresh = table.frame, build_table(named.found, named.racks).frame
+    at = locate(old, fresh, ("topic", "partition_id"))
+    old_id, new_id = old.strings("topic_id"), fresh.strings("topic_id").take(at)
+    ids = new_id.codes_in(old_id.categories)
+    same = ids.known & (ids.values == old_id.codes.values)
+    found = (at >= 0) & ~(old_id.known & new_id.known & ~same)
+    at = np.where(found, at, -1)
+    strings = {
+        name: fresh.strings(name).take(at).or_else(old.strings(name).only(~found))
+        for name in ("leader_rack", "replicas", "in_sync_replicas")
+    }
+    leader = fresh.numbers("leader").take(at).or_else(old.numbers("leader").only(~found))
+    return replace(table, frame=old.with_columns(leader=leader, **strings)), found
+
+
+def _check_partitions(topics: list[Any]) -> tuple[list[Any], dict[str, Failure]]:
+    """Topics named once, their partitions numbered from 0 without a gap; failures of the others.
+
+    Rows are found by their place in the topic, so any other would be taken for its neighbour.
+    """
+    topics, failures = _drop_duplicates(topics)
+    well_numbered = []
+    for topic in topics:
+        numbers = sorted(part.partition_index for part in topic.partitions or ())
+        if not numbers:
+            failures[topic.name] = malformed("the metadata names none of its partitions")
+        elif numbers != list(range(len(numbers))):
+            failures[topic.name] = malformed(_misnumbered(numbers))
+        else:
+            well_numbered.append(topic)
+    return well_numbered, failures
+
+
+def _drop_duplicates(topics: list[Any]) -> tuple[list[Any], dict[str, Failure]]:
+    times = Counter(topic.name for topic in topics)
+    twice = {n: malformed("the metadata names it twice") for n, count in times.items() if count > 1}
+    return [topic for topic in topics if topic.name not in twice], twice
+
+
+def _misnumbered(numbers: list[int]) -> str:
+    expected = next(i for i, number in enumerate(numbers) if number != i)
+    return f"the metadata names partition {numbers[expected]} where {expected} should be"
+
+
+def _no_longer_listed(failure: Failure) -> Failure:
+    return replace(failure, detail=f"no longer listed ({failure.detail})")
+
+
+def _racks(answer: Any) -> dict[int, str | None]:
+    return {broker.node_id: broker.rack for broker in answer.brokers or ()}
+
+
+def _topic_id(value: Any) -> str | None:
+    if value is None:
+        return None
+    topic_id = value if isinstance(value, UUID) else UUID(str(value))
+    return str(topic_id) if topic_id.int else None

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses at which nobody sensible answers: one sentence each, in bounded time, no leak."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_lag.brokers.access import Access
+from kafka_lag.brokers.login import FixedCredentials
+from kafka_lag.brokers.reading import ReadRequest
+from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.errors import SourceError
+
+TIMEOUT = 0.3
+
+
+@pytest.fixture(name="mute")
+def _mute() -> Iterator[str]:
+    """A port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def _refused(*servers: str, protocol: str = "PLAINTEXT") -> str:
+    access = Access(servers, protocol, None, broker_timeout=TIMEOUT)
+    source = KafkaSource(access, FixedCredentials())
+    began = time.monotonic()
+    with pytest.raises(SourceError) as caught:
+        source.read(ReadRequest(), began + 10)
+    assert time.monotonic() - began < 5
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "server",
+    ["b-1..example:9092", f"{'x' * 64}.example:9092", "localhost:1", "no-such-host.invalid:9092"],
+    ids=["two dots", "a label too long", "nobody listens", "no such host"],
+)
+def test_an_address_that_cannot_work_is_named(server: str) -> None:
+    assert server in _refused(server)
+
+
+def test_an_address_that_tls_refuses_is_named() -> None:
+    assert ".example:9092" in _refused(".example:9092", protocol="SSL")
+
+
+def test_the_same_address_twice_is_no_reason_to_wait() -> None:
+    assert "localhost:1" in _refused("localhost:1", "localhost:1")
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
+def test_a_server_that_never_answers_is_given_up_after_its_time(mute: str, protocol: str) -> None:
+    told = _refused(mute, protocol=protocol)
+    assert mute in told
+    assert protocol in told
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
+def test_runs_that_fail_leave_no_open_file_behind(mute: str, protocol: str) -> None:
+    open_files = Path("/dev/fd")
+    _refused(mute, protocol=protocol)
+    before = len(os.listdir(open_files))
+    for _ in range(3):
+        _refused(mute, protocol=protocol)
+    assert len(os.listdir(open_files)) <= before
