@@ -45,7 +45,6 @@ PLANNED = {"formatting", "aws"}
 OTHERS = {
     "event": (("contract", "errors"), "collect_lag's input"),
     "refusal": ((), "what `aws` will be: errors of AWS, conditional put"),
-    "schema": (("lag", "contract"), "marshmallow's, until one model in kafka_lag_cdk.config is"),
     "source": (("lag",), "the protocol between collector and brokers"),
     "wiring": (EVERYTHING, "objects for collect_lag"),
     "sink_wiring": (EVERYTHING, "objects for collect_lag"),
@@ -66,26 +65,21 @@ EXCEPTIONS = {
     },
     "settings": {
         "brokers.wire.access": "holds how brokers are reached",
-        "schema": "checks the document until it comes normalised",
         "sinks": "holds which sinks there are, and their levels",
-    },
-    "schema": {
-        "brokers.wire.access": "knows the word for IAM",
-        "sinks": "knows which sinks and levels there are",
-        "snapshots.keys": "knows which names of clusters a key can have",
     },
     "source": {"brokers.reading": "has the type of a request"},
 }
 # What other packages may import of kafka_lag, and their exceptions.
 ELSEWHERE = {
-    "kafka_lag_cdk": ("contract", "formatting"),
+    "kafka_lag_cdk": ("contract", "formatting", "settings"),
     "kafka_lag_report": ("contract", "formatting"),
 }
 ELSEWHERE_EXCEPTIONS = {
     "kafka_lag_cdk": {
-        "schema": "checks the document as the function does, until one model does it for both",
         "lag.rules": "matches names as the collector does",
+        "sinks.budget": "holds which metrics are published",
         "sinks.names": "writes names of groups as metrics do",
+        "snapshots.keys": "knows which names of clusters a key can have",
     },
 }
 # What `cli` may import beside kafka_lag.
@@ -256,6 +250,16 @@ def test_dev_imports_no_tests() -> None:
 def test_only_brokers_imports_the_kafka_client() -> None:
     others = [path for path in [*SHIPPED, *DEV] if not under(module_of(path), "kafka_lag.brokers")]
     assert strangers(others, ("kafka",), []) == []
+
+
+def test_the_function_needs_no_schema_library() -> None:
+    library = [path for path in files_of("kafka_lag") if part_of(module_of(path)) != "cli"]
+    assert strangers(library, ("pydantic", "pydantic_core", "marshmallow"), []) == []
+
+
+def test_the_configuration_needs_no_cdk() -> None:
+    foreign = ("aws_cdk", "constructs", "cdk_nag", "kafka_lag_cdk")
+    assert strangers(files_of("kafka_lag_cdk.config"), foreign, ["kafka_lag_cdk.config"]) == []
 
 
 def test_the_arithmetic_needs_numpy_alone() -> None:

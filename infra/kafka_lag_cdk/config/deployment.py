@@ -10,10 +10,11 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.faults import Fault, FaultsError
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.kinds import Account, Listed, Prefix, Strict
-from kafka_lag_cdk.config.parts.shared import Shared
+from kafka_lag_cdk.config.shared import Shared
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import Account, Listed, Prefix
 
 _LONGEST_STACK_NAME = 128
 
@@ -35,7 +36,7 @@ class Deployment(Strict):
             *self._two_masters(),
         )
         told = (Fault(("clusters",), sentence) for sentence in between)
-        FaultsError.insist_on_none((*told, *self._too_long(), *self._unused_buckets()))
+        FaultsError.raise_any((*told, *self._too_long(), *self._unused_buckets()))
         return self
 
     def places(self) -> dict[tuple[str | None, str], tuple[Cluster, ...]]:

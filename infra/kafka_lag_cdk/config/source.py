@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON as people write it by hand: what Python would let pass or tell badly is refused."""
+"""What a user wrote, before it has types: JSON, and what all clusters say beside each one's own."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Never
 
-from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.faults import ConfigurationError, Fault, Place
+
+CLUSTERS, DEFAULTS = "clusters", "defaults"
 
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 
@@ -49,6 +52,49 @@ def json_in(text: str, source: str) -> Any:
         told = "the key {} stands twice in one object: keep one"
         raise ConfigurationError(source, [told.format(json.dumps(key)) for key in twice])
     return given
+
+
+def merge(defaults: Any, own: Any) -> Any:
+    """What a cluster says over what all say; an object of a `type` replaces the other whole.
+
+    Its own keys come first, as among expressions for names the first that fits decides.
+    """
+    if not (isinstance(defaults, Mapping) and isinstance(own, Mapping)):
+        return own
+    if defaults.get("type") != own.get("type", defaults.get("type")):
+        return own
+    merged = {key: merge(defaults.get(key), value) for key, value in own.items()}
+    return merged | {key: value for key, value in defaults.items() if key not in own}
+
+
+def where_written(fault: Fault, clusters: Sequence[Any], defaults: Any) -> Fault:
+    """A fault of a merged cluster as one of `defaults`, where that alone makes it."""
+    match fault.place:
+        case (str(key), int(index), *inner) if key == CLUSTERS:
+            place = _begun(tuple(inner), defaults)
+            all_of_it = [place, *((*place[:-1], other) for other in fault.beside)]
+            known = fault.beside or not fault.joint
+            if known and all(
+                _holds(defaults, each) and not _holds(clusters[index], each) for each in all_of_it
+            ):
+                return Fault((DEFAULTS, *inner), fault.sentence)
+    return fault
+
+
+def _begun(place: Place, source: Any) -> Place:
+    """Of a key that is missing in an item of a list, the item: lists are never merged."""
+    while any(isinstance(part, int) for part in place) and not _holds(source, place):
+        place = place[:-1]
+    return place
+
+
+def _holds(source: Any, place: Place) -> bool:
+    for part in place:
+        below = dict(enumerate(source)) if isinstance(source, list) else source
+        if not isinstance(below, Mapping) or part not in below:
+            return False
+        source = below[part]
+    return True
 
 
 def _no_number(constant: str) -> Never:
