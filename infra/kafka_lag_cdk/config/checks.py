@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms and scaling that would never have data, told before a deploy: nobody would miss them."""
+"""Alarms and scaling that would never have data, errors before a deploy: nobody would miss them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def _too_long(cluster: Cluster) -> Iterator[Fault]:
     """CloudWatch takes 1,024 characters, but CDK makes no metric of more than 255."""
     for place, group in _named(cluster):
         if (length := len(dimension_value(group))) > _LONGEST_VALUE:
-            told = f"as a dimension the name has {length} characters, and alarms are made for"
+            sentence = f"as a dimension the name has {length} characters, and alarms are made for"
             yield _fault(
-                place, f"{told} {_LONGEST_VALUE} at most; any_group watches it all the same"
+                place, f"{sentence} {_LONGEST_VALUE} at most; any_group watches it all the same"
             )
 
 

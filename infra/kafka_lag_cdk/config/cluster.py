@@ -157,18 +157,18 @@ class Cluster(CollectorKeys):
             yield Fault((), "auth of type iam needs arn: rights are granted on it")
         if self.arn is None and self.region is None:
             yield Fault((), "give region, as there is no arn to tell it")
-        for key, told in (("region", self.arn_part(3)), ("account", self.arn_part(4))):
+        for key, of_arn in (("region", self.arn_part(3)), ("account", self.arn_part(4))):
             own = getattr(self, key)
-            if own and told and own != told:
-                yield Fault((), f"{key} is {own}, but the arn says {told}")
+            if own and of_arn and own != of_arn:
+                yield Fault((), f"{key} is {own}, but the arn says {of_arn}")
 
     def _two_masters(self) -> Iterator[Fault]:
         first: dict[tuple[str, str], str] = {}
         for index, scaling in enumerate(self.scaling):
             service = (scaling.ecs_cluster, scaling.service)
             if service in first:
-                told = f"{first[service]} and {scaling.group} both scale the service "
-                yield Fault(("scaling", index), f"{told}{'/'.join(service)}, which follows one")
+                both = f"{first[service]} and {scaling.group} both scale the service "
+                yield Fault(("scaling", index), f"{both}{'/'.join(service)}, which follows one")
             first.setdefault(service, scaling.group)
 
     def arn_part(self, place: int) -> str | None:

@@ -217,7 +217,7 @@ def _tag_of(sink: Any) -> str | None:
 
 
 def _check_sinks(sinks: tuple[Sink, ...]) -> tuple[Sink, ...]:
-    # Whatever its levels, an endpoint is told of groups.
+    # Whatever its levels, an endpoint gets groups.
     places = {
         each if isinstance(each, str) else each.otlp.model_copy(update={"levels": None})
         for each in sinks
@@ -340,16 +340,16 @@ class Document(CollectorKeys):
         return name
 
 
-def normalised(given: Any, source: str = "the document", folder: Path | None = None) -> Any:
+def normalised(source: Any, name: str = "the document", folder: Path | None = None) -> Any:
     """A document as a person writes it, as `kafka_lag.settings` reads it.
 
     Raises ConfigurationError with every fault. Its `cafile` is tried from `folder`; None: not.
     """
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(source, ["the document must be a JSON object"])
-    found, faults = validate(Document, given, folder)
+    if not isinstance(source, Mapping):
+        raise ConfigurationError(name, ["the document must be a JSON object"])
+    found, faults = validate(Document, source, folder)
     if found is None:
-        raise ConfigurationError(source, faults)
+        raise ConfigurationError(name, faults)
     return written(
         found,
         cluster=found.cluster,

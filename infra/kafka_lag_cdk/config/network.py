@@ -54,10 +54,10 @@ class Vpc(Strict):
 
     @model_validator(mode="after")
     def _all_that_endpoints_need(self) -> Vpc:
-        FaultsError.raise_any(Fault((), told) for told in self._wanting())
+        FaultsError.raise_any(Fault((), sentence) for sentence in self._missing())
         return self
 
-    def _wanting(self) -> Iterator[str]:
+    def _missing(self) -> Iterator[str]:
         if self.endpoints.s3 and not self.route_tables:
             yield "endpoints.s3 needs route_tables, those of the subnets"
         if self.endpoints.secrets_manager and not self.cidr:
@@ -117,15 +117,15 @@ def login_faults(
 def _elsewhere(auth: Scram | Tls, region: str | None) -> Iterator[Fault]:
     for key, arn in (("secret_arn", auth.secret_arn), ("kms_key_arn", auth.kms_key_arn)):
         if region and arn and (at := _part(arn, _REGION)) != region:
-            told = f"is in {at}, but the collector is in {region} and uses its own region's alone"
-            yield _fault(key, told)
+            place = f"is in {at}, but the collector is in {region}"
+            yield _fault(key, f"{place} and uses its own region's alone")
 
 
 def _of_msk(auth: Scram, arn: str) -> Iterator[Fault]:
     owner, own = _part(auth.secret_arn, _ACCOUNT), _part(arn, _ACCOUNT)
     if owner != own:
-        told = f"is of the account {owner}, but MSK takes secrets of the cluster's own, {own}"
-        yield _fault("secret_arn", told)
+        sentence = f"is of the account {owner}, but MSK takes secrets of the cluster's own, {own}"
+        yield _fault("secret_arn", sentence)
     if auth.kms_key_arn is None:
         yield _fault(
             "kms_key_arn",

@@ -41,7 +41,7 @@ class Steps(Strict):
 
     @model_validator(mode="after")
     def _rising(self) -> Steps:
-        FaultsError.raise_any(Fault((), told) for told in self._falling())
+        FaultsError.raise_any(Fault((), sentence) for sentence in self._falling())
         return self
 
     def _falling(self) -> Iterator[str]:
@@ -76,7 +76,7 @@ class Scaling(Strict):
 
     @model_validator(mode="after")
     def _possible(self) -> Scaling:
-        FaultsError.raise_any(Fault((), told) for told in self._impossible())
+        FaultsError.raise_any(Fault((), sentence) for sentence in self._impossible())
         return self
 
     def _impossible(self) -> Iterator[str]:

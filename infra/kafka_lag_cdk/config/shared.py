@@ -50,7 +50,7 @@ class Teams(Strict):
 
 
 class Notify(Strict):
-    """Who hears of alarms; `recovered` tells them too when one is over."""
+    """Who hears of alarms; with `recovered` also when one is over."""
 
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
@@ -129,7 +129,7 @@ class StatusMessages(Strict):
     """One message a changed status: to the alarms' `topic`, to an `event_bus`, or both.
 
     None is no bus. `alone` reserves a concurrency of one, which small accounts lack; nothing needs
-    it, as what was told is claimed by conditional writes.
+    it, as what is sent is claimed by conditional writes.
     """
 
     topic: bool = True
@@ -146,7 +146,7 @@ class StatusMessages(Strict):
 
 
 class Shared(Strict):
-    """One region's shared part; `existing_buckets`, by region, are taken instead of a new one.
+    """What is shared in one region; `existing_buckets`, by region, are taken instead of a new one.
 
     Of `views` and `status_messages` there is nothing unless somebody asked for them.
     """

@@ -29,7 +29,7 @@ def json_of(path: Path) -> Any:
     return json_in(text, str(path))
 
 
-def json_in(text: str, source: str) -> Any:
+def json_in(text: str, name: str) -> Any:
     """What a text says. Raises ConfigurationError, also for keys that stand twice."""
     twice: list[str] = []
 
@@ -42,16 +42,16 @@ def json_in(text: str, source: str) -> Any:
         return found
 
     try:
-        given = json.loads(text, object_pairs_hook=once, parse_constant=_no_number)
+        found = json.loads(text, object_pairs_hook=once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        told = f"it is not JSON ({error}){_hint(text, error)}"
-        raise ConfigurationError(source, [told]) from None
+        sentence = f"it is not JSON ({error}){_hint(text, error)}"
+        raise ConfigurationError(name, [sentence]) from None
     except ValueError as error:
-        raise ConfigurationError(source, [f"it is not JSON ({error})"]) from None
+        raise ConfigurationError(name, [f"it is not JSON ({error})"]) from None
     if twice:
-        told = "the key {} stands twice in one object: keep one"
-        raise ConfigurationError(source, [told.format(json.dumps(key)) for key in twice])
-    return given
+        sentence = "the key {} stands twice in one object: keep one"
+        raise ConfigurationError(name, [sentence.format(json.dumps(key)) for key in twice])
+    return found
 
 
 def merge(defaults: Any, own: Any) -> Any:

@@ -48,7 +48,7 @@ class Strict(BaseModel):
     """Frozen; unknown keys are faults, and no text is taken for a number or a truth value.
 
     `elsewhere` has what to say of keys that are not these but are written by those who know
-    another document. A model that `lists_keys` has them all told where something is no object.
+    another document. A model that `lists_keys` names them all where something is no object.
     `tag` is what its union calls it, where no `type` does.
     """
 
@@ -59,14 +59,14 @@ class Strict(BaseModel):
 
 
 def validate(
-    model: type[M], given: Any, folder: Path | None = None, beside: Iterable[str] = ()
+    model: type[M], source: Any, folder: Path | None = None, beside: Iterable[str] = ()
 ) -> tuple[M | None, list[Fault]]:
     """The model, or None and all faults; `beside` are keys that are valid beside the model's.
 
     Files are looked for from `folder`; None: not at all.
     """
     try:
-        return model.model_validate(given, context={FOLDER: folder}), []
+        return model.model_validate(source, context={FOLDER: folder}), []
     except ValidationError as error:
         return None, list(_faults(error, model, beside))
 

@@ -55,7 +55,7 @@ def _compiles(text: str) -> str:
         re.compile(text)
     except re.error as error:
         fault = f"is not a regular expression ({error}): {text!r}"
-    # As a key it is told of itself, not of the object that holds it.
+    # Where it is a key the fault is at the key, not at the object that holds it.
     FaultsError.raise_any([Fault((), fault)] if fault else [])
     return text
 
