@@ -19,7 +19,6 @@ from pydantic import (
     Tag,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 from pydantic_core import PydanticKnownError
 
@@ -182,24 +181,29 @@ def _check_object(levels: Any) -> Any:
 class OtlpSection(Section):
     """One OTLP endpoint; without one, with `sigv4`, CloudWatch's own in the function's region."""
 
-    endpoint: Annotated[str, AfterValidator(_check_url)] | None = None
-    headers_secret: str | None = None
     sigv4: bool = False
+    headers_secret: str | None = None
+    endpoint: Annotated[
+        Annotated[str, AfterValidator(_check_url)] | None, Field(validate_default=True)
+    ] = None
     levels: Annotated[LevelsSection | None, BeforeValidator(_check_object)] = None
 
-    @model_validator(mode="after")
-    def _reachable_and_secret(self) -> OtlpSection:
-        faults = []
-        if not self.endpoint and not self.sigv4:
-            sentence = "is required; with sigv4 it is CloudWatch's own unless it is told"
-            faults.append(Fault(("endpoint",), sentence))
-        if self.headers_secret and self.sigv4:
-            faults.append(Fault(("headers_secret",), "must be left out with sigv4"))
-        secret = self.headers_secret or self.sigv4
-        if secret and self.endpoint and urlsplit(self.endpoint).scheme != _HTTPS:
-            faults.append(Fault(("endpoint",), "must begin with https:// to be told a secret"))
-        FaultsError.raise_any(faults)
-        return self
+    @field_validator("headers_secret")
+    @classmethod
+    def _one_login(cls, secret: str | None, info: ValidationInfo) -> str | None:
+        if secret and info.data.get("sigv4"):
+            raise ValueError("must be left out with sigv4")
+        return secret
+
+    @field_validator("endpoint")
+    @classmethod
+    def _reachable_and_secret(cls, url: str | None, info: ValidationInfo) -> str | None:
+        sigv4, headers = info.data.get("sigv4"), info.data.get("headers_secret")
+        if not url and not sigv4:
+            raise ValueError("is required; with sigv4 it is CloudWatch's own unless it is told")
+        if url and (sigv4 or headers) and urlsplit(url).scheme != _HTTPS:
+            raise ValueError("must begin with https:// to be told a secret")
+        return url
 
 
 class OtlpSink(Section):

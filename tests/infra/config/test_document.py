@@ -13,6 +13,7 @@ def test_what_alarms_and_scaling_watch_is_not_told_of_an_endpoints_own_levels() 
     scaling = [{**SERVICE, "max": 8, "steps": STEPS}]
     found = cluster(sinks=sinks, alarms={"groups": ["stock"]}, scaling=scaling)
     document = found.document()
+    assert document["sinks"] == cluster(sinks=sinks).document()["sinks"]
     assert levels_of(document["levels"]).named == {"stock", "billing"}
     own = levels_of(document["sinks"][1]["otlp"]["levels"])
     assert (own.named, own.scaling) == (set(), None)

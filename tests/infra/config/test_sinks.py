@@ -129,6 +129,15 @@ def test_a_fault_of_an_endpoint_is_told_at_its_place(told: dict[str, Any], fault
     assert otlp(**told) == [f"sinks[0].otlp.{fault}"]
 
 
+def test_a_missing_endpoint_is_told_with_the_other_faults() -> None:
+    told = otlp(headers_secret=7, zzz=1)
+    assert [fault.partition(":")[0] for fault in told] == [
+        "sinks[0].otlp.headers_secret",
+        "sinks[0].otlp.endpoint",
+        "sinks[0].otlp.zzz",
+    ]
+
+
 def test_what_is_no_key_of_an_endpoints_own_levels_is_told_with_the_nearest() -> None:
     (told,) = faults("emf", {"otlp": {"sigv4": True, "levels": {"max_metric": 5}}})
     assert told == "sinks[1].otlp.levels.max_metric: unknown key, did you mean max_metrics?"
@@ -141,7 +150,7 @@ def test_a_faulty_choice_is_told_as_such(sinks: Any) -> None:
 
 
 def test_an_endpoint_that_is_no_object_is_told_what_it_holds() -> None:
-    told = "must be an object with endpoint, headers_secret, sigv4, levels"
+    told = "must be an object with sigv4, headers_secret, endpoint, levels"
     assert faults({"otlp": URL}) == [f"sinks[0].otlp: {told}"]
 
 
