@@ -9,10 +9,12 @@ import time
 from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
 from kafka_lag import collect_lag, contract
+from kafka_lag_cdk.config.document import normalised
 
 CLUSTER, BUCKET, SECRET = "demo", "msk-lag-demo", "AmazonMSK_demo_monitor"
 
@@ -74,8 +76,8 @@ class LocalFunction:
         self._log.close()
 
 
-def _document(cluster: KafkaCluster, interval: int) -> dict[str, object]:
-    return {
+def _document(cluster: KafkaCluster, interval: int) -> Any:
+    source = {
         "cluster": CLUSTER,
         "bootstrap_servers": cluster.bootstrap("SASL_SSL").split(","),
         "cafile": str(cluster.cafile),
@@ -84,3 +86,4 @@ def _document(cluster: KafkaCluster, interval: int) -> dict[str, object]:
         # Written in transactions, whose last marker nobody reads: caught up means a lag of 1.
         "allowed_lag": {"transactional": 1},
     }
+    return normalised(source)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.schema.document import DocumentSchema
+from kafka_lag_cdk.config.document import Document
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -77,7 +77,7 @@ def test_every_snapshot_column_is_documented(dataset: str) -> None:
 
 def test_every_configuration_key_is_documented() -> None:
     named = {k.split(".")[0] for k in _ticked([r[0] for r in _table(*_CONFIG)]) if k[0] != "."}
-    assert named == set(DocumentSchema().fields)
+    assert named == set(Document.model_fields)
 
 
 _CONFIG = (DOCS["configuration.md"], "A cluster: what its collector is told")

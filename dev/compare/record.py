@@ -33,6 +33,7 @@ from kafka_lag.errors import ReporterError
 from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.settings import settings_of
 from kafka_lag.snapshots.store import FolderStore
+from kafka_lag_cdk.config.document import normalised
 
 RUNS, INTERVAL = 52, 8
 _AGAIN, _GONE = "recreated", "deleted-group"
@@ -265,7 +266,7 @@ def record(folder: Path, say: Say) -> None:
 def _record(
     cluster: KafkaCluster, tail: Tail, given: dict[str, Any], place: Path, say: Say
 ) -> list[Run]:
-    settings = settings_of(given)
+    settings = settings_of(normalised(given))
     monitor = cluster.users["monitor"]
     login = FixedCredentials(Credentials(monitor.username, monitor.password))
     source = RecordingSource(KafkaSource(settings.access, login))

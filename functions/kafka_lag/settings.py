@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration document of one cluster as one frozen object, all its faults told at once."""
+"""The deployed document of one cluster as one frozen object.
+
+`kafka_lag_cdk.config` has checked the document, filled in what was left out and written it in the
+units that are used here, so that nothing is left to check but what a deployment adds.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,23 +18,25 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.errors import ConfigError
-from kafka_lag.lag.rules import Rules
-from kafka_lag.schema.authorities import authorities_fault
-from kafka_lag.schema.document import DocumentSchema, faults_of
-from kafka_lag.schema.sinks import is_signed
-from kafka_lag.sinks.config import EMF, Levels, SinkConfig
+from kafka_lag.lag.rules import ByName, NameFilter, Rules, Tolerance
+from kafka_lag.sinks.config import CLOUDWATCH, EMF, Levels, OtlpConfig, SinkConfig
+
+# Kafka's and MSK's own bookkeeping, which nobody's consumers lag on by accident.
+INTERNAL_TOPICS = r"^__(consumer_offsets|transaction_state|share_group_state)$|^__amazon_msk_"
+
+# How a broker's address is written.
+SERVER = re.compile(r".+:\d{1,5}")
 
 # Somebody may have put the document itself where its path belongs.
 _SHOWN = 60
 
-_HOUR_MS = 3_600_000
-
 _SERVERS = "bootstrap_servers"
+_OTLP = "otlp"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the collector is told; times in seconds unless the name says ms.
+    """Everything the collector is configured by; times in seconds unless the name says ms.
 
     `secret_id` is None where the brokers ask for nothing that a secret holds; `region` is the AWS
     region of the function and its cluster, None outside AWS.
@@ -47,6 +55,10 @@ class Settings:
     sinks: tuple[SinkConfig, ...] = (EMF,)
 
 
+# What is left out of a configuration is as here.
+DEFAULTS = Settings("", Access(()), Rules(topics=NameFilter(deny=re.compile(INTERNAL_TOPICS))))
+
+
 def from_environment(environ: Mapping[str, str]) -> Settings:
     """The settings of this function. Raises ConfigError, every fault in it.
 
@@ -59,122 +71,184 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         for name in (contract.ENV_CONFIG, contract.ENV_BUCKET)
         if not environ.get(name)
     ]
-    document: Any = {}
+    document: dict[str, Any] | None = None
     if environ.get(contract.ENV_CONFIG):
-        path = Path(environ[contract.ENV_CONFIG])
-        document, unreadable = _document(path)
-        document = _placed(document, path.parent, environ)
-        faults += unreadable or [_told(fault, path, environ) for fault in _faults(document)]
-    signed = _signed(document)
-    if signed and not environ.get(contract.ENV_REGION):
+        document, wrong = _read_document(Path(environ[contract.ENV_CONFIG]), environ)
+        faults += wrong
+    region = environ.get(contract.ENV_REGION)
+    signed = _signed(document or {})
+    if signed and not region:
         faults.append(
             f"{contract.ENV_REGION} is not set in the environment: {signed} are signed for it"
         )
-    _insist(faults)
-    return _made(document, environ[contract.ENV_BUCKET], environ.get(contract.ENV_REGION))
+    _raise_any(faults)
+    return _settings(document or {}, environ[contract.ENV_BUCKET], region)
 
 
-def settings_of(document: Mapping[str, Any], bucket: str = "") -> Settings:
-    """Settings from a document. Raises ConfigError, every fault in it."""
-    _insist(_faults(document))
-    return _made(document, bucket)
+def settings_of(document: Any, bucket: str = "") -> Settings:
+    """Settings from a normalised document. Raises ConfigError."""
+    fault = _version_fault(document)
+    _raise_any([fault] if fault else _faults(document))
+    return _settings(document, bucket)
 
 
-def _placed(document: Any, folder: Path, environ: Mapping[str, str]) -> Any:
-    """The document with what its deployment knows better: the brokers, and where files are."""
-    if not isinstance(document, Mapping):
-        return document
-    placed = dict(document)
+def filter_of(document: Mapping[str, str | None]) -> NameFilter:
+    """A filter from its two expressions, None for neither."""
+    return NameFilter(_compiled(document["allow"]), _compiled(document["deny"]))
+
+
+def levels_of(document: Mapping[str, Any]) -> Levels:
+    """Which metrics are published, of a cluster or of one sink."""
+    partitions, scaling = document["partitions"], document["scaling"]
+    return Levels(
+        max_metrics=document["max_metrics"],
+        topics=document["topics"],
+        max_offset_lag=document["max_offset_lag"],
+        partition_groups=filter_of(partitions["groups"]) if partitions else None,
+        partition_topics=filter_of(partitions["topics"]) if partitions else NameFilter(),
+        named=frozenset(document["named"]),
+        scaling=filter_of(scaling) if scaling else None,
+        drain_time=document["drain_time"],
+        members=document["members"],
+        rebalancing=document["rebalancing"],
+    )
+
+
+def authorities_fault(path: Path, shown: str) -> str | None:
+    """What is wrong with a file of CA certificates, None for one that a TLS client takes.
+
+    `shown` is its name for the person who wrote it.
+    """
+    try:
+        if not path.is_file():
+            return f"there is no file {shown}"
+        # The library that connects loads the file in the same way.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except ssl.SSLError:
+        return f"{shown} holds no certificates in PEM, or one that cannot be read"
+    except OSError as error:
+        return f"{shown} cannot be read ({error.strerror})"
+    return None
+
+
+def _read_document(
+    path: Path, environ: Mapping[str, str]
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """The document, with what its deployment knows better: the brokers, and where files are."""
+    try:
+        document = json.loads(path.read_text())
+    except OSError as error:
+        return None, [
+            f"{contract.ENV_CONFIG} must be the path of a JSON file, and {str(path)[:_SHOWN]!r} "
+            f"cannot be read ({error.strerror})"
+        ]
+    except ValueError as error:
+        return None, [f"{path} is not JSON ({error})"]
+    if fault := _version_fault(document):
+        return None, [f"{path}: {fault}"]
     if isinstance(document.get("cafile"), str):
-        placed["cafile"] = str(folder / document["cafile"])
-    if contract.ENV_BOOTSTRAP_SERVERS in environ:
-        told = environ[contract.ENV_BOOTSTRAP_SERVERS]
-        placed[_SERVERS] = [server.strip() for server in told.split(",")]
-    return placed
+        document["cafile"] = str(path.parent / document["cafile"])
+    found = environ.get(contract.ENV_BOOTSTRAP_SERVERS)
+    if found is not None:
+        document[_SERVERS] = [server.strip() for server in found.split(",")]
+    return document, [
+        fault.replace(_SERVERS, contract.ENV_BOOTSTRAP_SERVERS, 1)
+        if found is not None and fault.startswith(_SERVERS)
+        else f"{path}: {fault}"
+        for fault in _faults(document)
+    ]
 
 
-def _told(fault: str, path: Path, environ: Mapping[str, str]) -> str:
-    if fault.startswith(_SERVERS) and contract.ENV_BOOTSTRAP_SERVERS in environ:
-        return fault.replace(_SERVERS, contract.ENV_BOOTSTRAP_SERVERS, 1)
-    return f"{path}: {fault}"
+def _version_fault(document: Any) -> str | None:
+    if not isinstance(document, Mapping):
+        return "the document must be a JSON object"
+    version = document.get(contract.DOCUMENT_VERSION_KEY)
+    if version == contract.DOCUMENT_VERSION and not isinstance(version, bool):
+        return None
+    found = "has no version" if version is None else f"is of version {version!r}"
+    return (
+        f"the document {found}, and this collector reads version {contract.DOCUMENT_VERSION}: "
+        "deploy both together, or write it anew with kafka-lag config"
+    )
 
 
-def _signed(document: Any) -> str | None:
-    """What has a signature of this function's region, in a document that may be faulty."""
-    told = document if isinstance(document, Mapping) else {}
-    if told.get("sasl_mechanism") == IAM:
-        return "tokens"
-    sinks = told.get("sinks")
-    return "metrics" if isinstance(sinks, list) and any(map(is_signed, sinks)) else None
-
-
-def _faults(document: Any) -> list[str]:
-    faults = faults_of(document)
-    cafile = document.get("cafile") if isinstance(document, Mapping) else None
+def _faults(document: Mapping[str, Any]) -> list[str]:
+    """What can be wrong with a document that was checked when it was written."""
+    servers = document.get(_SERVERS)
+    faults = [
+        f"{_SERVERS}.{index}: must be host:port, not {server!r}"
+        for index, server in enumerate(servers or ())
+        if not SERVER.fullmatch(server)
+    ]
+    if not servers:
+        faults.append(f"{_SERVERS}: is required")
+    cafile = document.get("cafile")
     if isinstance(cafile, str) and (fault := authorities_fault(Path(cafile), cafile)):
         faults.append(f"cafile: {fault}")
     return faults
 
 
-def _insist(faults: list[str]) -> None:
+def _signed(document: Mapping[str, Any]) -> str | None:
+    """What has a signature of this function's region."""
+    if document.get("sasl_mechanism") == IAM:
+        return "tokens"
+    sinks = document.get("sinks", ())
+    signed = (sink == CLOUDWATCH or (sink != EMF and sink[_OTLP]["sigv4"]) for sink in sinks)
+    return "metrics" if any(signed) else None
+
+
+def _raise_any(faults: list[str]) -> None:
     if faults:
         raise ConfigError("The configuration has faults: " + "; ".join(faults) + ".")
 
 
-def _made(document: Mapping[str, Any], bucket: str, region: str | None = None) -> Settings:
-    values: dict[str, Any] = DocumentSchema().load(document)
-    interval_ms = int(values["interval_seconds"] * 1000)
+def _settings(document: Mapping[str, Any], bucket: str, region: str | None = None) -> Settings:
     return Settings(
-        cluster=values["cluster"],
-        access=_access(values),
-        rules=_rules(values, interval_ms),
-        levels=values["levels"],
-        namespace=values["namespace"],
-        secret_id=values["secret_id"],
+        cluster=document["cluster"],
+        access=Access(
+            bootstrap_servers=tuple(document[_SERVERS]),
+            security_protocol=document["security_protocol"],
+            sasl_mechanism=document["sasl_mechanism"],
+            cafile=document["cafile"],
+            broker_timeout=document["broker_timeout_seconds"],
+        ),
+        rules=_rules(document),
+        levels=levels_of(document["levels"]),
+        namespace=document["namespace"],
+        secret_id=document["secret_id"],
         region=region,
         bucket=bucket,
-        interval_ms=interval_ms,
-        deadline=values["deadline_seconds"],
-        sinks=tuple(values["sinks"]),
+        interval_ms=document["interval_ms"],
+        deadline=document["deadline_seconds"],
+        sinks=tuple(map(_sink, document["sinks"])),
     )
 
 
-def _rules(values: Mapping[str, Any], interval_ms: int) -> Rules:
+def _rules(document: Mapping[str, Any]) -> Rules:
     return Rules(
-        groups=values["groups"],
-        topics=values["topics"],
-        interval_ms=interval_ms,
-        window_ms=values["window"] * interval_ms,
-        uncommitted=values["uncommitted"],
-        allowed_lag=values["allowed_lag"],
-        owners=values["owner"],
-        sla_seconds=values["sla_seconds"],
-        hold=values["hold"],
-        tolerance=values["tolerance"],
-        lookup_budget=values["lookup_budget"],
-        risk_horizon_ms=round(values["risk_horizon_hours"] * _HOUR_MS),
-        ignore_inactive=values["ignore_inactive"],
+        groups=filter_of(document["groups"]),
+        topics=filter_of(document["topics"]),
+        interval_ms=document["interval_ms"],
+        window_ms=document["window_ms"],
+        uncommitted=ByName.of(document["uncommitted"].items()),
+        allowed_lag=ByName.of(document["allowed_lag"].items()),
+        owners=ByName.of(document["owner"].items()),
+        sla_seconds=ByName.of(document["sla_seconds"].items()),
+        hold=document["hold"],
+        tolerance=Tolerance(**document["tolerance"]),
+        lookup_budget=document["lookup_budget"],
+        risk_horizon_ms=document["risk_horizon_ms"],
+        ignore_inactive=document["ignore_inactive"],
     )
 
 
-def _access(values: Mapping[str, Any]) -> Access:
-    protocol = values["security_protocol"]
-    return Access(
-        bootstrap_servers=tuple(values["bootstrap_servers"]),
-        security_protocol=protocol,
-        sasl_mechanism=values["sasl_mechanism"] if protocol.startswith("SASL") else None,
-        cafile=values["cafile"],
-        broker_timeout=values["broker_timeout_seconds"],
-    )
+def _sink(document: Any) -> SinkConfig:
+    if isinstance(document, str):
+        return document
+    otlp = document[_OTLP]
+    levels = otlp["levels"]
+    return OtlpConfig(**{**otlp, "levels": levels_of(levels) if levels is not None else None})
 
 
-def _document(path: Path) -> tuple[Any, list[str]]:
-    try:
-        return json.loads(path.read_text()), []
-    except OSError as error:
-        return {}, [
-            f"{contract.ENV_CONFIG} must be the path of a JSON file, and {str(path)[:_SHOWN]!r} "
-            f"cannot be read ({error.strerror})"
-        ]
-    except ValueError as error:
-        return {}, [f"{path} is not JSON ({error})"]
+def _compiled(expression: str | None) -> re.Pattern[str] | None:
+    return None if expression is None else re.compile(expression)

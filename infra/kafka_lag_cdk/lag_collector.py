@@ -16,8 +16,7 @@ from kafka_lag_cdk.alarms.reporter import ReporterAlarms
 from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.collector.function import CollectorFunction
 from kafka_lag_cdk.collector.schedule import CollectorSchedule
-from kafka_lag_cdk.config.document import sink_names
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard.cluster_dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
@@ -77,7 +76,7 @@ class LagCollector(Construct):
     def _of_groups(self, topic: sns.ITopic) -> Iterator[cloudwatch.IAlarm]:
         cluster, name = self._cluster, self._name
         # Nothing is published of a cluster that is paused, and what looks is charged.
-        published = sink_names(cluster) and not cluster.paused
+        published = cluster.sink_names and not cluster.paused
         if cluster.alarms.any_group and published:
             yield AnyGroupAlarm(self, "AnyGroup", cluster=cluster, topic=topic, name=name).alarm
         for kind, word in ((GroupAlarms, "Groups"), (AnomalyAlarms, "Anomalies")):

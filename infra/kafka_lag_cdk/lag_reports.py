@@ -13,8 +13,8 @@ from constructs import Construct
 
 from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.collector.code import collector_code
-from kafka_lag_cdk.config.parts.cluster import Function
-from kafka_lag_cdk.config.parts.shared import Notify, Report, Shared
+from kafka_lag_cdk.config.cluster import Function
+from kafka_lag_cdk.config.shared import Notify, Report, Shared
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames, topic_name
 from kafka_lag_cdk.notify.chat import ChatChannels, has_chats
 from kafka_lag_cdk.notify.topic import AlarmTopic

@@ -12,8 +12,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.config.document import interval_minutes, namespace_of
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 
 MAXIMUM = "Maximum"
 
@@ -23,8 +22,8 @@ class LagMetrics:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster_name = cluster.name
-        self.namespace = namespace_of(cluster)
-        self.period = Duration.minutes(interval_minutes(cluster))
+        self.namespace = cluster.namespace
+        self.period = Duration.minutes(cluster.interval_minutes)
 
     def of_reporter(self, name: str) -> cloudwatch.Metric:
         """The reporter's own, such as CollectorSuccess."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from aws_cdk import App, CfnOutput, Environment, Stack, Tags
 from constructs import Construct
 
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.parts.cluster import Cluster
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames

@@ -11,7 +11,7 @@ from kafka_lag.cli.command import main
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        ([], "kafka-lag: error: name a subcommand: watch or serve\n"),
+        ([], "kafka-lag: error: name a subcommand: watch or serve or config\n"),
         (["look"], "'look' (choose from "),
         (["--once"], "unrecognized arguments: --once"),
     ],
@@ -24,7 +24,7 @@ def test_wrong_usage_names_the_subcommands_there_are(
     assert ended.value.code == 2
     printed = capsys.readouterr().err
     assert error in printed
-    assert printed.startswith("usage: kafka-lag [-h] {watch,serve} ...\n")
+    assert printed.startswith("usage: kafka-lag [-h] {watch,serve,config} ...\n")
     assert "SUBCOMMAND, arguments" not in printed
 
 

@@ -18,6 +18,7 @@ import pytest
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
+from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.packaging import Target, build
 from tests.infra.packaging.runtime.api import Answer
 from tests.infra.packaging.runtime.process import LambdaProcess, run, runtime_in
@@ -109,8 +110,8 @@ def _told(
         yield Told(cold, warm, refused, asked, lines, {item["Key"] for item in listed})
 
 
-def _document(cluster: KafkaCluster) -> dict[str, Any]:
-    return {
+def _document(cluster: KafkaCluster) -> Any:
+    source = {
         "cluster": "orders",
         "bootstrap_servers": cluster.bootstrap("SASL_SSL").split(","),
         "cafile": str(cluster.cafile),
@@ -118,6 +119,7 @@ def _document(cluster: KafkaCluster) -> dict[str, Any]:
         "groups": {"allow": "^packers$"},
         "topics": {"allow": "^packed$"},
     }
+    return normalised(source)
 
 
 def _store_login(aws: AwsStandIn, cluster: KafkaCluster) -> None:

@@ -43,7 +43,6 @@ INSIDE = {
 PLANNED = {"formatting"}
 # Modules beside those above, each with what it may import and why it is there.
 OTHERS = {
-    "schema": (("lag", "contract"), "marshmallow's, until one model in kafka_lag_cdk.config is"),
     "serve_wiring": (EVERYTHING, "objects for serve_lag"),
 }
 # Imports that the table does not allow, and why they are there. One that is gone must go here too.
@@ -52,24 +51,19 @@ EXCEPTIONS = {
     "views": {"snapshots": "reads the rows of runs"},
     "settings": {
         "brokers.access": "holds how brokers are reached",
-        "schema": "checks the document until it comes normalised",
         "sinks.config": "holds which sinks there are, and their levels",
-    },
-    "schema": {
-        "brokers.access": "knows the word for IAM",
-        "sinks.config": "knows which sinks and levels there are",
-        "snapshots.keys": "knows which names of clusters a key can have",
     },
 }
 # What other packages may import of kafka_lag, and their exceptions.
 ELSEWHERE = {
-    "kafka_lag_cdk": ("contract", "formatting"),
+    "kafka_lag_cdk": ("contract", "formatting", "settings"),
     "kafka_lag_report": ("contract", "formatting"),
 }
 ELSEWHERE_EXCEPTIONS = {
     "kafka_lag_cdk": {
-        "schema": "checks the document as the function does, until one model does it for both",
         "lag.rules": "matches names as the collector does",
+        "sinks.config": "holds which metrics are published",
+        "snapshots.keys": "knows which names of clusters a key can have",
     },
 }
 # What `cli` may import beside kafka_lag.
@@ -240,6 +234,16 @@ def test_dev_imports_no_tests() -> None:
 def test_only_brokers_imports_the_kafka_client() -> None:
     others = [path for path in [*SHIPPED, *DEV] if not under(module_of(path), "kafka_lag.brokers")]
     assert strangers(others, ("kafka",), []) == []
+
+
+def test_the_function_needs_no_schema_library() -> None:
+    library = [path for path in files_of("kafka_lag") if part_of(module_of(path)) != "cli"]
+    assert strangers(library, ("pydantic", "pydantic_core", "marshmallow"), []) == []
+
+
+def test_the_configuration_needs_no_cdk() -> None:
+    foreign = ("aws_cdk", "constructs", "cdk_nag", "kafka_lag_cdk")
+    assert strangers(files_of("kafka_lag_cdk.config"), foreign, ["kafka_lag_cdk.config"]) == []
 
 
 def test_the_arithmetic_needs_numpy_alone() -> None:

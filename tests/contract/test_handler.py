@@ -14,7 +14,8 @@ import pytest
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
 from kafka_lag import collect_lag, contract
-from kafka_lag.errors import ConfigError, LoginError, ReporterError, SourceError, StoreError
+from kafka_lag.errors import ConfigError, LoginError, SourceError, StoreError
+from kafka_lag_cdk.config.document import normalised
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = pytest.mark.kafka
@@ -62,7 +63,7 @@ class Deployed:
         return json.dumps({"username": "monitor", "password": password or self.password})
 
     def invoke(self, event: Any = None) -> Any:
-        self.path.write_text(json.dumps(self.document))
+        self.path.write_text(json.dumps(normalised(self.document)))
         return collect_lag.handler(EVENT if event is None else event, None)
 
 
@@ -228,9 +229,11 @@ def test_a_missing_bucket_fails_the_run_after_the_metrics_went_out(
     assert not any("CollectorSuccess" in line for line in lines)
 
 
-def test_every_fault_of_the_document_is_told_at_once(deployed: Deployed) -> None:
-    deployed.document |= {"groups": {"allow": "("}, "window": 0, "intervall_seconds": 5}
-    with pytest.raises(ReporterError) as caught:
+def test_a_document_of_another_version_is_one_sentence(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = deployed.path.with_name("other.json")
+    other.write_text(json.dumps({**normalised(deployed.document), "version": 2}))
+    monkeypatch.setenv(contract.ENV_CONFIG, str(other))
+    with pytest.raises(ConfigError, match=r"is of version 2, and this collector reads version 1"):
         deployed.invoke()
-    for fault in ("groups.allow", "window", "did you mean interval_seconds?"):
-        assert fault in str(caught.value)

@@ -98,7 +98,7 @@ def test_each_package_is_found_where_the_wheel_is_installed(
 @pytest.mark.parametrize(
     "name",
     [
-        *("aws_cdk", "pydantic", "pyspark", "duckdb", "sqlglot"),
+        *("aws_cdk", "marshmallow", "pyspark", "duckdb", "sqlglot"),
         *("moto", "confluent_kafka", "trustme", "pytest", "mypy", "ruff", "mutmut"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.collect_lag import build_collector
 from kafka_lag.errors import ConfigError
-from tests.functions.test_schema import GOOD
+from tests.documents import document
 
 
 def test_a_role_that_does_not_exist_is_told_before_anybody_connects(
@@ -24,8 +24,8 @@ def test_a_role_that_does_not_exist_is_told_before_anybody_connects(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    document = {**GOOD, "sasl_mechanism": "OAUTHBEARER", "secret_id": None}
-    (tmp_path / "shop.json").write_text(json.dumps(document))
+    role = document(sasl_mechanism="OAUTHBEARER", secret_id=None)
+    (tmp_path / "shop.json").write_text(json.dumps(role))
     environ = {
         contract.ENV_CONFIG: str(tmp_path / "shop.json"),
         contract.ENV_BUCKET: "kept",

@@ -26,7 +26,7 @@ from kafka_lag.sinks.otlp import (
     cloudwatch_url,
     region_of,
 )
-from tests.functions.test_schema import GOOD
+from tests.documents import document
 
 URL = "https://collector:4318/v1/metrics"
 
@@ -42,7 +42,7 @@ def _nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def environment(tmp_path: Path, *sinks: Any, region: str | None = "eu-west-1") -> dict[str, str]:
-    (tmp_path / "shop.json").write_text(json.dumps({**GOOD, "sinks": list(sinks)}))
+    (tmp_path / "shop.json").write_text(json.dumps(document(sinks=list(sinks))))
     told = {contract.ENV_CONFIG: str(tmp_path / "shop.json"), contract.ENV_BUCKET: "kept"}
     return told if region is None else {**told, contract.ENV_REGION: region}
 
@@ -125,22 +125,6 @@ def test_what_is_signed_needs_a_region(tmp_path: Path, sink: Any) -> None:
 @pytest.mark.parametrize("sink", ["emf", {"otlp": {"endpoint": URL}}])
 def test_what_is_not_signed_needs_none(tmp_path: Path, sink: Any) -> None:
     assert from_environment(environment(tmp_path, sink, region=None)).region is None
-
-
-def test_faults_of_a_sinks_own_levels_are_told_at_the_start(tmp_path: Path) -> None:
-    told = environment(tmp_path, "emf", {"otlp": {"sigv4": True, "levels": {"max_metric": 5}}})
-    with pytest.raises(ConfigError) as raised:
-        from_environment(told)
-    place = f"{tmp_path / 'shop.json'}: sinks.1.otlp.levels.max_metric"
-    assert f"{place}: unknown key, did you mean max_metrics?." in str(raised.value)
-
-
-@pytest.mark.parametrize("sinks", [5, {"otlp": 1}, [{"otlp": None}], [None]])
-def test_a_faulty_choice_is_told_as_such(tmp_path: Path, sinks: Any) -> None:
-    (tmp_path / "shop.json").write_text(json.dumps({**GOOD, "sinks": sinks}))
-    told = {contract.ENV_CONFIG: str(tmp_path / "shop.json"), contract.ENV_BUCKET: "kept"}
-    with pytest.raises(ConfigError, match=r"shop\.json: sinks"):
-        from_environment(told)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from kafka_lag import contract
 from kafka_lag.brokers.access import Access
 from kafka_lag.errors import ConfigError
 from kafka_lag.lag.rules import ByName, NameFilter, Rules, Tolerance
-from kafka_lag.schema.document import DocumentSchema
 from kafka_lag.settings import Settings, from_environment, settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
-from tests.functions.test_schema import GOOD
+from kafka_lag_cdk.config.document import Document, normalised
+from tests.documents import GOOD, document
 
 AUTHORITY = str(Path(__file__).parents[1] / "infra" / "authority.pem")
 
@@ -98,9 +98,14 @@ WHOLE = Settings(
 
 
 def environment(tmp_path: Path, text: str) -> dict[str, str]:
-    document = tmp_path / "shop.json"
-    document.write_text(text)
-    return {contract.ENV_CONFIG: str(document), contract.ENV_BUCKET: "kept"}
+    path = tmp_path / "shop.json"
+    path.write_text(text)
+    return {contract.ENV_CONFIG: str(path), contract.ENV_BUCKET: "kept"}
+
+
+def deployed(tmp_path: Path, **changes: Any) -> dict[str, str]:
+    """An environment with the least document and these changes, as it is deployed."""
+    return environment(tmp_path, json.dumps(document(**changes)))
 
 
 def refusal(environ: dict[str, str]) -> str:
@@ -110,7 +115,7 @@ def refusal(environ: dict[str, str]) -> str:
 
 
 def test_the_least_document_has_these_defaults(tmp_path: Path) -> None:
-    settings = from_environment(environment(tmp_path, json.dumps(GOOD)))
+    settings = from_environment(deployed(tmp_path))
     internal = settings.rules.topics
     assert settings == Settings(
         cluster="shop",
@@ -127,12 +132,12 @@ def test_the_least_document_has_these_defaults(tmp_path: Path) -> None:
 
 
 def test_every_key_of_the_document_arrives() -> None:
-    assert settings_of(FULL, "kept") == WHOLE
-    assert set(FULL) == set(DocumentSchema().fields)
+    assert settings_of(normalised(FULL), "kept") == WHOLE
+    assert set(FULL) == set(Document.model_fields)
 
 
 def test_without_sasl_there_is_no_mechanism() -> None:
-    settings = settings_of({**GOOD, "security_protocol": "SSL", "secret_id": None})
+    settings = settings_of(document(security_protocol="SSL", secret_id=None))
     assert settings.access.sasl_mechanism is None
     assert settings.secret_id is None
 
@@ -145,9 +150,14 @@ def test_every_missing_variable_is_named(empty: dict[str, str]) -> None:
 
 
 def test_faults_of_environment_and_document_are_told_together(tmp_path: Path) -> None:
-    environ = environment(tmp_path, json.dumps({**GOOD, "window": 0, "group": {}}))
+    environ = deployed(tmp_path, cafile="nowhere.pem", sinks=["cloudwatch"])
     told = refusal({contract.ENV_CONFIG: environ[contract.ENV_CONFIG]})
-    for part in ("KAFKA_LAG_BUCKET is not set", "shop.json: window:", "shop.json: group: unknown"):
+    parts = (
+        "KAFKA_LAG_BUCKET is not set",
+        "shop.json: cafile: there is no file",
+        "AWS_REGION is not",
+    )
+    for part in parts:
         assert part in told
 
 
@@ -180,19 +190,38 @@ def test_a_document_of_another_form_is_named(tmp_path: Path) -> None:
     assert "the document must be a JSON object" in refusal(environment(tmp_path, "[]"))
 
 
-def test_faults_of_a_document_alone_are_told_together() -> None:
-    with pytest.raises(ConfigError, match=r"cluster: .*; window: "):
-        settings_of({**GOOD, "cluster": "a b", "window": 0})
+@pytest.mark.parametrize(
+    ("version", "found"),
+    [(None, "has no version"), (2, "is of version 2"), ("1", "is of version '1'"), (True, "is of")],
+)
+def test_a_document_of_another_version_is_one_fault(
+    tmp_path: Path, version: Any, found: str
+) -> None:
+    written = {**document(cafile="nowhere.pem"), "version": version, "hold": "no longer a number"}
+    if version is None:
+        del written["version"]
+    told = refusal(environment(tmp_path, json.dumps(written)))
+    assert f"shop.json: the document {found}" in told
+    assert "this collector reads version 1: deploy both together" in told
+    assert ";" not in told
+    with pytest.raises(ConfigError, match=f"the document {found}"):
+        settings_of(written)
+
+
+def test_a_document_as_a_person_writes_it_has_no_version(tmp_path: Path) -> None:
+    told = refusal(environment(tmp_path, json.dumps(GOOD)))
+    assert told.endswith("write it anew with kafka-lag config.")
 
 
 def test_a_cafile_that_does_not_exist_is_told_with_the_other_faults() -> None:
+    written = document(cafile="nowhere.pem") | {"bootstrap_servers": ["b-1"]}
     with pytest.raises(ConfigError, match=r"there is no file nowhere\.pem") as caught:
-        settings_of({**GOOD, "cafile": "nowhere.pem", "window": 0})
-    assert "window" in str(caught.value)
+        settings_of(written)
+    assert "bootstrap_servers.0: must be host:port, not 'b-1'; " in str(caught.value)
 
 
 def test_a_cafile_with_junk_in_its_frame_is_a_fault_of_the_document(tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     path.write_text("-----BEGIN CERTIFICATE-----\njunk\n-----END CERTIFICATE-----\n")
     with pytest.raises(ConfigError, match=r"cafile: .*ca\.pem holds no certificates in PEM"):
-        settings_of({**GOOD, "cafile": str(path)})
+        settings_of(document(cafile=str(path)))

@@ -13,7 +13,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
-from kafka_lag_cdk.config.parts.shared import Shared
+from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from kafka_lag_cdk.serve.lag_views import LagViews

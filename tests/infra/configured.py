@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.reading import checked, one_cluster
+from kafka_lag_cdk.config.reading import check, one_cluster
 
 UUID = "0a1b2c3d-1111-2222-3333-444455556666-7"
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:AmazonMSK_monitor-a1B2c3"
@@ -38,7 +38,7 @@ def moved(given: dict[str, Any], region: str) -> dict[str, Any]:
 
 def deployment(*clusters: dict[str, Any], **changes: Any) -> Deployment:
     given = {"clusters": list(clusters) or [cluster_json()]} | changes
-    return checked(given, "the test", Path(__file__).parent)
+    return check(given, "the test", Path(__file__).parent)
 
 
 def cluster(**changes: Any) -> Cluster:

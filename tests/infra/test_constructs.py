@@ -9,8 +9,8 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from kafka_lag_cdk.config.parts.shared import Notify, Shared
 from kafka_lag_cdk.config.reading import one_cluster
+from kafka_lag_cdk.config.shared import Notify, Shared
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames

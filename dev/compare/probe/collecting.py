@@ -72,7 +72,7 @@ class Collecting:
 
     def __init__(self, document: Mapping[str, Any], folder: Path, most: int) -> None:
         self.cluster = str(document["cluster"])
-        self._settings = find("settings_of")(document)
+        self._settings = find("settings_of")(find("normalised")(document))
         self._folder = folder
         self._stream = io.StringIO()
         self._source = Replay()

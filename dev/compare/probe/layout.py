@@ -22,6 +22,8 @@ NAMES = {
     "report": ("kafka_lag_report.daily_report:main",),
     "read_deployment": ("kafka_lag_cdk.config.reading:read",),
     "add_stacks": ("kafka_lag_cdk.stacks:stacks_of",),
+    # Before, the function filled in a document itself: there is nothing to do to it.
+    "normalised": ("kafka_lag_cdk.config.document:normalised", "builtins:dict"),
     "settings_of": ("kafka_lag.settings:settings_of",),
     "Collector": ("kafka_lag.collector:Collector",),
     "FolderStore": ("kafka_lag.snapshots.store:FolderStore",),
@@ -92,4 +94,5 @@ def _tried(what: str) -> Iterator[str]:
     for name in NAMES[what]:
         yield name
         package, _, rest = name.partition(".")
-        yield f"{_FOLDERS[package]}.{rest}"
+        if package in _FOLDERS:
+            yield f"{_FOLDERS[package]}.{rest}"

@@ -25,6 +25,9 @@ ENV_BUCKET = "KAFKA_LAG_BUCKET"
 ENV_BOOTSTRAP_SERVERS = "KAFKA_LAG_BOOTSTRAP_SERVERS"
 # Set by Lambda itself.
 ENV_REGION = "AWS_REGION"
+# Of the collector's configuration document: raised with whatever a collector of before would not
+# understand.
+DOCUMENT_VERSION_KEY, DOCUMENT_VERSION = "version", 1
 
 # Environment of serve_lag, beside the bucket: who may ask, and the secret of those with a token.
 ENV_AUTH = "KAFKA_LAG_AUTH"

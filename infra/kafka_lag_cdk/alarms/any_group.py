@@ -13,8 +13,7 @@ from kafka_lag_cdk.alarms.alarm import Told, rule_alarm
 from kafka_lag_cdk.alarms.any_group_query import query
 from kafka_lag_cdk.alarms.rules import ANY_GROUP, Rule
 from kafka_lag_cdk.alarms.subject import ClusterSubject
-from kafka_lag_cdk.config.document import interval_minutes
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.metrics import LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT
 
@@ -45,7 +44,7 @@ class AnyGroupAlarm(Construct):
         self.alarm = rule_alarm(
             self,
             "AnyGroup",
-            rule=_within_sight(interval_minutes(cluster)),
+            rule=_within_sight(cluster.interval_minutes),
             subject=subject,
             metric=cloudwatch.MathExpression(
                 expression=query(metrics.namespace, cluster.name, cluster.alarms.groups),

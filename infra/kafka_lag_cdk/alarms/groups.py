@@ -12,8 +12,7 @@ from constructs import Construct
 from kafka_lag_cdk.alarms.alarm import MISSING, Told, rule_alarm, tell
 from kafka_lag_cdk.alarms.rules import ANOMALY, LOSS, SLA, STATUS
 from kafka_lag_cdk.alarms.subject import ClusterSubject
-from kafka_lag_cdk.config.document import sla_seconds
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.metrics import LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT, pascal_case
 from kafka_lag_cdk.names import construct_id as id_of
@@ -47,7 +46,7 @@ class GroupAlarms(Construct):
     def _of(self, group: str) -> Iterator[cloudwatch.IAlarm]:
         metrics = LagMetrics(self._cluster)
         subject = ClusterSubject(self._cluster, group, self._name)
-        promised = sla_seconds(self._cluster, group)
+        promised = self._cluster.sla_of(group)
         for rule in (STATUS, LOSS, *([] if promised is None else [SLA])):
             yield rule_alarm(
                 self,

@@ -12,8 +12,7 @@ from constructs import Construct
 from kafka_lag_cdk.alarms.alarm import Told, rule_alarm
 from kafka_lag_cdk.alarms.rules import LAMBDA, Rule, reporter_rules
 from kafka_lag_cdk.alarms.subject import ClusterSubject
-from kafka_lag_cdk.config.document import sink_names
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT, pascal_case
 
@@ -42,7 +41,7 @@ class ReporterAlarms(Construct):
         self._metrics = LagMetrics(cluster)
         self._function, self._log_group = function, log_group
         self._subject, self._told = ClusterSubject(cluster, deployment=name), Told(topic, recovered)
-        rules = reporter_rules(paused=cluster.paused, published=bool(sink_names(cluster)))
+        rules = reporter_rules(paused=cluster.paused, published=bool(cluster.sink_names))
         self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(map(self._of, rules))
 
     def _of(self, rule: Rule) -> cloudwatch.IAlarm:

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarms.rules import Rule
-from kafka_lag_cdk.config.document import interval_minutes
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.names import DEPLOYMENT, alarm_name, dashboard_name
 
 _MANUAL = "docs/operations.md"
@@ -51,7 +50,7 @@ class ClusterSubject:
     @property
     def warm_up_minutes(self) -> int:
         """The first run, and what the stack takes until then."""
-        return _DEPLOY_MINUTES + interval_minutes(self.cluster)
+        return _DEPLOY_MINUTES + self.cluster.interval_minutes
 
     def name(self, rule: Rule) -> str:
         """`<deployment>/<cluster>/<rule>`, and the group."""

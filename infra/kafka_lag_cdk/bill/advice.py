@@ -11,9 +11,9 @@ from kafka_lag_cdk.bill.lines import Bill, PlaceBill
 from kafka_lag_cdk.bill.usage.alarms import alarm_metrics
 from kafka_lag_cdk.bill.usage.metrics import Published, published, scaling_is_filtered, wanted
 from kafka_lag_cdk.bill.usage.runs import job_minutes
-from kafka_lag_cdk.config.document import CLOUDWATCH, EMF, sink_names
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.shared import Report
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
+from kafka_lag_cdk.config.shared import Report
 
 # Series that one query of an alarm sees [CloudWatch user guide, Metrics Insights quotas].
 _QUERY_SERIES = 500
@@ -98,11 +98,11 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
     if cluster.paused:
         yield f"{name} is paused: what it keeps runs out, and is not counted."
         return
-    if not sink_names(cluster):
+    if not cluster.sink_names:
         yield _unseen(cluster)
     if found.wanted.partitions:
         yield f"{name}: levels.partitions is taken to match every partition; filters cost less."
-    if len(cluster.collector.get("sinks", ())) > len(sink_names(cluster)):
+    if cluster.otlp_endpoints:
         yield f"{name}: what endpoints of OTLP charge for what they get is not counted."
     if scaling_is_filtered(cluster):
         yield f"{name}: levels.scaling is taken to match every group; names cost less."

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from kafka_lag_cdk.bill.prices import Price
 from kafka_lag_cdk.bill.usage.metrics import published, wanted
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 
 # OffsetLag, EstimatedTimeLag and RollingEstimatedTimeLag of each group and partition.
 MSK_METRICS = 3

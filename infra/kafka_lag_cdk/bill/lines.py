@@ -16,8 +16,8 @@ from kafka_lag_cdk.bill.prices import PriceList, prices_for
 from kafka_lag_cdk.bill.usage.cluster import cluster_usage
 from kafka_lag_cdk.bill.usage.item import Item
 from kafka_lag_cdk.bill.usage.shared import shared_usage
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.parts.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.given.source import json_of
 from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
+from kafka_lag_cdk.config.source import json_of
 
 _CDK = "cdk.json"
 

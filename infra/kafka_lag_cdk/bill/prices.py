@@ -12,7 +12,8 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from kafka_lag_cdk.config.parts.kinds import Listed, Region, Strict, Text
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import Listed, Region, Text
 
 FILE = Path(__file__).with_name("prices.toml")
 

@@ -11,8 +11,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.network import Open
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.network import Open
 from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.lambdas.log import log_of
 from kafka_lag_cdk.rights import allow, role_with

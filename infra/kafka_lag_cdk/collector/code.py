@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aws_cdk import aws_lambda as lambda_
 
-from kafka_lag_cdk.config.parts.cluster import Function
+from kafka_lag_cdk.config.cluster import Function
 from kafka_lag_cdk.packaging.build import BUILT, build
 from kafka_lag_cdk.packaging.target import Target
 

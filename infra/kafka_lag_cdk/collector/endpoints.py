@@ -7,7 +7,7 @@ from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.network import Vpc
+from kafka_lag_cdk.config.network import Vpc
 
 _HTTPS = 443
 

@@ -16,8 +16,7 @@ from kafka_lag import contract
 from kafka_lag_cdk.collector.brokers import BootstrapServers
 from kafka_lag_cdk.collector.network import CollectorNetwork
 from kafka_lag_cdk.collector.role import collector_role
-from kafka_lag_cdk.config.document import CA_FILE, document_of
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
 from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.lambdas.log import log_of
 
@@ -95,7 +94,7 @@ def _document_layer(scope: Construct, cluster: Cluster) -> lambda_.LayerVersion:
         folder = Path(made, _FOLDER)
         folder.mkdir()
         # In the order it was written: of several expressions the first that fits decides.
-        text = json.dumps(document_of(cluster), indent=2)
+        text = json.dumps(cluster.document(), indent=2)
         (folder / _DOCUMENT).write_text(text + "\n")
         if cluster.ca_file:
             shutil.copyfile(cluster.ca_file, folder / CA_FILE)

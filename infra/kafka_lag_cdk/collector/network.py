@@ -8,7 +8,7 @@ from constructs import Construct
 
 from kafka_lag_cdk.collector.endpoints import VpcEndpoints
 from kafka_lag_cdk.collector.sinks import sink_ports
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 
 _HTTPS = 443
 _UNKNOWN = "unknown"

@@ -12,8 +12,8 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.collector.sinks import sink_rights
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.network import Iam, Scram, Tls
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.network import Iam, Scram, Tls
 from kafka_lag_cdk.rights import Right, allow, listing, role_with, writing
 
 _INTERFACES = (

@@ -11,8 +11,7 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.document import interval_minutes
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.rights import allow, role_with
 
 # What Scheduler puts in its place [EventBridge Scheduler user guide, context attributes].
@@ -54,7 +53,7 @@ class CollectorSchedule(Construct):
             "Schedule",
             description=f"Lag collector of {cluster.name}",
             state="DISABLED" if cluster.paused else "ENABLED",
-            schedule_expression=cron_of(interval_minutes(cluster)),
+            schedule_expression=cron_of(cluster.interval_minutes),
             flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
             target=scheduler.CfnSchedule.TargetProperty(
                 arn=function.function_arn,

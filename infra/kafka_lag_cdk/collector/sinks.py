@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from aws_cdk import ArnFormat, Stack
 from constructs import Construct
 
-from kafka_lag.schema.sinks import is_signed
-from kafka_lag_cdk.config.document import namespace_of
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.document import CLOUDWATCH
 from kafka_lag_cdk.rights import Right, allow
 
-_OTLP = "otlp"
 _PORTS = {"http": 80, "https": 443}
 _NO_RESOURCE = "publishing metrics takes no resource"
 # What Secrets Manager puts behind a secret's name.
@@ -24,35 +21,26 @@ _SIX = "-??????"
 
 def sink_rights(scope: Construct, cluster: Cluster) -> Iterator[Right]:
     """To publish and to read what authorises it; none for the log."""
-    if any(map(is_signed, _sinks(cluster))):
-        # Metrics that come by OTLP have no namespace.
-        anywhere = any(is_signed({_OTLP: each}) for each in _endpoints(cluster))
-        ours = {"StringEquals": {"cloudwatch:namespace": namespace_of(cluster)}}
+    # Metrics that come by OTLP have no namespace.
+    anywhere = any(each.sigv4 for each in cluster.otlp_endpoints)
+    if anywhere or CLOUDWATCH in cluster.sink_names:
+        ours = {"StringEquals": {"cloudwatch:namespace": cluster.namespace}}
         yield allow(
             "cloudwatch:PutMetricData",
             on="*",
             because=_NO_RESOURCE,
             conditions=None if anywhere else ours,
         )
-    secrets = (each.get("headers_secret") for each in _endpoints(cluster))
+    secrets = (each.headers_secret for each in cluster.otlp_endpoints)
     for secret in dict.fromkeys(filter(None, secrets)):
         yield allow("secretsmanager:GetSecretValue", on=_arn(scope, secret))
 
 
 def sink_ports(cluster: Cluster) -> list[int]:
     """The ports of OTLP endpoints, each once, 443 left out as it is open anyway."""
-    urls = [urlsplit(each["endpoint"]) for each in _endpoints(cluster) if each.get("endpoint")]
+    urls = [urlsplit(each.endpoint) for each in cluster.otlp_endpoints if each.endpoint]
     ports = {url.port or _PORTS[url.scheme] for url in urls}
     return sorted(ports - {_PORTS["https"]})
-
-
-def _sinks(cluster: Cluster) -> list[Any]:
-    """As they were written; the collector's schema has checked them."""
-    return list(cluster.collector.get("sinks", ()))
-
-
-def _endpoints(cluster: Cluster) -> list[Mapping[str, Any]]:
-    return [each[_OTLP] for each in _sinks(cluster) if isinstance(each, Mapping)]
 
 
 def _arn(scope: Construct, secret: str) -> str:

@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms and scaling that would never have data, told before a deploy: nobody would miss them."""
+"""Alarms and scaling that would never have data, errors before a deploy: nobody would miss them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag_cdk.config.document import interval_minutes, loaded, sink_names
+from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.faults import Fault, Place
-from kafka_lag_cdk.config.parts.cluster import Cluster
+
+if TYPE_CHECKING:
+    # A cluster is checked as it is made.
+    from kafka_lag_cdk.config.cluster import Cluster
 
 # Characters that CDK lets a dimension have.
 _LONGEST_VALUE = 255
 
 
-def faults(cluster: Cluster) -> Iterator[Fault]:
-    """Groups that are named and would not be heard of.
-
-    For a cluster whose document has no faults of its own.
-    """
-    document = loaded(cluster)
+def unheard(cluster: Cluster) -> Iterator[Fault]:
+    """Groups that are named and would not be heard of, in a cluster that is right otherwise."""
+    levels = cluster.published_levels
     yield from _too_long(cluster)
-    yield from _unread(cluster, document["groups"])
-    yield from _unscaled(cluster, document["levels"])
-    yield from _no_room(document["levels"])
+    yield from _unread(cluster, cluster.groups.names)
+    yield from _unscaled(cluster, levels)
+    yield from _no_room(levels)
     yield from _too_seldom(cluster)
     yield from _unpublished(cluster)
 
@@ -35,9 +35,9 @@ def _too_long(cluster: Cluster) -> Iterator[Fault]:
     """CloudWatch takes 1,024 characters, but CDK makes no metric of more than 255."""
     for place, group in _named(cluster):
         if (length := len(dimension_value(group))) > _LONGEST_VALUE:
-            told = f"as a dimension the name has {length} characters, and alarms are made for"
+            sentence = f"as a dimension the name has {length} characters, and alarms are made for"
             yield _fault(
-                place, f"{told} {_LONGEST_VALUE} at most; any_group watches it all the same"
+                place, f"{sentence} {_LONGEST_VALUE} at most; any_group watches it all the same"
             )
 
 
@@ -57,7 +57,7 @@ def _named(cluster: Cluster) -> Iterator[tuple[Place, str]]:
         yield ("scaling", index, "group"), scaling.group
 
 
-def _unscaled(cluster: Cluster, levels: Any) -> Iterator[Fault]:
+def _unscaled(cluster: Cluster, levels: Levels) -> Iterator[Fault]:
     for index, scaling in enumerate(cluster.scaling):
         if not _scales(levels, scaling.group):
             yield _fault(
@@ -67,11 +67,11 @@ def _unscaled(cluster: Cluster, levels: Any) -> Iterator[Fault]:
             )
 
 
-def _scales(levels: Any, group: str) -> bool:
+def _scales(levels: Levels, group: str) -> bool:
     return levels.scaling is not None and levels.scaling.accepts(group)
 
 
-def _no_room(levels: Any) -> Iterator[Fault]:
+def _no_room(levels: Levels) -> Iterator[Fault]:
     """Groups that are named come first in the budget, so they must fit together."""
     more = levels.drain_time + levels.members + levels.rebalancing
     needed = len(contract.HEALTH_UNITS) + sum(
@@ -87,7 +87,7 @@ def _no_room(levels: Any) -> Iterator[Fault]:
 
 
 def _too_seldom(cluster: Cluster) -> Iterator[Fault]:
-    minutes = interval_minutes(cluster)
+    minutes = cluster.interval_minutes
     for index, scaling in enumerate(cluster.scaling):
         if scaling.tracking and minutes > 1:
             yield _fault(
@@ -98,7 +98,7 @@ def _too_seldom(cluster: Cluster) -> Iterator[Fault]:
 
 
 def _unpublished(cluster: Cluster) -> Iterator[Fault]:
-    if sink_names(cluster):
+    if cluster.sink_names:
         return
     for place, group in _named(cluster):
         yield _fault(

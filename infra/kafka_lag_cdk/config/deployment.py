@@ -10,10 +10,11 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.faults import Fault, FaultsError
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.kinds import Account, Listed, Prefix, Strict
-from kafka_lag_cdk.config.parts.shared import Shared
+from kafka_lag_cdk.config.shared import Shared
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import Account, Listed, Prefix
 
 _LONGEST_STACK_NAME = 128
 
@@ -34,8 +35,8 @@ class Deployment(Strict):
             *self._two_endpoints(),
             *self._two_masters(),
         )
-        told = (Fault(("clusters",), sentence) for sentence in between)
-        FaultsError.insist_on_none((*told, *self._too_long(), *self._unused_buckets()))
+        faults = (Fault(("clusters",), sentence) for sentence in between)
+        FaultsError.raise_any((*faults, *self._too_long(), *self._unused_buckets()))
         return self
 
     def places(self) -> dict[tuple[str | None, str], tuple[Cluster, ...]]:
@@ -118,11 +119,11 @@ class Deployment(Strict):
         for cluster in self.clusters:
             for scaling in cluster.scaling:
                 service = (*self.place_of(cluster), scaling.ecs_cluster, scaling.service)
-                told = f"{cluster.name}'s group {scaling.group}"
+                owner = f"{cluster.name}'s group {scaling.group}"
                 if service not in owners:
-                    owners[service] = told
+                    owners[service] = owner
                 else:
                     yield (
-                        f"{owners[service]} and {told} both scale the service "
+                        f"{owners[service]} and {owner} both scale the service "
                         f"{scaling.ecs_cluster}/{scaling.service}, which follows one"
                     )

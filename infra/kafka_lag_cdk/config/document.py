@@ -1,138 +1,399 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document that a cluster's collector reads: what the user wrote and what follows from it.
+"""The document of one collector: its keys with their limits, and normalised as a function reads it.
 
-The collector's own schema decides what is right in it, here at synthesis as there at run time.
+Defaults are those of `kafka_lag.settings`; limits are here.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast, get_args
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import PydanticKnownError
 
 from kafka_lag import contract
-from kafka_lag.lag.rules import ByName
-from kafka_lag.schema.document import DocumentSchema, faults_of
-from kafka_lag_cdk.config.faults import Fault
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.network import Open
-
-# Told by the rest of a cluster's configuration.
-_DERIVED = frozenset(
-    {"cluster", "bootstrap_servers", "security_protocol", "sasl_mechanism", "secret_id", "cafile"}
+from kafka_lag.lag.rules import ByName, NameFilter
+from kafka_lag.settings import (
+    DEFAULTS,
+    INTERNAL_TOPICS,
+    SERVER,
+    authorities_fault,
+    filter_of,
 )
-KEYS = frozenset(DocumentSchema().fields) - _DERIVED
+from kafka_lag_cdk.config.faults import ConfigurationError, Fault, FaultsError
+from kafka_lag_cdk.config.strict import FOLDER, Strict, validate
+from kafka_lag_cdk.config.types import (
+    ByExpression,
+    Expression,
+    Listed,
+    Name,
+    Number,
+    limits,
+    matching,
+)
+
+SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+SaslMechanism = Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER"]
+# MSK's, as Kafka names it: a token signed by the function's role in place of a password.
+IAM: Final = "OAUTHBEARER"
+PROTOCOLS = get_args(SecurityProtocol)
+MECHANISMS = tuple(each for each in get_args(SaslMechanism) if each != IAM)
 
 # The sinks that are called by a word, both of which publish into a namespace of CloudWatch.
-EMF, CLOUDWATCH = "emf", "cloudwatch"
+EMF: Final = "emf"
+CLOUDWATCH: Final = "cloudwatch"
+_OTLP, _HTTPS = "otlp", "https"
 
-# Beside the document in its layer.
-CA_FILE = "ca.pem"
+# Beyond these a number is a slip of the pen.
+_MOST_ALLOWED = 10**12
+_LONGEST_SLA = 366 * 86_400
+_LONGEST_OWNER = 256
 
-# Stands for what a deploy finds out, where the schema wants to see some server.
-_SOME_SERVER = "found.at.deploy:9098"
-# And for all that follows from the rest of a cluster, which may be wrong itself.
-_STANDING_IN = {
-    "cluster": "some",
-    "bootstrap_servers": [_SOME_SERVER],
-    "security_protocol": "PLAINTEXT",
-}
+_LONGEST_WINDOW_HOURS = 24
+_HOUR_MS = 3_600_000
 
-# What the collector's schema says in its library's words, in those of the rest of a configuration.
-_WORDS = {
-    "not a valid integer": "must be a whole number",
-    "not a valid number": "must be a number",
-    "special numeric values (nan or infinity) are not permitted": "must be a number",
-    "not a valid list": "must be a list",
-    "not a valid string": "must be text",
-}
-
-_TRANSPORT = {"scram": "SASL_SSL", "iam": "SASL_SSL", "tls": "SSL", "none": "SSL"}
+_RULES, _LEVELS = DEFAULTS.rules, DEFAULTS.levels
 
 
-def document_of(cluster: Cluster) -> dict[str, Any]:
-    """The whole document, without `bootstrap_servers` where a deploy finds them out."""
-    auth = cluster.auth
-    plain = isinstance(auth, Open) and auth.plaintext
-    document: dict[str, Any] = {
-        "cluster": cluster.name,
-        "security_protocol": "PLAINTEXT" if plain else _TRANSPORT[auth.type],
-        **cluster.collector,
-        "levels": _levels(cluster),
-    }
-    if auth.type in ("scram", "iam"):
-        document["sasl_mechanism"] = "OAUTHBEARER" if auth.type == "iam" else auth.mechanism
-    if auth.type in ("scram", "tls"):
-        document["secret_id"] = auth.secret_arn
-    if cluster.bootstrap_servers:
-        document["bootstrap_servers"] = list(cluster.bootstrap_servers)
-    if cluster.ca_file:
-        document["cafile"] = CA_FILE
-    return document
+def window_fault(window: int, interval_seconds: float) -> str | None:
+    """What is wrong with a window of so many intervals, None if nothing.
 
-
-def document_faults(collector: Mapping[str, Any]) -> list[Fault]:
-    """What the collector would refuse of the keys that a user tells it, `KEYS`."""
-    told = faults_of({**_STANDING_IN, **collector})
-    return [_placed(fault, collector) for fault in told]
-
-
-def loaded(cluster: Cluster) -> dict[str, Any]:
-    """The document's values as the collector takes them, filters and levels as objects.
-
-    Raises marshmallow's ValidationError where `document_faults` tells of some.
+    Rows that cannot be read are kept for a day: beyond it there is nothing left to count.
     """
-    values: dict[str, Any] = DocumentSchema().load(_complete(cluster))
-    return values
+    hours = window * interval_seconds / 3600
+    if hours <= _LONGEST_WINDOW_HOURS:
+        return None
+    return (
+        f"must be at most {_LONGEST_WINDOW_HOURS} hours of intervals, and {window} of "
+        f"{interval_seconds:g} seconds are {hours:.4g}"
+    )
 
 
-def sla_seconds(cluster: Cluster, group: str) -> float | None:
-    """The time lag promised for a group, None where nothing is."""
-    promised: Mapping[str, float] = cluster.collector.get("sla_seconds", {})
-    return ByName.of(promised.items()).get(group)
+def check_authorities(name: str | None, info: ValidationInfo) -> Path | None:
+    """The place of a PEM file that is named from the folder of the validation, if it has one."""
+    folder = (info.context or {}).get(FOLDER)
+    if name is None or folder is None:
+        return None
+    if fault := authorities_fault(folder / name, name):
+        raise ValueError(fault)
+    return Path(folder / name)
 
 
-def namespace_of(cluster: Cluster) -> str:
-    """The namespace of its metrics."""
-    return str(cluster.collector.get("namespace", contract.NAMESPACE))
+def _check_owner(text: str) -> str:
+    if not 1 <= len(text) <= _LONGEST_OWNER:
+        raise ValueError(f"length must be between 1 and {_LONGEST_OWNER}")
+    if not text.isprintable() or text.isspace():
+        raise ValueError("must be words that can be printed")
+    return text
 
 
-def sink_names(cluster: Cluster) -> frozenset[str]:
-    """Its sinks that make metrics in CloudWatch's namespaces; those of OTLP have no such names."""
-    sinks = cluster.collector.get("sinks", (EMF,))
-    return frozenset(each for each in sinks if isinstance(each, str))
+def _check_url(text: str) -> str:
+    """It is written to logs, so nothing in it may be secret."""
+    try:
+        parts = urlsplit(text)
+        port_is_lawful = parts.port is None or parts.port > 0
+    except ValueError:
+        parts, port_is_lawful = urlsplit(""), False
+    whole = parts.scheme in ("http", _HTTPS) and parts.hostname and parts.path.strip("/")
+    if not (whole and port_is_lawful and text.isascii() and text.isprintable()) or " " in text:
+        raise ValueError("must be a whole URL, as in https://collector:4318/v1/metrics")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("must have no password, query or fragment: use headers_secret")
+    return text
 
 
-def interval_minutes(cluster: Cluster) -> int:
-    """Minutes between scheduled runs."""
-    return int(cluster.collector.get("interval_seconds", 60)) // 60
+def _check_server(server: str) -> str:
+    if not SERVER.fullmatch(server):
+        raise ValueError(f"must be host:port, not {server!r}")
+    return server
 
 
-def _complete(cluster: Cluster) -> dict[str, Any]:
-    return {"bootstrap_servers": [_SOME_SERVER], **document_of(cluster)}
+class Section(Strict):
+    """An object inside of the document."""
+
+    lists_keys: ClassVar[bool] = True
 
 
-def _placed(told: str, document: Any) -> Fault:
-    """A fault that is told as `key.key: sentence`; keys may hold dots and colons themselves."""
-    place: list[int | str] = []
-    while isinstance(document, Mapping | list):
-        below = document.items() if isinstance(document, Mapping) else enumerate(document)
-        known = [(key, value) for key, value in below if told.startswith((f"{key}.", f"{key}: "))]
-        if not known:
-            break
-        key, document = max(known, key=lambda pair: len(str(pair[0])))
-        place.append(key)
-        told = told.removeprefix(str(key))[1:]
-    sentence = told.strip()
-    return Fault(tuple(place), _WORDS.get(sentence, sentence))
+class FilterSection(Section):
+    """Allow and deny for names; deny wins."""
+
+    allow: Expression | None = None
+    deny: Expression | None = None
+
+    @property
+    def names(self) -> NameFilter:
+        """What decides of a name."""
+        return filter_of(self.model_dump())
 
 
-def _levels(cluster: Cluster) -> dict[str, Any]:
-    levels = dict(cluster.collector.get("levels", {}))
-    named = [*levels.get("named", ()), *cluster.named_groups]
-    if named:
-        levels["named"] = list(dict.fromkeys(named))
-    if cluster.scaling and "scaling" not in levels:
-        groups = dict.fromkeys(re.escape(scaling.group) for scaling in cluster.scaling)
-        levels["scaling"] = {"allow": rf"^(?:{'|'.join(groups)})\Z"}
+class TopicFilterSection(FilterSection):
+    """The same; where nothing else is denied, topics that are Kafka's own are."""
+
+    deny: Expression | None = INTERNAL_TOPICS
+
+
+class PartitionsSection(Section):
+    """The allow-list of partition metrics."""
+
+    groups: FilterSection = FilterSection()
+    topics: FilterSection = FilterSection()
+
+
+class LevelsSection(Section):
+    """Which metrics are published, and how many at most."""
+
+    max_metrics: Annotated[int, limits(0, 1_000_000)] = _LEVELS.max_metrics
+    topics: bool = _LEVELS.topics
+    max_offset_lag: bool = _LEVELS.max_offset_lag
+    partitions: PartitionsSection | None = None
+    scaling: FilterSection | None = None
+    drain_time: bool = _LEVELS.drain_time
+    members: bool = _LEVELS.members
+    rebalancing: bool = _LEVELS.rebalancing
+    named: Annotated[tuple[str, ...], Listed] = ()
+
+
+class ToleranceSection(Section):
+    """How exact a time lag must be: seconds, or a share of the age, the larger."""
+
+    seconds: Annotated[Number, limits(0.001, 3600)] = _RULES.tolerance.floor_ms / 1000
+    share: Annotated[Number, limits(0, 1)] = _RULES.tolerance.share
+
+
+def _check_object(levels: Any) -> Any:
+    # Left out they are the cluster's; null says neither that nor any of their own.
+    if levels is None:
+        raise PydanticKnownError("model_type", {"class_name": LevelsSection.__name__})
     return levels
+
+
+class OtlpSection(Section):
+    """One OTLP endpoint; without one, with `sigv4`, CloudWatch's own in the function's region."""
+
+    sigv4: bool = False
+    headers_secret: str | None = None
+    endpoint: Annotated[
+        Annotated[str, AfterValidator(_check_url)] | None, Field(validate_default=True)
+    ] = None
+    levels: Annotated[LevelsSection | None, BeforeValidator(_check_object)] = None
+
+    @field_validator("headers_secret")
+    @classmethod
+    def _one_login(cls, secret: str | None, info: ValidationInfo) -> str | None:
+        if secret and info.data.get("sigv4"):
+            raise ValueError("must be left out with sigv4")
+        return secret
+
+    @field_validator("endpoint")
+    @classmethod
+    def _reachable_and_secret(cls, url: str | None, info: ValidationInfo) -> str | None:
+        sigv4, headers = info.data.get("sigv4"), info.data.get("headers_secret")
+        if not url and not sigv4:
+            raise ValueError("is required; with sigv4 it is CloudWatch's own unless it is told")
+        if url and (sigv4 or headers) and urlsplit(url).scheme != _HTTPS:
+            raise ValueError("must begin with https:// to be told a secret")
+        return url
+
+
+class OtlpSink(Section):
+    """A sink that is no word but an object."""
+
+    tag: ClassVar[str | None] = _OTLP
+
+    otlp: OtlpSection
+
+
+def _tag_of(sink: Any) -> str | None:
+    if isinstance(sink, OtlpSink) or (isinstance(sink, Mapping) and set(sink) == {_OTLP}):
+        return _OTLP
+    return EMF if isinstance(sink, str) and sink in (EMF, CLOUDWATCH) else None
+
+
+def _check_sinks(sinks: tuple[Sink, ...]) -> tuple[Sink, ...]:
+    # Whatever its levels, an endpoint gets groups.
+    places = {
+        each if isinstance(each, str) else each.otlp.model_copy(update={"levels": None})
+        for each in sinks
+    }
+    if len(places) < len(sinks):
+        raise ValueError("must name each sink once")
+    if EMF in sinks and CLOUDWATCH in sinks:
+        raise ValueError(
+            f"must be {EMF} or {CLOUDWATCH}: both publish the same metrics to CloudWatch"
+        )
+    return sinks
+
+
+Sink: TypeAlias = Annotated[
+    Annotated[Literal["emf", "cloudwatch"], Tag(EMF)] | Annotated[OtlpSink, Tag(_OTLP)],
+    Discriminator(
+        _tag_of,
+        custom_error_type="sink",
+        custom_error_message=f'must be "{EMF}", "{CLOUDWATCH}" or {{"{_OTLP}": {{...}}}}',
+    ),
+]
+
+
+class CollectorKeys(Strict):
+    """What a user decides about a collector wherever it runs."""
+
+    groups: FilterSection = FilterSection()
+    topics: TopicFilterSection = TopicFilterSection()
+    uncommitted: ByExpression[Literal["earliest", "apart"]] = Field(default_factory=dict)
+    allowed_lag: ByExpression[Annotated[int, limits(0, _MOST_ALLOWED)]] = Field(
+        default_factory=dict
+    )
+    owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(default_factory=dict)
+    sla_seconds: ByExpression[Annotated[Number, limits(0, _LONGEST_SLA, above=True)]] = Field(
+        default_factory=dict
+    )
+    levels: LevelsSection = LevelsSection()
+    sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = cast(
+        "tuple[Sink, ...]", DEFAULTS.sinks
+    )
+    namespace: Annotated[
+        str,
+        matching(r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}", "is no CloudWatch namespace of your own"),
+    ] = DEFAULTS.namespace
+    interval_seconds: Annotated[Number, limits(1, 3600)] = DEFAULTS.interval_ms / 1000
+    window: Annotated[int, limits(1, 1000)] = _RULES.window_ms // _RULES.interval_ms
+    hold: Annotated[int, limits(1, 1000)] = _RULES.hold
+    tolerance: ToleranceSection = ToleranceSection()
+    lookup_budget: Annotated[int, limits(0, 1_000_000)] = _RULES.lookup_budget
+    risk_horizon_hours: Annotated[Number, limits(0, 720, above=True)] = (
+        _RULES.risk_horizon_ms / _HOUR_MS
+    )
+    ignore_inactive: bool = _RULES.ignore_inactive
+    deadline_seconds: Annotated[Number, limits(1, 900)] = DEFAULTS.deadline
+    broker_timeout_seconds: Annotated[Number, limits(0.1, 300)] = DEFAULTS.access.broker_timeout
+
+    @field_validator("window")
+    @classmethod
+    def _within_a_day(cls, window: int, info: ValidationInfo) -> int:
+        # An interval with a fault of its own is absent here.
+        fault = window_fault(window, info.data.get("interval_seconds", 0))
+        if fault:
+            raise FaultsError([Fault((), fault, joint=True, beside=("interval_seconds",))])
+        return window
+
+    @property
+    def otlp_endpoints(self) -> tuple[OtlpSection, ...]:
+        """Its sinks of OTLP."""
+        return tuple(each.otlp for each in self.sinks if isinstance(each, OtlpSink))
+
+    @property
+    def sink_names(self) -> frozenset[str]:
+        """Its sinks that make metrics in CloudWatch's namespaces; OTLP's have no such names."""
+        return frozenset(each for each in self.sinks if isinstance(each, str))
+
+    def sla_of(self, group: str) -> float | None:
+        """The time lag promised for a group in seconds, None where nothing is."""
+        return ByName.of(self.sla_seconds.items()).get(group)
+
+
+class Document(CollectorKeys):
+    """The whole document of a collector that runs without a deployment of this project's."""
+
+    cluster: Name
+    bootstrap_servers: Annotated[
+        tuple[Annotated[str, AfterValidator(_check_server)], ...], Listed, Field(min_length=1)
+    ]
+    sasl_mechanism: SaslMechanism = cast("SaslMechanism", DEFAULTS.access.sasl_mechanism)
+    security_protocol: SecurityProtocol = cast(
+        "SecurityProtocol", DEFAULTS.access.security_protocol
+    )
+    secret_id: Annotated[str | None, Field(validate_default=True)] = DEFAULTS.secret_id
+    cafile: str | None = DEFAULTS.access.cafile
+
+    @field_validator("security_protocol")
+    @classmethod
+    def _role_over_tls_alone(
+        cls, protocol: SecurityProtocol, info: ValidationInfo
+    ) -> SecurityProtocol:
+        if info.data.get("sasl_mechanism") == IAM and protocol != "SASL_SSL":
+            raise ValueError(f"must be SASL_SSL for {IAM}")
+        return protocol
+
+    @field_validator("secret_id")
+    @classmethod
+    def _secret_where_needed(cls, secret: str | None, info: ValidationInfo) -> str | None:
+        # A key with a fault of its own is absent here, and needs no second one.
+        mechanism = info.data.get("sasl_mechanism", IAM)
+        if mechanism == IAM:
+            if secret and "sasl_mechanism" in info.data:
+                raise ValueError(f"must be left out for {IAM}: the function's own role logs in")
+        elif info.data.get("security_protocol", "").startswith("SASL") and not secret:
+            raise ValueError("is required for a SASL protocol with a password")
+        return secret
+
+    @field_validator("cafile")
+    @classmethod
+    def _readable(cls, name: str | None, info: ValidationInfo) -> str | None:
+        check_authorities(name, info)
+        return name
+
+
+def normalised(source: Any, name: str = "the document", folder: Path | None = None) -> Any:
+    """A document as a person writes it, as `kafka_lag.settings` reads it.
+
+    Raises ConfigurationError with every fault. Its `cafile` is tried from `folder`; None: not.
+    """
+    if not isinstance(source, Mapping):
+        raise ConfigurationError(name, ["the document must be a JSON object"])
+    found, faults = validate(Document, source, folder)
+    if found is None:
+        raise ConfigurationError(name, faults)
+    return written(
+        found,
+        cluster=found.cluster,
+        bootstrap_servers=list(found.bootstrap_servers),
+        security_protocol=found.security_protocol,
+        sasl_mechanism=found.sasl_mechanism,
+        secret_id=found.secret_id,
+        cafile=found.cafile,
+    )
+
+
+def written(
+    keys: CollectorKeys,
+    *,
+    cluster: str,
+    bootstrap_servers: list[str] | None,
+    security_protocol: str,
+    sasl_mechanism: str | None,
+    secret_id: str | None,
+    cafile: str | None,
+) -> dict[str, Any]:
+    """The document in which nothing is left out, with durations in the units of the settings.
+
+    `bootstrap_servers` is None where a deploy finds them out.
+    """
+    dumped = keys.model_dump(mode="json", include=set(CollectorKeys.model_fields))
+    interval_ms = int(dumped.pop("interval_seconds") * 1000)
+    window, horizon_hours = dumped.pop("window"), dumped.pop("risk_horizon_hours")
+    tolerance = dumped["tolerance"]
+    return {
+        contract.DOCUMENT_VERSION_KEY: contract.DOCUMENT_VERSION,
+        "cluster": cluster,
+        "bootstrap_servers": bootstrap_servers,
+        "security_protocol": security_protocol,
+        "sasl_mechanism": sasl_mechanism if security_protocol.startswith("SASL") else None,
+        "secret_id": secret_id,
+        "cafile": cafile,
+        **dumped,
+        "interval_ms": interval_ms,
+        "window_ms": window * interval_ms,
+        "tolerance": {"floor_ms": round(tolerance["seconds"] * 1000), "share": tolerance["share"]},
+        "risk_horizon_ms": round(horizon_hours * _HOUR_MS),
+    }

@@ -14,12 +14,14 @@ Place = tuple[int | str, ...]
 class Fault:
     """What is wrong at a place, which is empty for the whole.
 
-    `joint` where several keys make it together, so that none of them is wrong by itself.
+    `joint` where several keys make it together, so that none of them is wrong by itself; `beside`
+    the place are those others of them that are known.
     """
 
     place: Place
     sentence: str
     joint: bool = False
+    beside: tuple[str, ...] = ()
 
     def below(self, *above: int | str) -> Fault:
         """The same, seen from further out."""
@@ -38,8 +40,8 @@ class FaultsError(ValueError):
         super().__init__("; ".join(map(str, self.faults)))
 
     @classmethod
-    def insist_on_none(cls, faults: Iterable[Fault]) -> None:
-        """Raises itself for any."""
+    def raise_any(cls, faults: Iterable[Fault]) -> None:
+        """Raises itself unless there are none."""
         found = cls(faults)
         if found.faults:
             raise found

@@ -11,7 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard.brokers import broker_rows
 from kafka_lag_cdk.dashboard.console import Console
 from kafka_lag_cdk.dashboard.groups import group_rows

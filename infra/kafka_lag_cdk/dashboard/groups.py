@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.document import loaded, sla_seconds
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.document import LevelsSection
 from kafka_lag_cdk.dashboard.search import Searches
 from kafka_lag_cdk.dashboard.widgets import (
     MOST_NAMED,
@@ -39,7 +38,7 @@ _CHOSEN = (
 
 def group_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
     """What is watched of all groups, then the groups with a service level."""
-    document, searches = loaded(cluster), Searches(metrics)
+    levels, searches = cluster.levels, Searches(metrics)
     promised = _promises(cluster)
     return [
         heading("Groups"),
@@ -48,9 +47,9 @@ def group_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
             _lag("group", searches.of_groups(contract.OFFSET_LAG)),
             _age("group", searches.of_groups(contract.ESTIMATED_TIME_LAG), _levels(promised)),
         ],
-        *_by_topic(document, searches),
-        [_loss(document, searches)],
-        *_chosen(document, searches),
+        *_by_topic(levels, searches),
+        [_loss(cluster.risk_horizon_hours, searches)],
+        *_chosen(levels, searches),
         *_promised(promised, metrics),
     ]
 
@@ -72,16 +71,16 @@ def _age(by: str, line: cloudwatch.IMetric, marks: list[tuple[str, float]]) -> c
     return graph(f"Time lag by {by}", line, unit=_SECONDS, marks=marks)
 
 
-def _by_topic(document: dict[str, Any], searches: Searches) -> list[Row]:
-    if not document["levels"].topics:
+def _by_topic(levels: LevelsSection, searches: Searches) -> list[Row]:
+    if not levels.topics:
         return []
     by = "group and topic"
     lag = _lag(by, searches.of_topics(contract.OFFSET_LAG))
     return [[lag, _age(by, searches.of_topics(contract.ESTIMATED_TIME_LAG), [])]]
 
 
-def _loss(document: dict[str, Any], searches: Searches) -> cloudwatch.IWidget:
-    horizon = document["risk_horizon_hours"] * _HOUR
+def _loss(horizon_hours: float, searches: Searches) -> cloudwatch.IWidget:
+    horizon = horizon_hours * _HOUR
     return graph(
         "Retention risk: time until unread records are deleted (no line: none soon, or unknown)",
         searches.of_groups_lowest(contract.TIME_TO_DATA_LOSS),
@@ -92,18 +91,18 @@ def _loss(document: dict[str, Any], searches: Searches) -> cloudwatch.IWidget:
     )
 
 
-def _chosen(document: dict[str, Any], searches: Searches) -> list[Row]:
+def _chosen(levels: LevelsSection, searches: Searches) -> list[Row]:
     graphs = [
         graph(title, searches.of_groups(metric), width=THIRD, unit=unit)
         for level, metric, title, unit in _CHOSEN
-        if getattr(document["levels"], level)
+        if getattr(levels, level)
     ]
     return rows_of(graphs, 3)
 
 
 def _promises(cluster: Cluster) -> dict[str, float]:
     """The time lag that is promised for each named group that has a service level."""
-    found = {name: sla_seconds(cluster, name) for name in cluster.named_groups}
+    found = {name: cluster.sla_of(name) for name in cluster.named_groups}
     return {name: seconds for name, seconds in found.items() if seconds is not None}
 
 

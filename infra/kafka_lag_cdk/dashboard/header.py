@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from kafka_lag_cdk.config.document import interval_minutes
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard.console import Console
 from kafka_lag_cdk.dashboard.search import MOST_LINES
 
@@ -24,7 +23,7 @@ name is the time to work the lag off | `#estimatedtimelag` |
 
 def header(cluster: Cluster, console: Console) -> str:
     """Markdown, the name as code: it may hold underscores."""
-    minutes = interval_minutes(cluster)
+    minutes = cluster.interval_minutes
     every = "every minute" if minutes == 1 else f"every {minutes} minutes"
     return (
         f"# Consumer lag on `{cluster.name}`\n"

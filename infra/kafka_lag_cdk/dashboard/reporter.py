@@ -9,8 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.document import loaded
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard.widgets import THIRD, WHOLE, Row, graph, heading
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 
@@ -37,7 +36,7 @@ def reporter_rows(
     log_group: logs.ILogGroup,
 ) -> list[Row]:
     """Runs, then what they could not do, then the function and its warnings."""
-    deadline = float(loaded(cluster)["deadline_seconds"])
+    deadline = cluster.deadline_seconds
     return [
         heading("The reporter"),
         [

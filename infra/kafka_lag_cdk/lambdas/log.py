@@ -7,7 +7,7 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.cluster import LogDays
+from kafka_lag_cdk.config.cluster import LogDays
 
 # CDK has words for what CloudWatch counts in days.
 _RETENTION = {

@@ -15,7 +15,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.cluster import LogDays
+from kafka_lag_cdk.config.cluster import LogDays
 from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.lambdas.log import log_of
 from kafka_lag_cdk.rights import Right, role_with, writing

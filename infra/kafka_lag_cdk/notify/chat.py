@@ -15,7 +15,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.shared import Notify, Slack, Teams
+from kafka_lag_cdk.config.shared import Notify, Slack, Teams
 from kafka_lag_cdk.findings import open_ended
 from kafka_lag_cdk.names import construct_id as id_of
 

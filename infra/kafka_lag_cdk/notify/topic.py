@@ -13,7 +13,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.shared import Notify
+from kafka_lag_cdk.config.shared import Notify
 from kafka_lag_cdk.names import digest, topic_name
 from kafka_lag_cdk.rights import Right, allow
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kafka_lag_cdk.config.parts.scaling import Scaling
+from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.names import construct_id
 
 OUT, IN = "scale-out", "scale-in"

@@ -8,8 +8,8 @@ from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.scaling import Scaling
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.names import DEPLOYMENT
 from kafka_lag_cdk.scaling.names import resource_id_of
 from kafka_lag_cdk.scaling.steps import StepScaling

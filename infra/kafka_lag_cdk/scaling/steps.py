@@ -25,9 +25,8 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.config.document import interval_minutes
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.scaling import Scaling, Steps
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.scaling import Scaling, Steps
 from kafka_lag_cdk.metrics import LagMetrics
 from kafka_lag_cdk.names import alarm_name
 from kafka_lag_cdk.scaling.names import IN, OUT
@@ -134,7 +133,7 @@ class StepScaling(Construct):
 
     def _periods(self, minutes: int) -> int:
         """So many minutes in runs, a part of one counting whole."""
-        return -(-minutes // interval_minutes(self._cluster))
+        return -(-minutes // self._cluster.interval_minutes)
 
 
 def _watched(metrics: LagMetrics, name: str, group: str) -> cloudwatch.IMetric:

@@ -14,9 +14,8 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.config.document import namespace_of
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.scaling import Scaling, Tracking
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.scaling import Scaling, Tracking
 from kafka_lag_cdk.metrics import MAXIMUM
 from kafka_lag_cdk.names import alarm_name
 
@@ -60,7 +59,7 @@ def _lag_per_member(
     }
     return _Policy.CustomizedMetricSpecificationProperty(
         metric_name=contract.SCALING_LAG_PER_MEMBER,
-        namespace=namespace_of(cluster),
+        namespace=cluster.namespace,
         statistic=MAXIMUM,
         dimensions=[
             _Policy.MetricDimensionProperty(name=name, value=value)

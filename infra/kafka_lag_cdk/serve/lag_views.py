@@ -11,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.parts.answering import Views
+from kafka_lag_cdk.config.shared import Views
 from kafka_lag_cdk.lambdas.snapshot_reader import Settings, SnapshotReader
 from kafka_lag_cdk.rights import Right, allow, listing
 from kafka_lag_cdk.serve.token import ViewsToken

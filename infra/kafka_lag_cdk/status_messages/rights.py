@@ -10,7 +10,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.parts.answering import StatusMessages
+from kafka_lag_cdk.config.shared import StatusMessages
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from kafka_lag_cdk.rights import Right, allow, listing
 

@@ -20,7 +20,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.alarms.alarm import Told
-from kafka_lag_cdk.config.parts.answering import StatusMessages
+from kafka_lag_cdk.config.shared import StatusMessages
 from kafka_lag_cdk.lambdas.snapshot_reader import Settings, SnapshotReader
 from kafka_lag_cdk.names import DEPLOYMENT
 from kafka_lag_cdk.notify.topic import AlarmTopic

@@ -11,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.parts.shared import Keep
+from kafka_lag_cdk.config.shared import Keep
 from kafka_lag_cdk.findings import explained
 
 # Of messages that were told; an incident that lasts longer is not told again for it, as the cursor

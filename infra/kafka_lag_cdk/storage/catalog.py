@@ -10,7 +10,7 @@ from aws_cdk import aws_glue as glue
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.shared import Keep
+from kafka_lag_cdk.config.shared import Keep
 from kafka_lag_cdk.names import pascal_case
 from kafka_lag_cdk.storage.tables import GLUE_TYPES, Table, tables
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
-from kafka_lag_cdk.config.parts.shared import NEVER, Report
+from kafka_lag_cdk.config.shared import NEVER, Report
 from kafka_lag_cdk.findings import explained, understood
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from kafka_lag_cdk.storage.daily_report_role import daily_report_role

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.parts.shared import Keep
+from kafka_lag_cdk.config.shared import Keep
 from kafka_lag_cdk.storage import report_columns as reports
 
 # Contract types in Glue's words. Athena takes a Parquet timestamp of milliseconds in UTC as

@@ -16,7 +16,7 @@ from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
 from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
 from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.alarms.reporter import ReporterAlarms
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.notify.chat import ChatChannels
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from tests.infra.alarms.simulated import (

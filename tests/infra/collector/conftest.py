@@ -15,7 +15,7 @@ from aws_cdk.cx_api import CloudAssembly
 
 from kafka_lag_cdk.collector.function import CollectorFunction
 from kafka_lag_cdk.collector.schedule import CollectorSchedule
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import SECRET, cluster, cluster_json
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION, resolve

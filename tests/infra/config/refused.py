@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import one_cluster
+from tests.documents import GOOD
 from tests.infra.configured import cluster_json, deployment
 
 
@@ -24,3 +27,26 @@ def refused_cluster(**changes: Any) -> tuple[str, ...]:
         fault.removeprefix("clusters[0]").removeprefix(".")
         for fault in refused(cluster_json(**changes))
     )
+
+
+def cluster_faults(**changes: Any) -> tuple[str, ...]:
+    """The same, none where the cluster is a good one all the same."""
+    try:
+        one_cluster(cluster_json(**changes))
+    except ConfigurationError as error:
+        return error.faults
+    return ()
+
+
+def faults_of(document: Any) -> list[str]:
+    """The faults of a collector's document as a person wrote it, none for a good one."""
+    try:
+        normalised(document)
+    except ConfigurationError as error:
+        return list(error.faults)
+    return []
+
+
+def document_faults(**changes: Any) -> list[str]:
+    """The faults of a good document of a collector with these changes."""
+    return faults_of({**GOOD, **changes})

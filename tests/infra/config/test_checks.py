@@ -9,28 +9,15 @@ from typing import Any
 import pytest
 
 from kafka_lag.sinks.budget import plan
-from kafka_lag_cdk.config import checks
-from kafka_lag_cdk.config.document import KEYS, loaded
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.parts.cluster import Cluster
 from tests.functions.sinks.reports import a_report
-from tests.infra.configured import cluster_json, deployment
+from tests.infra.config.refused import cluster_faults
+from tests.infra.configured import cluster, cluster_json, deployment
 from tests.infra.scaling.services import SERVICE, STEPS
 
 BY_STEPS = {**SERVICE, "max": 8, "steps": STEPS}
 BY_AGE = {**SERVICE, "max": 8, "steps": {**STEPS, "metric": "EstimatedTimeLag"}}
 TRACKED = {**SERVICE, "max": 8, "tracking": {"lag_per_member": 10}}
-
-
-def faults(given: Cluster) -> list[str]:
-    return list(map(str, checks.faults(given)))
-
-
-def cluster(**changes: Any) -> Cluster:
-    """As configured, before anything beyond types is checked."""
-    told = {key: value for key, value in changes.items() if key in KEYS}
-    own = {key: value for key, value in changes.items() if key not in KEYS}
-    return Cluster.model_validate({**cluster_json(**own), "collector": told})
 
 
 @pytest.mark.parametrize(
@@ -46,7 +33,7 @@ def cluster(**changes: Any) -> Cluster:
     ],
 )
 def test_nothing_is_wrong_with(given: dict[str, Any]) -> None:
-    assert faults(cluster(**given)) == []
+    assert cluster_faults(**given) == ()
 
 
 @pytest.mark.parametrize(
@@ -61,9 +48,9 @@ def test_a_group_that_is_kept_out_is_named_with_its_places_and_the_reason(
     groups: dict[str, str], reason: str
 ) -> None:
     alarms = {"groups": ["ok", "billing"], "anomalies": ["billing"]}
-    given = cluster(scaling=[BY_STEPS], alarms=alarms, groups=groups)
+    found = cluster_faults(scaling=[BY_STEPS], alarms=alarms, groups=groups)
     kept_out = f"the group billing is not read: {reason}"
-    assert [fault for fault in faults(given) if "billing" in fault] == [
+    assert [fault for fault in found if "billing" in fault] == [
         f"alarms.groups[1]: {kept_out}",
         f"alarms.anomalies[0]: {kept_out}",
         f"scaling[0].group: {kept_out}",
@@ -71,7 +58,7 @@ def test_a_group_that_is_kept_out_is_named_with_its_places_and_the_reason(
 
 
 def test_groups_that_are_read_are_no_fault() -> None:
-    assert faults(cluster(alarms={"groups": ["ok"]}, groups={"allow": "^(ok|X)"})) == []
+    assert cluster_faults(alarms={"groups": ["ok"]}, groups={"allow": "^(ok|X)"}) == ()
 
 
 @pytest.mark.parametrize("scaling", [BY_STEPS, BY_AGE, TRACKED], ids=["steps", "age", "tracking"])
@@ -79,10 +66,10 @@ def test_groups_that_are_read_are_no_fault() -> None:
 def test_a_group_without_the_metrics_for_scaling_cannot_scale(
     scaling: dict[str, Any], wanted: dict[str, str]
 ) -> None:
-    assert faults(cluster(scaling=[scaling], levels={"scaling": wanted})) == [
+    assert cluster_faults(scaling=[scaling], levels={"scaling": wanted}) == (
         "scaling[0].group: billing gets no ScalingLag, as levels.scaling keeps it out; without "
-        "levels.scaling it follows from scaling"
-    ]
+        "levels.scaling it follows from scaling",
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,13 +84,13 @@ def test_levels_that_an_endpoint_alone_has_neither_make_nor_mend_a_fault(
     levels: dict[str, Any], own: dict[str, Any], wrong: list[str]
 ) -> None:
     sinks = ["emf", {"otlp": {"sigv4": True, "levels": own}}]
-    found = faults(cluster(scaling=[BY_STEPS], levels=levels, sinks=sinks))
+    found = cluster_faults(scaling=[BY_STEPS], levels=levels, sinks=sinks)
     assert [fault.partition(": ")[0] for fault in found] == wrong
 
 
 def test_the_fault_is_told_of_the_service_that_has_it() -> None:
     scaling = [{**BY_STEPS, "group": "good", "service": "other"}, BY_STEPS]
-    (fault,) = faults(cluster(scaling=scaling, groups={"deny": "bill"}))
+    (fault,) = cluster_faults(scaling=scaling, groups={"deny": "bill"})
     assert fault.startswith("scaling[1].group: ")
 
 
@@ -120,25 +107,27 @@ def test_all_groups_that_are_named_must_fit_into_the_budget(
 ) -> None:
     told = {"scaling": [BY_STEPS], **given}
     levels = told.pop("levels", {})
-    assert faults(cluster(**told, levels={**levels, "max_metrics": needed})) == []
-    assert faults(cluster(**told, levels={**levels, "max_metrics": needed - 1})) == [
+    assert cluster_faults(**told, levels={**levels, "max_metrics": needed}) == ()
+    assert cluster_faults(**told, levels={**levels, "max_metrics": needed - 1}) == (
         f"levels.max_metrics: {needed - 1} leaves no room for the groups that alarms and scaling "
-        f"name; they need {needed}"
-    ]
+        f"name; they need {needed}",
+    )
 
 
 @pytest.mark.parametrize(("spared", "published"), [(0, [True, True]), (1, [False, True])])
 def test_the_collectors_own_budget_agrees(spared: int, published: list[bool]) -> None:
     """`stock` and `billing` are named, and the last of them is what would be dropped."""
-    told = cluster(scaling=[BY_STEPS], alarms={"groups": ["stock"]}, levels={"members": True})
-    (needed,) = [number for number in range(100) if _least(told, number)]
-    levels = replace(_levels(told), max_metrics=needed - spared)
+    given = {"scaling": [BY_STEPS], "alarms": {"groups": ["stock"]}}
+    (fault,) = cluster_faults(**given, levels={"members": True, "max_metrics": 0})
+    needed = int(fault.rpartition(" ")[2])
+    enough = cluster(**given, levels={"members": True, "max_metrics": needed}).published_levels
+    levels = replace(enough, max_metrics=needed - spared)
     report = a_report({"billing": {"orders": 1}, "stock": {"orders": 1}})
     assert sorted(plan(report, report.snapshot.empty(), levels).groups.tolist()) == published
 
 
 def test_tracking_needs_a_value_every_minute() -> None:
-    (fault,) = faults(cluster(scaling=[TRACKED], interval_seconds=300))
+    (fault,) = cluster_faults(scaling=[TRACKED], interval_seconds=300)
     assert fault == (
         "scaling[0].tracking: needs ScalingLagPerMember every minute, and interval_seconds makes "
         "it every 5; give steps"
@@ -158,26 +147,12 @@ def test_what_would_not_be_heard_of_is_refused_with_its_cluster() -> None:
         )
 
 
-def _levels(told: Cluster) -> Any:
-    return loaded(told)["levels"]
-
-
-def _least(told: Cluster, number: int) -> bool:
-    """Whether so many metrics are enough and one fewer are not."""
-
-    def good(most: int) -> bool:
-        levels = {**told.collector["levels"], "max_metrics": most}
-        return not faults(told.model_copy(update={"collector": {"levels": levels}}))
-
-    return good(number) and not good(number - 1)
-
-
 @pytest.mark.parametrize("name", ["x" * 256, "ü" * 43])
 def test_a_name_that_no_alarm_can_be_made_of_is_refused(name: str) -> None:
-    (fault,) = faults(cluster(alarms={"groups": [name]}))
+    (fault,) = cluster_faults(alarms={"groups": [name]})
     assert fault.startswith("alarms.groups[0]: as a dimension the name has 25")
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "ü" * 42])
 def test_the_longest_name_is_none(name: str) -> None:
-    assert faults(cluster(alarms={"groups": [name]})) == []
+    assert cluster_faults(alarms={"groups": [name]}) == ()

@@ -44,14 +44,14 @@ def refused_alone(given: Any) -> tuple[str, ...]:
 def test_faults_of_one_cluster_have_its_own_paths() -> None:
     told = refused_alone(cluster_json(vpc={}, hold=0, nmae=1, group={}, ca_file="no.pem"))
     assert [fault.partition(":")[0] for fault in told] == [
+        "hold",
         "vpc.id",
         "vpc.subnets",
+        "ca_file",
         "nmae",
         "group",
-        "hold",
-        "ca_file",
     ]
-    assert told[3] == "group: unknown key, did you mean groups?"
+    assert told[-1] == "group: unknown key, did you mean groups?"
 
 
 def test_what_is_wrong_with_one_cluster_as_a_whole_has_no_path() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kafka_lag_cdk.config.document import document_of, loaded
+from kafka_lag.settings import levels_of
 from tests.infra.configured import cluster
 from tests.infra.scaling.services import SERVICE, STEPS
 
@@ -12,7 +12,8 @@ def test_what_alarms_and_scaling_watch_is_not_told_of_an_endpoints_own_levels() 
     sinks = ["emf", {"otlp": {"sigv4": True, "levels": {"partitions": {}}}}]
     scaling = [{**SERVICE, "max": 8, "steps": STEPS}]
     found = cluster(sinks=sinks, alarms={"groups": ["stock"]}, scaling=scaling)
-    assert document_of(found)["sinks"] == sinks
-    values = loaded(found)
-    assert values["levels"].named == {"stock", "billing"}
-    assert (values["sinks"][1].levels.named, values["sinks"][1].levels.scaling) == (set(), None)
+    document = found.document()
+    assert document["sinks"] == cluster(sinks=sinks).document()["sinks"]
+    assert levels_of(document["levels"]).named == {"stock", "billing"}
+    own = levels_of(document["sinks"][1]["otlp"]["levels"])
+    assert (own.named, own.scaling) == (set(), None)

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from kafka_lag.settings import settings_of
-from kafka_lag_cdk.config.document import document_of, sla_seconds
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import checked, read
+from kafka_lag_cdk.config.reading import check, read
 from tests.infra.configured import KEY, SECRET, cluster, cluster_json, deployment
 
 HERE = Path(__file__).parent
@@ -105,13 +104,13 @@ def test_all_faults_are_told_at_once() -> None:
 @pytest.mark.parametrize("given", [[], 7, "x", None, True])
 def test_what_is_no_object_is_refused(given: Any) -> None:
     with pytest.raises(ConfigurationError):
-        checked(given, "the test", HERE)
+        check(given, "the test", HERE)
 
 
 @pytest.mark.parametrize("clusters", [None, [], {}, [7], ["orders"], [None]])
 def test_clusters_that_are_none_are_refused(clusters: Any) -> None:
     with pytest.raises(ConfigurationError):
-        checked({"clusters": clusters}, "the test", HERE)
+        check({"clusters": clusters}, "the test", HERE)
 
 
 def test_iam_needs_the_arn_that_its_rights_are_on() -> None:
@@ -159,15 +158,14 @@ def test_defaults_are_everyones_and_each_cluster_may_differ() -> None:
     found = deployment(
         cluster_json(levels={"max_metrics": 70}), cluster_json(name="b"), defaults=defaults
     )
-    first, second = (each.collector for each in found.clusters)
-    assert first == {"levels": {"max_metrics": 70, "topics": False}, "hold": 5}
-    assert second == {"levels": {"max_metrics": 50, "topics": False}, "hold": 5}
+    taken = [(each.levels.max_metrics, each.levels.topics, each.hold) for each in found.clusters]
+    assert taken == [(70, False, 5), (50, False, 5)]
 
 
 def test_a_clusters_own_expression_decides_before_those_of_all() -> None:
     given = cluster_json(sla_seconds={"^bill": 60})
     found = deployment(given, defaults={"sla_seconds": {".*": 900}}).clusters[0]
-    assert [sla_seconds(found, group) for group in ("billing", "other")] == [60, 900]
+    assert [found.sla_of(group) for group in ("billing", "other")] == [60, 900]
 
 
 def test_a_login_of_another_kind_replaces_the_default_whole() -> None:
@@ -203,7 +201,7 @@ def test_without_a_configuration_the_context_key_is_named(tmp_path: Path) -> Non
 def test_every_examples_collectors_take_their_documents(name: str) -> None:
     found = read(f"{name}.json", EXAMPLES)
     for each in found.clusters:
-        document = {"bootstrap_servers": ["b-1:9098"]} | document_of(each)
+        document = each.document() | {"bootstrap_servers": ["b-1:9098"]}
         assert settings_of(document).cluster == each.name
 
 
@@ -211,14 +209,14 @@ def test_groups_that_are_named_come_first_in_the_budget() -> None:
     found = cluster(
         alarms={"groups": ["billing"], "anomalies": ["audit"]}, scaling=[SCALING | {"group": "a.b"}]
     )
-    levels = document_of(found)["levels"]
+    levels = found.document()["levels"]
     assert levels["named"] == ["billing", "audit", "a.b"]
-    assert levels["scaling"] == {"allow": r"^(?:a\.b)\Z"}
+    assert levels["scaling"] == {"allow": r"^(?:a\.b)\Z", "deny": None}
 
 
 def test_the_service_level_of_a_group_is_the_first_that_fits() -> None:
     found = cluster(sla_seconds={"^bill": 60, ".*": 900})
-    assert [sla_seconds(found, group) for group in ("billing", "other")] == [60, 900]
+    assert [found.sla_of(group) for group in ("billing", "other")] == [60, 900]
 
 
 @pytest.mark.parametrize(
@@ -235,14 +233,14 @@ def test_the_service_level_of_a_group_is_the_first_that_fits() -> None:
 def test_the_login_becomes_the_collectors_own_words(
     auth: dict[str, Any], told: dict[str, str]
 ) -> None:
-    document = document_of(cluster(auth=auth))
+    document = cluster(auth=auth).document()
     keys = ("security_protocol", "sasl_mechanism", "secret_id")
-    assert {key: document[key] for key in keys if key in document} == told
+    assert {key: document[key] for key in keys if document[key] is not None} == told
 
 
 def test_other_kafka_than_msk_may_have_the_shorter_digest() -> None:
     auth = {"type": "scram", "secret_arn": SECRET, "mechanism": "SCRAM-SHA-256"}
     own = {"arn": None, "region": "eu-west-1", "bootstrap_servers": ["b:9096"]}
-    assert document_of(cluster(auth=auth, **own))["sasl_mechanism"] == "SCRAM-SHA-256"
+    assert cluster(auth=auth, **own).document()["sasl_mechanism"] == "SCRAM-SHA-256"
     (fault,) = faults(cluster_json(auth=auth | {"kms_key_arn": KEY}))
     assert fault == "clusters[0].auth.mechanism: must be SCRAM-SHA-512, as MSK has no other"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import checked
+from kafka_lag_cdk.config.reading import check
 from tests.infra.config.refused import refused, refused_cluster
 from tests.infra.configured import KEY, SECRET, cluster_json
 from tests.infra.notify.notified import NOTIFY
@@ -66,7 +66,7 @@ def changed(place: tuple[int | str, ...], value: Any) -> dict[str, Any]:
 
 def told(given: dict[str, Any]) -> tuple[str, ...]:
     try:
-        checked(given, "the test", Path())
+        check(given, "the test", Path())
     except ConfigurationError as error:
         return error.faults
     return ()

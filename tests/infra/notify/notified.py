@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kafka_lag_cdk.config.parts.shared import Notify
+from kafka_lag_cdk.config.shared import Notify
 
 _ID = "0a1b2c3d-aaaa-bbbb-cccc-444455556666"
 NOTIFY = Notify.model_validate(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.config.parts.shared import Notify
+from kafka_lag_cdk.config.shared import Notify
 from kafka_lag_cdk.notify.chat import has_chats
 from tests.infra.notify.conftest import ELSEWHERE
 from tests.infra.notify.followed import Resources

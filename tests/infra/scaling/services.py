@@ -9,7 +9,7 @@ from typing import Any
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.scaling.names import construct_id_of
 from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
 from tests.infra.configured import cluster

@@ -11,7 +11,7 @@ from typing import Any
 
 from aws_cdk import App, Stack
 
-from kafka_lag_cdk.config.parts.shared import Keep, Notify, Report
+from kafka_lag_cdk.config.shared import Keep, Notify, Report
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.storage.bucket import DataBucket

@@ -17,6 +17,7 @@ from kafka_lag import contract
 from kafka_lag.collect_lag import build_collector
 from kafka_lag.collector import Collector
 from kafka_lag.errors import LoginError
+from kafka_lag_cdk.config.document import normalised
 from tests.kafka.logins.ways import fields
 
 pytestmark = pytest.mark.kafka
@@ -38,7 +39,8 @@ def deployed(
     """A collector that its environment alone describes."""
     for name, value in aws.environment().items():
         monkeypatch.setenv(name, value)
-    (folder / "config.json").write_text(json.dumps({"cluster": "orders", **document}))
+    source = {"cluster": "orders", "bootstrap_servers": ["replaced:1"], **document}
+    (folder / "config.json").write_text(json.dumps(normalised(source)))
     environ = {
         **aws.environment(),
         contract.ENV_CONFIG: str(folder / "config.json"),

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands are told on their command lines."""
+"""Options of the commands."""

@@ -15,10 +15,9 @@ from pathlib import Path
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.cli.options.rules import add_rules, rules_of
 from kafka_lag.lag.rules import NameFilter, Rules
-from kafka_lag.schema.authorities import authorities_fault
-from kafka_lag.schema.document import MECHANISMS, PROTOCOLS, window_fault
-from kafka_lag.schema.levels import INTERNAL_TOPICS
+from kafka_lag.settings import INTERNAL_TOPICS, authorities_fault
 from kafka_lag.snapshots.keys import CLUSTER_NAME
+from kafka_lag_cdk.config.document import MECHANISMS, PROTOCOLS, window_fault
 
 _LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
 

@@ -12,7 +12,7 @@ from kafka_lag_cdk.bill.comparison import MSK_DEFAULT_HAS, MSK_DEFAULT_LACKS
 from kafka_lag_cdk.bill.lines import Bill, ClusterBill, Line, PlaceBill, total
 from kafka_lag_cdk.bill.prices import PriceList
 from kafka_lag_cdk.bill.usage import measured
-from kafka_lag_cdk.config.parts.shared import Report
+from kafka_lag_cdk.config.shared import Report
 
 _DIGITS = 4
 

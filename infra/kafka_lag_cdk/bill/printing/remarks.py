@@ -13,7 +13,7 @@ from kafka_lag_cdk.bill import advice
 from kafka_lag_cdk.bill.comparison import MSK_DEFAULT_HAS, MSK_DEFAULT_LACKS, Comparison
 from kafka_lag_cdk.bill.lines import Bill, PlaceBill
 from kafka_lag_cdk.bill.printing.numbers import dollars
-from kafka_lag_cdk.config.parts.shared import Report
+from kafka_lag_cdk.config.shared import Report
 
 
 def show_comparison(place: PlaceBill, screen: Console) -> None:

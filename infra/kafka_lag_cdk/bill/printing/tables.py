@@ -16,7 +16,7 @@ from kafka_lag_cdk.bill.prices import PriceList
 from kafka_lag_cdk.bill.printing.numbers import counted, dollars
 from kafka_lag_cdk.bill.printing.remarks import show_comparison, show_remarks
 from kafka_lag_cdk.bill.usage import item
-from kafka_lag_cdk.config.parts.shared import Report
+from kafka_lag_cdk.config.shared import Report
 
 # With more clusters in a region each is one row.
 _FEW = 3

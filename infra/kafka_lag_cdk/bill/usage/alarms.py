@@ -9,9 +9,8 @@ from kafka_lag import contract
 from kafka_lag_cdk.alarms.any_group_query import left_out
 from kafka_lag_cdk.alarms.rules import LOSS, STATUS, reporter_rules
 from kafka_lag_cdk.bill.usage.metrics import Published
-from kafka_lag_cdk.config.document import namespace_of, sink_names, sla_seconds
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.scaling import Scaling
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.scaling import Scaling
 
 # What each named group has whether or not anything is promised.
 _OF_GROUP = (STATUS, LOSS)
@@ -45,9 +44,9 @@ class AlarmMetrics:
 def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
     """What the alarms of a cluster watch; the query sees all published groups but some named."""
     told = cluster.alarms
-    promised = sum(sla_seconds(cluster, group) is not None for group in told.groups)
+    promised = sum(cluster.sla_of(group) is not None for group in told.groups)
     return AlarmMetrics(
-        reporter=len(reporter_rules(paused=cluster.paused, published=bool(sink_names(cluster)))),
+        reporter=len(reporter_rules(paused=cluster.paused, published=bool(cluster.sink_names))),
         groups=len(_OF_GROUP) * len(told.groups) + promised,
         scaling=sum(_of_scaling(scaling) for scaling in cluster.scaling),
         anomalies=_OF_ANOMALY * len(told.anomalies),
@@ -57,9 +56,9 @@ def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
 
 def _analysed(cluster: Cluster, published: Published) -> int:
     told = cluster.alarms
-    if cluster.paused or not sink_names(cluster) or not told.any_group:
+    if cluster.paused or not cluster.sink_names or not told.any_group:
         return 0
-    without = left_out(namespace_of(cluster), cluster.name, told.groups)
+    without = left_out(cluster.namespace, cluster.name, told.groups)
     # Where every group is taken to be scaled, not all that are named may fit into the budget.
     return max(0, published.groups - len(without))
 

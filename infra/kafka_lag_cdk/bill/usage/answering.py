@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from kafka_lag_cdk.bill.usage import item, measured
 from kafka_lag_cdk.bill.usage.item import Item
 from kafka_lag_cdk.bill.usage.runs import runs_per_day
-from kafka_lag_cdk.config.parts.answering import StatusMessages, Views
-from kafka_lag_cdk.config.parts.cluster import Cluster, Function
-from kafka_lag_cdk.config.parts.shared import Shared
+from kafka_lag_cdk.config.cluster import Cluster, Function
+from kafka_lag_cdk.config.shared import Shared, StatusMessages, Views
 
 _VIEWS, _MESSAGES = "shared.views", "shared.status_messages"
 # Functions of both have it, as their package is that of a collector that is told nothing else.

@@ -12,9 +12,9 @@ from kafka_lag_cdk.bill.usage.item import Item, size
 from kafka_lag_cdk.bill.usage.metrics import Published, published, wanted
 from kafka_lag_cdk.bill.usage.runs import log_bytes, run_seconds, runs_per_day
 from kafka_lag_cdk.bill.usage.storage import storage
-from kafka_lag_cdk.config.document import CLOUDWATCH, EMF, interval_minutes, sink_names
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.shared import Shared
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
+from kafka_lag_cdk.config.shared import Shared
 
 
 def cluster_usage(cluster: Cluster, shared: Shared) -> list[Item]:
@@ -32,9 +32,9 @@ def cluster_usage(cluster: Cluster, shared: Shared) -> list[Item]:
 
 def _metrics(cluster: Cluster, found: Published) -> Iterator[Item]:
     """Those in CloudWatch's namespaces; what an OTLP endpoint takes is its owner's to charge."""
-    if not sink_names(cluster):
+    if not cluster.sink_names:
         return
-    if CLOUDWATCH in sink_names(cluster):
+    if CLOUDWATCH in cluster.sink_names:
         a_run = -(-found.total // measured.METRICS_PER_REQUEST)
         yield Item(
             item.METRICS,
@@ -92,7 +92,7 @@ def _alarms(cluster: Cluster, found: Published) -> Iterator[Item]:
 
 
 def _log(cluster: Cluster, found: Published) -> Iterator[Item]:
-    lines = EMF in sink_names(cluster)
+    lines = EMF in cluster.sink_names
     written, days = log_bytes(found) if lines else measured.RUN_LOG, cluster.function.log_days
     a_day = written * runs_per_day(cluster) / measured.GB
     yield Item(
@@ -124,7 +124,7 @@ def _function(cluster: Cluster) -> Iterator[Item]:
         basis=f"{seconds:.2f} s a run, {memory:,} MB",
         lever="function.memory_mb",
     )
-    every = f"every {interval_minutes(cluster)} min"
+    every = f"every {cluster.interval_minutes} min"
     for what, price in (("requests", "lambda_request"), ("schedule", "schedule")):
         yield Item(item.LAMBDA, what, price, quantity=runs, basis=every, lever="interval_seconds")
 

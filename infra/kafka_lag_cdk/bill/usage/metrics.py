@@ -6,9 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafka_lag import contract
-from kafka_lag.schema.levels import LevelsSchema
-from kafka_lag_cdk.config.document import document_of
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +86,7 @@ def wanted(cluster: Cluster) -> Wanted:
     Filters of partitions, and of scaling where the user wrote one, are taken to match everything:
     only a running cluster knows which names there are.
     """
-    levels = LevelsSchema().load(document_of(cluster)["levels"])
+    levels = cluster.published_levels
     expected, named = cluster.expected, len(levels.named)
     groups = max(expected.groups, named)
     scaled = len({each.group for each in cluster.scaling})
@@ -109,7 +107,8 @@ def wanted(cluster: Cluster) -> Wanted:
 
 def scaling_is_filtered(cluster: Cluster) -> bool:
     """Whether an expression of the user's decides which groups have metrics for scaling."""
-    return bool(cluster.collector.get("levels", {}).get("scaling"))
+    scaling = cluster.levels.scaling
+    return scaling is not None and bool(scaling.model_fields_set)
 
 
 def published(asked: Wanted) -> Published:

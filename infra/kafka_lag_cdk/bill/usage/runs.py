@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from kafka_lag_cdk.bill.usage import measured
 from kafka_lag_cdk.bill.usage.metrics import Published
-from kafka_lag_cdk.config.document import interval_minutes
-from kafka_lag_cdk.config.parts.cluster import Cluster, Expected
+from kafka_lag_cdk.config.cluster import Cluster, Expected
 
 
 def runs_per_day(cluster: Cluster) -> float:
     """Scheduled runs, none while paused."""
-    return 0.0 if cluster.paused else 24 * 60 / interval_minutes(cluster)
+    return 0.0 if cluster.paused else 24 * 60 / cluster.interval_minutes
 
 
 def log_bytes(published: Published) -> float:

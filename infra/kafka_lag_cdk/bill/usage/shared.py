@@ -9,9 +9,9 @@ from kafka_lag_cdk.bill.usage import item, measured
 from kafka_lag_cdk.bill.usage.answering import answering
 from kafka_lag_cdk.bill.usage.item import Item, size
 from kafka_lag_cdk.bill.usage.runs import job_minutes, runs_per_day, snapshot_bytes
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.network import Scram, Tls
-from kafka_lag_cdk.config.parts.shared import Report, Shared
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.network import Scram, Tls
+from kafka_lag_cdk.config.shared import Report, Shared
 
 
 def shared_usage(shared: Shared, clusters: tuple[Cluster, ...]) -> list[Item]:

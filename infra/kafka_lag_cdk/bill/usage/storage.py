@@ -13,8 +13,8 @@ from kafka_lag_cdk.bill.usage.runs import (
     runs_per_day,
     snapshot_bytes,
 )
-from kafka_lag_cdk.config.parts.cluster import Cluster
-from kafka_lag_cdk.config.parts.shared import Shared
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.shared import Shared
 
 
 def storage(cluster: Cluster, shared: Shared) -> Iterator[Item]:

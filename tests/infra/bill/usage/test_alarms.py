@@ -20,7 +20,7 @@ from kafka_lag_cdk.alarms.reporter import ReporterAlarms
 from kafka_lag_cdk.alarms.rules import OF_REPORTER
 from kafka_lag_cdk.bill.usage.alarms import AlarmMetrics, alarm_metrics
 from kafka_lag_cdk.bill.usage.metrics import published, wanted
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
 from tests.infra.configured import cluster
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_lag_cdk.bill.usage.cluster import cluster_usage
-from kafka_lag_cdk.config.parts.shared import Shared
+from kafka_lag_cdk.config.shared import Shared
 from tests.infra.configured import cluster, cluster_json
 
 RUNS = 1440 * 30.4

@@ -21,7 +21,7 @@ from kafka_lag.sinks.metric_sets import MetricSet, health_set, lag_sets, success
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag_cdk.bill.usage import measured
 from kafka_lag_cdk.bill.usage.runs import compacted_bytes, snapshot_bytes
-from kafka_lag_cdk.config.parts.cluster import Expected
+from kafka_lag_cdk.config.cluster import Expected
 from tests.builders import NOON
 from tests.infra.bill.usage.generated import Size, reports
 

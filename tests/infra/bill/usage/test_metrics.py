@@ -16,7 +16,7 @@ from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set
 from kafka_lag_cdk.bill.usage.metrics import published, wanted
-from kafka_lag_cdk.config.parts.cluster import Cluster
+from kafka_lag_cdk.config.cluster import Cluster
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster
 

@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 
 from kafka_lag import contract
 from kafka_lag_cdk.config.faults import Fault, FaultsError
-from kafka_lag_cdk.config.parts.kinds import Count, GroupName, Listed, Name, Positive, Strict, Whole
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import Count, GroupName, Listed, Name, Positive, Whole
 
 Minutes = Annotated[int, Field(ge=1, le=60)]
 Cooldown = Annotated[int, Field(ge=0, le=3600)]
@@ -40,7 +41,7 @@ class Steps(Strict):
 
     @model_validator(mode="after")
     def _rising(self) -> Steps:
-        FaultsError.insist_on_none(Fault((), told) for told in self._falling())
+        FaultsError.raise_any(Fault((), sentence) for sentence in self._falling())
         return self
 
     def _falling(self) -> Iterator[str]:
@@ -75,7 +76,7 @@ class Scaling(Strict):
 
     @model_validator(mode="after")
     def _possible(self) -> Scaling:
-        FaultsError.insist_on_none(Fault((), told) for told in self._impossible())
+        FaultsError.raise_any(Fault((), sentence) for sentence in self._impossible())
         return self
 
     def _impossible(self) -> Iterator[str]:

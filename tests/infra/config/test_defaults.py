@@ -25,6 +25,8 @@ SCALING = {**SERVICE, "max": 8, "steps": STEPS}
         ({"sla_seconds": {"a.b: c": 0}}, "sla_seconds.a.b: c: must be greater than 0 and less "
             "than or equal to 31622400"),
         ({"interval_seconds": 90}, "interval_seconds: must be whole minutes that divide an hour"),
+        ({"interval_seconds": 3600, "window": 25}, "window: must be at most 24 hours of intervals, "
+            "and 25 of 3600 seconds are 25"),
         ({"ca_file": "no.pem"}, "ca_file: there is no file no.pem"),
         ({"secret_id": "x"}, "secret_id: follows from auth; leave it out"),
         ({"collector": {}}, "collector: unknown key"),

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from kafka_lag_cdk.config.faults import Fault, FaultsError
-from kafka_lag_cdk.config.parts.kinds import (
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import (
     Cidr,
     Distinct,
     KeyArn,
@@ -17,10 +18,16 @@ from kafka_lag_cdk.config.parts.kinds import (
     RouteTableId,
     SecretArn,
     SecurityGroupId,
-    Strict,
     SubnetId,
     VpcId,
 )
+
+# MSK takes no secret of another name [MSK developer guide, limitations of SCRAM].
+_OF_MSK = "AmazonMSK_"
+
+_MSK_MECHANISM = "SCRAM-SHA-512"
+
+_REGION, _ACCOUNT, _NAME = 3, 4, 6
 
 
 class Endpoints(Strict):
@@ -47,10 +54,10 @@ class Vpc(Strict):
 
     @model_validator(mode="after")
     def _all_that_endpoints_need(self) -> Vpc:
-        FaultsError.insist_on_none(Fault((), told) for told in self._wanting())
+        FaultsError.raise_any(Fault((), sentence) for sentence in self._missing())
         return self
 
-    def _wanting(self) -> Iterator[str]:
+    def _missing(self) -> Iterator[str]:
         if self.endpoints.s3 and not self.route_tables:
             yield "endpoints.s3 needs route_tables, those of the subnets"
         if self.endpoints.secrets_manager and not self.cidr:
@@ -88,3 +95,48 @@ class Open(Strict):
 
 
 Auth = Annotated[Scram | Iam | Tls | Open, Field(discriminator="type")]
+
+
+def login_faults(
+    auth: Auth, *, arn: str | None, serverless: bool, region: str | None
+) -> Iterator[Fault]:
+    """What is wrong with a login to the cluster of an ARN, if it has one, from a region.
+
+    `serverless` is whether that is MSK Serverless.
+    """
+    if serverless and not isinstance(auth, Iam):
+        yield _fault("type", "must be iam, as MSK Serverless takes nothing else")
+    elif isinstance(auth, Scram | Tls):
+        if arn and isinstance(auth, Scram) and auth.mechanism != _MSK_MECHANISM:
+            yield _fault("mechanism", f"must be {_MSK_MECHANISM}, as MSK has no other")
+        yield from _elsewhere(auth, region)
+        if arn and isinstance(auth, Scram) and _part(auth.secret_arn, _NAME).startswith(_OF_MSK):
+            yield from _of_msk(auth, arn)
+
+
+def _elsewhere(auth: Scram | Tls, region: str | None) -> Iterator[Fault]:
+    for key, arn in (("secret_arn", auth.secret_arn), ("kms_key_arn", auth.kms_key_arn)):
+        if region and arn and (at := _part(arn, _REGION)) != region:
+            place = f"is in {at}, but the collector is in {region}"
+            yield _fault(key, f"{place} and uses its own region's alone")
+
+
+def _of_msk(auth: Scram, arn: str) -> Iterator[Fault]:
+    owner, own = _part(auth.secret_arn, _ACCOUNT), _part(arn, _ACCOUNT)
+    if owner != own:
+        sentence = f"is of the account {owner}, but MSK takes secrets of the cluster's own, {own}"
+        yield _fault("secret_arn", sentence)
+    if auth.kms_key_arn is None:
+        yield _fault(
+            "kms_key_arn",
+            "is required: MSK's secrets are encrypted with a key of yours, and the collector "
+            "cannot read one without a right on it",
+        )
+
+
+def _part(arn: str, place: int) -> str:
+    return arn.split(":")[place]
+
+
+def _fault(key: str, sentence: str) -> Fault:
+    return Fault(("auth", key), sentence, joint=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.parts.answering import StatusMessages, Views
+from kafka_lag_cdk.config.shared import StatusMessages, Views
 from tests.infra.config.refused import refused
 from tests.infra.configured import cluster_json, deployment
 

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the clusters of a region share: storage, queries, the daily report, who is told."""
+"""What the clusters of a region share: storage, queries, the report, who hears of what, views."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
-from kafka_lag_cdk.config.parts.answering import OrOff, StatusMessages, Views
-from kafka_lag_cdk.config.parts.kinds import (
+from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import (
     Bucket,
     ChatName,
     Distinct,
     Email,
+    EventBus,
     Https,
     Listed,
     Region,
     SlackChannel,
     SlackWorkspace,
-    Strict,
     TeamsChannel,
     Uuid,
     Whole,
@@ -27,6 +29,7 @@ from kafka_lag_cdk.config.parts.kinds import (
 Days = Annotated[int, Field(ge=8, le=3650)]
 
 NEVER = "never"
+OFF = "off"
 
 
 class Slack(Strict):
@@ -47,7 +50,7 @@ class Teams(Strict):
 
 
 class Notify(Strict):
-    """Who hears of alarms; `recovered` tells them too when one is over."""
+    """Who hears of alarms; with `recovered` also when one is over."""
 
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
@@ -97,8 +100,53 @@ class Athena(Strict):
     scan_limit_gb: Whole = 10
 
 
+def _off(value: Any) -> Any:
+    if value is None or value == OFF:
+        return None
+    if not isinstance(value, Mapping | BaseModel):
+        raise ValueError(f'must be an object, or "{OFF}"')
+    return value
+
+
+# What can be had or left out: `"off"` in a document is None here.
+OrOff = BeforeValidator(_off)
+
+
+class Views(Strict):
+    """Burrow's API, Prometheus metrics and the status page, behind a function URL.
+
+    `auth` is who may ask: those with rights on the URL, or those with a token. `concurrency` bounds
+    what strangers who try tokens can cost; None reserves nothing, which small accounts need.
+    """
+
+    auth: Literal["iam", "bearer"] = "iam"
+    memory_mb: MemoryMb = 512
+    concurrency: Whole | None = None
+    log_days: LogDays = 14
+
+
+class StatusMessages(Strict):
+    """One message a changed status: to the alarms' `topic`, to an `event_bus`, or both.
+
+    None is no bus. `alone` reserves a concurrency of one, which small accounts lack; nothing needs
+    it, as what is sent is claimed by conditional writes.
+    """
+
+    topic: bool = True
+    event_bus: EventBus | None = "default"
+    alone: bool = False
+    memory_mb: MemoryMb = 512
+    log_days: LogDays = 14
+
+    @model_validator(mode="after")
+    def _somebody_is_told(self) -> StatusMessages:
+        if not self.topic and self.event_bus is None:
+            raise ValueError(f'tells nobody: set topic or event_bus, or say "{OFF}" instead')
+        return self
+
+
 class Shared(Strict):
-    """One region's shared part; `existing_buckets`, by region, are taken instead of a new one.
+    """What is shared in one region; `existing_buckets`, by region, are taken instead of a new one.
 
     Of `views` and `status_messages` there is nothing unless somebody asked for them.
     """

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from kafka_lag.lag.rules import NameFilter
-from kafka_lag.schema.document import DocumentSchema, faults_of
+from kafka_lag.settings import settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
-from tests.functions.test_schema import GOOD
+from tests.documents import document
+from tests.infra.config.refused import document_faults
 
 URL = "https://collector:4318/v1/metrics"
 
 
 def faults(*sinks: Any) -> list[str]:
-    return faults_of({**GOOD, "sinks": list(sinks)})
+    return document_faults(sinks=list(sinks))
 
 
 def otlp(**told: Any) -> list[str]:
@@ -42,14 +43,14 @@ def otlp(**told: Any) -> list[str]:
     ],
 )
 def test_a_choice_arrives_in_its_order(sinks: list[Any], chosen: list[Any]) -> None:
-    assert DocumentSchema().load({**GOOD, "sinks": sinks})["sinks"] == chosen
+    assert list(settings_of(document(sinks=sinks)).sinks) == chosen
 
 
 @pytest.mark.parametrize(
     "sink", ["stdout", "", 5, True, ["emf"], {}, {"emf": {}}, {"otlp": {}, "emf": {}}]
 )
 def test_what_is_no_sink_is_told_what_there_is(sink: Any) -> None:
-    assert faults(sink) == ['sinks.0: must be "emf", "cloudwatch" or {"otlp": {...}}']
+    assert faults(sink) == ['sinks[0]: must be "emf", "cloudwatch" or {"otlp": {...}}']
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_the_same_metrics_go_to_a_place_once(sinks: list[Any], fault: str) -> No
 )
 def test_an_endpoint_is_a_whole_url(url: str) -> None:
     told = "must be a whole URL, as in https://collector:4318/v1/metrics"
-    assert f"sinks.0.otlp.endpoint: {told}" in otlp(endpoint=url)
+    assert f"sinks[0].otlp.endpoint: {told}" in otlp(endpoint=url)
 
 
 @pytest.mark.parametrize(
@@ -98,20 +99,20 @@ def test_an_endpoint_is_a_whole_url(url: str) -> None:
 )
 def test_an_endpoint_holds_no_secret(url: str) -> None:
     told = "must have no password, query or fragment: use headers_secret"
-    assert otlp(endpoint=url) == [f"sinks.0.otlp.endpoint: {told}"]
+    assert otlp(endpoint=url) == [f"sinks[0].otlp.endpoint: {told}"]
 
 
 @pytest.mark.parametrize("secret", [{"headers_secret": "s"}, {"sigv4": True}])
 def test_a_secret_is_not_sent_in_the_open(secret: dict[str, Any]) -> None:
     told = "must begin with https:// to be told a secret"
-    assert otlp(endpoint="http://c/v1/metrics", **secret) == [f"sinks.0.otlp.endpoint: {told}"]
+    assert otlp(endpoint="http://c/v1/metrics", **secret) == [f"sinks[0].otlp.endpoint: {told}"]
 
 
 @pytest.mark.parametrize(
     ("told", "fault"),
     [
         ({}, "endpoint: is required; with sigv4 it is CloudWatch's own unless it is told"),
-        ({"endpoint": 5}, "endpoint: not a valid string"),
+        ({"endpoint": 5}, "endpoint: must be text"),
         ({"endpoint": URL, "sigv4": "yes"}, "sigv4: must be true or false"),
         (
             {"endpoint": URL, "header_secret": "s"},
@@ -124,12 +125,32 @@ def test_a_secret_is_not_sent_in_the_open(secret: dict[str, Any]) -> None:
     ],
 )
 def test_a_fault_of_an_endpoint_is_told_at_its_place(told: dict[str, Any], fault: str) -> None:
-    assert otlp(**told) == [f"sinks.0.otlp.{fault}"]
+    assert otlp(**told) == [f"sinks[0].otlp.{fault}"]
+
+
+def test_a_missing_endpoint_is_told_with_the_other_faults() -> None:
+    told = otlp(headers_secret=7, zzz=1)
+    assert [fault.partition(":")[0] for fault in told] == [
+        "sinks[0].otlp.headers_secret",
+        "sinks[0].otlp.endpoint",
+        "sinks[0].otlp.zzz",
+    ]
+
+
+def test_what_is_no_key_of_an_endpoints_own_levels_is_told_with_the_nearest() -> None:
+    (told,) = faults("emf", {"otlp": {"sigv4": True, "levels": {"max_metric": 5}}})
+    assert told == "sinks[1].otlp.levels.max_metric: unknown key, did you mean max_metrics?"
+
+
+@pytest.mark.parametrize("sinks", [5, {"otlp": 1}, [{"otlp": None}], [None]])
+def test_a_faulty_choice_is_told_as_such(sinks: Any) -> None:
+    (told,) = document_faults(sinks=sinks)
+    assert told.startswith("sinks")
 
 
 def test_an_endpoint_that_is_no_object_is_told_what_it_holds() -> None:
-    told = "must be an object with endpoint, headers_secret, sigv4, levels"
-    assert faults({"otlp": URL}) == [f"sinks.0.otlp: {told}"]
+    told = "must be an object with sigv4, headers_secret, endpoint, levels"
+    assert faults({"otlp": URL}) == [f"sinks[0].otlp: {told}"]
 
 
 @pytest.mark.parametrize(
@@ -142,16 +163,17 @@ def test_an_endpoint_that_is_no_object_is_told_what_it_holds() -> None:
     ],
 )
 def test_a_sinks_own_levels_mean_what_they_mean_for_the_cluster(levels: dict[str, Any]) -> None:
-    told = {**GOOD, "levels": levels, "sinks": [{"otlp": {"endpoint": URL, "levels": levels}}]}
-    values = DocumentSchema().load(told)
-    assert values["sinks"] == [OtlpConfig(URL, levels=values["levels"])]
+    sinks = [{"otlp": {"endpoint": URL, "levels": levels}}]
+    settings = settings_of(document(levels=levels, sinks=sinks))
+    assert settings.sinks == (OtlpConfig(URL, levels=settings.levels),)
 
 
 def test_what_a_sinks_own_levels_leave_out_is_not_the_clusters() -> None:
     sinks = ["emf", {"otlp": {"sigv4": True, "levels": {"partitions": {}}}}]
     cluster = {"max_metrics": 5, "topics": False, "members": True}
-    values = DocumentSchema().load({**GOOD, "levels": cluster, "sinks": sinks})
-    assert values["sinks"][1].levels == Levels(partition_groups=NameFilter())
+    own = settings_of(document(levels=cluster, sinks=sinks)).sinks[1]
+    assert isinstance(own, OtlpConfig)
+    assert own.levels == Levels(partition_groups=NameFilter())
 
 
 @pytest.mark.parametrize(
@@ -176,7 +198,7 @@ def test_what_a_sinks_own_levels_leave_out_is_not_the_clusters() -> None:
     ],
 )
 def test_faults_of_a_sinks_own_levels_are_told_as_those_of_the_clusters(levels: Any) -> None:
-    cluster = faults_of({**GOOD, "levels": levels})
+    cluster = document_faults(levels=levels)
     assert cluster
     own = faults("emf", {"otlp": {"endpoint": URL, "levels": levels}})
-    assert own == [f"sinks.1.otlp.{fault}" for fault in cluster]
+    assert own == [f"sinks[1].otlp.{fault}" for fault in cluster]

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of value in a configuration: each says what was expected when it is refused."""
+"""The types of value in a configuration: each says what was expected where a value is another."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from ipaddress import IPv4Network
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from kafka_lag.snapshots.keys import CLUSTER_NAME
+from kafka_lag_cdk.config.faults import Fault, FaultsError
+
+V = TypeVar("V")
 
 # Kafka lets a group's name hold anything; these make sense in expressions alone.
 _WILD = (".*", ".+", "\\")
@@ -15,21 +21,49 @@ _WILD = (".*", ".+", "\\")
 _LAST_PORT = 65_535
 
 
-class Strict(BaseModel):
-    """Frozen; unknown keys are faults, and no text is taken for a number or a truth value."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-def _like(pattern: str, expected: str) -> AfterValidator:
+def matching(pattern: str, sentence: str) -> AfterValidator:
+    """Text that a pattern fits as a whole; the sentence is for any other."""
     compiled = re.compile(pattern)
 
     def check(text: str) -> str:
         if not compiled.fullmatch(text):
-            raise ValueError(f"must be {expected}")
+            raise ValueError(sentence)
         return text
 
     return AfterValidator(check)
+
+
+def limits(low: float, high: float, *, above: bool = False) -> AfterValidator:
+    """A number from `low`, or only above it, to `high`."""
+    least = f"greater than {low}" if above else f"greater than or equal to {low}"
+
+    def check(number: float) -> float:
+        if number < low or number > high or (above and number == low):
+            raise ValueError(f"must be {least} and less than or equal to {high}")
+        return number
+
+    return AfterValidator(check)
+
+
+def _like(pattern: str, expected: str) -> AfterValidator:
+    return matching(pattern, f"must be {expected}")
+
+
+def _compiles(text: str) -> str:
+    fault = "" if text else "must not be empty: every name matches that"
+    try:
+        re.compile(text)
+    except re.error as error:
+        fault = f"is not a regular expression ({error}): {text!r}"
+    # Where it is a key the fault is at the key, not at the object that holds it.
+    FaultsError.raise_any([Fault((), fault)] if fault else [])
+    return text
+
+
+def _expressions(value: Any) -> dict[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be an object of regular expressions and their values")
+    return dict(value)
 
 
 def _exact(name: str) -> str:
@@ -71,12 +105,14 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
 Listed = BeforeValidator(_listed)
 Distinct = AfterValidator(_distinct)
 
+# A regular expression that is found anywhere in a name, and values by such expressions: the first
+# that fits a name decides, so their order is kept.
+Expression = Annotated[str, AfterValidator(_compiles)]
+ByExpression = Annotated[dict[Expression, V], BeforeValidator(_expressions)]
+
 Text = Annotated[str, _like(r"(?!\s)[^\x00-\x1f]+(?<!\s)", "text without blanks around it")]
 GroupName = Annotated[Text, AfterValidator(_exact)]
-Name = Annotated[
-    str,
-    _like(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", "letters, digits, '.', '_' or '-', 128 at most"),
-]
+Name = Annotated[str, _like(CLUSTER_NAME.pattern, "letters, digits, '.', '_' or '-', 128 at most")]
 # SSM refuses parameters whose path begins with either word.
 Prefix = Annotated[
     str,
@@ -151,4 +187,5 @@ Uuid = Annotated[
 ]
 Count = Annotated[int, Field(ge=0)]
 Whole = Annotated[int, Field(ge=1)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

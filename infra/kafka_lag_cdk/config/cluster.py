@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One cluster: how it is reached, watched and scaled by, beside the keys of its collector."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from kafka_lag.settings import levels_of
+from kafka_lag.sinks.config import Levels
+from kafka_lag_cdk.config.checks import unheard
+from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
+from kafka_lag_cdk.config.faults import Fault, FaultsError
+from kafka_lag_cdk.config.network import Auth, Iam, Open, Scram, Tls, Vpc, login_faults
+from kafka_lag_cdk.config.scaling import Scaling
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import (
+    Account,
+    Count,
+    Distinct,
+    GroupName,
+    KafkaArn,
+    Listed,
+    Name,
+    Region,
+    Server,
+    Text,
+)
+
+# Beside the document in its layer.
+CA_FILE = "ca.pem"
+
+# The port of each way in on MSK [MSK developer guide, port information].
+_PORTS = {"scram": 9096, "iam": 9098, "tls": 9094, "none": 9094}
+_PLAINTEXT_PORT = 9092
+
+# How MSK ends the ids of its serverless clusters, as in ...-s2.
+_SERVERLESS = re.compile(r"-s\d+\Z")
+
+_TRANSPORT = {"scram": "SASL_SSL", "iam": "SASL_SSL", "tls": "SSL", "none": "SSL"}
+
+_LARGEST_MINUTES = 60
+# Lambda ends the function after 55 s, and what was read has to be written by then.
+_LONGEST_RUN = 50
+
+_FOLLOWS = "follows from auth; leave it out"
+
+# What CloudWatch takes for the retention of a log group.
+LogDays = Literal[1, 3, 7, 14, 30, 60, 90, 180, 365, 731]
+MemoryMb = Annotated[int, Field(ge=256, le=10240)]
+Groups = Annotated[tuple[GroupName, ...], Listed, Distinct]
+
+
+class Function(Strict):
+    """The collector's Lambda; `alone` reserves a concurrency of one, which small accounts lack."""
+
+    memory_mb: MemoryMb = 512
+    alone: bool = False
+    log_days: LogDays = 14
+    python: Literal["3.13", "3.14"] = "3.13"
+    architecture: Literal["arm64", "x86_64"] = "arm64"
+
+
+class Alarms(Strict):
+    """`groups` get alarms on status, data loss and, where `sla_seconds` names one, on their SLA.
+
+    `any_group` watches the status of all others with one query, `anomalies` the time lag of
+    some against their own past; names are exact. The reporter's own health always has its alarms.
+    """
+
+    groups: Groups = ()
+    any_group: bool = True
+    anomalies: Groups = ()
+
+
+class Expected(Strict):
+    """How much the cluster is thought to hold; only the bill reads it."""
+
+    groups: Count = 20
+    group_topics: Count = 60
+    group_partitions: Count = 600
+    topic_partitions: Count = 600
+
+
+class Cluster(CollectorKeys):
+    """A cluster as configured, with the keys of its collector in the same object.
+
+    `elsewhere` has those of the collector's words that a cluster says otherwise.
+    """
+
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "cluster": "write name",
+        "cafile": "write ca_file",
+        "security_protocol": _FOLLOWS,
+        "sasl_mechanism": _FOLLOWS,
+        "secret_id": _FOLLOWS,
+    }
+
+    name: Name
+    region: Region | None = None
+    account: Account | None = None
+    arn: KafkaArn | None = None
+    bootstrap_servers: Annotated[tuple[Server, ...], Listed, Field(min_length=1)] | None = None
+    vpc: Vpc
+    auth: Auth
+    ca_file: Text | None = None
+    function: Function = Function()
+    alarms: Alarms = Alarms()
+    scaling: Annotated[tuple[Scaling, ...], Listed] = ()
+    dashboard: bool = True
+    paused: bool = False
+    expected: Expected = Expected()
+
+    @field_validator("interval_seconds")
+    @classmethod
+    def _divides_an_hour(cls, seconds: float) -> float:
+        minutes = seconds / 60
+        if minutes % 1 or _LARGEST_MINUTES % minutes:
+            raise ValueError("must be whole minutes that divide an hour")
+        return seconds
+
+    @field_validator("deadline_seconds")
+    @classmethod
+    def _ends_in_time(cls, seconds: float) -> float:
+        if seconds > _LONGEST_RUN:
+            raise ValueError(
+                f"must be at most {_LONGEST_RUN}, as the function is ended after 55 seconds"
+            )
+        return seconds
+
+    @field_validator("ca_file")
+    @classmethod
+    def _found(cls, name: str | None, info: ValidationInfo) -> str | None:
+        """Its place as it is from everywhere."""
+        place = check_authorities(name, info)
+        return name if place is None else str(place.resolve())
+
+    @model_validator(mode="after")
+    def _possible(self) -> Cluster:
+        region = self.region or self.arn_part(3)
+        login = login_faults(self.auth, arn=self.arn, serverless=self.is_serverless, region=region)
+        FaultsError.raise_any((*self._unreachable(), *login, *self._two_masters()))
+        return self
+
+    @model_validator(mode="after")
+    def _heard(self) -> Cluster:
+        FaultsError.raise_any(unheard(self))
+        return self
+
+    def _unreachable(self) -> Iterator[Fault]:
+        if self.arn is None and self.bootstrap_servers is None:
+            yield Fault((), "give arn, or bootstrap_servers where it is not MSK")
+        if self.arn is None and isinstance(self.auth, Iam):
+            yield Fault((), "auth of type iam needs arn: rights are granted on it")
+        if self.arn is None and self.region is None:
+            yield Fault((), "give region, as there is no arn to tell it")
+        for key, of_arn in (("region", self.arn_part(3)), ("account", self.arn_part(4))):
+            own = getattr(self, key)
+            if own and of_arn and own != of_arn:
+                yield Fault((), f"{key} is {own}, but the arn says {of_arn}")
+
+    def _two_masters(self) -> Iterator[Fault]:
+        first: dict[tuple[str, str], str] = {}
+        for index, scaling in enumerate(self.scaling):
+            service = (scaling.ecs_cluster, scaling.service)
+            if service in first:
+                both = f"{first[service]} and {scaling.group} both scale the service "
+                yield Fault(("scaling", index), f"{both}{'/'.join(service)}, which follows one")
+            first.setdefault(service, scaling.group)
+
+    def arn_part(self, place: int) -> str | None:
+        """A part of the ARN between its colons, None without an ARN."""
+        return self.arn.split(":")[place] if self.arn else None
+
+    @property
+    def place(self) -> tuple[str | None, str]:
+        """Account (None: whichever deploys) and region."""
+        return self.account or self.arn_part(4), self.region or self.arn_part(3) or ""
+
+    @property
+    def msk_name(self) -> str | None:
+        """The cluster's name in MSK's own metrics, None where it is not MSK."""
+        return self.arn.split("/")[1] if self.arn else None
+
+    @property
+    def is_serverless(self) -> bool:
+        """Whether it is MSK Serverless: IAM alone, no brokers to see, no level by partition."""
+        return self.arn is not None and _SERVERLESS.search(self.arn) is not None
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The brokers' ports that the collector must reach, each once."""
+        if self.bootstrap_servers:
+            return tuple(
+                sorted({int(server.rpartition(":")[2]) for server in self.bootstrap_servers})
+            )
+        plain = self.auth.type == "none" and self.auth.plaintext
+        return (_PLAINTEXT_PORT if plain else _PORTS[self.auth.type],)
+
+    @property
+    def named_groups(self) -> tuple[str, ...]:
+        """Groups that an alarm or a policy names, which come first in the budget."""
+        named = [*self.alarms.groups, *self.alarms.anomalies, *(s.group for s in self.scaling)]
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def interval_minutes(self) -> int:
+        """Minutes between scheduled runs."""
+        return int(self.interval_seconds) // 60
+
+    @property
+    def published_levels(self) -> Levels:
+        """Which metrics its collector publishes, those for alarms and scaling among them."""
+        return levels_of(self._levels())
+
+    def document(self) -> dict[str, Any]:
+        """Its collector's normalised document; a deploy may have to find the brokers out."""
+        auth = self.auth
+        plain = isinstance(auth, Open) and auth.plaintext
+        whole = written(
+            self,
+            cluster=self.name,
+            bootstrap_servers=list(self.bootstrap_servers) if self.bootstrap_servers else None,
+            security_protocol="PLAINTEXT" if plain else _TRANSPORT[auth.type],
+            sasl_mechanism=auth.mechanism if isinstance(auth, Scram) else IAM,
+            secret_id=auth.secret_arn if isinstance(auth, Scram | Tls) else None,
+            cafile=CA_FILE if self.ca_file else None,
+        )
+        return whole | {"levels": self._levels()}
+
+    def _levels(self) -> dict[str, Any]:
+        levels = self.levels.model_dump(mode="json")
+        levels["named"] = list(dict.fromkeys([*self.levels.named, *self.named_groups]))
+        if self.scaling and "scaling" not in self.levels.model_fields_set:
+            groups = dict.fromkeys(re.escape(scaling.group) for scaling in self.scaling)
+            levels["scaling"] = {"allow": rf"^(?:{'|'.join(groups)})\Z", "deny": None}
+        return levels

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user wrote, before it has types: JSON, and what all clusters say beside each one's own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Never
+
+from kafka_lag_cdk.config.faults import ConfigurationError, Fault, Place
+
+CLUSTERS, DEFAULTS = "clusters", "defaults"
+
+_TRAILING_COMMA = re.compile(r",\s*[}\]]")
+
+
+def json_of(path: Path) -> Any:
+    """What a file holds. Raises ConfigurationError where that is not JSON, or not there."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            str(path), [f"the file cannot be read ({error.strerror}); begin with one of examples/"]
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(str(path), [f"it is not JSON in UTF-8 ({error})"]) from None
+    return json_in(text, str(path))
+
+
+def json_in(text: str, name: str) -> Any:
+    """What a text says. Raises ConfigurationError, also for keys that stand twice."""
+    twice: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                twice.append(key)
+            found[key] = value
+        return found
+
+    try:
+        found = json.loads(text, object_pairs_hook=once, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        sentence = f"it is not JSON ({error}){_hint(text, error)}"
+        raise ConfigurationError(name, [sentence]) from None
+    except ValueError as error:
+        raise ConfigurationError(name, [f"it is not JSON ({error})"]) from None
+    if twice:
+        sentence = "the key {} stands twice in one object: keep one"
+        raise ConfigurationError(name, [sentence.format(json.dumps(key)) for key in twice])
+    return found
+
+
+def merge(defaults: Any, own: Any) -> Any:
+    """What a cluster says over what all say; an object of a `type` replaces the other whole.
+
+    Its own keys come first, as among expressions for names the first that fits decides.
+    """
+    if not (isinstance(defaults, Mapping) and isinstance(own, Mapping)):
+        return own
+    if defaults.get("type") != own.get("type", defaults.get("type")):
+        return own
+    merged = {key: merge(defaults.get(key), value) for key, value in own.items()}
+    return merged | {key: value for key, value in defaults.items() if key not in own}
+
+
+def where_written(fault: Fault, clusters: Sequence[Any], defaults: Any) -> Fault:
+    """A fault of a merged cluster as one of `defaults`, where that alone makes it."""
+    match fault.place:
+        case (str(key), int(index), *inner) if key == CLUSTERS:
+            place = _begun(tuple(inner), defaults)
+            all_of_it = [place, *((*place[:-1], other) for other in fault.beside)]
+            known = fault.beside or not fault.joint
+            if known and all(
+                _holds(defaults, each) and not _holds(clusters[index], each) for each in all_of_it
+            ):
+                return Fault((DEFAULTS, *inner), fault.sentence)
+    return fault
+
+
+def _begun(place: Place, source: Any) -> Place:
+    """Of a key that is missing in an item of a list, the item: lists are never merged."""
+    while any(isinstance(part, int) for part in place) and not _holds(source, place):
+        place = place[:-1]
+    return place
+
+
+def _holds(source: Any, place: Place) -> bool:
+    for part in place:
+        below = dict(enumerate(source)) if isinstance(source, list) else source
+        if not isinstance(below, Mapping) or part not in below:
+            return False
+        source = below[part]
+    return True
+
+
+def _no_number(constant: str) -> Never:
+    raise ValueError(f"{constant} is no number there")
+
+
+def _hint(text: str, error: json.JSONDecodeError) -> str:
+    """What to do where parsing stopped behind a comma that nothing follows, else nothing."""
+    # Python 3.13 knows such a comma and stops at it, older ones at what stands behind.
+    comma = text.rfind(",", 0, error.pos + ("trailing comma" in error.msg))
+    trails = comma >= 0 and _TRAILING_COMMA.match(text, comma)
+    return ": take out the comma before the closing bracket" if trails else ""
