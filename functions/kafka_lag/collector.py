@@ -130,8 +130,8 @@ class Collector:
                 written = self._store_snapshot(snapshot, memory, left)
             except StoreError as error:
                 failures.append(error)
-        if error := _nothing_read(report):
-            failures.append(error)
+        if nothing_read := _nothing_read(report):
+            failures.append(nothing_read)
 
         seconds, success = self._clock() - began, [] if failures else [success_set(cluster)]
         health = cache(
