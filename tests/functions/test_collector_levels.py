@@ -50,7 +50,7 @@ def test_partitions_go_to_the_sink_that_asks_for_them_alone(emf: int, otlp: int)
 def test_no_line_of_the_log_is_of_a_partition_that_an_endpoint_is_told_of() -> None:
     stream = io.StringIO()
     with receiving() as receiver:
-        otlp = OtlpSink(OtlpSink(receiver.url, Authorization()), pytest.fail)
+        otlp = OtlpSink(receiver.url, Authorization(), pytest.fail)
         Run(sinks=[Through(EmfSink(stream)), Through(otlp)], own={1: PARTITIONS})()
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     points = [point for one in receiver.received for point in one.points()]
