@@ -203,8 +203,8 @@ class Subject:
             self._access, SecretCredentials(self._secret, SECRET), self._clock
         )
         self._noted = Noted(self._store)
-        outlets = [ConfiguredSink(EmfSink(self._stream), levels)]
-        self._collector = Collector(settings, self._source, self._noted, outlets, self._journal)
+        sinks = [ConfiguredSink(EmfSink(self._stream), levels)]
+        self._collector = Collector(settings, self._source, self._noted, sinks, self._journal)
 
     def cold(self) -> None:
         """The process is replaced; the store stays."""

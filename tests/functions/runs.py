@@ -46,14 +46,14 @@ class Run:
         self.journal = RecordingJournal()
         access = Access(("b:9096",))
         told = {"rules": Rules(), "levels": Levels(), "deadline": 45.0, **settings}
-        outlets = [ConfiguredSink(sink, told["levels"]) for sink in self.sinks]
+        configured = [ConfiguredSink(sink, told["levels"]) for sink in self.sinks]
         for at, levels in (own or {}).items():
-            outlets[at] = ConfiguredSink(self.sinks[at], levels, f"sinks.{at}.otlp.levels")
+            configured[at] = ConfiguredSink(self.sinks[at], levels, f"sinks.{at}.otlp.levels")
         self.collector = Collector(
             Settings(cluster="shop", access=access, **told),
             self.source,
             self.store,
-            outlets,
+            configured,
             self.journal,
             clock,
         )

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from kafka_lag.aws import error_code, is_rejected
+from kafka_lag.aws import CURRENT, PREVIOUS, error_code, is_rejected, read_secret
 
 SILENT = ReadTimeoutError(endpoint_url="https://s3.example")
 
@@ -29,3 +29,38 @@ def test_only_a_refusal_by_name_is_certain(error: Exception, certain: bool) -> N
 @pytest.mark.parametrize(("error", "code"), [(refused(400), "No"), (SILENT, "ReadTimeoutError")])
 def test_a_failure_is_called_by_its_code_or_its_kind(error: Exception, code: str) -> None:
     assert error_code(error) == code
+
+
+class Secrets:
+    """Secrets Manager with these versions, or an error."""
+
+    def __init__(self, versions: dict[str, dict[str, str]], code: str = "NoSuch") -> None:
+        self._versions, self._code = versions, code
+
+    def get_secret_value(
+        self,
+        *,
+        SecretId: str,  # noqa: N803
+        VersionStage: str = CURRENT,  # noqa: N803
+    ) -> dict[str, str]:
+        if VersionStage not in self._versions:
+            raise ClientError({"Error": {"Code": self._code}}, "GetSecretValue")
+        return self._versions[VersionStage]
+
+
+def test_a_secret_is_read_in_its_current_version_unless_told_otherwise() -> None:
+    client = Secrets({CURRENT: {"SecretString": "new"}, PREVIOUS: {"SecretString": "old"}})
+    found = [read_secret(client, "s", version) for version in (None, CURRENT, PREVIOUS)]
+    assert found == ["new", "new", "old"]
+
+
+def test_a_secret_of_bytes_is_an_empty_text() -> None:
+    assert read_secret(Secrets({CURRENT: {}}), "s") == ""
+
+
+def test_only_a_previous_version_may_be_missing() -> None:
+    absent = "ResourceNotFoundException"
+    assert read_secret(Secrets({}, absent), "s", PREVIOUS) is None
+    for version, code in ((None, absent), (CURRENT, absent), (PREVIOUS, "AccessDenied")):
+        with pytest.raises(ClientError):
+            read_secret(Secrets({}, code), "s", version)

@@ -49,7 +49,7 @@ def environment(tmp_path: Path, *sinks: Any, region: str | None = "eu-west-1") -
 
 def made(tmp_path: Path, *sinks: Any) -> list[Any]:
     settings = from_environment(environment(tmp_path, *sinks))
-    return [outlet.sink for outlet in build_sinks(settings, pytest.fail)]
+    return [each.sink for each in build_sinks(settings, pytest.fail)]
 
 
 def test_sinks_are_made_in_the_documents_order(tmp_path: Path) -> None:
@@ -60,8 +60,8 @@ def test_sinks_are_made_in_the_documents_order(tmp_path: Path) -> None:
 def test_a_sink_has_levels_of_its_own_or_the_clusters(tmp_path: Path) -> None:
     own = {"endpoint": f"{URL}/own", "levels": {"partitions": {}}}
     told = environment(tmp_path, "emf", {"otlp": {"endpoint": URL}}, {"otlp": own})
-    outlets = build_sinks(from_environment(told), pytest.fail)
-    assert [(outlet.levels, outlet.key) for outlet in outlets] == [
+    sinks = build_sinks(from_environment(told), pytest.fail)
+    assert [(each.levels, each.key) for each in sinks] == [
         (Levels(), "levels"),
         (Levels(), "levels"),
         (Levels(partition_groups=NameFilter()), "sinks.2.otlp.levels"),

@@ -116,8 +116,8 @@ class Collecting:
         self.sink, self.store = RecordingSink(), MemoryStore()
         settings = Settings("shop", access, Rules(), deadline=4.0)
         source = KafkaSource(access, FixedCredentials())
-        outlets = [ConfiguredSink(self.sink, settings.levels)]
-        self.collector = Collector(settings, source, self.store, outlets, RecordingJournal())
+        sinks = [ConfiguredSink(self.sink, settings.levels)]
+        self.collector = Collector(settings, source, self.store, sinks, RecordingJournal())
 
     def __call__(self, taken_at: int) -> float:
         self.sink.published.clear()
