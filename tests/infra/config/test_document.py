@@ -16,4 +16,4 @@ def test_what_alarms_and_scaling_watch_is_not_told_of_an_endpoints_own_levels() 
     assert document["sinks"] == cluster(sinks=sinks).document()["sinks"]
     assert levels_of(document["levels"]).named == {"stock", "billing"}
     own = levels_of(document["sinks"][1]["otlp"]["levels"])
-    assert (own.named, own.scaling) == (set(), None)
+    assert (own.named, own.scaling) == (frozenset(), None)
