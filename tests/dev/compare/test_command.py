@@ -42,7 +42,8 @@ ORDERS = Orders(
 def a_checkout(folder: Path, name: str) -> Checkout:
     place = folder / name
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "functions", place / "functions", ignore=ignored)
+    for root in ("functions", "infra"):
+        shutil.copytree(ROOT / root, place / root, ignore=ignored)
     return Checkout(name, place, Path(sys.executable), Path(sysconfig.get_path("purelib")))
 
 
