@@ -10,7 +10,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -304,14 +304,17 @@ def purge(scene: Scene) -> bool:
         name = scene.topic()
         count = len(scene.traffic.logs[name].topic.logs)
         left = scene.rng.choice([0, 3, 30])
-        happened |= scene.traffic.purge(name, scene.rng.randrange(count), left)
+        with suppress(KafkaException):
+            happened |= scene.traffic.purge(name, scene.rng.randrange(count), left)
     return happened
 
 
 def delete_group(scene: Scene) -> bool:
     """A group is deleted and commits again soon."""
-    scene.traffic.delete_group(scene.committer())
-    return True
+    with suppress(KafkaException):
+        scene.traffic.delete_group(scene.committer())
+        return True
+    return False
 
 
 def reset_group(scene: Scene) -> bool:
