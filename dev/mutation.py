@@ -2,7 +2,8 @@
 """Mutation testing of the rules that decide what a person sees: a mutant no test notices survives.
 
 mutmut makes one small change at a time in a copy of this tree and runs the tests that reach it. The
-score is the share of mutants that some test kills.
+score is the share of mutants that some test kills. It changes bodies of functions only, not the
+constants of a module: each threshold has a test on either side of it instead.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ TARGETS = {
         ),
     ),
     "findings": Target(
-        (f"{_REPORT}/summary/cause.py", f"{_REPORT}/summary/changes/*"),
+        (
+            f"{_REPORT}/summary/cause.py",
+            f"{_REPORT}/summary/findings.py",
+            f"{_REPORT}/summary/changes/*",
+        ),
         ("tests/glue_jobs/summary",),
     ),
     # Those of the page that need no Spark and no browser.

@@ -19,7 +19,8 @@ from kafka_lag_cdk.config.document import Document
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
-EVERYTHING = "\n".join([README, (ROOT / "CONTRIBUTING.md").read_text(), *DOCS.values()])
+OTHERS = [(ROOT / name).read_text() for name in ("CONTRIBUTING.md", "CHANGELOG.md")]
+EVERYTHING = "\n".join([README, *OTHERS, *DOCS.values()])
 
 
 def _table(text: str, heading: str) -> list[list[str]]:
@@ -33,7 +34,10 @@ def _ticked(cells: list[str]) -> set[str]:
     return set(re.findall(r"`([^`]+)`", " ".join(cells)))
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"(?:`|    )make ([a-z]+)", EVERYTHING))))
+_NAMED_TARGETS = set(re.findall(r"(?:`|    )make ([a-z0-9-]+)", EVERYTHING))
+
+
+@pytest.mark.parametrize("target", sorted(_NAMED_TARGETS))
 def test_every_make_target_that_is_named_exists(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from dev.compare.checkouts import ROOT, CheckoutError, check_out, resolve
 from dev.compare.differences import Difference, Rules
 from dev.compare.orders import RECORDED, Orders
-from dev.compare.printing import FEW, Findings
+from dev.compare.printing import Findings
 from dev.compare.probes import ProbeError, compared
 from dev.compare.steps import HTTP, KINDS, PARQUET, REPORTS, TEMPLATES, Step
 
@@ -87,7 +87,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
         metavar="OLD=NEW",
         help="text in templates that is meant to have changed; several times for several",
     )
-    add("--all", action="store_true", help=f"print all differences, not {FEW} of each sort")
+    add("--few", type=int, metavar="N", help="print N differences of each sort, not all")
     add("--work", type=Path, default=WORK, metavar="DIR", help="for checkouts (.local/compare)")
     return parser.parse_args(words)
 
@@ -97,7 +97,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     work = options.work.resolve()
     commits = [resolve(name) for name in (options.old, options.new)]
     rules = Rules(options.tolerance, tuple(options.renamed))
-    findings, counts = Findings(None if options.all else FEW), Counter[str]()
+    findings, counts = Findings(options.few), Counter[str]()
     with console.status("Checking out") as status:
         old, new = (check_out(each, work, status.update) for each in commits)
         orders = _orders(options, work)

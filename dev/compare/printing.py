@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences as people read them: by sort, the first few of each in full, the rest counted."""
+"""Differences as people read them: by sort, all of each or the first few and how many more."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from dev.compare.differences import Difference
 
-FEW, _WIDTH = 3, 400
+_WIDTH = 400
 
 
 class Findings:
     """Differences by kind and sort; of each sort `few` are remembered, None: all."""
 
-    def __init__(self, few: int | None = FEW) -> None:
+    def __init__(self, few: int | None = None) -> None:
         self._few = few
         self._found: dict[tuple[str, str], list[Difference]] = {}
         self.counts: dict[tuple[str, str], int] = {}

@@ -31,7 +31,7 @@ _RECOVERING = 2
 _JUDGED_CALM = 1
 _BROKER_TIMEOUT = 1.5
 _SAYS_EVERY = 10.0
-_FAULTS_END_WITHIN = 180.0
+_FAULTS_END_WITHIN = 300.0
 # Of all runs so many must have published numbers, or the campaign judged too little.
 _LEAST_WHOLE = 0.5
 

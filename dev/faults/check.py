@@ -136,6 +136,9 @@ JUDGED_METRICS = frozenset(
         contract.ESTIMATED_TIME_LAG,
         contract.GROUP_STATUS,
         contract.TIME_TO_DATA_LOSS,
+        contract.ESTIMATED_DRAIN_TIME,
+        contract.MEMBERS,
+        contract.REBALANCING,
         contract.COLLECTOR_SUCCESS,
         contract.COLLECTOR_DURATION,
         contract.GROUPS_READ,
@@ -849,6 +852,9 @@ class _Judge:
                 contract.ESTIMATED_TIME_LAG: row["time_lag_seconds"],
                 contract.GROUP_STATUS: contract.GROUP_STATUS_VALUES.get(row["status"] or ""),
                 contract.TIME_TO_DATA_LOSS: row["seconds_until_loss"],
+                contract.ESTIMATED_DRAIN_TIME: row["drain_seconds"],
+                contract.MEMBERS: row["members"],
+                contract.REBALANCING: _rebalancing(row["group_state"]),
             }
             self._set(f"metrics of {group}", (group,), wanted)
             judged.add((group,))
@@ -1195,6 +1201,10 @@ def _read(row: Row) -> bool:
 
 def _names(row: Row) -> Names:
     return row["consumer_group"], row["topic"], row["partition_id"]
+
+
+def _rebalancing(state: str | None) -> int | None:
+    return None if state is None else int(state in contract.REBALANCING_STATES)
 
 
 def _risk(row: Row, lag: int | None) -> str | None:

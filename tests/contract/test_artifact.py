@@ -17,7 +17,7 @@ import pytest
 
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
-from kafka_lag import contract
+from kafka_lag import cli, contract
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.packaging import Target, build
 from tests.infra.packaging.runtime.api import Answer
@@ -184,6 +184,11 @@ importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider").__get_us
 for name in ("kafka_lag.collect_lag", "numpy", "pyarrow", "kafka", "jmespath", "typing_extensions"):
     print(importlib.import_module(name).__file__)
 """
+
+
+def test_the_command_line_is_not_in_the_package(folders: Folders) -> None:
+    source = Path(cli.__file__).parent
+    assert not (folders.task / "kafka_lag" / source.name).exists()
 
 
 def test_every_module_finds_all_that_it_imports_in_the_package(folders: Folders) -> None:

@@ -15,7 +15,9 @@ import pytest
 
 from tests.kafka_versions import needing_features
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+# Far more than it takes: it may stand beside other tests, and fetch Kafka first.
+_SECONDS = 600
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(_SECONDS + 60)]
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +27,13 @@ def _demo() -> Iterator[subprocess.CompletedProcess[str]]:
     command = [sys.executable, "-m", "dev.demo", "--minutes", "0.3", "--keep"]
     environment = {**os.environ, "COLUMNS": "120"}
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment, timeout=240
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env=environment,
+        timeout=_SECONDS,
     )
     yield done
     for place in _kept(done):

@@ -85,7 +85,8 @@ def test_commits_are_spread_over_all_brokers(shared_cluster: KafkaCluster) -> No
 
 
 def test_the_monitor_sees_topics_and_groups(monitor: AdminClient, topic: str) -> None:
-    assert topic in monitor.list_topics(timeout=20).topics
+    # A broker may hear of a new topic after another has taken its records.
+    wait_until(lambda: topic in monitor.list_topics(timeout=20).topics, what="the topic listed")
     assert topic in groups_seen(monitor)
 
 

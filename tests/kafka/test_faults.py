@@ -13,14 +13,11 @@ from tests.kafka_versions import needs
 
 pytestmark = pytest.mark.kafka
 
-# Beside other tests a run waits for its turn on the processor, too.
-_MARGIN = 5.0
-
 
 @needs(CONSUMER_PROTOCOL)
 @pytest.mark.timeout(900)
 def test_no_number_is_wrong_while_brokers_networks_and_stores_fail() -> None:
-    options = Options(minutes=3.0, seed=16, protocol="SASL_SSL", margin=_MARGIN)
+    options = Options(minutes=3.0, seed=16, protocol="SASL_SSL")
     result = Campaign(options, print).run()
     assert result.good, _findings(document(result))
     assert result.checked.total() > 50_000

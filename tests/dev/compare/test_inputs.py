@@ -169,3 +169,7 @@ def test_some_tokens_are_right_and_some_are_not() -> None:
 
 def status(request: Request) -> int:
     return int(json.loads(answer(request))["statusCode"])
+
+
+def test_there_are_three_deployments_to_compare() -> None:
+    assert len(list((Path(__file__).parents[3] / "examples").glob("*.json"))) >= 3

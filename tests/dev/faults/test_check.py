@@ -106,6 +106,9 @@ def frames() -> Rows:
         "status": "ERR",
         "status_reason": None,
         "seconds_until_loss": contract.NO_LOSS_SECONDS,
+        "drain_seconds": 8.0,
+        "members": 2,
+        "group_state": "Assigning",
     }
     return {
         contract.TOPIC_PARTITIONS: topics,
@@ -120,6 +123,7 @@ def metrics() -> list[dict[str, Any]]:
     topic = {**group, contract.DIMENSION_TOPIC: "orders"}
     lag = {contract.OFFSET_LAG: 8, contract.ESTIMATED_TIME_LAG: 22.98}
     whole = {contract.GROUP_STATUS: 2, contract.TIME_TO_DATA_LOSS: contract.NO_LOSS_SECONDS}
+    whole |= {contract.ESTIMATED_DRAIN_TIME: 8.0, contract.MEMBERS: 2, contract.REBALANCING: 1}
     each = {contract.OFFSET_LAG: 4, contract.ESTIMATED_TIME_LAG: 22.98}
     health = {
         contract.GROUPS_READ: 1,
@@ -246,6 +250,9 @@ def test_a_wrong_value_in_a_dataset_is_found(
         (0, contract.ESTIMATED_TIME_LAG, 0.0, "metric EstimatedTimeLag"),
         (0, contract.GROUP_STATUS, 0, "metric GroupStatus"),
         (0, contract.TIME_TO_DATA_LOSS, 5.0, "metric TimeToDataLoss"),
+        (0, contract.ESTIMATED_DRAIN_TIME, 9.0, "metric EstimatedDrainTime"),
+        (0, contract.MEMBERS, 1, "metric Members"),
+        (0, contract.REBALANCING, 0, "metric Rebalancing"),
         (1, contract.OFFSET_LAG, 9, "metric OffsetLag"),
         (1, contract.MAX_OFFSET_LAG, 9, "metric MaxOffsetLag"),
         (1, contract.ESTIMATED_TIME_LAG, 9.0, "metric EstimatedTimeLag"),
@@ -852,6 +859,9 @@ ABSENT = {
     "metric EstimatedTimeLag",
     "metric GroupStatus",
     "metric TimeToDataLoss",
+    "metric EstimatedDrainTime",
+    "metric Members",
+    "metric Rebalancing",
     "metric GroupsRead",
     "metric PartitionsUnknown",
     "metric PartitionsUncommitted",

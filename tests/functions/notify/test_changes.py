@@ -8,7 +8,6 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.changes import (
-    MISSING_MS,
     Incident,
     OpenIncidents,
     Reported,
@@ -24,7 +23,8 @@ from tests.functions.notify.fakes import Bench
 WARNED = {"g": Incident(contract.WARN, NOON - MINUTE)}
 FAILED = {"g": Incident(contract.ERR, NOON - MINUTE)}
 FAILING, OTHER = a_row("g", contract.ERR, owner="team-a", lag=7), a_row("other")
-LONG = MISSING_MS // MINUTE
+# Half an hour of runs without the group.
+LONG = 30
 
 
 def changes_of(incidents: OpenIncidents, *rows: Row, previous: Frame | None = None) -> RunChanges:

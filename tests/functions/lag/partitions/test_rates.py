@@ -133,7 +133,9 @@ def test_growth_is_kept_while_the_age_is_unknown() -> None:
         pytest.param(None, 3.0, 1.0, None, id="lag-unknown"),
         pytest.param(0, None, None, 0.0, id="nothing-to-drain"),
         pytest.param(7, 1.0, 3.0, 0.0, id="20-allowed"),
-        pytest.param(2**62, 1e-9, 0.0, None, id="longer-than-a-year"),
+        pytest.param(31_536_000, 1.0, 0.0, 31_536_000.0, id="a-year"),
+        pytest.param(31_536_001, 1.0, 0.0, None, id="longer-than-a-year"),
+        pytest.param(2**62, 1e-9, 0.0, None, id="longer-than-ages"),
         pytest.param(8, 5e-324, 0.0, None, id="a-difference-of-noise"),
     ],
 )

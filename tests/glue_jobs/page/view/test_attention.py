@@ -16,7 +16,7 @@ from kafka_lag_report.page.model import (
     TopicSkew,
 )
 from kafka_lag_report.page.view.attention import MOST, attention
-from kafka_lag_report.page.view.sentences import Name
+from kafka_lag_report.page.view.sentences import NOTICE, SERIOUS, Name
 from tests.glue_jobs.page.pages import at, calm, of, page
 
 
@@ -159,6 +159,26 @@ def test_the_dataset_with_the_most_gaps_speaks_for_the_day() -> None:
         "Coverage: 1 object of group_partitions could not be read (named below).",
         "Coverage: 1,200 of 1,440 runs were seen (groups); the longest gap lasted 2 h.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seen", "gap", "level"),
+    [
+        pytest.param(990, 60.0, None, id="99-percent"),
+        pytest.param(989, 60.0, NOTICE, id="less-than-99-percent"),
+        pytest.param(900, 60.0, NOTICE, id="90-percent"),
+        pytest.param(899, 60.0, SERIOUS, id="less-than-90-percent"),
+        pytest.param(1_000, 360.0, None, id="a-gap-of-5-minutes-beside-the-interval"),
+        pytest.param(1_000, 361.0, NOTICE, id="a-longer-gap"),
+    ],
+)
+def test_a_day_is_covered_by_99_percent_of_its_runs_without_a_gap_of_5_minutes(
+    seen: int, gap: float, level: str | None
+) -> None:
+    found = attention(
+        page(coverage=(Coverage("groups", seen, 1_000, interval=60.0, longest_gap=gap),))
+    )
+    assert [each.level for each in found] == ([level] if level else [])
 
 
 def test_what_is_worse_comes_first() -> None:
