@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from kafka_lag.cli.local_server import LocalServer
 from kafka_lag.cli.serve import main
-from kafka_lag.cli.views import LocalServer
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag.views.bearer import Bearer
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.auth import Bearer
+from kafka_lag.views.latest_run import Snapshots
 from tests.builders import MINUTE, NOON
-from tests.functions.views.burrow.asking import Shop, a_group, a_partition
+from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 
 LAG = "/v3/kafka/shop/consumer/billing/lag"
 TOKEN = "correct-horse"
@@ -96,7 +96,7 @@ def test_head_is_told_the_length_of_what_get_would_send(
     assert headed.headers.get_all("Content-Length") == [str(len(body))]
 
 
-def test_a_refusal_leaves_the_connection_to_the_next_request(server: LocalServer) -> None:
+def test_an_error_leaves_the_connection_to_the_next_request(server: LocalServer) -> None:
     with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), 10) as line:
         line.sendall(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /burrow/admin HTTP/1.0\r\n\r\n")
         told = b"".join(iter(lambda: line.recv(65_536), b""))
@@ -120,9 +120,7 @@ def test_what_would_change_something_is_refused_and_its_body_left(server: LocalS
         for host in ("evil.example:1", "evil.example", "localhost.evil.example", "[", "a b")
     ],
 )
-def test_a_name_that_was_led_here_is_not_answered(
-    server: LocalServer, host: str, status: int
-) -> None:
+def test_a_foreign_host_name_is_not_answered(server: LocalServer, host: str, status: int) -> None:
     assert ask(server, LAG, Host=host)[0].status == status
 
 

@@ -49,7 +49,6 @@ OTHERS = {
     "source": (("lag",), "the protocol between collector and brokers"),
     "wiring": (EVERYTHING, "objects for collect_lag"),
     "sink_wiring": (EVERYTHING, "objects for collect_lag"),
-    "serve_wiring": (EVERYTHING, "objects for serve_lag"),
 }
 # Imports that the table does not allow, and why they are there. One that is gone must go here too.
 EXCEPTIONS = {

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_lag.errors import StoreError
 from tests.builders import NOON
-from tests.functions.views.burrow.asking import Shop, a_group, a_partition
+from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 
 HOSTILE = [
     "a/b",
@@ -68,7 +68,9 @@ def test_a_path_that_burrow_lacks_is_answered_as_burrow_does(path: str) -> None:
         ),
     ],
 )
-def test_a_slash_too_much_is_led_to_the_path_without(sent: str, query: str, location: str) -> None:
+def test_a_trailing_slash_is_redirected_to_the_path_without(
+    sent: str, query: str, location: str
+) -> None:
     answer = Shop(groups=[a_group()]).ask(sent, query)
 
     assert answer.status == 301
@@ -76,12 +78,12 @@ def test_a_slash_too_much_is_led_to_the_path_without(sent: str, query: str, loca
 
 
 @pytest.mark.parametrize("path", ["/v3/kafka/shop%2F", "/v3/kafka/shop/topic/orders%2F"])
-def test_a_slash_of_a_name_is_led_nowhere(path: str) -> None:
+def test_a_slash_of_a_name_is_not_redirected(path: str) -> None:
     assert Shop([a_partition()], [a_group()]).ask(path).status == 404
 
 
 @pytest.mark.parametrize("path", ["/v3/config", "/v3/config/cluster/shop", "/v3/admin/loglevel"])
-def test_burrows_own_settings_are_refused_in_a_sentence(path: str) -> None:
+def test_burrows_own_settings_are_an_error_in_a_sentence(path: str) -> None:
     body = Shop(groups=[a_group()]).body(path, code=404)
 
     assert body["error"] is True

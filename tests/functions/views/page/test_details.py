@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from kafka_lag.views.page.links import link
+from kafka_lag.views.page import link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, Seen, read
 from tests.functions.views.page.rows import a_group, a_log, a_partition
