@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Callable
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from types import TracebackType
@@ -27,7 +29,19 @@ _FOREIGN_NAME = "Only requests to this machine by its own name are answered: ope
 _BROKEN = "Something is wrong here; the terminal of kafka_lag.cli.serve says what."
 
 
+# As the deployed views pass a path of any length on; beyond this it is no mistake.
+_MAX_REQUEST_LINE = 1024 * 1024
+_LINE_TOO_LONG = f"The request line is longer than {_MAX_REQUEST_LINE:,} bytes; shorten it"
+_MAX_LINES_DISCARDED = 100
+_MAX_PATH_IN_ERROR = 1024
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+
+
 class _Server(ThreadingHTTPServer):
+    # Connections that the system holds until they are accepted: a page of many panels, or several
+    # scrapers, come at once.
+    request_queue_size = 256
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that leaves before its answer is no error."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
@@ -105,27 +119,62 @@ def _handler(respond: Callable[[Request, str], Answer]) -> type[BaseHTTPRequestH
         protocol_version = "HTTP/1.1"
         timeout = 30.0
 
+        def handle_one_request(self) -> None:
+            """Any method and any path reaches the views; the library's own would answer some."""
+            try:
+                line = self.rfile.readline(_MAX_REQUEST_LINE + 1)
+                # Bytes sent raw mean what they mean encoded, and none of them is a blank.
+                self.raw_requestline = _NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], line)
+                if len(line) > _MAX_REQUEST_LINE:
+                    self._discard_head()
+                    self.send_error(414, _LINE_TOO_LONG)
+                elif not line:
+                    self.close_connection = True
+                elif self.parse_request():
+                    self._respond()
+            except TimeoutError:
+                self.close_connection = True
+
+        def send_error(self, code: int, message: str | None = None, _: str | None = None) -> None:
+            """What is no HTTP request, in the shape of the view of its path."""
+            # Of one that is not parsed, a status line is sent too.
+            self.request_version = self.protocol_version
+            words = [word.decode() for word in self.raw_requestline.split(maxsplit=2)]
+            method, target = words[:2] if len(words) > 1 else ("GET", "/")
+            path = target.partition("?")[0][:_MAX_PATH_IN_ERROR]
+            sentence = f"{(message or HTTPStatus(code).phrase).rstrip('.')}."
+            answer = error_answer(Request.of(method, path, "", {}), code, sentence)
+            self._send(answer, keep_alive=False)
+
         def _respond(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
             path, _, query = self.path.partition("?")
             request = Request.of(self.command, path, query, headers)
+            has_body = "content-length" in headers or "transfer-encoding" in headers
             answer = respond(request, headers.get("authorization", ""))
+            self._send(answer, keep_alive=not has_body)
+
+        def _send(self, answer: Answer, *, keep_alive: bool) -> None:
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.content_type)
             length = {"Content-Length": str(len(answer.body))}
             for name, value in {**length, **answer.headers}.items():
                 self.send_header(name, value)
-            if "content-length" in headers or "transfer-encoding" in headers:
+            if not keep_alive:
                 self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(answer.body)
 
-        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _respond  # noqa: N815
+        def _discard_head(self) -> None:
+            """Reads on for a while: the answer of a connection closed on unread bytes is lost."""
+            for _ in range(_MAX_LINES_DISCARDED):
+                if self.rfile.readline(_MAX_REQUEST_LINE) in (b"\r\n", b"\n", b""):
+                    break
 
         def version_string(self) -> str:
             return "msk-lag-reporter"
 
-        def log_message(self, *_: object) -> None:
+        def log_request(self, *_: object) -> None:
             """Requests are not logged."""
 
     return Handler
