@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler import LambdaFunctionUrlResolver, Response
 
@@ -17,6 +18,9 @@ from kafka_lag.views import burrow, page, prometheus
 from kafka_lag.views.http import MAX_QUERY_BYTES, Answer, Request, redirect_trailing_slash
 from kafka_lag.views.latest_run import Snapshots
 
+_METRICS = "/metrics"
+# All there are, as docs/openapi.json has them.
+PATHS = (*burrow.PATHS, _METRICS, *page.PATHS)
 # Lambda takes 6 MB, base64 and headers included.
 MAX_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
 _READ_METHODS = ("GET", "HEAD")
@@ -135,8 +139,8 @@ class _View:
     error_answer: Callable[[Request, int, str], Answer]
 
 
-def _is_metrics(path: str) -> bool:
-    return path == "/metrics"
+def _is_metrics(sent_path: str) -> bool:
+    return unquote(sent_path) == _METRICS
 
 
 def _answer_metrics(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
@@ -153,7 +157,7 @@ def _view_of(request: Request) -> _View:
     first = request.path.split("/")[1] if request.path.startswith("/") else ""
     if first in ("v3", "burrow"):
         return _BURROW
-    if _is_metrics(request.path) or redirect_trailing_slash(request, _is_metrics):
+    if request.path == _METRICS or redirect_trailing_slash(request, _is_metrics):
         return _PROMETHEUS
     return _PAGE
 

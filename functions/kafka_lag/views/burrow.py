@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -55,10 +56,10 @@ def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     """Burrow's answer to a GET. Raises StoreError when the snapshots cannot be read."""
     if redirect := redirect_trailing_slash(request, lambda path: _find_route(path) is not None):
         return redirect
-    if found := _find_route(request.path):
+    if found := _find_route(request.sent_path):
         handler, names = found
         try:
-            return handler(BurrowRequest(request, snapshots, now_ms), *names)
+            return handler(BurrowRequest(request, snapshots, now_ms), **names)
         except WrongQueryError as error:
             return error_answer(request, 400, str(error))
     if _SETTINGS.fullmatch(request.path):
@@ -255,32 +256,40 @@ def answer_status(request: BurrowRequest, cluster: str, group: str) -> Answer:
     )
 
 
-_CLUSTER = r"/v3/kafka/([^/]+)"
-# A group may have slashes in its name, a topic not; so the longer paths come first.
-_ROUTES: tuple[tuple[re.Pattern[str], Callable[..., Answer]], ...] = tuple(
-    (re.compile(pattern, re.DOTALL), handler)
-    for pattern, handler in (
-        (r"/burrow/admin", answer_alive),
-        (r"/burrow/admin/ready", answer_ready),
-        (r"/v3/kafka", list_clusters),
-        (_CLUSTER, describe_cluster),
-        (rf"{_CLUSTER}/topic", list_topics),
-        (rf"{_CLUSTER}/topic/([^/]+)", list_end_offsets),
-        (rf"{_CLUSTER}/topic/([^/]+)/consumers", list_consumers_of_topic),
-        (rf"{_CLUSTER}/consumer", list_consumers),
-        (rf"{_CLUSTER}/consumer/(.*)/status", answer_status),
-        (rf"{_CLUSTER}/consumer/(.*)/lag", answer_lag),
-        (rf"{_CLUSTER}/consumer/(.+)", describe_consumer),
-    )
-)
+_ROUTES: dict[str, Callable[..., Answer]] = {
+    "/burrow/admin": answer_alive,
+    "/burrow/admin/ready": answer_ready,
+    "/v3/kafka": list_clusters,
+    "/v3/kafka/{cluster}": describe_cluster,
+    "/v3/kafka/{cluster}/topic": list_topics,
+    "/v3/kafka/{cluster}/topic/{topic}": list_end_offsets,
+    "/v3/kafka/{cluster}/topic/{topic}/consumers": list_consumers_of_topic,
+    "/v3/kafka/{cluster}/consumer": list_consumers,
+    # A group's slashes need not be encoded, so the longer paths come first.
+    "/v3/kafka/{cluster}/consumer/{group}/status": answer_status,
+    "/v3/kafka/{cluster}/consumer/{group}/lag": answer_lag,
+    "/v3/kafka/{cluster}/consumer/{group}": describe_consumer,
+}
+PATHS = tuple(_ROUTES)
 # Burrow's own settings: here a configuration document of the collector, which nothing serves.
 _SETTINGS = re.compile(r"/v3/(config|admin)(/.*)?", re.DOTALL)
 
 
-def _find_route(path: str) -> tuple[Callable[..., Answer], tuple[str, ...]] | None:
-    for pattern, handler in _ROUTES:
+def _compile(path: str) -> re.Pattern[str]:
+    pattern = path.replace("{group}", "(?P<group>.*)")
+    return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", pattern), re.DOTALL)
+
+
+_PATTERNS = tuple((_compile(path), handler) for path, handler in _ROUTES.items())
+
+
+def _find_route(sent_path: str) -> tuple[Callable[..., Answer], dict[str, str]] | None:
+    """The handler and its decoded names. A slash that was sent encoded is part of a name."""
+    # No name has a NUL, so it can stand for such a slash.
+    path = "/".join(unquote(part).replace("/", "\0") for part in sent_path.split("/"))
+    for pattern, handler in _PATTERNS:
         if match := pattern.fullmatch(path):
-            return handler, match.groups()
+            return handler, {k: name.replace("\0", "/") for k, name in match.groupdict().items()}
     return None
 
 

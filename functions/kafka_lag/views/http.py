@@ -72,12 +72,12 @@ class Answer:
 
 def redirect_trailing_slash(request: Request, is_path: Callable[[str], bool]) -> Answer | None:
     """301 to the path without slashes at its end, the query kept; None without one, or where that
-    path, decoded, is none. A slash that was sent encoded belongs to a name.
+    path, as sent, is none. A slash that was sent encoded belongs to a name.
 
     `is_path` must be of paths that begin with a word: another host's address begins with //.
     """
     path = request.sent_path.rstrip("/")
-    if path == request.sent_path or not is_path(unquote(path)):
+    if path == request.sent_path or not is_path(path):
         return None
     query = quote(request.sent_query, safe=_SAFE_IN_QUERY, errors="replace")
     target = quote(path, safe=_SAFE_IN_PATH, errors="replace") + (f"?{query}" if query else "")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -56,6 +56,12 @@ _TOPIC_SETTINGS = (
     "cleanup_policy",
     "timestamp_type",
     "topic_id",
+)
+PATHS = (
+    "/",
+    "/cluster/{cluster}",
+    "/cluster/{cluster}/group/{group}",
+    "/cluster/{cluster}/topic/{topic}",
 )
 _METHODS = ("GET", "HEAD")
 _GROUP, _TOPIC = "group", "topic"
@@ -108,6 +114,11 @@ def parse_link(path: str, named: str) -> tuple[str, str, str] | None:
     return cluster, kind, name or named
 
 
+def _is_link(sent_path: str) -> bool:
+    """Whether it holds a group's or topic's name; an empty one has only the slash before it."""
+    return parse_link(unquote(sent_path), "") is not None
+
+
 def _route(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     path = replace_surrogates(request.path)
     query = {replace_surrogates(k): replace_surrogates(v) for k, v in request.query.items()}
@@ -116,8 +127,7 @@ def _route(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     if cluster := _CLUSTER_PATH.fullmatch(path):
         target = f"/?{urlencode({**query, 'cluster': cluster[1]})}"
         return Answer(302, "text/plain", b"", {"Location": target})
-    # An empty name has only the slash before it.
-    if redirect := redirect_trailing_slash(request, lambda path: parse_link(path, "") is not None):
+    if redirect := redirect_trailing_slash(request, _is_link):
         return redirect
     found = parse_link(path, query.get(_NAME_PARAMETER, ""))
     if found is None:
