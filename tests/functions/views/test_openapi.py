@@ -81,7 +81,7 @@ def conforms(value: Any, schema: dict[str, Any]) -> bool:
         fits &= set(schema.get("required", ())) <= set(value)
         fits &= others is not False or set(value) <= set(properties)
         fits &= all(conforms(each, properties.get(name, others)) for name, each in value.items())
-    return fits
+    return bool(fits)
 
 
 def parameters(path: str) -> dict[str, dict[str, Any]]:
