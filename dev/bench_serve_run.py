@@ -18,9 +18,9 @@ import kafka_lag.serve_lag  # noqa: F401  # what it weighs is part of the measur
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import FolderStore
+from kafka_lag.views.app import answer
 from kafka_lag.views.http import Request
-from kafka_lag.views.routing import answer
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.latest_run import Snapshots
 
 _HEADERS = {"host": "lag.example", "accept-encoding": "gzip"}
 _OK = 200

@@ -26,12 +26,12 @@ from dev.aws import AwsStandIn
 from dev.demo_function import BUCKET, CLUSTER, LocalFunction
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.traffic import Traffic, possible
+from kafka_lag.cli.local_server import LocalServer
 from kafka_lag.cli.tables import groups_table, shown
-from kafka_lag.cli.views.server import LocalServer
 from kafka_lag.errors import ReporterError
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.snapshots.store import FolderStore, S3Store
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.latest_run import Snapshots
 
 INTERVAL = 5
 # The last demo's pages, which outlive its other files.

@@ -5,30 +5,68 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache
+import time
+from collections.abc import Mapping
+from functools import cache, partial
 from typing import Any
 
+import boto3
 from aws_lambda_powertools import Logger
+from aws_lambda_powertools.event_handler import LambdaFunctionUrlResolver
+from botocore.config import Config
 
-from kafka_lag.errors import ReporterError
-from kafka_lag.serve_wiring import wired
-from kafka_lag.views.function_url import checked
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.snapshots.store import S3Store
+from kafka_lag.views.app import Guard, check_event, headers_of, resolver
+from kafka_lag.views.auth import Bearer, is_signed, read_secret_token
+from kafka_lag.views.latest_run import Snapshots
 
+_AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
 _SERVER_ERRORS = 500
 
-# Made at the first request and kept by a warm function, what it has read with it.
+# Made at the first request and cached by a warm function, what it has read with it.
 _logger = cache(lambda: Logger(service="serve_lag", stream=sys.stdout))
-_wired = cache(lambda: wired(os.environ))
+_app = cache(lambda: build_app(os.environ))
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:
     """Answers one request; fails with one clear error, which nobody outside sees, when it cannot
     know whom it answers."""
     try:
-        told = _wired().resolve(checked(event), context)
+        answer = _app().resolve(check_event(event), context)
     except ReporterError as error:
         _logger().error(str(error), error_type=type(error).__name__)
         raise
-    if told["statusCode"] >= _SERVER_ERRORS:
-        _logger().error("Not answered as asked.", status=told["statusCode"], path=event["rawPath"])
-    return told
+    if answer["statusCode"] >= _SERVER_ERRORS:
+        _logger().error(
+            "Not answered as asked.", status=answer["statusCode"], path=event["rawPath"]
+        )
+    return answer
+
+
+def build_app(environ: Mapping[str, str]) -> LambdaFunctionUrlResolver:
+    """What answers this function's URL. Raises ConfigError; connects to nothing yet."""
+    names = [contract.ENV_BUCKET, contract.ENV_AUTH]
+    if environ.get(contract.ENV_AUTH) == contract.AUTH_BEARER:
+        names.append(contract.ENV_TOKEN_SECRET)
+    if missing := [name for name in names if not environ.get(name)]:
+        raise ConfigError(f"{' and '.join(missing)} must be set in the environment.")
+    store = S3Store(boto3.client("s3", config=_AWS), environ[contract.ENV_BUCKET])
+    snapshots = Snapshots(store, time.time)
+    return resolver(snapshots, _build_guard(environ), lambda: int(time.time() * 1000))
+
+
+def _build_guard(environ: Mapping[str, str]) -> Guard:
+    auth = environ[contract.ENV_AUTH]
+    if auth == contract.AUTH_IAM:
+        return is_signed
+    if auth != contract.AUTH_BEARER:
+        raise ConfigError(
+            f"{contract.ENV_AUTH} must be {contract.AUTH_IAM} or {contract.AUTH_BEARER}: "
+            "the views are never open."
+        )
+    client = boto3.client("secretsmanager", config=_AWS)
+    read = partial(read_secret_token, client, environ[contract.ENV_TOKEN_SECRET])
+    bearer = Bearer(read, time.monotonic)
+    return lambda event: bearer.allows(headers_of(event).get("authorization", ""))

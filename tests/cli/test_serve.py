@@ -9,18 +9,22 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
+from threading import Barrier
+from urllib.parse import quote, unquote
 
 import pytest
 
+from kafka_lag.cli.local_server import LocalServer
 from kafka_lag.cli.serve import main
-from kafka_lag.cli.views import LocalServer
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag.views.bearer import Bearer
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.auth import Bearer
+from kafka_lag.views.latest_run import Snapshots
 from tests.builders import MINUTE, NOON
-from tests.functions.views.burrow.asking import Shop, a_group, a_partition
+from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 
 LAG = "/v3/kafka/shop/consumer/billing/lag"
 TOKEN = "correct-horse"
@@ -60,6 +64,13 @@ def ask(
     return response, body
 
 
+def exchange(server: LocalServer, sent: bytes) -> bytes:
+    """All that comes back for these bytes on a connection of their own."""
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), 10) as line:
+        line.sendall(sent)
+        return b"".join(iter(lambda: line.recv(65_536), b""))
+
+
 def test_a_request_over_http_is_answered(server: LocalServer) -> None:
     response, body = ask(server, LAG)
 
@@ -96,10 +107,8 @@ def test_head_is_told_the_length_of_what_get_would_send(
     assert headed.headers.get_all("Content-Length") == [str(len(body))]
 
 
-def test_a_refusal_leaves_the_connection_to_the_next_request(server: LocalServer) -> None:
-    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), 10) as line:
-        line.sendall(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /burrow/admin HTTP/1.0\r\n\r\n")
-        told = b"".join(iter(lambda: line.recv(65_536), b""))
+def test_an_error_leaves_the_connection_to_the_next_request(server: LocalServer) -> None:
+    told = exchange(server, b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /burrow/admin HTTP/1.0\r\n\r\n")
 
     head, rest = told.split(b"\r\n\r\n", 1)
     assert b" 421 " in head
@@ -120,15 +129,127 @@ def test_what_would_change_something_is_refused_and_its_body_left(server: LocalS
         for host in ("evil.example:1", "evil.example", "localhost.evil.example", "[", "a b")
     ],
 )
-def test_a_name_that_was_led_here_is_not_answered(
-    server: LocalServer, host: str, status: int
-) -> None:
+def test_a_foreign_host_name_is_not_answered(server: LocalServer, host: str, status: int) -> None:
     assert ask(server, LAG, Host=host)[0].status == status
 
 
 def test_an_endless_request_is_cut(server: LocalServer) -> None:
     assert ask(server, f"{LAG}?{'q' * 70_000}")[0].status == 414
+    assert ask(server, f"{LAG}?{'q' * 2_000_000}")[0].status == 414
     assert ask(server, f"{LAG}?{'q' * 9_000}")[0].status == 414
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"), [(LAG, "application/json"), ("/metrics", "text/plain; charset=utf-8")]
+)
+@pytest.mark.parametrize("method", ["TRACE", "PROPFIND", "BREW", "connect"])
+def test_an_unknown_method_is_answered_by_the_view(
+    server: LocalServer, path: str, kind: str, method: str
+) -> None:
+    response, body = ask(server, path, method)
+
+    assert (response.status, response.getheader("Content-Type")) == (405, kind)
+    assert response.getheader("Allow") == "GET, HEAD"
+    assert b"nothing can be changed or deleted here" in body
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (f"/v3/kafka/shop/topic/{'x' * 70_000}", "cluster or topic not found"),
+        (f"/v3/kafka/shop/consumer/{'%C3%A4' * 12_000}", "cluster or consumer not found"),
+    ],
+)
+def test_an_oversized_path_is_answered_by_the_view(
+    server: LocalServer, path: str, message: str
+) -> None:
+    response, body = ask(server, path)
+
+    told = json.loads(body)
+    assert (response.status, told["error"], told["message"]) == (404, True, message)
+    assert told["request"]["url"] == unquote(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/v3/kafka/", "application/json"), ("/metrics", "text/plain"), ("/", "text/html")],
+)
+def test_a_path_beyond_any_reason_is_told_so_by_the_view(
+    server: LocalServer, path: str, kind: str
+) -> None:
+    response, body = ask(server, path + "?" + "x" * 1_048_576)
+
+    assert response.status == 414
+    assert response.headers["Content-Type"].startswith(kind)
+    assert b"1,048,576 bytes" in body
+
+
+# The second byte of the first is a blank to str.split, that of the second a line break.
+@pytest.mark.parametrize("name", ["\u00e0", "\u2005\u0145", "größe日本", "\U0001f600"])
+def test_a_name_sent_as_raw_utf_8_is_the_same_as_encoded(name: str, tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    shop = Shop([a_partition(consumer_group=name)], [a_group(name)])
+    for key, data in shop.store.objects.items():
+        store.write_once(key, data)
+    path = f"/v3/kafka/shop/consumer/{name}/lag"
+
+    with serving(tmp_path) as server:
+        told = exchange(server, f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        _, encoded = ask(server, quote(path))
+
+    head, _, body = told.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert json.loads(body)["status"]["group"] == name
+    assert json.loads(body) == {**json.loads(encoded), "request": {"url": path, "host": ""}}
+
+
+@pytest.mark.parametrize("path", [b"/v3/kafka/\xff", b"/v3/kafka/\xc3", b"/\xff", b"/metrics\xa0"])
+def test_bytes_that_are_no_utf_8_are_not_found(server: LocalServer, path: bytes) -> None:
+    assert b" 404 " in exchange(server, b"GET " + path + b" HTTP/1.0\r\n\r\n").splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "kind"),
+    [
+        (b"GET /v3/kafka x y HTTP/1.1", 400, b"application/json"),
+        (b"GET /metrics HTTP/9.9", 505, b"text/plain; charset=utf-8"),
+        (b"nonsense", 400, b"text/html; charset=utf-8"),
+        (b"GET / HTTP/1.1\r\n" + b"\r\n".join([b"a: b"] * 200), 431, b"text/html; charset=utf-8"),
+    ],
+)
+def test_what_is_no_request_is_told_so_in_the_shape_of_the_view(
+    server: LocalServer, sent: bytes, status: int, kind: bytes
+) -> None:
+    told = exchange(server, sent + b"\r\n\r\n")
+
+    assert told.startswith(b"HTTP/1.1 %d " % status)
+    assert b"\r\nContent-Type: " + kind + b"\r\n" in told
+    assert b"\r\nConnection: close\r\n" in told
+
+
+def test_many_requests_at_once_are_all_answered(server: LocalServer) -> None:
+    ready = Barrier(200)
+
+    def ask_with_the_others(_: int) -> int:
+        ready.wait()
+        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+        connection.request("GET", LAG)
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
+    with ThreadPoolExecutor(200) as threads:
+        statuses = list(threads.map(ask_with_the_others, range(200)))
+
+    assert statuses == [200] * 200
+
+
+def test_connections_wait_until_they_are_accepted(folder: Path) -> None:
+    # Not entered, so it accepts none.
+    address = "127.0.0.1", int(serving(folder).url.rpartition(":")[2])
+    with ExitStack() as waiting:
+        for _ in range(256):
+            waiting.enter_context(socket.create_connection(address, timeout=1))
 
 
 def test_with_a_token_only_its_owners_are_answered(folder: Path) -> None:

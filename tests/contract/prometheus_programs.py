@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from kafka_lag.snapshots.store import write_snapshot
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.latest_run import Snapshots
 from tests.builders import MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
 from tests.programs import find_program

@@ -21,9 +21,9 @@ from kafka_lag.notify.notifier import StoredRuns
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.snapshots.previous import load_newest
+from kafka_lag.views.app import answer
 from kafka_lag.views.http import Answer, Request
-from kafka_lag.views.routing import answer
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.latest_run import Snapshots
 from tests.builders import MINUTE, NOON, Groups, a_reading, cell, table
 from tests.fakes import MemoryStore
 from tests.functions.notify.builders import a_row, a_set

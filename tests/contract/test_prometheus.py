@@ -18,8 +18,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from kafka_lag.cli.views import LocalServer
-from kafka_lag.views.bearer import Bearer
+from kafka_lag.cli.local_server import LocalServer
+from kafka_lag.views.auth import Bearer
 from tests.contract.prometheus_programs import NASTY, clock, examples, program, snapshots
 
 TOKEN = "a-token-of-the-tests"

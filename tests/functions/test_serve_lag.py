@@ -15,8 +15,8 @@ from moto import mock_aws
 
 from kafka_lag import contract, serve_lag
 from kafka_lag.errors import ConfigError
-from tests.functions.views.burrow.asking import Shop, a_group, a_partition
-from tests.functions.views.test_function_url import an_event
+from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
+from tests.functions.views.test_app import an_event
 
 BUCKET, SECRET, TOKEN = "kept", "views-token", "correct-horse"
 SIGNED = {"iam": {"userArn": "arn:aws:iam::111122223333:user/grafana"}}
@@ -41,9 +41,9 @@ def _aws() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _cold() -> Iterator[None]:
-    serve_lag._wired.cache_clear()
+    serve_lag._app.cache_clear()
     yield
-    serve_lag._wired.cache_clear()
+    serve_lag._app.cache_clear()
 
 
 @pytest.fixture(name="signing")

@@ -18,8 +18,8 @@ from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.views import page, prometheus
 from kafka_lag.views.http import Request
-from kafka_lag.views.page.words import count, duration
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.views.page_format import count, duration
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading, cell, table
 from tests.functions.runs import CLUSTER, GROUP, Run
 from tests.functions.views.page.reading import UNKNOWN, read

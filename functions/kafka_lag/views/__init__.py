@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots for people and programs to look at; nothing here talks to Kafka."""
+"""Snapshots over HTTP: Burrow's API, /metrics and the status page; nothing here talks to Kafka."""

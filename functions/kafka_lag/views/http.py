@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked and what is answered, apart from who listens: a function URL or a local server."""
+"""HTTP requests and answers, apart from who listens: a function URL or a local server."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 # Names in a query are short; what is longer is not parsed.
-MOST_QUERY_BYTES = 8 * 1024
-_STEPS = (".", "..")
+MAX_QUERY_BYTES = 8 * 1024
+_DOT_SEGMENTS = (".", "..")
 _NO_WEIGHT = re.compile(r"\s*q=0(\.0*)?\s*")
+# What a path and a query may hold as they are; what was sent encoded stays so.
+_SAFE_IN_PATH, _SAFE_IN_QUERY = "/%", "/%&=+?:@!$'()*,;"
+
+
+class WrongQueryError(ValueError):
+    """A query parameter makes no sense; the message is one sentence for the client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +26,8 @@ class Request:
 
     `path` is decoded once, as sent after the host, without the query. `query` holds the last value
     of each parameter; it is empty where `query_bytes`, its length as sent, is over the limit.
-    `host` is that of the Host header. `climbs` where a part of the path as sent is a step, . or ..,
-    however encoded; one within a name whose slashes are encoded is none. `sent_path` and
+    `host` is that of the Host header. `path_traversal` where a segment of the path as sent is . or
+    .., however encoded; one within a name whose slashes are encoded is none. `sent_path` and
     `sent_query` are still encoded, without the ? between them.
     """
 
@@ -31,24 +37,24 @@ class Request:
     method: str = "GET"
     query_bytes: int = 0
     accepts_gzip: bool = False
-    climbs: bool = False
+    path_traversal: bool = False
     sent_path: str = ""
     sent_query: str = ""
 
     @classmethod
     def of(cls, method: str, path: str, query: str, headers: Mapping[str, str]) -> Request:
         """From path and query as sent, still encoded; header names in lower case."""
-        parts = [unquote(part) for part in path.split("/")]
+        segments = [unquote(segment) for segment in path.split("/")]
         length = len(query.encode(errors="replace"))
-        pairs = parse_qsl(query, keep_blank_values=True) if length <= MOST_QUERY_BYTES else []
+        pairs = parse_qsl(query, keep_blank_values=True) if length <= MAX_QUERY_BYTES else []
         return cls(
-            path="/".join(parts),
+            path="/".join(segments),
             query=dict(pairs),
             host=headers.get("host", ""),
             method=method.upper(),
             query_bytes=length,
             accepts_gzip=_accepts_gzip(headers.get("accept-encoding", "")),
-            climbs=any(part in _STEPS for part in parts),
+            path_traversal=any(segment in _DOT_SEGMENTS for segment in segments),
             sent_path=path,
             sent_query=query,
         )
@@ -64,10 +70,24 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+def redirect_trailing_slash(request: Request, is_path: Callable[[str], bool]) -> Answer | None:
+    """301 to the path without slashes at its end, the query kept; None without one, or where that
+    path, as sent, is none. A slash that was sent encoded belongs to a name.
+
+    `is_path` must be of paths that begin with a word: another host's address begins with //.
+    """
+    path = request.sent_path.rstrip("/")
+    if path == request.sent_path or not is_path(path):
+        return None
+    query = quote(request.sent_query, safe=_SAFE_IN_QUERY, errors="replace")
+    target = quote(path, safe=_SAFE_IN_PATH, errors="replace") + (f"?{query}" if query else "")
+    return Answer(301, "text/plain", b"", {"Location": target})
+
+
 def _accepts_gzip(accepted: str) -> bool:
     """As RFC 9110 (12.5.3) has it: * is for codings that are not named."""
-    welcome: dict[str, bool] = {}
+    codings: dict[str, bool] = {}
     for each in accepted.lower().split(","):
         coding, _, weight = each.partition(";")
-        welcome[coding.strip()] = _NO_WEIGHT.fullmatch(weight) is None
-    return welcome.get("gzip", welcome.get("*", False))
+        codings[coding.strip()] = _NO_WEIGHT.fullmatch(weight) is None
+    return codings.get("gzip", codings.get("*", False))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.views.http import MOST_QUERY_BYTES, Request
+from kafka_lag.views.http import MAX_QUERY_BYTES, Request
 
 
 def request(path: str = "/", query: str = "", **headers: str) -> Request:
@@ -38,13 +38,13 @@ def test_path_and_query_are_kept_as_sent_too() -> None:
 
 
 @pytest.mark.parametrize("path", ["/..", "/a/../b", "/%2e%2E/b", "/.%2e", "/a/./b", "../x"])
-def test_a_path_with_steps_climbs(path: str) -> None:
-    assert request(path).climbs
+def test_dot_segments_are_path_traversal(path: str) -> None:
+    assert request(path).path_traversal
 
 
 @pytest.mark.parametrize("path", ["/a..b", "/...", "/a%2F..%2Fb", "/.a", "/%252e%252e"])
-def test_dots_within_a_name_are_no_steps(path: str) -> None:
-    assert not request(path).climbs
+def test_dots_within_a_name_are_no_path_traversal(path: str) -> None:
+    assert not request(path).path_traversal
 
 
 def test_the_last_value_of_a_parameter_counts_also_if_it_is_empty() -> None:
@@ -53,7 +53,7 @@ def test_the_last_value_of_a_parameter_counts_also_if_it_is_empty() -> None:
 
 @pytest.mark.parametrize(("more", "read"), [(0, True), (1, False)])
 def test_a_query_over_the_limit_is_not_parsed(more: int, read: bool) -> None:
-    sent = "a=" + "x" * (MOST_QUERY_BYTES - 2 + more)
+    sent = "a=" + "x" * (MAX_QUERY_BYTES - 2 + more)
 
     found = request(query=sent)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import MINUTE, NOON
-from tests.functions.views.burrow.asking import Row, Shop, a_group, a_partition
+from tests.functions.views.burrow.snapshots import Row, Shop, a_group, a_partition
 
 
 def a_log(topic: str = "orders", number: int = 0, end: int | None = 10) -> Row:

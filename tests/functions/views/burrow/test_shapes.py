@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.builders import MINUTE, NOON
-from tests.functions.views.burrow.asking import Row, Shop, a_group, a_partition
+from tests.functions.views.burrow.snapshots import Row, Shop, a_group, a_partition
 
 SHAPES = Path(__file__).parent / "shapes"
 KNOWN = {"cluster": "shop", "group": "billing", "topic": "orders"}

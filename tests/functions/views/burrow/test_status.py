@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import MINUTE, NOON
-from tests.functions.views.burrow.asking import Shop, a_group, a_partition
+from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 
 OWNED = {"client_host": "/10.0.0.7", "client_id": "app-1"}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON
-from tests.functions.views.burrow.asking import Row, Shop, a_group, a_partition
+from tests.functions.views.burrow.snapshots import Row, Shop, a_group, a_partition
 
 PATH = "/v3/kafka/shop/consumer/billing"
 DAY = 86_400_000

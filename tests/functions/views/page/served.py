@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 from kafka_lag.views.http import Request
+from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.page import answer
-from kafka_lag.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 
 

@@ -12,8 +12,8 @@ from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.page import answer
-from kafka_lag.views.snapshots import Snapshots
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import (
     DAY,

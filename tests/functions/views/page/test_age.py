@@ -63,7 +63,7 @@ def test_nothing_old_is_called_now(
     assert page.cells("billing")[HELD].startswith(held)
 
 
-def test_old_curves_of_several_clusters_end_when_each_was_read() -> None:
+def test_old_sparklines_of_several_clusters_end_when_each_was_read() -> None:
     store = put(put(MemoryStore(), cluster="a"), NOON - HOUR, cluster="b")
 
     assert "of the 6 hours before its cluster was read" in read(opened(store)).texts["caption"]

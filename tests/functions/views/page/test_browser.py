@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from kafka_lag.views.page.links import link
+from kafka_lag.views.page import link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import MINUTE, NOON, a_group
 from tests.functions.views.page.served import Served, serving
@@ -194,15 +194,15 @@ def test_old_numbers_are_called_old_on_top(visit: Visit) -> None:
         assert box["y"] < 100
 
 
-def test_a_curve_of_a_single_run_is_seen(visit: Visit) -> None:
+def test_a_sparkline_of_a_single_run_is_seen(visit: Visit) -> None:
     with serving(Served(put(MemoryStore()), NOON + 60 * MINUTE)) as served:
         page = visit(served.url + VIEWS["group"]).page
-    curve = page.get_by_role("img", name="Time lag of the 6 hours before")
+    line = page.get_by_role("img", name="Time lag of the 6 hours before")
 
-    drawn = curve.screenshot()
+    drawn = line.screenshot()
     page.evaluate("document.querySelectorAll('.dot').forEach((dot) => dot.remove())")
 
-    assert curve.screenshot() != drawn
+    assert line.screenshot() != drawn
 
 
 def test_what_leads_on_from_an_error_stands_apart(visit: Visit, served: Served) -> None:

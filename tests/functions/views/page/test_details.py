@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from kafka_lag.views.page.links import link
+from kafka_lag.views.page import link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, Seen, read
 from tests.functions.views.page.rows import a_group, a_log, a_partition
@@ -109,7 +109,7 @@ def test_partitions_are_found_and_ordered(
     assert (page.column() if len(page.tables) == 2 else None) == rows
 
 
-def test_a_partition_that_was_well_and_is_silent_is_unknown_and_not_well() -> None:
+def test_a_partition_that_was_well_and_is_unread_is_unknown_and_not_well() -> None:
     silent = a_partition("g", "t", 1, unread_reason="timeout", lag=None, status=None)
     rows = [a_partition("g", "t", 0), silent]
     store = put(MemoryStore(), groups=[a_group("g")], partitions=rows)
@@ -164,6 +164,15 @@ def test_a_topics_log_says_its_order_where_that_is_news(
 @pytest.mark.parametrize(("path", "kind"), [(BILLING, "Consumer group"), (ORDERS, "Topic")])
 def test_a_page_says_what_its_name_is_of(store: MemoryStore, path: str, kind: str) -> None:
     assert f'<p class="kicker">{kind}</p>' in text_of(opened(store, path))
+
+
+def test_replicas_that_are_unknown_are_a_dash() -> None:
+    logs = [a_log("orders", 0, replicas=None), a_log("orders", 1, in_sync_replicas=None)]
+
+    given = opened(put(MemoryStore(), logs=logs), ORDERS)
+
+    assert given.status == 200
+    assert [row[2] for row in read(given).tables[-1][1:]] == [UNKNOWN, UNKNOWN]
 
 
 def test_a_topic_whose_log_nobody_told_shows_its_groups() -> None:

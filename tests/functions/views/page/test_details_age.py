@@ -31,7 +31,7 @@ def test_an_old_snapshot_is_said_aloud_here_too(store: MemoryStore) -> None:
     assert "Old: these numbers are 1 h old." in page.texts["alarm"]
 
 
-def test_a_curve_ends_now(store: MemoryStore) -> None:
+def test_a_sparkline_ends_now(store: MemoryStore) -> None:
     given = opened(store, BILLING)
 
     assert read(given).texts["h2"].startswith("NowLast 6 hours")
@@ -40,7 +40,7 @@ def test_a_curve_ends_now(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize(("hours", "end"), [(1, "12:00 UTC"), (24 * 40, "31 Jan 12:00 UTC")])
-def test_an_old_curve_says_when_it_ends(store: MemoryStore, hours: int, end: str) -> None:
+def test_an_old_sparkline_says_when_it_ends(store: MemoryStore, hours: int, end: str) -> None:
     given = opened(store, BILLING, now=NOON + hours * HOUR)
     text, told = text_of(given).replace("\u00a0", " "), read(given).texts
 

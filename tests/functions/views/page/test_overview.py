@@ -214,7 +214,7 @@ def test_a_hostile_name_stays_text(store: MemoryStore) -> None:
     assert "/cluster/shop/group/%3Cscript%3Ealert%281%29%3C%2Fscript%3E" in page.links
 
 
-def test_curves_read_a_bounded_number_of_runs() -> None:
+def test_sparklines_read_a_bounded_number_of_runs() -> None:
     store = MemoryStore()
     for at in range(NOON - 6 * HOUR, NOON + 1, 5 * MINUTE):
         put(store, at, groups=[a_group("g")], partitions=[], logs=[])

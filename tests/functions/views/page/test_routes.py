@@ -6,15 +6,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.views.http import Request
-from kafka_lag.views.page import answer
-from kafka_lag.views.page.links import link
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.views.page import answer, link, parse_link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import read
 from tests.functions.views.page.rows import NOON, a_group
@@ -79,7 +81,7 @@ def test_what_there_is_not_is_not_found(store: MemoryStore, path: str) -> None:
     ],
 )
 @pytest.mark.parametrize("path", PATHS[:3])
-def test_an_absurd_question_has_a_sober_answer(store: MemoryStore, path: str, query: str) -> None:
+def test_absurd_parameters_have_a_sober_answer(store: MemoryStore, path: str, query: str) -> None:
     given = opened(store, path, query)
 
     assert given.status == 200
@@ -151,7 +153,7 @@ def test_a_path_cut_to_its_cluster_leads_to_its_groups(
         ("/cluster/shop/topic/a%2Fb//", "sort=-lag", "/cluster/shop/topic/a%2Fb?sort=-lag"),
     ],
 )
-def test_a_slash_too_much_is_led_to_the_path_without(
+def test_a_trailing_slash_is_redirected_to_the_path_without(
     store: MemoryStore, path: str, query: str, location: str
 ) -> None:
     given = opened(store, path, query)
@@ -164,9 +166,7 @@ def test_a_slash_too_much_is_led_to_the_path_without(
     ["/cluster/shop/group/", "/cluster/shop/group//", "/cluster/shop/group/x%2F", "/nothing/",
      "//evil.example/", "//cluster/shop/", "/\\evil.example/", "/cluster/"],
 )  # fmt: skip
-def test_a_slash_that_belongs_to_a_name_or_to_nothing_leads_nowhere(
-    store: MemoryStore, path: str
-) -> None:
+def test_a_slash_of_a_name_or_of_no_page_is_not_redirected(store: MemoryStore, path: str) -> None:
     assert opened(store, path).status == 404
 
 
@@ -178,3 +178,27 @@ def test_the_address_of_each_name_is_its_own(name: str) -> None:
 
     assert given.status == 200
     assert (name or "(empty name)") in read(given).texts["h1"]
+
+
+@given(st.text(st.characters(codec="utf-8")), st.sampled_from(["group", "topic"]))
+@example("a/b/../topic/c%2F", "group")
+@example("..", "topic")
+@example(".", "group")
+@example("", "group")
+@example("?name=x#y", "group")
+@example("<script>\n\u2028", "group")
+def test_a_link_leads_to_its_name(name: str, kind: str) -> None:
+    # As a browser takes it: steps up the path are taken at once.
+    whole = urlsplit(urljoin("http://here/", link("shop", kind, name)))
+
+    named = dict(parse_qsl(whole.query)).get("name", "")
+
+    assert parse_link(unquote(whole.path), named) == ("shop", kind, name)
+    assert whole.fragment == ""
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "/cluster/shop", "/cluster/shop/groups/x", "/x/cluster/shop/group/x"]
+)
+def test_other_paths_are_no_view(path: str) -> None:
+    assert parse_link(path, "") is None

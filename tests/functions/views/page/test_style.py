@@ -10,7 +10,7 @@ import pytest
 
 from tests.contrast import contrast
 
-CSS = (files("kafka_lag.views.page") / "template" / "page.css").read_text("utf-8")
+CSS = (files("kafka_lag.views") / "templates" / "page.css").read_text("utf-8")
 TEXTS = [
     *((text, ground) for text in ("ink", "soft", "link") for ground in ("paper", "panel", "faint")),
     *((f"{level}-ink", level) for level in ("urgent", "serious", "calm")),

@@ -11,8 +11,8 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import write_snapshot
 from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.prometheus import answer
-from kafka_lag.views.snapshots import Snapshots
 from tests.builders import MINUTE, NOON
 from tests.fakes import MemoryStore
 

@@ -9,19 +9,18 @@ import numpy as np
 
 from kafka_lag.contract import exposition
 from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.views.function_url import MOST_BYTES as MOST_OF_THE_URL
-from kafka_lag.views.function_url import reply
+from kafka_lag.views.app import MAX_BYTES as MAX_BYTES_OF_THE_URL
+from kafka_lag.views.app import answer, to_response
 from kafka_lag.views.http import Request
-from kafka_lag.views.prometheus.scrape import MOST_BYTES, MOST_TO_PACK
-from kafka_lag.views.routing import answer
-from kafka_lag.views.snapshots import Snapshots
+from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.views.prometheus import MAX_BYTES, MAX_BYTES_TO_PACK
 from tests.builders import NOON, a_snapshot
 from tests.functions.views.prometheus.scrapes import stored, with_groups
 from tests.functions.views.prometheus.test_documented import DOC
 
 
 def test_an_answer_that_is_allowed_passes_through_the_url() -> None:
-    assert MOST_BYTES < MOST_OF_THE_URL
+    assert MAX_BYTES < MAX_BYTES_OF_THE_URL
 
 
 def test_many_groups_pass_through_the_url_for_whoever_takes_them_packed() -> None:
@@ -37,10 +36,10 @@ def test_many_groups_pass_through_the_url_for_whoever_takes_them_packed() -> Non
         for coding in ("identity", "gzip")
     )
 
-    assert reply(plain, answer(plain, snapshots, NOON)).status_code == 400
-    assert reply(packed, answer(packed, snapshots, NOON)).status_code == 200
+    assert to_response(plain, answer(plain, snapshots, NOON)).status_code == 400
+    assert to_response(packed, answer(packed, snapshots, NOON)).status_code == 200
 
 
 def test_the_documentation_tells_both_limits() -> None:
     told = [float(number) * 1e6 for number in re.findall(r"([\d.]+) MB", DOC)]
-    assert told == [MOST_TO_PACK, MOST_BYTES]
+    assert told == [MAX_BYTES_TO_PACK, MAX_BYTES]

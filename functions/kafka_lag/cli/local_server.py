@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small HTTP server around the views, on this machine's own address only."""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from kafka_lag.errors import ReporterError
+from kafka_lag.views.app import answer, error_answer
+from kafka_lag.views.auth import Bearer
+from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.latest_run import Snapshots
+
+_ADDRESS = "127.0.0.1"
+# How soon it notices that it is to end.
+_POLL_SECONDS = 0.05
+# A page elsewhere may have its own name resolve to this machine; then the Host header tells.
+_OWN_NAMES = (_ADDRESS, "localhost", "::1")
+_FOREIGN_NAME = "Only requests to this machine by its own name are answered: open http://localhost."
+_BROKEN = "Something is wrong here; the terminal of kafka_lag.cli.serve says what."
+
+
+# As the deployed views pass a path of any length on; beyond this it is no mistake.
+_MAX_REQUEST_LINE = 1024 * 1024
+_LINE_TOO_LONG = f"The request line is longer than {_MAX_REQUEST_LINE:,} bytes; shorten it"
+_MAX_LINES_DISCARDED = 100
+_MAX_PATH_IN_ERROR = 1024
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+
+
+class _Server(ThreadingHTTPServer):
+    # Connections that the system holds until they are accepted: a page of many panels, or several
+    # scrapers, come at once.
+    request_queue_size = 256
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that leaves before its answer is no error."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+class LocalServer:
+    """Answers at `url` while it is entered; `clock` in seconds since the epoch, port 0 any free.
+
+    Raises OSError when the port is taken. With a `bearer`, only those who have its token.
+    """
+
+    def __init__(
+        self,
+        snapshots: Snapshots,
+        clock: Callable[[], float],
+        port: int = 0,
+        bearer: Bearer | None = None,
+    ) -> None:
+        self._snapshots = snapshots
+        self._clock = clock
+        self._bearer = bearer
+        # Snapshots are for one thread at a time, as in a Lambda.
+        self._lock = Lock()
+        self._server = _Server((_ADDRESS, port), _handler(self.answer))
+        self._thread = Thread(target=self._server.serve_forever, args=(_POLL_SECONDS,), daemon=True)
+        self.url = f"http://{_ADDRESS}:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def wait(self) -> None:
+        """Until somebody interrupts."""
+        self._thread.join()
+
+    def answer(self, request: Request, authorization: str) -> Answer:
+        """What is answered, whatever happens."""
+        try:
+            if self._bearer is None and not _is_own_name(request.host):
+                return error_answer(request, 421, _FOREIGN_NAME)
+            if self._bearer is not None and not self._bearer.allows(authorization):
+                headers = {"WWW-Authenticate": "Bearer"}
+                return error_answer(request, 401, "A valid token is needed.", headers)
+            with self._lock:
+                return answer(request, self._snapshots, int(self._clock() * 1000))
+        except ReporterError as error:
+            return error_answer(request, 503, str(error))
+        except Exception:  # noqa: BLE001  # the last line before strangers: no trace goes out
+            traceback.print_exc(file=sys.stderr)
+            return error_answer(request, 500, _BROKEN)
+
+
+def _is_own_name(host: str) -> bool:
+    """Whether a Host header, with or without a port, is this machine's own name."""
+    try:
+        return not host or urlsplit(f"//{host}").hostname in _OWN_NAMES
+    except ValueError:
+        return False
+
+
+def _handler(respond: Callable[[Request, str], Answer]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """One connection; what it sends beyond a request's head is never read."""
+
+        protocol_version = "HTTP/1.1"
+        timeout = 30.0
+
+        def handle_one_request(self) -> None:
+            """Any method and any path reaches the views; the library's own would answer some."""
+            try:
+                line = self.rfile.readline(_MAX_REQUEST_LINE + 1)
+                # Bytes sent raw mean what they mean encoded, and none of them is a blank.
+                self.raw_requestline = _NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], line)
+                if len(line) > _MAX_REQUEST_LINE:
+                    self._discard_head()
+                    self.send_error(414, _LINE_TOO_LONG)
+                elif not line:
+                    self.close_connection = True
+                elif self.parse_request():
+                    self._respond()
+            except TimeoutError:
+                self.close_connection = True
+
+        def send_error(self, code: int, message: str | None = None, _: str | None = None) -> None:
+            """What is no HTTP request, in the shape of the view of its path."""
+            # Of one that is not parsed, a status line is sent too.
+            self.request_version = self.protocol_version
+            words = [word.decode() for word in self.raw_requestline.split(maxsplit=2)]
+            method, target = words[:2] if len(words) > 1 else ("GET", "/")
+            path = target.partition("?")[0][:_MAX_PATH_IN_ERROR]
+            sentence = f"{(message or HTTPStatus(code).phrase).rstrip('.')}."
+            answer = error_answer(Request.of(method, path, "", {}), code, sentence)
+            self._send(answer, keep_alive=False)
+
+        def _respond(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            path, _, query = self.path.partition("?")
+            request = Request.of(self.command, path, query, headers)
+            has_body = "content-length" in headers or "transfer-encoding" in headers
+            answer = respond(request, headers.get("authorization", ""))
+            self._send(answer, keep_alive=not has_body)
+
+        def _send(self, answer: Answer, *, keep_alive: bool) -> None:
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.content_type)
+            length = {"Content-Length": str(len(answer.body))}
+            for name, value in {**length, **answer.headers}.items():
+                self.send_header(name, value)
+            if not keep_alive:
+                self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def _discard_head(self) -> None:
+            """Reads on for a while: the answer of a connection closed on unread bytes is lost."""
+            for _ in range(_MAX_LINES_DISCARDED):
+                if self.rfile.readline(_MAX_REQUEST_LINE) in (b"\r\n", b"\n", b""):
+                    break
+
+        def version_string(self) -> str:
+            return "msk-lag-reporter"
+
+        def log_request(self, *_: object) -> None:
+            """Requests are not logged."""
+
+    return Handler

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whom the views answer: a signature that Lambda has checked, or a bearer token."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from kafka_lag.aws import AWS_ERRORS, error_code, read_secret
+from kafka_lag.errors import ConfigError
+
+_SCHEME = "bearer"
+_SENDABLE = re.compile(r"[!-~]+")
+_TOKEN_TTL_SECONDS = 300.0
+# Strangers may ask as often as they like; each failure costs a call.
+_FAILURE_TTL_SECONDS = 5.0
+
+
+def is_signed(event: Mapping[str, Any]) -> bool:
+    """Whether Lambda itself has checked an IAM signature of a function URL's event."""
+    authorizer = event["requestContext"].get("authorizer") or {}
+    return bool(authorizer.get("iam"))
+
+
+class Bearer:
+    """Compares with the token that `read` gives, read anew after 5 minutes of `clock` (seconds).
+
+    So long a rotated token may be taken, and the new one refused. Only its hash is in memory.
+    """
+
+    def __init__(self, read: Callable[[], str], clock: Callable[[], float]) -> None:
+        self._read = read
+        self._clock = clock
+        self._digest = b""
+        self._until = float("-inf")
+        self._failure: ConfigError | None = None
+        self._failed_until = float("-inf")
+
+    def allows(self, authorization: str) -> bool:
+        """Whether an Authorization header holds the token. Raises ConfigError where `read` does.
+
+        Any header takes the same time: hashes of one length are compared, whatever was sent.
+        """
+        scheme, _, token = authorization.strip().partition(" ")
+        same = hmac.compare_digest(_hash(token.strip()), self._expected_hash())
+        return same and scheme.lower() == _SCHEME
+
+    def _expected_hash(self) -> bytes:
+        now = self._clock()
+        if now < self._until:
+            return self._digest
+        if self._failure is not None and now < self._failed_until:
+            raise self._failure
+        try:
+            self._digest, self._until = _hash(self._read().strip()), now + _TOKEN_TTL_SECONDS
+        except ConfigError as error:
+            self._failure, self._failed_until = error, now + _FAILURE_TTL_SECONDS
+            raise
+        return self._digest
+
+
+def read_secret_token(client: Any, secret_id: str) -> str:
+    """The token that is the whole of a secret. Raises ConfigError, without a word of what is in it.
+
+    An empty one would let everybody in.
+    """
+    try:
+        secret = read_secret(client, secret_id)
+    except AWS_ERRORS as error:
+        raise ConfigError(
+            f"Cannot read the token's secret {secret_id} ({error_code(error)}). "
+            "Check that it exists and the role's rights."
+        ) from error
+    if not secret or not secret.strip():
+        raise ConfigError(f"The secret {secret_id} must be a text, the token itself; it is empty.")
+    return check_token(secret, f"The secret {secret_id}")
+
+
+def check_token(text: str, holder: str) -> str:
+    """The text without blanks around it. Raises ConfigError for one that no header can bring.
+
+    A token is said to be wrong at each request, and never why.
+    """
+    token = text.strip()
+    if not _SENDABLE.fullmatch(token):
+        raise ConfigError(
+            f"{holder} must hold the token alone: it must be one line of visible ASCII, "
+            "without blanks in it."
+        )
+    return token
+
+
+def _hash(token: str) -> bytes:
+    return sha256(token.encode(errors="surrogatepass")).digest()

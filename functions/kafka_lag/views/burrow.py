@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Burrow's HTTP API over snapshots: its paths, fields, types, statuses and status codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import formatdate
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.errors import UnusableError
+from kafka_lag.lag.frame import Frame
+from kafka_lag.views.http import Answer, Request, WrongQueryError, redirect_trailing_slash
+from kafka_lag.views.latest_run import HOUR_MS, Snapshots
+
+# For groups and partitions of which nothing can be said.
+NOT_FOUND = "NOTFOUND"
+# Readings in a window: as many as Burrow keeps by default.
+WINDOW = 10
+_JSON, _TEXT = "application/json", "text/plain; charset=utf-8"
+_MAX_DIGITS = 9
+_DAY_MS = 24 * HOUR_MS
+# Runs are mostly a minute apart, and an hour at most.
+_LOOK_BACK_HOURS = (1, 3, 12)
+_NO_CLUSTER = "cluster not found"
+# Burrow's own words for how it reaches the brokers; a snapshot does not know how it was taken.
+_NO_PROFILE = {"name": "", "client-id": "", "kafka-version": "", "tls": None, "sasl": None}
+_PARTITION_COLUMNS = (
+    "topic",
+    "topic_id",
+    "partition_id",
+    "client_host",
+    "client_id",
+    "unread_reason",
+    "read_at",
+    "committed_offset",
+    "commit_changed_at",
+    "start_offset",
+    "end_offset",
+    "lag",
+    "status",
+    "last_status",
+)
+_T = TypeVar("_T")
+# A row of a group's partitions, None for unknown.
+_Record = dict[str, Any]
+
+
+def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+    """Burrow's answer to a GET. Raises StoreError when the snapshots cannot be read."""
+    if redirect := redirect_trailing_slash(request, lambda path: _find_route(path) is not None):
+        return redirect
+    if found := _find_route(request.sent_path):
+        handler, names = found
+        try:
+            return handler(BurrowRequest(request, snapshots, now_ms), **names)
+        except WrongQueryError as error:
+            return error_answer(request, 400, str(error))
+    if _SETTINGS.fullmatch(request.path):
+        return error_answer(request, 404, "the collector's configuration is not served here")
+    # What Burrow says to a path that it does not have, to the byte.
+    body = b'{"error":true,"message":"invalid request type","result":{}}\n'
+    return Answer(404, _TEXT, body)
+
+
+def error_answer(request: Request, code: int, message: str) -> Answer:
+    """Burrow's error body."""
+    return Answer(code, _JSON, _encode(request, message, {}, error=True))
+
+
+@dataclass(frozen=True, slots=True)
+class BurrowRequest:
+    """One request and what it is answered from; `now_ms` is UTC."""
+
+    http: Request
+    snapshots: Snapshots
+    now_ms: int
+
+    def newest(self, cluster: str, dataset: str) -> tuple[int, Frame] | None:
+        """The scheduled time and the rows of the newest run; None: there is no such cluster."""
+        taken_at = self.snapshots.newest(cluster)
+        if taken_at is None:
+            return None
+        return taken_at, self.snapshots.frame(cluster, dataset, taken_at)
+
+    def runs(self, cluster: str, newest: int, count: int) -> list[int]:
+        """The newest run and those before it, the newest first, `count` at most, ms UTC.
+
+        Of a snapshot that is days old only itself: to look around it is to list every hour since.
+        """
+        if self.now_ms - newest > _DAY_MS:
+            return [newest]
+        found: list[int] = []
+        for hours in _LOOK_BACK_HOURS:
+            found = self.snapshots.runs(cluster, newest - hours * HOUR_MS, newest)
+            if len(found) >= count:
+                break
+        return [newest, *(run for run in found if run < newest)][:count]
+
+    def partitions_of(self, cluster: str, group: str, run: int) -> Frame | None:
+        """The group's rows of a run before the newest; None where it is unreadable, which is no
+        matter."""
+        try:
+            rows = self.snapshots.frame(cluster, contract.GROUP_PARTITIONS, run)
+        except UnusableError:
+            return None
+        return _select_group(rows, group)
+
+    def page(self, items: Sequence[_T]) -> Sequence[_T]:
+        """The items that `offset` and `limit` of the query select; all without them.
+
+        Raises WrongQueryError where one is no whole number.
+        """
+        begin, limit = self._number("offset", 0), self._number("limit", len(items))
+        return items[begin : begin + limit]
+
+    def answer(
+        self, message: str, result: Mapping[str, Any], taken_at: int | None = None, code: int = 200
+    ) -> Answer:
+        """`taken_at`, ms UTC, is the time of the snapshot that it was made of.
+
+        Last-Modified holds it, as Burrow's bodies have no place for the age of what they say.
+        """
+        headers = {}
+        if taken_at is not None:
+            headers["Last-Modified"] = formatdate(taken_at / 1000, usegmt=True)
+        return Answer(code, _JSON, _encode(self.http, message, result, error=False), headers)
+
+    def not_found(self, message: str) -> Answer:
+        return error_answer(self.http, 404, message)
+
+    def _number(self, name: str, default: int) -> int:
+        text = self.http.query.get(name)
+        if text is None:
+            return default
+        if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+            raise WrongQueryError(f"{name} must be a whole number, 0 or more")
+        return int(text)
+
+
+def _encode(request: Request, message: str, result: Mapping[str, Any], *, error: bool) -> bytes:
+    about = {"url": request.path, "host": request.host}
+    body = {"error": error, "message": message, **result, "request": about}
+    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
+
+
+def answer_alive(_: BurrowRequest) -> Answer:
+    return Answer(200, _TEXT, b"GOOD")
+
+
+def answer_ready(request: BurrowRequest) -> Answer:
+    """Whether any cluster has a snapshot; raises StoreError where that cannot be known."""
+    if any(request.snapshots.newest(cluster) for cluster in request.snapshots.clusters()):
+        return Answer(200, _TEXT, b"READY")
+    return Answer(503, _TEXT, b"STARTING")
+
+
+def list_clusters(request: BurrowRequest) -> Answer:
+    names = request.page(request.snapshots.clusters())
+    return request.answer("cluster list returned", {"clusters": names})
+
+
+def describe_cluster(request: BurrowRequest, cluster: str) -> Answer:
+    """Burrow's configuration of the cluster: all that is known of it is how often it is read."""
+    newest = request.snapshots.newest(cluster)
+    if newest is None:
+        return request.not_found("cluster module not found")
+    before = request.runs(cluster, newest, 2)[1:]
+    seconds = (newest - before[0]) // 1000 if before else 0
+    module = {
+        "class-name": "kafka",
+        "servers": [],
+        "client-profile": _NO_PROFILE,
+        "topic-refresh": seconds,
+        "offset-refresh": seconds,
+    }
+    return request.answer("cluster module detail returned", {"module": module}, newest)
+
+
+def list_topics(request: BurrowRequest, cluster: str) -> Answer:
+    found = request.newest(cluster, contract.TOPIC_PARTITIONS)
+    if found is None:
+        return request.not_found(_NO_CLUSTER)
+    taken_at, rows = found
+    names = request.page(sorted(rows.strings("topic").pruned().categories))
+    return request.answer("topic list returned", {"topics": names}, taken_at)
+
+
+def list_end_offsets(request: BurrowRequest, cluster: str, topic: str) -> Answer:
+    """The end offset of each partition in order, but for those that were never read."""
+    found = request.newest(cluster, contract.TOPIC_PARTITIONS)
+    mask = None if found is None else found[1].strings("topic").is_in([topic])
+    if found is None or mask is None or not mask.any():
+        return request.not_found("cluster or topic not found")
+    rows = found[1].where(mask)
+    ends = rows.take(np.argsort(rows.numbers("partition_id").values)).numbers("end_offset")
+    offsets = request.page(ends.values[ends.known].tolist())
+    return request.answer("topic offsets returned", {"offsets": offsets}, found[0])
+
+
+def list_consumers_of_topic(request: BurrowRequest, cluster: str, topic: str) -> Answer:
+    """The names of the groups with a commit or an assignment in the topic; none if it is unknown.
+
+    A topic that is unknown is no error to Burrow.
+    """
+    found = request.newest(cluster, contract.GROUP_PARTITIONS)
+    if found is None:
+        return request.not_found(_NO_CLUSTER)
+    taken_at, rows = found
+    mask = rows.strings("topic").is_in([topic])
+    names = request.page(sorted(rows.strings("consumer_group").only(mask).pruned().categories))
+    return request.answer("consumers of topic returned", {"consumers": names}, taken_at)
+
+
+def list_consumers(request: BurrowRequest, cluster: str) -> Answer:
+    found = request.newest(cluster, contract.GROUPS)
+    if found is None:
+        return request.not_found(_NO_CLUSTER)
+    taken_at, groups = found
+    living = _without_deleted(groups).strings("consumer_group")
+    names = request.page(sorted(living.pruned().categories))
+    return request.answer("consumer list returned", {"consumers": names}, taken_at)
+
+
+def describe_consumer(request: BurrowRequest, cluster: str, group: str) -> Answer:
+    """The window of offsets of each of the group's partitions, by topic.
+
+    The only answer that reads as many runs as a window has.
+    """
+    found = request.newest(cluster, contract.GROUPS)
+    if found is None or not len(_group_row(found[1], group)):
+        return request.not_found("cluster or consumer not found")
+    newest, *before = request.runs(cluster, found[0], WINDOW)
+    rows = request.snapshots.frame(cluster, contract.GROUP_PARTITIONS, newest)
+    earlier = [request.partitions_of(cluster, group, run) for run in reversed(before)]
+    topics = _windows([each for each in earlier if each is not None], _select_group(rows, group))
+    shown = {name: topics[name] for name in request.page(sorted(topics))}
+    return request.answer("consumer detail returned", {"topics": shown}, found[0])
+
+
+def answer_lag(request: BurrowRequest, cluster: str, group: str) -> Answer:
+    """The group's status with every partition."""
+    return _answer_status(request, cluster, group, is_shown=lambda _: True)
+
+
+def answer_status(request: BurrowRequest, cluster: str, group: str) -> Answer:
+    """The group's status with the partitions that are not well."""
+    return _answer_status(
+        request, cluster, group, is_shown=lambda status: status not in (contract.OK, NOT_FOUND)
+    )
+
+
+_ROUTES: dict[str, Callable[..., Answer]] = {
+    "/burrow/admin": answer_alive,
+    "/burrow/admin/ready": answer_ready,
+    "/v3/kafka": list_clusters,
+    "/v3/kafka/{cluster}": describe_cluster,
+    "/v3/kafka/{cluster}/topic": list_topics,
+    "/v3/kafka/{cluster}/topic/{topic}": list_end_offsets,
+    "/v3/kafka/{cluster}/topic/{topic}/consumers": list_consumers_of_topic,
+    "/v3/kafka/{cluster}/consumer": list_consumers,
+    # A group's slashes need not be encoded, so the longer paths come first.
+    "/v3/kafka/{cluster}/consumer/{group}/status": answer_status,
+    "/v3/kafka/{cluster}/consumer/{group}/lag": answer_lag,
+    "/v3/kafka/{cluster}/consumer/{group}": describe_consumer,
+}
+PATHS = tuple(_ROUTES)
+# Burrow's own settings: here a configuration document of the collector, which nothing serves.
+_SETTINGS = re.compile(r"/v3/(config|admin)(/.*)?", re.DOTALL)
+
+
+def _compile(path: str) -> re.Pattern[str]:
+    pattern = path.replace("{group}", "(?P<group>.*)")
+    return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", pattern), re.DOTALL)
+
+
+_PATTERNS = tuple((_compile(path), handler) for path, handler in _ROUTES.items())
+
+
+def _find_route(sent_path: str) -> tuple[Callable[..., Answer], dict[str, str]] | None:
+    """The handler and its decoded names. A slash that was sent encoded is part of a name."""
+    # No name has a NUL, so it can stand for such a slash.
+    path = "/".join(unquote(part).replace("/", "\0") for part in sent_path.split("/"))
+    for pattern, handler in _PATTERNS:
+        if match := pattern.fullmatch(path):
+            return handler, {k: name.replace("\0", "/") for k, name in match.groupdict().items()}
+    return None
+
+
+def _answer_status(
+    request: BurrowRequest, cluster: str, group: str, *, is_shown: Callable[[str], bool]
+) -> Answer:
+    message = "consumer status returned"
+    found = request.newest(cluster, contract.GROUPS)
+    row = None if found is None else _group_row(found[1], group)
+    if found is None or not row:
+        body = _group_status(cluster, group, NOT_FOUND, 1, [], [])
+        return request.answer(message, {"status": body}, code=404)
+    partitions = _partition_statuses(request, cluster, group, found[0])
+    shown = request.page([each for each in partitions if is_shown(each["status"])])
+    (status,), (complete,) = row.strings("status").to_list(), row.numbers("complete").to_list()
+    body = _group_status(cluster, group, status or NOT_FOUND, complete or 0, partitions, shown)
+    return request.answer(message, {"status": body}, found[0], 200 if status else 404)
+
+
+def _group_status(
+    cluster: str,
+    group: str,
+    status: str,
+    complete: float,
+    partitions: list[dict[str, Any]],
+    shown: Sequence[dict[str, Any]],
+) -> dict[str, Any]:
+    return {
+        "cluster": cluster,
+        "group": group,
+        "status": status,
+        # Go writes whole numbers without a fraction, whatever their type.
+        "complete": int(complete) if complete in (0, 1) else complete,
+        "partitions": shown,
+        "partition_count": len(partitions),
+        "maxlag": max(partitions, key=lambda each: each["current_lag"], default=None),
+        "totallag": sum(each["current_lag"] for each in partitions),
+    }
+
+
+def _partition_statuses(
+    request: BurrowRequest, cluster: str, group: str, newest: int
+) -> list[dict[str, Any]]:
+    """All of the group; `start` is the oldest reading of the window, `end` the newest."""
+    rows = _select_group(request.snapshots.frame(cluster, contract.GROUP_PARTITIONS, newest), group)
+    oldest = request.partitions_of(cluster, group, request.runs(cluster, newest, WINDOW)[-1])
+    readings = _records(rows if oldest is None else oldest)
+    starts = {_log_of(each): _offset(each) for each in readings}
+    return [
+        _partition_status(each, starts.get(_log_of(each)), current_lag)
+        for each, current_lag in zip(_records(rows), _current_lags(rows), strict=True)
+    ]
+
+
+def _partition_status(
+    record: _Record, start: dict[str, Any] | None, current_lag: int
+) -> dict[str, Any]:
+    end = _offset(record)
+    unread = record["unread_reason"] is not None
+    return {
+        "topic": record["topic"],
+        "partition": record["partition_id"],
+        "owner": record["client_host"] or "",
+        "client_id": record["client_id"] or "",
+        # Of one that was not read the last one known, as in its group.
+        "status": record["last_status" if unread else "status"] or NOT_FOUND,
+        "start": start or end,
+        "end": end,
+        "current_lag": current_lag,
+        "complete": 0 if unread or end is None else 1,
+    }
+
+
+def _windows(earlier: Sequence[Frame], newest: Frame) -> dict[str, list[dict[str, Any]]]:
+    """By topic, the newest reading's partitions, their places in the lists being their numbers."""
+    seen: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for rows in (*earlier, newest):
+        for record in _records(rows):
+            offset = _offset(record)
+            if offset is not None and record["unread_reason"] is None:
+                seen.setdefault(_log_of(record), []).append(offset)
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for record, lag in zip(_records(newest), _current_lags(newest), strict=True):
+        partitions = topics.setdefault(record["topic"], [])
+        partitions += [_window({}, [], 0)] * (record["partition_id"] - len(partitions))
+        partitions.append(_window(record, seen.get(_log_of(record), []), lag))
+    return topics
+
+
+def _window(record: _Record, offsets: list[dict[str, Any]], lag: int) -> dict[str, Any]:
+    """As Burrow fills it: nulls first where the window is not full, nothing where none was ever."""
+    missing: list[None] = [None] * (WINDOW - len(offsets)) if offsets else []
+    return {
+        "offsets": [*missing, *offsets],
+        "owner": record.get("client_host") or "",
+        "client_id": record.get("client_id") or "",
+        "current-lag": lag,
+    }
+
+
+def _without_deleted(groups: Frame) -> Frame:
+    """Without the groups whose row only says that they were deleted."""
+    return groups.where(~groups.strings("status_reason").is_in([contract.GONE]))
+
+
+def _group_row(groups: Frame, group: str) -> Frame:
+    living = _without_deleted(groups)
+    return living.where(living.strings("consumer_group").is_in([group]))
+
+
+def _select_group(rows: Frame, group: str) -> Frame:
+    """The group's rows and the columns that Burrow's answers need, by topic and partition."""
+    mask = rows.strings("consumer_group").is_in([group])
+    mine = Frame({name: rows.columns[name] for name in _PARTITION_COLUMNS}, len(rows)).where(mask)
+    topics = mine.strings("topic").to_list()
+    numbers = mine.numbers("partition_id").values.tolist()
+    order = sorted(range(len(mine)), key=lambda row: (topics[row], numbers[row]))
+    return mine.take(np.array(order, np.int64))
+
+
+def _records(rows: Frame) -> list[_Record]:
+    columns = [column.to_list() for column in rows.columns.values()]
+    return [dict(zip(rows.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _log_of(record: _Record) -> tuple[Any, ...]:
+    """Which log a record is of; a topic that was recreated is another."""
+    return record["topic"], record["topic_id"], record["partition_id"]
+
+
+def _current_lags(rows: Frame) -> list[int]:
+    """Of each row: its lag, else the last one known, else 0, as Burrow has no word for unknown."""
+    committed, start = rows.numbers("committed_offset"), rows.numbers("start_offset")
+    # Deleted records cannot be read any more.
+    position = committed.where(~(start > committed), start)
+    last = (rows.numbers("end_offset") - position).clip(0)
+    return [lag or 0 for lag in rows.numbers("lag").or_else(last).to_list()]
+
+
+def _offset(record: _Record) -> dict[str, Any] | None:
+    """One reading as an offset that Burrow keeps; None where nothing was ever committed.
+
+    `timestamp` is when the commit was first seen, `observedAt` when it was last read, ms UTC.
+    """
+    if record["committed_offset"] is None:
+        return None
+    first_seen = record["commit_changed_at"]
+    return {
+        "offset": record["committed_offset"],
+        "timestamp": record["read_at"] or 0 if first_seen is None else first_seen,
+        "observedAt": record["read_at"] or 0,
+        "lag": record["lag"],
+    }

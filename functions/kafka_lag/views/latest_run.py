@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The newest run of each cluster and those before it: listed by the hour, read when asked for, and
+cached."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from kafka_lag import contract
+from kafka_lag.errors import UnusableError
+from kafka_lag.lag.frame import Frame
+from kafka_lag.snapshots.keys import AHEAD_MS, CLUSTER_NAME, hour_prefix, object_key, taken_at_of
+from kafka_lag.snapshots.parquet import from_parquet
+from kafka_lag.snapshots.store import BrowsableStore
+
+HOUR_MS = 3_600_000
+# What sparklines show; the pauses between these runs tell the interval.
+RECENT_HOURS = 6
+_CLUSTER_FOLDER = "cluster="
+# Rows cached, of 0.3 KB each: ten large runs of 60,000 while the next is read, and `groups` for
+# sparklines. Beside more, a scrape of all partitions would not fit into 512 MB.
+_CACHED_ROWS = 700_000
+_CACHED_LISTINGS = 2_000
+# An hour that ended so long ago gets no more runs but of a collector that came back.
+_SETTLED_MS = 10 * 60_000
+_SETTLED_TTL_SECONDS = 600.0
+# Boto3's client, which threads may share, holds ten connections.
+_PARALLEL_READS = 8
+_DEFAULT_INTERVAL_SECONDS = 60.0
+_OLD_AFTER_INTERVALS = 3
+# Pauses between runs that the interval is estimated from.
+_INTERVAL_SAMPLES = 20
+# Runs tried where the newest is unreadable.
+_RUNS_TRIED = 4
+
+
+class Snapshots:
+    """Of all clusters in one store; `clock` in seconds since the epoch.
+
+    Listings are cached for `ttl_seconds`; what was read never changes. Runs dated more than ten
+    minutes ahead are left out. All methods raise StoreError when the store does not answer. For one
+    thread at a time: those that it starts itself only read the store.
+    """
+
+    def __init__(
+        self, store: BrowsableStore, clock: Callable[[], float], ttl_seconds: float = 10.0
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._ttl = ttl_seconds
+        self._listings: dict[str, tuple[float, list[str]]] = {}
+        self._frames: OrderedDict[str, Frame] = OrderedDict()
+
+    def clusters(self) -> list[str]:
+        """The names of clusters that have snapshots, in order."""
+        folders = self._folders(f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/")
+        names = (
+            folder.removeprefix(_CLUSTER_FOLDER)
+            for folder in folders
+            if folder.startswith(_CLUSTER_FOLDER)
+        )
+        return sorted(name for name in names if CLUSTER_NAME.fullmatch(name))
+
+    def newest(self, cluster: str) -> int | None:
+        """The scheduled time, ms UTC, of the newest complete run; None: there is none."""
+        if not CLUSTER_NAME.fullmatch(cluster):
+            return None
+        prefix = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/{_CLUSTER_FOLDER}{cluster}/"
+        until = self._until()
+        last = hour_prefix(contract.GROUPS, cluster, until)
+        for day in self._prefixes_below(prefix, last):
+            for hour in self._prefixes_below(day, last):
+                if times := [time for time in self._runs_of_hour(hour) if time <= until]:
+                    return times[0]
+        return None
+
+    def runs(self, cluster: str, since: int, until: int | None = None) -> list[int]:
+        """The scheduled times, ms UTC, of complete runs from `since` to `until`, both included, or
+        to the newest; the newest first."""
+        if not CLUSTER_NAME.fullmatch(cluster):
+            return []
+        last = self._until() if until is None else until
+        times: list[int] = []
+        for hour in range(last // HOUR_MS, since // HOUR_MS - 1, -1):
+            prefix = hour_prefix(contract.GROUPS, cluster, hour * HOUR_MS)
+            times += self._runs_of_hour(prefix, (hour + 1) * HOUR_MS)
+        return [time for time in times if since <= time <= last]
+
+    def frame(self, cluster: str, dataset: str, taken_at: int) -> Frame:
+        """All columns of one dataset of a run. Raises UnusableError where it cannot be read."""
+        key = object_key(dataset, cluster, taken_at)
+        cached = self._cached(key)
+        return self._parse(key, dataset, self._store.read(key)) if cached is None else cached
+
+    def frames(self, cluster: str, dataset: str, times: Sequence[int]) -> dict[int, Frame]:
+        """Those of several runs, read in parallel, without those that cannot be read."""
+        keys = [object_key(dataset, cluster, at) for at in times]
+        found = {key: self._cached(key) for key in keys}
+        missing = [key for key, frame in found.items() if frame is None]
+        with ThreadPoolExecutor(_PARALLEL_READS) as threads:
+            for key, data in zip(missing, threads.map(self._read_bytes, missing), strict=True):
+                with suppress(UnusableError):
+                    found[key] = None if data is None else self._parse(key, dataset, data)
+        pairs = ((at, found[key]) for at, key in zip(times, keys, strict=True))
+        return {at: frame for at, frame in pairs if frame is not None}
+
+    def _cached(self, key: str) -> Frame | None:
+        if key in self._frames:
+            self._frames.move_to_end(key)
+        return self._frames.get(key)
+
+    def _parse(self, key: str, dataset: str, data: bytes) -> Frame:
+        """The frame, which is cached then; the one used longest ago goes first."""
+        try:
+            frame = self._frames[key] = from_parquet(data, dataset)
+        except UnusableError as error:
+            raise UnusableError(f"{key}: {error}") from error
+        while len(self._frames) > 1 and sum(map(len, self._frames.values())) > _CACHED_ROWS:
+            self._frames.popitem(last=False)
+        return frame
+
+    def _read_bytes(self, key: str) -> bytes | None:
+        """None where there is no such object."""
+        try:
+            return self._store.read(key)
+        except UnusableError:
+            return None
+
+    def _until(self) -> int:
+        return int(self._clock() * 1000) + AHEAD_MS
+
+    def _prefixes_below(self, prefix: str, last: str) -> list[str]:
+        """The prefixes right below one, the newest first, none that is after `last`."""
+        below = (f"{prefix}{name}/" for name in reversed(self._folders(prefix)))
+        return [each for each in below if each <= last]
+
+    def _folders(self, prefix: str) -> list[str]:
+        return self._list(prefix, lambda: self._store.folders(prefix), self._ttl)
+
+    def _runs_of_hour(self, prefix: str, end: int | None = None) -> list[int]:
+        """`groups` is written last, so its keys are those of complete sets; the newest first.
+
+        `end` is the hour's, ms, where it may be long over.
+        """
+        settled = end is not None and end + _SETTLED_MS < self._clock() * 1000
+        ttl = max(self._ttl, _SETTLED_TTL_SECONDS) if settled else self._ttl
+        keys = self._list(f"{prefix}*", lambda: self._store.keys(prefix), ttl)
+        return sorted(
+            (time for key in keys if (time := taken_at_of(key)) is not None), reverse=True
+        )
+
+    def _list(self, what: str, read: Callable[[], list[str]], ttl: float) -> list[str]:
+        now = self._clock()
+        at, found = self._listings.get(what, (float("-inf"), []))
+        if not 0 <= now - at < ttl:
+            found = read()
+            # of clusters that nobody has, one may be asked for again and again
+            if len(self._listings) >= _CACHED_LISTINGS:
+                self._listings.clear()
+            self._listings[what] = (now, found)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatestRun:
+    """The newest readable run of a cluster, and whether it is too old to be believed.
+
+    `groups` are those of the run scheduled at `taken_at` (ms UTC), which is `age_seconds` old;
+    `recent` are the newest run and those of the hours before it, the newest first; `unreadable`
+    how many newer than `taken_at` cannot be read.
+    """
+
+    cluster: str
+    taken_at: int
+    age_seconds: float
+    interval_seconds: float
+    groups: Frame
+    recent: tuple[int, ...]
+    unreadable: int
+
+    @property
+    def old(self) -> bool:
+        """Whether more than three runs are missing, or all of the last hours: what is shown may be
+        over long ago."""
+        late = _OLD_AFTER_INTERVALS * self.interval_seconds
+        return self.age_seconds > min(late, RECENT_HOURS * HOUR_MS / 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableCluster:
+    """A cluster of whose runs, the newest at `taken_at`, none can be read."""
+
+    cluster: str
+    taken_at: int
+
+
+def find_latest_run(
+    snapshots: Snapshots, cluster: str, now_ms: int
+) -> LatestRun | UnreadableCluster | None:
+    """None for a cluster that has no complete run. Raises StoreError."""
+    newest = snapshots.newest(cluster)
+    if newest is None:
+        return None
+    recent = snapshots.runs(cluster, newest - RECENT_HOURS * HOUR_MS, newest)
+    for tried, at in enumerate(_candidates(newest, recent)):
+        try:
+            groups = snapshots.frame(cluster, contract.GROUPS, at)
+        except UnusableError as error:
+            logging.getLogger(__name__).warning("%s", error)
+            continue
+        return LatestRun(
+            cluster=cluster,
+            taken_at=at,
+            age_seconds=max(now_ms - at, 0) / 1000,
+            interval_seconds=_estimate_interval(recent),
+            groups=groups,
+            recent=tuple(recent),
+            unreadable=tried,
+        )
+    return UnreadableCluster(cluster, newest)
+
+
+def _candidates(newest: int, recent: list[int]) -> Iterator[int]:
+    yield newest
+    yield from [at for at in recent if at < newest][: _RUNS_TRIED - 1]
+
+
+def _estimate_interval(recent: list[int]) -> float:
+    """Seconds between runs: the median pause; the default where there is but one run."""
+    runs = recent[: _INTERVAL_SAMPLES + 1]
+    pauses = [later - earlier for later, earlier in pairwise(runs)]
+    return median(pauses) / 1000 if pauses else _DEFAULT_INTERVAL_SECONDS

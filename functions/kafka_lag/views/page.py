@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The status page: what a person on call opens, made from the newest snapshots.
+
+Rendered on the server, usable without JavaScript; it loads nothing from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+from urllib.parse import quote, unquote, urlencode
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.lag.frame import Frame
+from kafka_lag.views import page_format
+from kafka_lag.views.http import Answer, Request, redirect_trailing_slash
+from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
+from kafka_lag.views.page_tables import (
+    GROUP_SORTS,
+    LOG_SORTS,
+    PARTITION_SORTS,
+    PARTITION_STATUSES,
+    SEVERITIES,
+    SEVERITY_STYLES,
+    PageOptions,
+    Row,
+    rank_severities,
+    replace_surrogates,
+    sum_partitions,
+    tabulate_groups,
+    tabulate_logs,
+    tabulate_partitions,
+    to_records,
+)
+from kafka_lag.views.sparkline import MAX_RUNS, Sparkline, load_recent_runs
+
+# Lower values are drawn as a flat line: the noise of a healthy group is no mountain.
+_FLAT_SECONDS = 10.0
+_FLAT_RECORDS = 10.0
+# What state is sought back for: a collector that comes after that starts anew.
+_ABANDONED_SECONDS = 7 * 86_400.0
+# Columns of a topic that all of its partitions have alike.
+_TOPIC_SETTINGS = (
+    "retention_ms",
+    "retention_bytes",
+    "cleanup_policy",
+    "timestamp_type",
+    "topic_id",
+)
+PATHS = (
+    "/",
+    "/cluster/{cluster}",
+    "/cluster/{cluster}/group/{group}",
+    "/cluster/{cluster}/topic/{topic}",
+)
+_METHODS = ("GET", "HEAD")
+_GROUP, _TOPIC = "group", "topic"
+_VIEW_PATH = re.compile(rf"/cluster/([^/]*)/({_GROUP}|{_TOPIC})/(.*)", re.DOTALL)
+_CLUSTER_PATH = re.compile(r"/cluster/([^/]+)/?")
+# Parameter of a name that browsers would take for a step up the path.
+_NAME_PARAMETER = "name"
+_DOT_SEGMENTS = (".", "..")
+_HTML = "text/html; charset=utf-8"
+# For an unknown value: a dash for the eye, a word for those who listen.
+_DASH = Markup(
+    '<span class="none" title="{}"><span aria-hidden="true">\u2013</span>'
+    '<span class="unseen">unknown</span></span>'
+)
+
+
+def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+    """A page for every path, 404 for what there is not; it never raises for the store's sake."""
+    if request.method not in _METHODS:
+        return error_page(405, "This page can only be looked at.")
+    try:
+        return _route(request, snapshots, now_ms)
+    except StoreError as error:
+        logging.getLogger(__name__).warning("%s", error)
+        return error_page(
+            503, "The snapshots cannot be read now. What this page would say is unknown."
+        )
+
+
+def error_page(status: int, why: str) -> Answer:
+    """A page that says in one sentence why there is no other."""
+    return _render("error.html.j2", status, why=why)
+
+
+def link(cluster: str, kind: str, name: str) -> str:
+    """The path of a group or topic, percent-encoded; a name may hold anything, slashes and dots
+    included."""
+    parent = f"/cluster/{quote(cluster, safe='')}/{kind}/"
+    if name in _DOT_SEGMENTS:
+        return f"{parent}?{urlencode({_NAME_PARAMETER: name})}"
+    return parent + quote(name, safe="")
+
+
+def parse_link(path: str, named: str) -> tuple[str, str, str] | None:
+    """Cluster, kind and name of a decoded path; `named` is the parameter of that name."""
+    match = _VIEW_PATH.fullmatch(path)
+    if match is None:
+        return None
+    cluster, kind, name = match.groups()
+    return cluster, kind, name or named
+
+
+def _is_link(sent_path: str) -> bool:
+    """Whether it holds a group's or topic's name; an empty one has only the slash before it."""
+    return parse_link(unquote(sent_path), "") is not None
+
+
+def _route(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+    path = replace_surrogates(request.path)
+    query = {replace_surrogates(k): replace_surrogates(v) for k, v in request.query.items()}
+    if path in ("", "/"):
+        return show_overview(request.query, snapshots, now_ms)
+    if cluster := _CLUSTER_PATH.fullmatch(path):
+        target = f"/?{urlencode({**query, 'cluster': cluster[1]})}"
+        return Answer(302, "text/plain", b"", {"Location": target})
+    if redirect := redirect_trailing_slash(request, _is_link):
+        return redirect
+    found = parse_link(path, query.get(_NAME_PARAMETER, ""))
+    if found is None:
+        return error_page(404, "There is no such page.")
+    cluster_name, kind, name = found
+    run = find_latest_run(snapshots, cluster_name, now_ms)
+    if run is None:
+        return error_page(404, "There are no snapshots of a cluster of that name.")
+    if isinstance(run, UnreadableCluster):
+        return error_page(503, "The newest snapshots of this cluster cannot be read.")
+    show = show_group if kind == _GROUP else show_topic
+    return show(name, request.query, snapshots, run, now_ms)
+
+
+def show_overview(query: Mapping[str, str], snapshots: Snapshots, now_ms: int) -> Answer:
+    """All clusters' groups, or one cluster's; 404 for a cluster that there is not.
+
+    Raises StoreError.
+    """
+    options = PageOptions.of(query, GROUP_SORTS, SEVERITIES)
+    names = snapshots.clusters()
+    chosen = [name for name in names if options.cluster in ("", name)]
+    found = [run for run in (find_latest_run(snapshots, name, now_ms) for name in chosen) if run]
+    runs, abandoned = _split_abandoned([run for run in found if isinstance(run, LatestRun)])
+    table = tabulate_groups(runs, options) if runs else None
+    return _render(
+        "overview.html.j2",
+        404 if names and not chosen else 200,
+        now=now_ms,
+        options=options,
+        sorts=GROUP_SORTS,
+        clusters=names,
+        runs=runs,
+        abandoned=abandoned,
+        unreadable_clusters=[run for run in found if isinstance(run, UnreadableCluster)],
+        table=table,
+        sparklines=_draw_time_lags(table.page.rows, snapshots, runs, now_ms) if table else [],
+        refresh_seconds=_refresh_seconds(runs),
+    )
+
+
+def show_group(
+    name: str, query: Mapping[str, str], snapshots: Snapshots, run: LatestRun, now_ms: int
+) -> Answer:
+    """One group's numbers, topics and partitions; 404 for one that the newest run does not hold.
+
+    Raises StoreError.
+    """
+    options = PageOptions.of(query, PARTITION_SORTS, PARTITION_STATUSES)
+    groups = _select_name(run.groups, "consumer_group", name)
+    if not len(groups):
+        return _answer_missing(_GROUP, name, run, now_ms)
+    group = to_records(groups.with_columns(severity=rank_severities(groups)))[-1]
+    rows = snapshots.frame(run.cluster, contract.GROUP_PARTITIONS, run.taken_at)
+    rows = _select_name(rows, "consumer_group", name)
+    topics, topic_count = sum_partitions(rows, "topic")
+    recent = load_recent_runs(snapshots, run, now_ms)
+    (time_lag,) = recent.draw([name], "time_lag_seconds", _FLAT_SECONDS)
+    (lag,) = recent.draw([name], "lag", _FLAT_RECORDS)
+    return _render(
+        "group.html.j2",
+        **_context_of(run, now_ms, options),
+        name=name,
+        group=group,
+        cause=page_format.error_cause(group, _worst_status(rows, group)),
+        topics=topics,
+        topic_count=topic_count,
+        table_page=tabulate_partitions(rows, options),
+        sorts=PARTITION_SORTS,
+        statuses=PARTITION_STATUSES,
+        time_lag=time_lag,
+        lag=lag,
+    )
+
+
+def show_topic(
+    name: str, query: Mapping[str, str], snapshots: Snapshots, run: LatestRun, now_ms: int
+) -> Answer:
+    """One topic's settings, groups and partitions; 404 as for a group. Raises StoreError."""
+    options = PageOptions.of(query, LOG_SORTS, ())
+    logs = snapshots.frame(run.cluster, contract.TOPIC_PARTITIONS, run.taken_at)
+    logs = _select_name(logs, "topic", name)
+    readers = snapshots.frame(run.cluster, contract.GROUP_PARTITIONS, run.taken_at)
+    readers = _select_name(readers, "topic", name)
+    if not len(logs) and not len(readers):
+        return _answer_missing(_TOPIC, name, run, now_ms)
+    groups, group_count = sum_partitions(readers, "consumer_group")
+    return _render(
+        "topic.html.j2",
+        **_context_of(run, now_ms, options),
+        name=name,
+        settings={column: _first_known(logs, column) for column in _TOPIC_SETTINGS},
+        groups=groups,
+        group_count=group_count,
+        table_page=tabulate_logs(logs, options),
+        sorts=LOG_SORTS,
+    )
+
+
+def _context_of(run: LatestRun, now_ms: int, options: PageOptions) -> dict[str, Any]:
+    return {
+        "now": now_ms,
+        "options": options,
+        "runs": [run],
+        "unreadable_clusters": [],
+        "refresh_seconds": _refresh_seconds([run]),
+    }
+
+
+def _answer_missing(kind: str, name: str, run: LatestRun, now_ms: int) -> Answer:
+    return _render("missing.html.j2", 404, kind=kind, name=name, run=run, now=now_ms)
+
+
+def _split_abandoned(runs: list[LatestRun]) -> tuple[list[LatestRun], list[LatestRun]]:
+    """Those to show, and those left out beside them: clusters that nobody reads any more.
+
+    Their snapshots stay, and their last numbers would stand among the living for ever.
+    """
+    alive = [run for run in runs if run.age_seconds <= _ABANDONED_SECONDS]
+    abandoned = [run for run in runs if run.age_seconds > _ABANDONED_SECONDS]
+    return (alive, abandoned) if alive else (runs, [])
+
+
+def _refresh_seconds(runs: Sequence[LatestRun]) -> int:
+    interval = min((run.interval_seconds for run in runs), default=60.0)
+    return round(min(max(interval, 15), 300))
+
+
+def _draw_time_lags(
+    rows: Sequence[Row], snapshots: Snapshots, runs: Sequence[LatestRun], now_ms: int
+) -> list[Sparkline]:
+    """The time lag of each row shown; several clusters share the runs that are read."""
+    by_cluster: dict[str, list[int]] = {}
+    for number, row in enumerate(rows):
+        by_cluster.setdefault(row["cluster"], []).append(number)
+    drawn: dict[int, Sparkline] = {}
+    for run in runs:
+        if numbers := by_cluster.get(run.cluster, []):
+            max_runs = max(MAX_RUNS // len(by_cluster), 1)
+            recent = load_recent_runs(snapshots, run, now_ms, max_runs)
+            names = [rows[number]["consumer_group"] for number in numbers]
+            lines = recent.draw(names, "time_lag_seconds", _FLAT_SECONDS)
+            drawn |= dict(zip(numbers, lines, strict=True))
+    return [drawn[number] for number in range(len(rows))]
+
+
+def _select_name(frame: Frame, column: str, name: str) -> Frame:
+    return frame.where(frame.strings(column).is_in([name]))
+
+
+def _worst_status(rows: Frame, group: Row) -> str | None:
+    """The status of the partition that the group's row calls its worst; None where it names none,
+    or where that one's status is unknown."""
+    number = rows.numbers("partition_id")
+    worst = rows.where(number.known & (number.values == group["worst_partition"]))
+    status: str | None = _first_known(
+        _select_name(worst, "topic", group["worst_topic"] or ""), "status"
+    )
+    return status
+
+
+def _first_known(frame: Frame, column: str) -> Any:
+    """None where no value is known."""
+    values = frame.columns[column]
+    at = np.flatnonzero(values.known)[:1]
+    return next(iter(values.take(at).to_list()), None)
+
+
+def _render(template: str, status: int = 200, **context: Any) -> Answer:
+    """The template as an answer that no browser caches, frames, or tells others of.
+
+    Names are escaped by Jinja2, scripts and styles allowed by their hash.
+    """
+    css, js = (_asset(name) for name in ("page.css", "page.js"))
+    text = _environment().get_template(template).render(css=css, js=js, **context)
+    headers = {
+        "Content-Security-Policy": (
+            f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(js)}'; "
+            "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        ),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-store",
+    }
+    return Answer(status, _HTML, text.encode(), headers)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        # By the package's loader templates are found in a zip too.
+        loader=PackageLoader("kafka_lag.views", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for show in (
+        page_format.duration,
+        page_format.count,
+        page_format.rate,
+        page_format.size,
+    ):
+        environment.filters[show.__name__] = _or_dash(show)
+    plain: tuple[Callable[..., Any], ...] = (
+        page_format.name,
+        page_format.iso,
+        page_format.moment,
+        page_format.since,
+        page_format.margin,
+        page_format.spaced,
+        page_format.reason,
+        page_format.state,
+        page_format.error_cause,
+    )
+    environment.filters |= {show.__name__: show for show in plain}
+    environment.globals |= {
+        "dash": _DASH.format,
+        "link": link,
+        "plural": page_format.plural,
+        "SEVERITY_STYLES": SEVERITY_STYLES,
+        "SEVERITIES": SEVERITIES,
+        "NO_LOSS": contract.NO_LOSS_SECONDS,
+        "UNSUPPORTED": contract.UNSUPPORTED_GROUP_TYPES,
+    }
+    return environment
+
+
+@cache
+def _asset(name: str) -> Markup:
+    """A file beside the templates as it stands."""
+    environment = _environment()
+    if environment.loader is None:
+        raise LookupError(name)
+    return Markup(environment.loader.get_source(environment, name)[0])  # noqa: S704, our own file
+
+
+@cache
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _or_dash(show: Callable[[Any], str | None]) -> Callable[..., str]:
+    def show_or_dash(value: Any, why: str = "unknown") -> str:
+        text = show(value)
+        return _DASH.format(why) if text is None else text
+
+    return show_or_dash

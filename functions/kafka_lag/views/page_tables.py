@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page's tables: rows searched, ordered and cut into pages while they are columns; only those
+shown become Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.rollup import counts_of, totals
+from kafka_lag.lag.sets import distinct
+from kafka_lag.views.latest_run import LatestRun
+
+UNKNOWN_STATUS = "UNKNOWN"
+# Of a row, the worst first; and the style of each.
+ERR, WARN, UNKNOWN, OK = range(4)
+SEVERITIES = (contract.ERR, contract.WARN, UNKNOWN_STATUS, contract.OK)
+SEVERITY_STYLES = ("urgent", "serious", "unknown", "calm")
+_STATUS_SEVERITIES = {
+    contract.OK: OK,
+    contract.WARN: WARN,
+    contract.STOP: ERR,
+    contract.STALL: ERR,
+    contract.REWIND: ERR,
+    contract.ERR: ERR,
+}
+# Columns that each table can be ordered by, the usual one first.
+GROUP_SORTS = {
+    "severity": "Severity",
+    "group": "Group",
+    "lag": "Lag",
+    "time_lag": "Time lag",
+    "loss": "Time to data loss",
+    "members": "Members",
+    "held": "Held since",
+}
+PARTITION_SORTS = {
+    "severity": "Severity",
+    "partition": "Topic and partition",
+    "lag": "Lag",
+    "time_lag": "Time lag",
+    "loss": "Time to data loss",
+    "leader": "Leader",
+    "member": "Member",
+}
+LOG_SORTS = {
+    "partition": "Partition",
+    "leader": "Leader",
+    "kept": "Records kept",
+    "rate": "Produced",
+    "end": "Log end",
+}
+PARTITION_STATUSES = (
+    *(contract.ERR, contract.STALL, contract.STOP, contract.REWIND, contract.WARN),
+    *(UNKNOWN_STATUS, contract.OK),
+)
+_GROUPS_PER_PAGE = 100
+_PARTITIONS_PER_PAGE = 200
+# As many as are of use beside a table of partitions: the worst.
+_MAX_SUMS = 50
+# Beyond these a list to choose from helps nobody; the address takes any owner.
+_MAX_OWNERS = 300
+_MAX_OPTION_LENGTH = 200
+_MAX_PAGE = 1_000_000
+_GROUP_COLUMNS = (
+    *("consumer_group", "owner", "unread_reason", "group_state", "group_type", "members"),
+    *("lag", "time_lag_seconds", "time_lag_error_seconds", "seconds_until_loss", "records_lost"),
+    *("status", "last_status", "status_reason", "held_status", "held_since"),
+    *("worst_topic", "worst_partition"),
+)
+_GROUP_SEARCHED = ("consumer_group", "owner", "worst_topic")
+_PARTITION_COLUMNS = (
+    *("topic", "partition_id", "leader", "client_id", "client_host", "member_id"),
+    *("committed_offset", "end_offset", "lag", "records_lost", "read_at", "unread_reason"),
+    *("time_lag_seconds", "time_lag_error_seconds", "commit_changed_at"),
+    *("seconds_until_loss", "retention_risk", "status", "last_status", "status_reason"),
+)
+_PARTITION_SEARCHED = ("topic", "client_id", "client_host", "member_id")
+_LOG_COLUMNS = (
+    *("partition_id", "leader", "leader_rack", "replicas", "in_sync_replicas"),
+    *("start_offset", "end_offset", "produce_rate", "unread_reason", "read_at"),
+)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """Search, filters, order and page from the address; empty texts select everything.
+
+    `sort` is a column, after a minus the other way round. `name` is that of a view whose path
+    cannot hold it.
+    """
+
+    q: str = ""
+    status: str = ""
+    owner: str = ""
+    cluster: str = ""
+    sort: str
+    default_sort: str
+    page: int = 1
+    refresh: bool = True
+    name: str = ""
+
+    @classmethod
+    def of(
+        cls, query: Mapping[str, str], sorts: Collection[str], statuses: Collection[str]
+    ) -> PageOptions:
+        """The first of `sorts` is the default; long texts are cut, unknown words left out."""
+        default = next(iter(sorts))
+        sort, status = query.get("sort", ""), query.get("status", "").upper()
+        return cls(
+            q=_cut_text(query.get("q", "")),
+            status=status if status in statuses else "",
+            owner=_cut_text(query.get("owner", "")),
+            cluster=_cut_text(query.get("cluster", "")),
+            sort=sort if sort.removeprefix("-") in sorts else default,
+            default_sort=default,
+            page=_parse_page(query.get("page", "")),
+            refresh=query.get("refresh") != "off",
+            name=_cut_text(query.get("name", "")),
+        )
+
+    def address(self, **changes: object) -> str:
+        """The query string of the same view with changes, from its first page on."""
+        parameters: dict[str, object] = {
+            "q": self.q,
+            "status": self.status,
+            "owner": self.owner,
+            "cluster": self.cluster,
+            "sort": "" if self.sort == self.default_sort else self.sort,
+            "page": "",
+            "refresh": "" if self.refresh else "off",
+            "name": self.name,
+            **changes,
+        }
+        return "?" + urlencode({name: value for name, value in parameters.items() if value})
+
+    @property
+    def column(self) -> str:
+        """What is sorted by, whichever way round."""
+        return self.sort.removeprefix("-")
+
+    @property
+    def reversed(self) -> bool:
+        """Whether the other way round than is usual for the column."""
+        return self.sort.startswith("-")
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether rows are left out on purpose."""
+        return bool(self.q or self.status or self.owner or self.cluster)
+
+
+def replace_surrogates(text: str) -> str:
+    """The text without halves of characters, which no encoding has bytes for."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _cut_text(text: str) -> str:
+    return replace_surrogates(text[:_MAX_OPTION_LENGTH]).strip()
+
+
+def _parse_page(text: str) -> int:
+    digits = text[:8]
+    number = int(digits) if digits.isascii() and digits.isdigit() else 1
+    return min(max(number, 1), _MAX_PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """One page of a table: its rows, its number and that of the last, the number of its first row,
+    and how many rows there are on all pages."""
+
+    rows: list[Row]
+    page: int
+    pages: int
+    first: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """The rows selected; of all that was searched the count of each severity, and owners."""
+
+    page: TablePage
+    tally: tuple[int, ...]
+    owners: tuple[str, ...]
+
+
+def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupTable:
+    """Of the newest readable runs; every filter but `status` narrows the tally too."""
+    frame = _join_clusters(latest)
+    names = frame.strings("owner").pruned().categories
+    owners = tuple(sorted(names, key=str.casefold)[:_MAX_OWNERS])
+    frame = frame.where(_match_text(frame, _GROUP_SEARCHED, options.q))
+    if options.owner:
+        frame = frame.where(frame.strings("owner").is_in([options.owner]))
+    severity = frame.numbers("severity").values
+    tally = tuple(int(number) for number in np.bincount(severity, minlength=len(SEVERITIES)))
+    if options.status:
+        frame = frame.where(severity == SEVERITIES.index(options.status))
+    order = _order_groups(frame, options)
+    return GroupTable(cut_page(frame, order, options.page, _GROUPS_PER_PAGE), tally, owners)
+
+
+def _join_clusters(latest: Sequence[LatestRun]) -> Frame:
+    """One frame of all, with `cluster`, `severity` and `taken_at` (ms UTC) of each row."""
+    frames = []
+    for run in latest:
+        rows = Frame({name: run.groups.columns[name] for name in _GROUP_COLUMNS}, len(run.groups))
+        frames.append(
+            rows.with_columns(
+                cluster=Strings.constant(run.cluster, len(rows)),
+                severity=rank_severities(rows),
+                taken_at=Column.of(np.full(len(rows), run.taken_at, np.int64)),
+            )
+        )
+    joined, *others = frames
+    for other in others:
+        joined = joined.concat(other)
+    return joined
+
+
+def _order_groups(frame: Frame, options: PageOptions) -> Rows:
+    severity = frame.numbers("severity")
+    oldest, most = (-frame.numbers(name) for name in ("time_lag_seconds", "lag"))
+    names = rank_names(frame.strings("consumer_group"))
+    keys: dict[str, Column] = {
+        "severity": severity,
+        "group": names,
+        "lag": most,
+        "time_lag": oldest,
+        "loss": frame.numbers("seconds_until_loss"),
+        "members": -frame.numbers("members"),
+        "held": -frame.numbers("held_since"),
+    }
+    key = keys[options.column]
+    return order_rows([-key if options.reversed else key, severity, oldest, most, names])
+
+
+def tabulate_partitions(rows: Frame, options: PageOptions) -> TablePage:
+    """A page of a group's partitions, the worst first unless another order is chosen."""
+    frame = Frame({name: rows.columns[name] for name in _PARTITION_COLUMNS}, len(rows))
+    frame = frame.with_columns(severity=rank_severities(frame))
+    frame = frame.where(_match_text(frame, _PARTITION_SEARCHED, options.q))
+    unknown = frame.numbers("severity").values == UNKNOWN
+    if options.status == UNKNOWN_STATUS:
+        frame = frame.where(unknown)
+    elif options.status:
+        last = frame.strings("last_status").only(~unknown)
+        frame = frame.where(frame.strings("status").or_else(last).is_in([options.status]))
+    log = [rank_names(frame.strings("topic")), frame.numbers("partition_id")]
+    severity = frame.numbers("severity")
+    oldest, most = (-frame.numbers(name) for name in ("time_lag_seconds", "lag"))
+    keys = {
+        "severity": [severity],
+        "partition": log,
+        "lag": [most],
+        "time_lag": [oldest],
+        "loss": [frame.numbers("seconds_until_loss")],
+        "leader": [frame.numbers("leader")],
+        "member": [rank_names(frame.strings("member_id"))],
+    }
+    return _page_partitions(frame, keys, [severity, oldest, most, *log], options)
+
+
+def tabulate_logs(rows: Frame, options: PageOptions) -> TablePage:
+    """A page of a topic's own partitions."""
+    frame = Frame({name: rows.columns[name] for name in _LOG_COLUMNS}, len(rows))
+    retained = (frame.numbers("end_offset") - frame.numbers("start_offset")).clip(0)
+    frame = frame.with_columns(retained=retained)
+    number = frame.numbers("partition_id")
+    keys = {
+        "partition": [number],
+        "leader": [frame.numbers("leader")],
+        "kept": [-retained],
+        "rate": [-frame.numbers("produce_rate")],
+        "end": [-frame.numbers("end_offset")],
+    }
+    return _page_partitions(frame, keys, [number], options)
+
+
+def _page_partitions(
+    frame: Frame, keys: Mapping[str, list[Column]], then: list[Column], options: PageOptions
+) -> TablePage:
+    first = keys[options.column]
+    if options.reversed:
+        first = [-key for key in first]
+    return cut_page(frame, order_rows([*first, *then]), options.page, _PARTITIONS_PER_PAGE)
+
+
+def sum_partitions(rows: Frame, by: str) -> tuple[list[Row], int]:
+    """The worst sets of rows alike in the column `by`, and how many sets there are.
+
+    Of each: name, partitions, lag, the oldest time lag and the error of that partition (unknown
+    where another may be any older), severity, how many partitions are unread and uncommitted,
+    records lost. A set of which the user wants every partition ignored has none.
+    """
+    counts = counts_of(rows)
+    every, first = distinct(rows.strings(by).codes.values)
+    sets = counts.sets(every)
+    oldest = sets.first_at_maximum(counts.age.known, counts.age.values)
+    error = rows.numbers("time_lag_error_seconds").take(oldest)
+    frame = Frame(
+        {
+            "name": rows.strings(by).take(first),
+            "partitions": sets.rows(),
+            **totals(sets, counts),
+            "time_lag_error_seconds": error.only(~sets.have(counts.unbounded)),
+            "severity": sets.minimum(rank_severities(rows)),
+            "unread": sets.rows(rows.strings("unread_reason").known),
+            "uncommitted": sets.rows(counts.uncommitted),
+            "records_lost": sets.total(rows.numbers("records_lost")),
+        },
+        sets.count,
+    ).where(sets.rows().values > 0)
+    worst = [-frame.numbers(name) for name in ("time_lag_seconds", "lag")]
+    order = order_rows([frame.numbers("severity"), *worst])
+    return to_records(frame.take(order[:_MAX_SUMS])), len(frame)
+
+
+def rank_severities(frame: Frame) -> Column:
+    """0 to 3 of each row, the worst first: known throughout.
+
+    A row that was not read is in error if it last was; one that was last OK is unknown.
+    """
+    status, last = (_rank_statuses(frame.strings(name)) for name in ("status", "last_status"))
+    unread = np.where(last.known, np.minimum(last.values, UNKNOWN), UNKNOWN)
+    return Column.of(np.where(status.known, status.values, unread))
+
+
+def _rank_statuses(statuses: Strings) -> Column:
+    codes = statuses.codes_in(tuple(_STATUS_SEVERITIES))
+    severities = np.array(tuple(_STATUS_SEVERITIES.values()), np.int64)
+    return Column(severities[codes.values], codes.known)
+
+
+def match_substring(words: Strings, wanted: str) -> Mask:
+    """True where the word contains the text, whatever the case; unknown never does."""
+    folded = wanted.casefold()
+    return words.is_in([word for word in words.categories if folded in word.casefold()])
+
+
+def _match_text(frame: Frame, names: Collection[str], wanted: str) -> Mask:
+    """True where one of these columns contains the text; everywhere for no text."""
+    if not wanted:
+        return np.ones(len(frame), bool)
+    found = np.zeros(len(frame), bool)
+    for name in names:
+        found |= match_substring(frame.strings(name), wanted)
+    return found
+
+
+def rank_names(words: Strings) -> Column:
+    """Each row's place in the order of the words, small and capital letters alike."""
+    order = sorted(
+        range(len(words.categories)), key=lambda at: (words.categories[at].casefold(), at)
+    )
+    ranks = np.zeros(len(order) + 1, np.int64)
+    ranks[np.array(order, np.int64)] = np.arange(len(order))
+    return Column(ranks[np.where(words.known, words.codes.values, 0)], words.known)
+
+
+def order_rows(keys: Sequence[Column]) -> Rows:
+    """Rows by the first key, then the next; what is unknown comes last."""
+    rows: Rows = np.lexsort([key.fill(np.inf) for key in reversed(keys)])
+    return rows
+
+
+def cut_page(frame: Frame, rows: Rows, page: int, size: int) -> TablePage:
+    """The page of the rows in this order; one beyond the last is the last."""
+    pages = max(1, -(-len(rows) // size))
+    page = min(page, pages)
+    first = (page - 1) * size
+    shown = to_records(frame.take(rows[first : first + size]))
+    return TablePage(shown, page, pages, first + 1 if shown else 0, len(rows))
+
+
+def to_records(frame: Frame) -> list[Row]:
+    """Rows as Python values by column, None for unknown."""
+    values = [column.to_list() for column in frame.columns.values()]
+    return [dict(zip(frame.columns, row, strict=True)) for row in zip(*values, strict=True)]

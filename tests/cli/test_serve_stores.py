@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What somebody at a terminal is told of a bucket or folder that cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore import exceptions as aws
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from kafka_lag.cli.serve import OwnBucket, open_folder
+from kafka_lag.errors import ConfigError, StoreError, UnusableError
+
+GROUPS = "snapshots/groups/"
+WORDS_OF_A_DEPLOYMENT = ("role", "VPC", "endpoint")
+
+
+class Refusing:
+    """S3 that answers everything with one error."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def get_paginator(self, _: str) -> Any:
+        raise self.error
+
+    def get_object(self, **_: Any) -> Any:
+        raise self.error
+
+
+def refused(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code}}, "Any")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (aws.NoCredentialsError(), "No AWS credentials here: set AWS_PROFILE, or run aws sso "
+            "login."),
+        (refused("AccessDenied"), "b cannot be read (AccessDenied). Check the name, the region (--"
+            "region), and your right to s3:ListBucket."),
+        (refused("NoSuchBucket"), "The bucket b cannot be read (NoSuchBucket). Check the name"),
+        (refused("ExpiredToken"), "your credentials (ExpiredToken): run aws sso login"),
+        (aws.UnauthorizedSSOTokenError(), "(UnauthorizedSSOTokenError): run aws sso login"),
+        (aws.EndpointConnectionError(endpoint_url="x"), "S3 cannot be reached (EndpointConnection"),
+        (aws.ReadTimeoutError(endpoint_url="x"), "S3 cannot be reached (ReadTimeoutError)"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("verb", ["keys", "folders"])
+def test_a_bucket_that_is_not_listed_says_what_to_do_here(
+    error: Exception, words: str, verb: str
+) -> None:
+    with pytest.raises(StoreError) as told:
+        getattr(OwnBucket(Refusing(error), "b"), verb)(GROUPS)
+
+    assert words in str(told.value)
+    assert not [word for word in WORDS_OF_A_DEPLOYMENT if word in str(told.value)]
+
+
+def test_an_object_that_may_not_be_read_names_its_own_right() -> None:
+    with pytest.raises(StoreError, match="your right to s3:GetObject"):
+        OwnBucket(Refusing(refused("AccessDenied")), "b").read("key")
+
+
+def test_an_object_that_there_is_not_stays_one() -> None:
+    with pytest.raises(UnusableError, match="There is no key in bucket b"):
+        OwnBucket(Refusing(refused("NoSuchKey")), "b").read("key")
+
+
+def test_a_name_that_no_bucket_has_is_said_to_be_one() -> None:
+    client = boto3.client(
+        "s3", region_name="eu-west-1", config=Config(signature_version="unsigned")
+    )
+
+    with pytest.raises(StoreError, match="Bad_Bucket! cannot be the name of a bucket"):
+        OwnBucket(client, "Bad_Bucket!").folders(GROUPS)
+
+
+def test_a_folder_that_is_too_deep_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "snapshots/groups/cluster=shop").mkdir(parents=True)
+
+    with pytest.raises(ConfigError, match=f"name the folder above, {tmp_path}\\."):
+        open_folder(tmp_path / "snapshots")
+
+
+@pytest.mark.parametrize("made", ["", "snapshots/groups/cluster=shop", "groups/2024"])
+def test_any_other_folder_may_get_snapshots_yet(tmp_path: Path, made: str) -> None:
+    (tmp_path / made).mkdir(parents=True, exist_ok=True)
+
+    open_folder(tmp_path)
+
+
+def test_a_folder_below_which_both_lie_is_the_right_one(tmp_path: Path) -> None:
+    for made in ("snapshots/groups/cluster=shop", "groups/cluster=shop"):
+        (tmp_path / made).mkdir(parents=True)
+
+    open_folder(tmp_path)
+
+
+def test_a_folder_above_is_told_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "snapshots/groups/cluster=shop").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "snapshots")
+
+    with pytest.raises(ConfigError, match=f"{tmp_path}\\."):
+        open_folder(Path("."))

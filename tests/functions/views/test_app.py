@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each path finds its view, errors have the view's own shape, and both travel through a function
+URL (payload 2.0)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64decode
+from typing import Any
+
+import pytest
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from kafka_lag.errors import ConfigError
+from kafka_lag.views.app import answer, check_event, resolver, to_response
+from kafka_lag.views.auth import is_signed
+from kafka_lag.views.http import Answer, Request
+from kafka_lag.views.latest_run import Snapshots
+from tests.builders import MINUTE, NOON
+from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
+
+JSON, TEXT, HTML = "application/json", "text/plain; charset=utf-8", "text/html; charset=utf-8"
+SHAPES = [("/v3/kafka/shop/consumer", JSON), ("/metrics", TEXT), ("/", HTML)]
+
+
+def ask(
+    path: str,
+    *,
+    method: str = "GET",
+    query: str = "",
+    shop: Shop | None = None,
+    packed: bool = False,
+) -> Answer:
+    headers = {"host": "lag.example"} | ({"accept-encoding": "gzip"} if packed else {})
+    store = (shop or Shop([a_partition()], [a_group()])).store
+    snapshots = Snapshots(store, lambda: (NOON + MINUTE) / 1000)
+    return answer(Request.of(method, path, query, headers), snapshots, NOON + MINUTE)
+
+
+def sentence(told: Answer) -> str:
+    text = told.body.decode()
+    return str(json.loads(text)["message"]) if told.content_type == JSON else text
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/v3/kafka", JSON),
+        ("/burrow/admin", TEXT),
+        ("/metrics", "text/plain"),
+        ("/", "text/html"),
+        ("/v3nothing", "text/html"),
+    ],
+)
+def test_a_path_finds_its_view(path: str, kind: str) -> None:
+    assert ask(path).content_type.startswith(kind)
+
+
+@pytest.mark.parametrize(("path", "kind"), SHAPES)
+@pytest.mark.parametrize("method", ["DELETE", "POST", "PUT", "PATCH", "OPTIONS", "BREW"])
+def test_nothing_can_be_changed(path: str, kind: str, method: str) -> None:
+    told = ask(path, method=method)
+
+    assert (told.status, told.content_type, told.headers["Allow"]) == (405, kind, "GET, HEAD")
+    assert "nothing can be changed or deleted here" in sentence(told)
+
+
+def test_to_delete_a_group_is_an_error_in_burrows_shape() -> None:
+    told = ask("/v3/kafka/shop/consumer/billing", method="DELETE")
+
+    body = json.loads(told.body)
+    assert (told.status, body["error"]) == (405, True)
+    assert body["request"] == {"url": "/v3/kafka/shop/consumer/billing", "host": "lag.example"}
+
+
+@pytest.mark.parametrize(("path", "kind"), SHAPES)
+def test_ten_megabytes_of_query_are_an_error(path: str, kind: str) -> None:
+    told = ask(path, query="q=" + "x" * 10_000_000)
+
+    assert (told.status, told.content_type) == (414, kind)
+    assert "8,192 bytes" in sentence(told)
+
+
+@pytest.mark.parametrize("sent", ["..", ".", "%2e%2e", "a%00b", "%00"])
+def test_a_path_with_dot_segments_or_a_nul_is_not_found(sent: str) -> None:
+    names = ("..", ".", "a\0b", "\0")
+    shop = Shop([a_partition()], [a_group(name) for name in names])
+
+    assert ask(f"/v3/kafka/shop/consumer/{sent}", shop=shop).status == 404
+    assert shop.store.calls == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/v3/kafka/..%2F..%2Fetc", "/v3/kafka/..%2F..%2Fetc/topic", "/cluster/..%2Fx/group/billing"],
+)
+def test_no_cluster_is_looked_up_by_a_name_that_traverses_paths(path: str) -> None:
+    shop = Shop([a_partition()], [a_group()])
+
+    assert ask(path, shop=shop).status == 404
+    assert "read" not in shop.store.calls
+
+
+@pytest.mark.parametrize(("path", "kind"), SHAPES)
+@pytest.mark.parametrize("verb", ["folders", "keys", "read"])
+def test_a_store_that_is_down_is_one_sentence(
+    path: str, kind: str, verb: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = Shop([a_partition()], [a_group()])
+    shop.store.down.add(verb)
+
+    told = ask(path, shop=shop)
+
+    assert (told.status, told.content_type) == (503, kind)
+    assert "The snapshots cannot be read now" in sentence(told)
+    assert f"the store cannot {verb}" in caplog.text
+    assert "the store" not in sentence(told)
+
+
+def test_an_unreadable_snapshot_is_one_sentence() -> None:
+    shop = Shop([a_partition()], [a_group()])
+    shop.store.objects = dict.fromkeys(shop.store.objects, b"<b>no parquet</b>")
+
+    told = ask("/v3/kafka/shop/consumer", shop=shop)
+
+    assert (told.status, told.content_type) == (503, JSON)
+    assert sentence(told) == "The snapshots cannot be read now; ask again in a minute."
+
+
+def test_an_answer_is_packed_where_that_was_asked_for() -> None:
+    shop = Shop([a_partition(number) for number in range(50)], [a_group()])
+    path = "/v3/kafka/shop/consumer/billing/lag"
+
+    plain, packed = ask(path, shop=shop), ask(path, shop=shop, packed=True)
+
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+    assert gzip.decompress(packed.body) == plain.body
+    assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
+
+
+def test_a_short_answer_is_not_packed() -> None:
+    told = ask("/burrow/admin", packed=True)
+
+    assert (told.body, "Content-Encoding" in told.headers) == (b"GOOD", False)
+
+
+def test_a_head_is_an_answer_without_its_body() -> None:
+    told = ask("/v3/kafka", method="HEAD")
+
+    assert (told.status, told.content_type, told.body) == (200, JSON, b"")
+
+
+@pytest.mark.parametrize("path", ["/v3/kafka", "/metrics", "/", "/nothing", "/v3/../x"])
+def test_no_answer_is_cached_or_guessed_at(path: str) -> None:
+    headers = ask(path).headers
+
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("path", ["/v3/kafka", "/metrics", "/", "/nothing", "/v3/../x"])
+def test_a_head_says_how_long_the_answer_would_be(path: str, *, packed: bool) -> None:
+    got, headed = ask(path, packed=packed), ask(path, method="HEAD", packed=packed)
+
+    assert headed.body == b""
+    assert headed.headers == {**got.headers, "Content-Length": str(len(got.body))}
+
+
+@pytest.mark.parametrize(("path", "query"), [("/metrics/", ""), ("/metrics//", "level=topic")])
+def test_a_slash_behind_metrics_is_redirected(path: str, query: str) -> None:
+    told = ask(path, query=query)
+
+    assert told.status == 301
+    assert told.headers["Location"] == "/metrics" + (f"?{query}" if query else "")
+    assert told.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/metrics%2F", "//metrics/", "/metrics/x"])
+def test_what_only_looks_like_metrics_is_not_there(path: str) -> None:
+    assert ask(path).status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/v3/kafka/shop/consumer", 503), ("/metrics", 200), ("/", 200)]
+)
+def test_a_snapshot_that_cannot_be_read_is_named_in_the_log(
+    path: str, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = Shop([a_partition()], [a_group()])
+    (damaged,) = [key for key in shop.store.objects if "/groups/" in key]
+    shop.store.objects[damaged] = b"PAR1"
+
+    assert ask(path, shop=shop).status == status
+    assert f"{damaged}: not a readable groups file" in caplog.text
+
+
+REQUEST = Request.of("GET", "/v3/kafka", "", {"host": "lag.example"})
+
+
+def an_event(path: str = "/", query: str = "", method: str = "GET", **more: Any) -> dict[str, Any]:
+    return {
+        "version": "2.0",
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": {"host": "x.lambda-url.eu-west-1.on.aws", "Accept-Encoding": "gzip"},
+        "requestContext": {
+            "stage": "$default",
+            "http": {"method": method, "path": path},
+            **more,
+        },
+        "isBase64Encoded": False,
+    }
+
+
+def resolve(event: dict[str, Any], *, allowed: bool = True) -> dict[str, Any]:
+    """What the URL answers for a shop with one group called a/b%20, its body unpacked."""
+    shop = Shop([a_partition(consumer_group="a/b%20")], [a_group("a/b%20")])
+    snapshots = Snapshots(shop.store, lambda: shop.now_ms / 1000)
+    views = resolver(snapshots, lambda _: allowed, lambda: shop.now_ms)
+    told = views.resolve(event, LambdaContext())
+    assert told["isBase64Encoded"] is True
+    body = b64decode(told["body"])
+    packed = told["headers"].get("Content-Encoding") == "gzip"
+    return {**told, "body": gzip.decompress(body) if packed else body}
+
+
+def test_a_path_comes_encoded_and_is_decoded_once() -> None:
+    told = resolve(an_event("/v3/kafka/shop/consumer/a%2Fb%2520/status"))
+
+    assert told["statusCode"] == 200
+    assert json.loads(told["body"])["status"]["group"] == "a/b%20"
+
+
+def test_query_and_host_come_along() -> None:
+    told = resolve(an_event("/metrics", "level=nonsense"))
+    burrow = resolve(an_event("/v3/kafka"))
+
+    assert told["statusCode"] == 400
+    assert json.loads(burrow["body"])["request"]["host"] == "x.lambda-url.eu-west-1.on.aws"
+
+
+def test_who_accepts_gzip_gets_it() -> None:
+    assert resolve(an_event("/metrics"))["headers"]["Content-Encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    "method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get it"]
+)
+def test_the_url_changes_nothing(method: str) -> None:
+    told = resolve(an_event("/v3/kafka/shop/consumer/a", method=method))
+
+    assert told["statusCode"] == 405
+    assert told["headers"]["Allow"] == "GET, HEAD"
+    assert b"nothing can be changed or deleted here" in told["body"]
+
+
+@pytest.mark.parametrize("path", ["/metrics\n", "/a\nb", "/\n"])
+def test_a_path_with_a_raw_line_break_is_not_there(path: str) -> None:
+    told = resolve(an_event(path))
+
+    assert told["statusCode"] == 404
+    assert told["headers"]["X-Content-Type-Options"] == "nosniff"
+    assert told["headers"]["Content-Type"] == "text/html; charset=utf-8"
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PROPFIND"])
+def test_who_is_not_allowed_is_told_nothing_whatever_the_method(method: str) -> None:
+    told = resolve(an_event("/metrics", method=method), allowed=False)
+
+    assert told["statusCode"] == 401
+    assert told["headers"]["WWW-Authenticate"] == "Bearer"
+    assert b"kafka_" not in told["body"]
+
+
+@pytest.mark.parametrize("event", [{}, None, [], {"cluster": "a"}, {"requestContext": {}}])
+def test_an_event_of_something_else_is_one_sentence(event: Any) -> None:
+    with pytest.raises(ConfigError, match="not a request of a function URL"):
+        check_event(event)
+
+
+@pytest.mark.parametrize(
+    ("authorizer", "signed"),
+    [({"iam": {"userArn": "arn"}}, True), ({"iam": None}, False), ({}, False), (None, False)],
+)
+def test_a_signature_is_one_that_lambda_checked(authorizer: Any, signed: bool) -> None:
+    assert is_signed(an_event(authorizer=authorizer)) is signed
+
+
+def test_a_body_travels_in_base64() -> None:
+    body = bytes(range(256))
+
+    told = to_response(REQUEST, Answer(200, "application/json", body, {"Vary": "x"}))
+
+    assert (told.status_code, told.headers) == (
+        200,
+        {"Content-Type": "application/json", "Vary": "x"},
+    )
+    assert told.base64_encoded
+    assert b64decode(str(told.body)) == body
+
+
+@pytest.mark.parametrize(("size", "status"), [(4_653_056, 200), (4_653_057, 413)])
+def test_what_lambda_would_not_take_becomes_a_sentence(size: int, status: int) -> None:
+    told = to_response(REQUEST, Answer(200, "application/json", bytes(size)))
+
+    assert told.status_code == status
+    # the rest is for headers
+    assert len(str(told.body)) < 6 * 1024 * 1024 - 64 * 1024
+    assert (b"Accept-Encoding: gzip" in b64decode(str(told.body))) is (status == 413)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_to_head_the_url_itself_tells_a_length(*, allowed: bool) -> None:
+    told = resolve(an_event("/metrics", method="HEAD"), allowed=allowed)
+
+    assert "Content-Length" not in told["headers"]
+    assert told["body"] == b""
