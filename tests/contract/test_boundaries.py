@@ -42,7 +42,7 @@ INSIDE = {
 # Of these there is none yet: the table is ready for them.
 PLANNED = {"formatting"}
 # Modules beside those above, each with what it may import and why it is there.
-OTHERS = {}
+OTHERS: dict[str, tuple[tuple[str, ...], str]] = {}
 # Imports that the table does not allow, and why they are there. One that is gone must go here too.
 EXCEPTIONS = {
     "notify": {"snapshots": "reads the rows of runs"},
