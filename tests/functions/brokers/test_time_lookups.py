@@ -207,7 +207,7 @@ def test_no_look_ups_are_no_requests() -> None:
 
 
 def _after(*answers: tuple[int, float]) -> int:
-    """What the next request may hold after answers to so many look-ups, each taking so many seconds."""
+    """What the next request may hold after answers to so many look-ups in so many seconds."""
     budget, now = LookUpBudget(), 100.0
     for look_ups, seconds in answers:
         budget.spend(1, look_ups, now, now + seconds)
