@@ -18,7 +18,7 @@ class Login(Protocol):
     """Who we are to the brokers; what proves it is in no repr, log or error."""
 
     def client_options(self) -> dict[str, Any]:
-        """What kafka-python's connection manager is told of it. Raises ConfigError."""
+        """Its settings of kafka-python's connection manager. Raises ConfigError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Access:
             # A broker that was down a minute ago is tried again at each run.
             "reconnect_backoff_max_ms": 1000,
             # Idle connections are the brokers' to close: the library would do it at the start of
-            # a run, with questions already under way.
+            # a run, with requests already in flight.
             "connections_max_idle_ms": 7 * _DAY_MS,
             "receive_message_max_bytes": 200_000_000,
         }

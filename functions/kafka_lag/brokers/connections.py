@@ -171,7 +171,7 @@ class Connections:
         async def attempt(coroutine: Coroutine[Any, Any, T]) -> None:
             try:
                 answer = await coroutine
-            except Exception as error:  # noqa: BLE001 - raised to the caller, if nobody answers
+            except Exception as error:  # noqa: BLE001 - raised to the caller, if no broker answers
                 left.remove(coroutine)
                 if not left:
                     first.failure(error)
@@ -230,7 +230,7 @@ class Connections:
                 raise self._mark_down(node, error) from error
 
     async def _wait_until_writable(self, connection: Any) -> None:
-        """Waits while the library would refuse a request: a full buffer, or a broker's quota."""
+        """Waits while the library would not take a request: a full buffer, or a broker's quota."""
         end = min(time.monotonic() + self.timeout, self._deadline)
         while connection.connected and connection.paused and time.monotonic() < end:
             await self.pool.net.sleep(_PAUSE)

@@ -32,7 +32,7 @@ class TopicTable:
 
     `frame` holds topic, topic_id, partition_id, leader, leader_rack, replicas,
     in_sync_replicas; an unknown leader has no leader. `first` and `count` are per topic, in the
-    order of `names`; `index` gives a topic's place in them.
+    order of `names`; `index` gives a topic's position in them.
     """
 
     names: tuple[str, ...]
@@ -167,7 +167,7 @@ async def refresh_leaders(
 def _check_partitions(topics: list[Any]) -> tuple[list[Any], dict[str, Failure]]:
     """Topics named once, their partitions numbered from 0 without a gap; failures of the others.
 
-    Rows are found by their place in the topic, so any other would be taken for its neighbour.
+    Rows are found by their position in the topic, so any other would be taken for its neighbour.
     """
     topics, failures = _drop_duplicates(topics)
     well_numbered = []

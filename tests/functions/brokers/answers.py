@@ -133,11 +133,11 @@ def describe_configs(_: Broker, request: Any) -> Any:
         result(
             error_code=0,
             error_message=None,
-            resource_type=asked.resource_type,
-            resource_name=asked.resource_name,
+            resource_type=requested.resource_type,
+            resource_name=requested.resource_name,
             configs=[config(name=name, value=value) for name, value in _SETTINGS.items()],
         )
-        for asked in request.resources
+        for requested in request.resources
     ]
     return DescribeConfigsResponse(throttle_time_ms=0, results=results)
 

@@ -41,7 +41,7 @@ def _of(**fields: Any) -> Any:
 
 @dataclass
 class Topic:
-    """Logs as (start, end); `leaders` by partition, broker 1 unless told otherwise."""
+    """Logs as (start, end); `leaders` by partition, broker 1 by default."""
 
     logs: list[tuple[int, int]]
     topic_id: int = 1
@@ -121,16 +121,18 @@ class Brokers(FakeConnections):
 
     def _offsets(self, kind: str, which: int, request: Any) -> Any:
         topics = []
-        for asked in request.topics:
+        for requested in request.topics:
             parts = []
-            for part in asked.partitions:
+            for part in requested.partitions:
                 number = part.partition_index
-                code = self._code(kind, (asked.name, number))
-                known = asked.name in self.topics and number < len(self.topics[asked.name].logs)
+                code = self._code(kind, (requested.name, number))
+                known = requested.name in self.topics and number < len(
+                    self.topics[requested.name].logs
+                )
                 code = code if known else 3
-                offset = -1 if code else self.topics[asked.name].logs[number][which]
+                offset = -1 if code else self.topics[requested.name].logs[number][which]
                 parts.append(_of(partition_index=number, error_code=code, offset=offset))
-            topics.append(_of(name=asked.name, partitions=parts))
+            topics.append(_of(name=requested.name, partitions=parts))
         return _of(topics=topics)
 
     def _describeconfigs(self, node: int, request: Any) -> Any:
@@ -153,18 +155,18 @@ class Brokers(FakeConnections):
         return _of(error_code=code, groups=[] if code else groups)
 
     def _findcoordinator(self, node: int, request: Any) -> Any:
-        told = []
+        found = []
         for key in request.coordinator_keys:
             code = self._code("FindCoordinator", key)
             broker = -1 if code else self.coordinators.get(key, 1)
-            told.append(_of(key=key, error_code=code, node_id=broker))
-        return _of(coordinators=told)
+            found.append(_of(key=key, error_code=code, node_id=broker))
+        return _of(coordinators=found)
 
     def _offsetfetch(self, node: int, request: Any) -> Any:
         groups = []
-        for asked in request.groups:
-            code = self._code("OffsetFetch", asked.group_id)
-            commits = {} if code else self.groups.get(asked.group_id, {})
+        for requested in request.groups:
+            code = self._code("OffsetFetch", requested.group_id)
+            commits = {} if code else self.groups.get(requested.group_id, {})
             topics = [
                 _of(
                     name=topic,
@@ -175,7 +177,7 @@ class Brokers(FakeConnections):
                 )
                 for topic, offsets in commits.items()
             ]
-            groups.append(_of(group_id=asked.group_id, error_code=code, topics=topics))
+            groups.append(_of(group_id=requested.group_id, error_code=code, topics=topics))
         return _of(groups=groups)
 
     def _describegroups(self, node: int, request: Any) -> Any:

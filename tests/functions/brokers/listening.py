@@ -112,8 +112,8 @@ class Broker:
             time.sleep(0.3)
         header = RequestHeader(request_api_key=key, request_api_version=version)
         flexible = header.get_response_class().flexible_version_q(version)
-        told = ResponseHeader(correlation_id=correlation)
-        head = told.encode(flexible=flexible and name != "ApiVersions")
+        response_header = ResponseHeader(correlation_id=correlation)
+        head = response_header.encode(flexible=flexible and name != "ApiVersions")
         kind = "ListOffsets" if name == LOOK_UPS else name
         return bytes(head + ANSWERS[kind](self, request).encode(version=version))
 

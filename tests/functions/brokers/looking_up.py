@@ -16,11 +16,11 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, TimeQuestions
 from tests.functions.brokers.fakes import FakeConnections
 
-# A question: topic, partition, time; partitions are led by brokers 1 to 3, 99 by none.
+# A look-up: topic, partition, time; partitions are led by brokers 1 to 3, 99 by none.
 LookUp = tuple[str, int, int]
 Answer = tuple[int, int] | str | None
 
-NONE, SILENT = "none", None
+NONE, UNANSWERED = "none", None
 NOBODYS = 99
 ALL_TIME = 1e9
 
@@ -30,15 +30,15 @@ def leader(number: int) -> int | None:
     return None if number == NOBODYS else 1 + number % 3
 
 
-def _questions(asked: list[LookUp]) -> TimeQuestions:
+def _time_questions(look_ups: list[LookUp]) -> TimeQuestions:
     frame = Frame.of(
         {
-            "topic": Strings.of(topic for topic, _, _ in asked),
-            "partition_id": Column.of(np.array([number for _, number, _ in asked], np.int32)),
-            "leader": Column.optional([leader(number) for _, number, _ in asked], np.int32),
+            "topic": Strings.of(topic for topic, _, _ in look_ups),
+            "partition_id": Column.of(np.array([number for _, number, _ in look_ups], np.int32)),
+            "leader": Column.optional([leader(number) for _, number, _ in look_ups], np.int32),
         }
     )
-    return TimeQuestions(frame, np.array([time for _, _, time in asked], np.int64))
+    return TimeQuestions(frame, np.array([time for _, _, time in look_ups], np.int64))
 
 
 def _record(topic: str, number: int, time: int) -> tuple[int, int]:
@@ -54,7 +54,7 @@ def part(topic: str, number: int, time: int, error: int = 0) -> Any:
 
 
 def index(request: Any, errors: dict[str, int] | None = None) -> Any:
-    """A broker's answer, topics and partitions in another order than asked."""
+    """A broker's answer, topics and partitions in another order than requested."""
     topics = [
         SimpleNamespace(
             name=topic.name,
@@ -69,7 +69,7 @@ def index(request: Any, errors: dict[str, int] | None = None) -> Any:
 
 
 class OverlappingConnections(FakeConnections):
-    """What is asked together is under way together, `most_at_once` at a time."""
+    """What is gathered is in flight together, `most_at_once` at a time."""
 
     most_at_once = 0
     _under_way = 0
@@ -102,21 +102,27 @@ class Call:
         self.connections = connections = OverlappingConnections(self._timed)
         return connections
 
-    def look_up(self, *asked: LookUp, deadline: float = ALL_TIME) -> list[Answer]:
-        """What each question is told: offset and time, that there is none, or nothing."""
+    def look_up(self, *look_ups: LookUp, deadline: float = ALL_TIME) -> list[Answer]:
+        """The answer to each look-up: offset and time, that there is none, or nothing."""
         connections: Any = self.connections
         answers = asyncio.run(
-            look_up(connections, _questions(list(asked)), self.budget, deadline, lambda: self.now)
+            look_up(
+                connections,
+                _time_questions(list(look_ups)),
+                self.budget,
+                deadline,
+                lambda: self.now,
+            )
         )
         assert not (answers.found & answers.none).any()
         found = zip(answers.offsets.tolist(), answers.times.tolist(), strict=True)
         return [
-            record if is_found else NONE if is_none else SILENT
+            record if is_found else NONE if is_none else UNANSWERED
             for record, is_found, is_none in zip(found, answers.found, answers.none, strict=True)
         ]
 
     def sent(self, node: int | None = None) -> list[list[LookUp]]:
-        """The questions of each request, to one broker or to all."""
+        """The look-ups of each request, to one broker or to all."""
         return [
             [(t.name, p.partition_index, p.timestamp) for t in request.topics for p in t.partitions]
             for at, request in zip(self.connections.sent_to, self.connections.requests, strict=True)
@@ -129,8 +135,8 @@ class Call:
 
 
 def expected(topic: str, number: int, time: int) -> Answer:
-    """What a question must be told."""
+    """The right answer to a look-up."""
     if number == NOBODYS:
-        return SILENT
+        return UNANSWERED
     offset, at = _record(topic, number, time)
     return NONE if offset < 0 else (offset, at)

@@ -56,9 +56,9 @@ def test_the_same_address_twice_is_no_reason_to_wait() -> None:
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
 def test_a_server_that_never_answers_is_given_up_after_its_time(mute: str, protocol: str) -> None:
-    told = _refused(mute, protocol=protocol)
-    assert mute in told
-    assert protocol in told
+    message = _refused(mute, protocol=protocol)
+    assert mute in message
+    assert protocol in message
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])

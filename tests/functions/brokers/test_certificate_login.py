@@ -87,7 +87,7 @@ KEY_LINE = GOOD["private_key"].splitlines()[1]
 
 
 @pytest.mark.parametrize(
-    ("secret", "told"),
+    ("secret", "message"),
     [
         pytest.param(None, SHAPE, id="not JSON"),
         pytest.param([KEY_LINE], SHAPE, id="list"),
@@ -107,9 +107,9 @@ KEY_LINE = GOOD["private_key"].splitlines()[1]
     ],
 )
 def test_a_pair_of_no_use_is_refused_in_one_sentence_and_never_quoted(
-    secret: Any, told: str
+    secret: Any, message: str
 ) -> None:
-    with pytest.raises(ConfigError, match=told) as raised:
+    with pytest.raises(ConfigError, match=message) as raised:
         login_of(secret)
     assert str(raised.value).startswith("The secret AmazonMSK_tls ")
     assert KEY_LINE not in "".join(traceback.format_exception(raised.value))

@@ -21,7 +21,7 @@ TLS = Access(("b:1",), "SSL", None)
 PLAIN = Access(("b:1",), "PLAINTEXT", None)
 
 CUT = errors.KafkaConnectionError("socket disconnected")
-SILENT = errors.KafkaTimeoutError("no answer in time")
+TIMED_OUT = errors.KafkaTimeoutError("no answer in time")
 BAD_TOKEN = errors.SaslAuthenticationFailedError("no")
 UNTRUSTED = errors.KafkaConnectionError(
     "Handshake failed: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"
@@ -64,12 +64,12 @@ READY = Ended(shook_hands=True, told_versions=True, was_ready=True)
         (ROLE, TOLD_VERSIONS, CUT, True),
         (SCRAM, SHOOK_HANDS, CUT, False),
         (SCRAM, READY, CUT, False),
-        (SCRAM, TOLD_VERSIONS, SILENT, False),
+        (SCRAM, TOLD_VERSIONS, TIMED_OUT, False),
         (SCRAM, None, CUT, False),
         (TLS, SHOOK_HANDS, CUT, True),
         (TLS, REACHED, CUT, False),
         (TLS, READY, CUT, False),
-        (TLS, SHOOK_HANDS, SILENT, False),
+        (TLS, SHOOK_HANDS, TIMED_OUT, False),
         (TLS, REACHED, UNTRUSTED, False),
         (TLS, REACHED, alert("SSLV3_ALERT_BAD_CERTIFICATE"), True),
         (TLS, REACHED, alert("SSLV3_ALERT_CERTIFICATE_EXPIRED"), True),

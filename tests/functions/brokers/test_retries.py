@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole runs during an election: what passes is asked for again, what does not is named."""
+"""Whole runs during an election: what passes is retried, what does not is named."""
 
 from __future__ import annotations
 
@@ -87,20 +87,20 @@ def test_what_lasts_is_given_up_soon_and_named_as_kafka_does(
     assert 0 < sum(runs.brokers.pauses) < 3
 
 
-def test_only_what_failed_is_asked_for_again() -> None:
+def test_only_what_failed_is_retried() -> None:
     runs = _runs(logs=5)
     runs.brokers.codes["Ends", ("orders", 3)] = [6]
     runs()
-    asked = [
+    requested = [
         [p.partition_index for p in request.topics[0].partitions]
         for request in runs.brokers.requests
         if getattr(request, "isolation_level", None) == 0
     ]
-    assert asked == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [3]]
+    assert requested == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [3]]
 
 
 @pytest.mark.parametrize("code", [29, 1, 43])
-def test_an_error_that_does_not_pass_is_asked_once(code: int) -> None:
+def test_an_error_that_does_not_pass_is_not_retried(code: int) -> None:
     runs = _runs()
     runs.brokers.lasting["Ends", ("orders", 1)] = code
     runs()
@@ -108,7 +108,7 @@ def test_an_error_that_does_not_pass_is_asked_once(code: int) -> None:
     assert runs.brokers.kinds.count("Ends") == 1
 
 
-def test_a_new_leader_is_asked_and_published() -> None:
+def test_a_new_leader_is_read_and_published() -> None:
     runs = _runs()
     runs.brokers.codes["Starts", ("orders", 1)] = [6]
 
@@ -135,7 +135,7 @@ def test_a_group_that_moves_is_read_from_its_new_coordinator() -> None:
     runs.brokers.change = moved
     assert runs()[CLUSTER, contract.GROUPS_READ] == 1
     fetched = zip(runs.brokers.requests, runs.brokers.sent_to, strict=True)
-    assert [node for asked, node in fetched if hasattr(asked, "require_stable")] == [1, 2]
+    assert [node for requested, node in fetched if hasattr(requested, "require_stable")] == [1, 2]
 
 
 def test_an_end_is_read_after_the_commit_that_it_is_compared_with() -> None:

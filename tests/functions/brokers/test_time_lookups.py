@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent for a call of look-ups, and what each question gets of the answers."""
+"""What is sent for a call of look-ups, and what each look-up gets of the answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka_lag.brokers.time_lookups import FULL_REQUEST, SMALL_REQUEST, LookUpBu
 from kafka_lag.lag.time_index import NEWEST
 from tests.functions.brokers.looking_up import (
     NOBODYS,
-    SILENT,
+    UNANSWERED,
     Call,
     LookUp,
     expected,
@@ -26,7 +26,7 @@ from tests.functions.brokers.looking_up import (
 )
 
 ORDERS_AT_7 = ("orders", 0, 7)
-QUESTIONS = st.lists(
+LOOK_UPS = st.lists(
     st.tuples(
         st.sampled_from(["orders", "payments", "clicks"]),
         st.sampled_from([0, 1, 2, 3, 4, 70, NOBODYS]),
@@ -36,19 +36,19 @@ QUESTIONS = st.lists(
 )
 
 
-@given(QUESTIONS)
-def test_every_question_gets_the_answer_of_its_own_partition_and_time(
-    asked: list[LookUp],
+@given(LOOK_UPS)
+def test_every_look_up_gets_the_answer_of_its_own_partition_and_time(
+    look_ups: list[LookUp],
 ) -> None:
-    assert Call().look_up(*asked) == [expected(*question) for question in asked]
+    assert Call().look_up(*look_ups) == [expected(*each) for each in look_ups]
 
 
-@given(QUESTIONS)
+@given(LOOK_UPS)
 def test_a_request_names_each_topic_and_each_partition_once_and_goes_to_the_leader(
-    asked: list[LookUp],
+    look_ups: list[LookUp],
 ) -> None:
     call = Call()
-    call.look_up(*asked)
+    call.look_up(*look_ups)
     for node, request in zip(call.connections.sent_to, call.connections.requests, strict=True):
         names = [topic.name for topic in request.topics]
         assert len(set(names)) == len(names)
@@ -58,12 +58,12 @@ def test_a_request_names_each_topic_and_each_partition_once_and_goes_to_the_lead
             assert {leader(number) for number in numbers} == {node}
 
 
-@given(QUESTIONS)
-def test_no_question_is_sent_twice(asked: list[LookUp]) -> None:
+@given(LOOK_UPS)
+def test_no_look_up_is_sent_twice(look_ups: list[LookUp]) -> None:
     call = Call()
-    call.look_up(*asked)
-    sent = [question for request in call.sent() for question in request]
-    assert sorted(sent) == sorted({question for question in asked if question[1] != NOBODYS})
+    call.look_up(*look_ups)
+    sent = [each for request in call.sent() for each in request]
+    assert sorted(sent) == sorted({each for each in look_ups if each[1] != NOBODYS})
 
 
 def test_the_positions_of_one_partition_go_into_as_many_requests() -> None:
@@ -76,7 +76,7 @@ def test_the_positions_of_one_partition_go_into_as_many_requests() -> None:
     ]
 
 
-def test_a_few_are_asked_before_the_many() -> None:
+def test_a_small_request_is_sent_before_full_ones() -> None:
     call = Call()
     call.look_up(*(("orders", 3 * number, 7) for number in range(40, 290)))
     assert [len(request) for request in call.sent()] == [
@@ -103,10 +103,10 @@ def test_what_is_read_is_uncommitted_and_bounded_where_it_is_remote() -> None:
 
 
 @pytest.mark.parametrize("code", [3, 6, 7, 29, 43, 78])
-def test_what_a_broker_refuses_is_unanswered_and_nothing_else(code: int) -> None:
+def test_an_error_is_unanswered_and_nothing_else(code: int) -> None:
     call = Call(lambda request: index(request, {"refused": code}))
     answers = call.look_up(("refused", 0, 7), ORDERS_AT_7, ("refused", 0, 2000))
-    assert answers == [SILENT, expected(*ORDERS_AT_7), SILENT]
+    assert answers == [UNANSWERED, expected(*ORDERS_AT_7), UNANSWERED]
 
 
 def test_a_record_with_a_time_before_1970_is_found() -> None:
@@ -115,16 +115,16 @@ def test_a_record_with_a_time_before_1970_is_found() -> None:
     assert Call(lambda _: answer).look_up(("orders", 0, NEWEST)) == [(0, -1)]
 
 
-def test_brokers_without_the_newest_time_are_not_asked_for_it() -> None:
+def test_brokers_without_the_newest_time_get_no_look_up_of_it() -> None:
     call = Call(versions=6)
-    assert call.look_up(("orders", 0, NEWEST), ORDERS_AT_7) == [SILENT, expected(*ORDERS_AT_7)]
+    assert call.look_up(("orders", 0, NEWEST), ORDERS_AT_7) == [UNANSWERED, expected(*ORDERS_AT_7)]
     assert call.sent() == [[ORDERS_AT_7]]
 
 
 @pytest.mark.parametrize("time", [-1, -2, -4, -1000])
-def test_a_time_before_1970_is_not_taken_for_another_question(time: int) -> None:
+def test_a_time_before_1970_is_not_taken_for_another_look_up(time: int) -> None:
     call = Call()
-    assert call.look_up(("orders", 0, time)) == [SILENT]
+    assert call.look_up(("orders", 0, time)) == [UNANSWERED]
     assert call.sent() == []
 
 
@@ -134,57 +134,57 @@ def test_only_a_request_for_the_newest_time_insists_on_brokers_that_know_it() ->
     assert [request._min_version for request in call.connections.requests] == [7, 0]
 
 
-def test_answers_to_what_was_not_asked_are_dropped() -> None:
+def test_answers_to_what_was_not_requested_are_dropped() -> None:
     strange = [part("orders", number, 7) for number in (-1, 1, 2**31 - 1)]
     topics = [SimpleNamespace(name=name, partitions=strange) for name in ("orders", "strange")]
     call = Call(lambda _: SimpleNamespace(topics=topics))
-    assert call.look_up(ORDERS_AT_7, ("orders", 3, 7)) == [SILENT, SILENT]
+    assert call.look_up(ORDERS_AT_7, ("orders", 3, 7)) == [UNANSWERED, UNANSWERED]
 
 
-def test_a_silent_broker_is_asked_once_and_costs_its_own_rows_only() -> None:
+def test_a_hung_broker_gets_one_request_and_costs_its_own_rows_only() -> None:
     def answer(request: Any) -> Any:
         if call.connections.sent_to[-1] == 2:
             return UnansweredError(contract.TIMEOUT, "broker 2: no answer")
         return index(request)
 
     call = Call(answer)
-    asked = [("orders", number, time) for number in range(6) for time in (7, 8, 9)]
-    assert call.look_up(*asked) == [
-        SILENT if question[1] in (1, 4) else expected(*question) for question in asked
+    look_ups = [("orders", number, time) for number in range(6) for time in (7, 8, 9)]
+    assert call.look_up(*look_ups) == [
+        UNANSWERED if each[1] in (1, 4) else expected(*each) for each in look_ups
     ]
     assert len(call.sent(2)) == 1
 
 
-def test_nothing_is_asked_when_the_time_is_up() -> None:
+def test_nothing_is_sent_when_the_time_is_up() -> None:
     call = Call()
-    assert call.look_up(ORDERS_AT_7, deadline=0.1) == [SILENT]
+    assert call.look_up(ORDERS_AT_7, deadline=0.1) == [UNANSWERED]
     assert call.sent() == []
 
 
 def test_what_came_before_the_deadline_is_kept() -> None:
     call = Call(seconds=1.0)
-    asked = [("orders", 0, 10 * step) for step in range(5)]
-    answers = call.look_up(*asked, deadline=3.0)
-    assert answers == [*(expected(*question) for question in asked[:3]), SILENT, SILENT]
+    look_ups = [("orders", 0, 10 * step) for step in range(5)]
+    answers = call.look_up(*look_ups, deadline=3.0)
+    assert answers == [*(expected(*each) for each in look_ups[:3]), UNANSWERED, UNANSWERED]
 
 
-def test_a_slow_broker_is_left_alone_for_the_calls_after_as_well() -> None:
+def test_a_slow_broker_is_excluded_for_the_calls_after_as_well() -> None:
     call = Call()
     call.seconds[1] = 1.5
-    asked = [("orders", number, time) for number in (0, 1, 3, 4) for time in range(0, 900, 10)]
-    first = call.look_up(*asked)
+    look_ups = [("orders", number, time) for number in (0, 1, 3, 4) for time in range(0, 900, 10)]
+    first = call.look_up(*look_ups)
     before = len(call.sent(1))
-    second = call.look_up(*asked)
+    second = call.look_up(*look_ups)
     assert before < 5
     assert len(call.sent(1)) == before
     for answers, answered in ((first, before * 2), (second, 0)):
-        slow = [a for a, question in zip(answers, asked, strict=True) if question[1] in (0, 3)]
-        quick = [a for a, question in zip(answers, asked, strict=True) if question[1] in (1, 4)]
-        assert sum(answer is not SILENT for answer in slow) == answered
-        assert SILENT not in quick
+        slow = [a for a, each in zip(answers, look_ups, strict=True) if each[1] in (0, 3)]
+        quick = [a for a, each in zip(answers, look_ups, strict=True) if each[1] in (1, 4)]
+        assert sum(answer is not UNANSWERED for answer in slow) == answered
+        assert UNANSWERED not in quick
 
 
-def test_a_broker_that_is_rather_slow_is_asked_for_few_at_a_time() -> None:
+def test_a_broker_that_is_rather_slow_gets_small_requests() -> None:
     call = Call(seconds=0.5)
     call.look_up(*(("orders", 3 * number, 7) for number in range(40, 290)))
     sizes = [len(request) for request in call.sent()]
@@ -200,14 +200,14 @@ def test_requests_overlap_at_a_quick_broker_only(seconds: float, at_once: int) -
     assert connections.most_at_once == at_once
 
 
-def test_no_questions_are_no_requests() -> None:
+def test_no_look_ups_are_no_requests() -> None:
     call = Call()
     assert call.look_up() == []
     assert call.sent() == []
 
 
 def _after(*answers: tuple[int, float]) -> int:
-    """What may be asked next after answers to so many look-ups, each taking so many seconds."""
+    """What the next request may hold after answers to so many look-ups in so many seconds."""
     budget, now = LookUpBudget(), 100.0
     for look_ups, seconds in answers:
         budget.spend(1, look_ups, now, now + seconds)
@@ -231,7 +231,7 @@ def _after(*answers: tuple[int, float]) -> int:
         ([(100, 0.1)] * 100 + [(10, 2.3)], 0),
     ],
     ids=[
-        "not asked yet",
+        "no request yet",
         "quick",
         "many in a fair time",
         "too long for so few",
@@ -240,11 +240,11 @@ def _after(*answers: tuple[int, float]) -> int:
         "two long ones",
         "long ones one after the other",
         "made good",
-        "nothing makes good once it is left alone",
+        "nothing makes good once it is excluded",
         "a quick past is no credit",
     ],
 )
-def test_a_broker_is_asked_as_much_as_its_answers_deserve(
+def test_a_broker_gets_as_much_as_its_answers_deserve(
     answers: list[tuple[int, float]], most: int
 ) -> None:
     assert _after(*answers) == most
@@ -257,7 +257,7 @@ def test_time_spent_behind_another_request_is_not_counted_twice() -> None:
     assert budget.next_request(1) == FULL_REQUEST
 
 
-def test_one_broker_left_alone_is_no_other() -> None:
+def test_one_broker_excluded_is_no_other() -> None:
     budget = LookUpBudget()
     budget.exclude(1, 3)
     assert [budget.next_request(node) for node in (1, 2, 3)] == [0, FULL_REQUEST, 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which topics are listed, and which missing ones are asked for by name."""
+"""Which topics are listed, and which missing ones are requested by name."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def test_a_known_topic_that_is_not_listed_is_hidden_or_gone() -> None:
 
 
 def test_a_topic_denied_by_the_filter_is_forgotten_however_well_known() -> None:
-    listing, asked = _listing(NameFilter(deny=re.compile("orders")), {"orders"})
+    listing, requests = _listing(NameFilter(deny=re.compile("orders")), {"orders"})
     assert listing.table.names == ()
-    assert len(asked) == 1
+    assert len(requests) == 1
