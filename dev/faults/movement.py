@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from dev.faults.run import Earlier, Names, Row, Run, Seen
-from dev.faults.truth import Commit, TruthView, possible
+from dev.faults.truth import NEVER, Commit, TruthView, possible
 
 # Pauses that must be over before another one can be known to recur, and how much longer than the
 # longest of them it may be.
@@ -155,11 +155,14 @@ class Movement:
     def may_pause(self) -> bool:
         """Whether pauses like this one came before: so many as it takes to know that they recur."""
         moves = [each for each in self._commits if each.asked <= self._now]
-        lay = [
-            after.asked - before.asked
-            for before, after in pairwise(moves)
-            if before.offset != after.offset
-        ]
+        taken = [each for each in moves if each.acked != NEVER]
+        # Where it is not known whether a commit was taken, runs may have seen either.
+        return any(each and self._recurs(each) for each in (moves, taken))
+
+    def _recurs(self, moves: Sequence[Commit]) -> bool:
+        """By these commits. One of the same offset again is no move."""
+        firsts = [next(same) for _, same in groupby(moves, key=lambda each: each.offset)]
+        lay = [after.asked - before.asked for before, after in pairwise(firsts)]
         # The window that the runs saw began and ended up to an interval off.
         pauses = [each for each in lay if each > self.run.window_ms - 2 * self.run.interval_ms]
         if len(pauses) < _PAUSES:

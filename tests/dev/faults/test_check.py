@@ -11,6 +11,7 @@ from dev.faults.check import JUDGED_COLUMNS, check_run, not_judged, summary
 from dev.faults.run import KILLED, History, Run, Verdict
 from dev.faults.truth import (
     COORDINATORS,
+    NEVER,
     Commit,
     LogView,
     Purge,
@@ -455,6 +456,30 @@ def test_a_pause_excuses_only_where_pauses_came_before() -> None:
         Commit(6, 1_010_000, 1_010_010),
     )
     assert "status" not in rules(run(frames=planted), paused)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        pytest.param([(at, 0, 10) for at in range(1_000, 15_000, 1_000)], id="the-same-again"),
+        pytest.param([(7_000, 1, None)], id="one-that-nobody-answered"),
+    ],
+)
+def test_a_pause_lasts_from_one_offset_that_was_taken_to_the_next(
+    between: list[tuple[int, int, int | None]],
+) -> None:
+    commits = []
+    for n in (1, 2, 3):
+        at = 950_000 + 15_000 * n
+        commits.append(Commit(n, at, at + 10))
+        for later, more, answered in between:
+            acked = NEVER if answered is None else at + later + answered
+            commits.append(Commit(n + more, at + later, acked))
+    planted = frames()
+    for row in planted[P]:
+        row |= {"status": "OK", "status_reason": "pausing"}
+    truth = _moved(*commits, Commit(6, 1_010_000, 1_010_010))
+    assert "status" not in rules(run(frames=planted), truth)
 
 
 def test_a_rewind_needs_a_commit_that_went_back_within_the_window() -> None:
