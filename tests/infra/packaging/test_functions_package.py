@@ -11,7 +11,7 @@ from tests.infra.packaging.fakes import Index
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "functions"
-TEMPLATES = SOURCES / "kafka_lag" / "views" / "page" / "template"
+TEMPLATES = SOURCES / "kafka_lag" / "views" / "templates"
 
 
 def test_every_template_of_the_page_is_packed(tmp_path: Path) -> None:
