@@ -88,7 +88,8 @@ def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, list | tuple | set | frozenset):
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, each.name) for each in fields(value)]
+        # One that is being made lacks the fields that are still to come.
+        return [getattr(value, each.name, None) for each in fields(value)]
     return ()
 
 

@@ -44,7 +44,7 @@ class Reader:
     def __init__(self, brokers: Cluster, *versions: str) -> None:
         self.secret = Secret(*versions)
         access = brokers.access(
-            security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", broker_timeout=2.0
+            security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", broker_timeout=0.5
         )
         self.source = KafkaSource(access, SecretCredentials(self.secret, "secret"))
 
