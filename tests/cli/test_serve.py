@@ -245,8 +245,9 @@ def test_many_requests_at_once_are_all_answered(server: LocalServer) -> None:
 
 
 def test_connections_wait_until_they_are_accepted(folder: Path) -> None:
-    # Not entered, so it accepts none.
-    address = "127.0.0.1", int(serving(folder).url.rpartition(":")[2])
+    # Not entered, so it accepts none; held, as one that nothing holds is closed.
+    server = serving(folder)
+    address = "127.0.0.1", int(server.url.rpartition(":")[2])
     with ExitStack() as waiting:
         for _ in range(256):
             waiting.enter_context(socket.create_connection(address, timeout=1))
