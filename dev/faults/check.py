@@ -139,6 +139,8 @@ JUDGED_METRICS = frozenset(
         contract.ESTIMATED_DRAIN_TIME,
         contract.MEMBERS,
         contract.REBALANCING,
+        contract.PRODUCE_RATE,
+        contract.CONSUME_RATE,
         contract.COLLECTOR_SUCCESS,
         contract.COLLECTOR_DURATION,
         contract.GROUPS_READ,
@@ -855,6 +857,8 @@ class _Judge:
                 contract.ESTIMATED_DRAIN_TIME: row["drain_seconds"],
                 contract.MEMBERS: row["members"],
                 contract.REBALANCING: _rebalancing(row["group_state"]),
+                contract.PRODUCE_RATE: row["produce_rate"],
+                contract.CONSUME_RATE: row["consume_rate"],
             }
             self._set(f"metrics of {group}", (group,), wanted)
             judged.add((group,))

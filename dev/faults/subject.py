@@ -188,6 +188,7 @@ class Subject:
             members=True,
             rebalancing=True,
             drain_time=True,
+            rates=True,
         )
         settings = Settings(
             CLUSTER,

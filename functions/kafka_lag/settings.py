@@ -111,6 +111,7 @@ def levels_of(document: Mapping[str, Any]) -> Levels:
         drain_time=document["drain_time"],
         members=document["members"],
         rebalancing=document["rebalancing"],
+        rates=document["rates"],
     )
 
 

@@ -56,6 +56,7 @@ FULL: dict[str, Any] = {
         "drain_time": True,
         "members": True,
         "rebalancing": True,
+        "rates": True,
     },
 }
 
@@ -87,6 +88,7 @@ WHOLE = Settings(
         drain_time=True,
         members=True,
         rebalancing=True,
+        rates=True,
     ),
     sinks=("cloudwatch", OtlpConfig("https://c:4318/v1/metrics", levels=Levels(topics=False))),
     namespace="Own",

@@ -81,6 +81,9 @@ SCALING_LAG_PER_MEMBER = "ScalingLagPerMember"
 ESTIMATED_DRAIN_TIME = "EstimatedDrainTime"
 MEMBERS = "Members"
 REBALANCING = "Rebalancing"
+PRODUCE_RATE = "ProduceRate"
+CONSUME_RATE = "ConsumeRate"
+SLA_USED = "SlaUsed"
 COLLECTOR_SUCCESS = "CollectorSuccess"
 COLLECTOR_DURATION = "CollectorDuration"
 GROUPS_READ = "GroupsRead"
@@ -93,6 +96,7 @@ METRICS_OMITTED = "MetricsOmitted"
 
 COUNT = "Count"
 SECONDS = "Seconds"
+PER_SECOND = "Count/Second"
 NO_UNIT = "None"
 
 # The reporter's own, which no budget leaves out.
@@ -118,12 +122,22 @@ METRIC_UNITS = {
     ESTIMATED_DRAIN_TIME: SECONDS,
     MEMBERS: COUNT,
     REBALANCING: NO_UNIT,
+    PRODUCE_RATE: PER_SECOND,
+    CONSUME_RATE: PER_SECOND,
+    SLA_USED: NO_UNIT,
     **HEALTH_UNITS,
 }
 # Of each level before options; a partition has those of a topic.
 LAG_METRICS = (OFFSET_LAG, ESTIMATED_TIME_LAG)
 GROUP_METRICS = (*LAG_METRICS, GROUP_STATUS, TIME_TO_DATA_LOSS)
 SCALING_METRICS = (SCALING_LAG, SCALING_LAG_PER_MEMBER)
+# Of each group, where the key of `levels` is true.
+CHOSEN_METRICS = {
+    "drain_time": (ESTIMATED_DRAIN_TIME,),
+    "members": (MEMBERS,),
+    "rebalancing": (REBALANCING,),
+    "rates": (PRODUCE_RATE, CONSUME_RATE),
+}
 
 SNAPSHOT_PREFIX = "snapshots"
 HISTORY_PREFIX = "history"

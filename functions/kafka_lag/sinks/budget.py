@@ -26,9 +26,8 @@ _PARTITION = ("consumer_group", "topic", "partition_id")
 # The order in which sets may claim the budget.
 _NAMED, _PUBLISHED, _NEW = 0, 1, 2
 
-# Metrics in a set of each level before options.
-_GROUP_COST, _SCALING_COST = len(contract.GROUP_METRICS), len(contract.SCALING_METRICS)
-_LAG_COST = len(contract.LAG_METRICS)
+# Metrics of a group that is scaled, and of a topic or partition before options.
+_SCALING_COST, _LAG_COST = len(contract.SCALING_METRICS), len(contract.LAG_METRICS)
 
 # The values of `published`; each level includes those before it.
 _PUBLISHED_LEVELS = (
@@ -141,9 +140,9 @@ def _costs(report: LagReport, levels: Levels) -> _Costs:
     """What each set holds when all of it is known: a set is planned for, not its values of now."""
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups = report.snapshot.groups
-    more = levels.drain_time + levels.members + levels.rebalancing
     scaled = match_names(groups.strings("consumer_group"), levels.scaling)
-    of_group = _GROUP_COST + more + _SCALING_COST * scaled
+    promised = groups.numbers("sla_seconds").known
+    of_group = len(levels.group_metrics) + promised + _SCALING_COST * scaled
     of_pair = (_LAG_COST + levels.max_offset_lag) * levels.topics
     wanted = match_names(rows.strings("consumer_group"), levels.partition_groups)
     wanted &= match_names(rows.strings("topic"), levels.partition_topics)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from kafka_lag import contract
 from kafka_lag.lag.rules import NameFilter
 
 EMF, CLOUDWATCH = NAMED = ("emf", "cloudwatch")
@@ -29,6 +30,15 @@ class Levels:
     drain_time: bool = False
     members: bool = False
     rebalancing: bool = False
+    rates: bool = False
+
+    @property
+    def group_metrics(self) -> tuple[str, ...]:
+        """Metrics of every group; those that are scaled or have a service level have more."""
+        chosen = (
+            n for key, names in contract.CHOSEN_METRICS.items() if getattr(self, key) for n in names
+        )
+        return (*contract.GROUP_METRICS, *chosen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,15 +118,16 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
     lag = scaling.numbers("scaling_lag").take(locate(groups, scaling, ("consumer_group",)))
     lag = lag.only(match_names(names, levels.scaling))
     values[contract.SCALING_LAG] = lag
-    per_member = lag.values / np.maximum(members.values, 1)
-    values[contract.SCALING_LAG_PER_MEMBER] = Column(per_member, lag.known & members.known)
-    if levels.drain_time:
-        values[contract.ESTIMATED_DRAIN_TIME] = groups.numbers("drain_seconds")
-    if levels.members:
-        values[contract.MEMBERS] = members
-    if levels.rebalancing:
-        values[contract.REBALANCING] = _rebalancing(groups.strings("group_state"))
-    return values
+    values[contract.SCALING_LAG_PER_MEMBER] = lag / members.clip(1)
+    values[contract.SLA_USED] = groups.numbers("time_lag_seconds") / groups.numbers("sla_seconds")
+    chosen = {
+        contract.ESTIMATED_DRAIN_TIME: groups.numbers("drain_seconds"),
+        contract.MEMBERS: members,
+        contract.REBALANCING: _rebalancing(groups.strings("group_state")),
+        contract.PRODUCE_RATE: groups.numbers("produce_rate"),
+        contract.CONSUME_RATE: groups.numbers("consume_rate"),
+    }
+    return values | {name: chosen[name] for name in levels.group_metrics if name in chosen}
 
 
 def _status(status: Strings) -> Column:

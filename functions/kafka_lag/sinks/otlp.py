@@ -40,7 +40,12 @@ from kafka_lag.sinks.deadline import ONE_ATTEMPT, PublishDeadline, Timing
 from kafka_lag.sinks.metric_sets import MetricSet
 
 # UCUM; receivers for Prometheus append what is not in braces to the name, and "1" as "_ratio".
-_UNITS = {contract.SECONDS: "s", contract.COUNT: "{count}", contract.NO_UNIT: ""}
+_UNITS = {
+    contract.SECONDS: "s",
+    contract.COUNT: "{count}",
+    contract.NO_UNIT: "",
+    contract.PER_SECOND: "{count}/s",
+}
 _SERVICE_NAME = "service.name"
 _NS_PER_MS = 1_000_000
 # More than the tags and lengths that wrap a point, and a metric's name and unit.

@@ -26,7 +26,7 @@ def unheard(cluster: Cluster) -> Iterator[Fault]:
     yield from _too_long(cluster)
     yield from _unread(cluster, cluster.groups.names)
     yield from _unscaled(cluster, levels)
-    yield from _no_room(levels)
+    yield from _no_room(cluster, levels)
     yield from _too_seldom(cluster)
     yield from _unpublished(cluster)
 
@@ -71,11 +71,12 @@ def _scales(levels: Levels, group: str) -> bool:
     return levels.scaling is not None and levels.scaling.accepts(group)
 
 
-def _no_room(levels: Levels) -> Iterator[Fault]:
+def _no_room(cluster: Cluster, levels: Levels) -> Iterator[Fault]:
     """Groups that are named come first in the budget, so they must fit together."""
-    more = levels.drain_time + levels.members + levels.rebalancing
     needed = len(contract.HEALTH_UNITS) + sum(
-        len(contract.GROUP_METRICS) + more + len(contract.SCALING_METRICS) * _scales(levels, group)
+        len(levels.group_metrics)
+        + len(contract.SCALING_METRICS) * _scales(levels, group)
+        + (cluster.sla_of(group) is not None)
         for group in levels.named
     )
     if levels.named and levels.max_metrics < needed:

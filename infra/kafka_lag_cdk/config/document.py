@@ -161,6 +161,7 @@ class LevelsSection(Section):
     drain_time: bool = _LEVELS.drain_time
     members: bool = _LEVELS.members
     rebalancing: bool = _LEVELS.rebalancing
+    rates: bool = _LEVELS.rates
     named: Annotated[tuple[str, ...], Listed] = ()
 
 

@@ -23,17 +23,20 @@ from kafka_lag_cdk.dashboard.widgets import (
 )
 from kafka_lag_cdk.metrics import LagMetrics
 
-_SECONDS, _RECORDS = "seconds", "records"
+_SECONDS, _RECORDS, _RATE = "seconds", "records", "records a second"
 _HOUR = 3_600.0
 # The risk begins half-way up; the 30 days of what is at none would press it to the ground.
 _HORIZONS_SHOWN = 2
 
-# Metrics that are published where `levels` says so, with the name it has for each.
-_CHOSEN = (
-    ("members", contract.MEMBERS, "Members by group", None),
-    ("rebalancing", contract.REBALANCING, "Rebalancing by group: 1 while it does", None),
-    ("drain_time", contract.ESTIMATED_DRAIN_TIME, "Time to drain by group", _SECONDS),
-)
+# Titles and units of metrics that are published where this key of `levels` says so.
+_CHOSEN = {
+    "members": ("Members by group", None),
+    "rebalancing": ("Rebalancing by group: 1 while it does", None),
+    "drain_time": ("Time to drain by group", _SECONDS),
+    "rates": ("Produce against consume by group", _RATE),
+}
+# Where a graph has more than one metric, what stands before the group's name in its legend.
+_LEGENDS = {contract.PRODUCE_RATE: "produce", contract.CONSUME_RATE: "consume"}
 
 
 def group_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
@@ -50,6 +53,7 @@ def group_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
         *_by_topic(levels, searches),
         [_loss(cluster.risk_horizon_hours, searches)],
         *_chosen(levels, searches),
+        *_sla_used(cluster, searches),
         *_promised(promised, metrics),
     ]
 
@@ -92,12 +96,21 @@ def _loss(horizon_hours: float, searches: Searches) -> cloudwatch.IWidget:
 
 
 def _chosen(levels: LevelsSection, searches: Searches) -> list[Row]:
-    graphs = [
-        graph(title, searches.of_groups(metric), width=THIRD, unit=unit)
-        for level, metric, title, unit in _CHOSEN
-        if getattr(levels, level)
-    ]
+    graphs = []
+    for key, (title, unit) in _CHOSEN.items():
+        if getattr(levels, key):
+            names = contract.CHOSEN_METRICS[key]
+            lines = [searches.of_groups(name, _LEGENDS.get(name, "")) for name in names]
+            graphs.append(graph(title, *lines, width=THIRD, unit=unit))
     return rows_of(graphs, 3)
+
+
+def _sla_used(cluster: Cluster, searches: Searches) -> list[Row]:
+    if not cluster.sla_seconds:
+        return []
+    line = searches.of_groups(contract.SLA_USED)
+    title = "Time lag as a share of the service level, by group"
+    return [[graph(title, line, width=WHOLE, marks=[("broken above", 1)])]]
 
 
 def _promises(cluster: Cluster) -> dict[str, float]:

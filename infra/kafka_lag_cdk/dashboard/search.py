@@ -54,9 +54,9 @@ class Searches:
     def __init__(self, metrics: LagMetrics) -> None:
         self._metrics = metrics
 
-    def of_groups(self, name: str) -> cloudwatch.IMetric:
-        """A line a group, the highest."""
-        return self._lines(highest(self._ours(_GROUP, name)))
+    def of_groups(self, name: str, label: str = "") -> cloudwatch.IMetric:
+        """A line a group, the highest; `label` goes before the group's name."""
+        return self._lines(highest(self._ours(_GROUP, name)), label)
 
     def of_groups_lowest(self, name: str) -> cloudwatch.IMetric:
         """A line a group, the lowest."""
@@ -70,10 +70,10 @@ class Searches:
         metrics = self._metrics
         return search(metrics.namespace, dimensions, name, metrics.cluster_name)
 
-    def _lines(self, expression: str) -> cloudwatch.IMetric:
+    def _lines(self, expression: str, label: str = "") -> cloudwatch.IMetric:
         # Without a label CloudWatch names each line by what tells it from the others.
         return cloudwatch.SearchExpression(
-            expression=expression, label="", period=self._metrics.period
+            expression=expression, label=label, period=self._metrics.period
         )
 
 

@@ -108,6 +108,8 @@ def frames() -> Rows:
         "status_reason": None,
         "seconds_until_loss": contract.NO_LOSS_SECONDS,
         "drain_seconds": 8.0,
+        "produce_rate": 3.0,
+        "consume_rate": 2.5,
         "members": 2,
         "group_state": "Assigning",
     }
@@ -125,6 +127,7 @@ def metrics() -> list[dict[str, Any]]:
     lag = {contract.OFFSET_LAG: 8, contract.ESTIMATED_TIME_LAG: 22.98}
     whole = {contract.GROUP_STATUS: 2, contract.TIME_TO_DATA_LOSS: contract.NO_LOSS_SECONDS}
     whole |= {contract.ESTIMATED_DRAIN_TIME: 8.0, contract.MEMBERS: 2, contract.REBALANCING: 1}
+    whole |= {contract.PRODUCE_RATE: 3.0, contract.CONSUME_RATE: 2.5}
     each = {contract.OFFSET_LAG: 4, contract.ESTIMATED_TIME_LAG: 22.98}
     health = {
         contract.GROUPS_READ: 1,
@@ -252,6 +255,8 @@ def test_a_wrong_value_in_a_dataset_is_found(
         (0, contract.GROUP_STATUS, 0, "metric GroupStatus"),
         (0, contract.TIME_TO_DATA_LOSS, 5.0, "metric TimeToDataLoss"),
         (0, contract.ESTIMATED_DRAIN_TIME, 9.0, "metric EstimatedDrainTime"),
+        (0, contract.PRODUCE_RATE, 2.5, "metric ProduceRate"),
+        (0, contract.CONSUME_RATE, 3.0, "metric ConsumeRate"),
         (0, contract.MEMBERS, 1, "metric Members"),
         (0, contract.REBALANCING, 0, "metric Rebalancing"),
         (1, contract.OFFSET_LAG, 9, "metric OffsetLag"),
@@ -884,6 +889,8 @@ ABSENT = {
     "metric EstimatedTimeLag",
     "metric GroupStatus",
     "metric TimeToDataLoss",
+    "metric ConsumeRate",
+    "metric ProduceRate",
     "metric EstimatedDrainTime",
     "metric Members",
     "metric Rebalancing",

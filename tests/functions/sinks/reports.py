@@ -59,6 +59,7 @@ def _groups(names: Strings, lags: Column) -> Frame:
         "group_state": Strings.constant("Stable", len(names)),
         **dict.fromkeys(("members", "partitions_unknown", "partitions_uncommitted"), ones),
         **dict.fromkeys(("drain_seconds", "seconds_until_loss"), minutes),
+        **dict.fromkeys(("produce_rate", "consume_rate"), minutes),
         "status": Strings.constant(contract.OK, len(names)),
     }
     return Frame.of(columns).completed(contract.GROUPS)

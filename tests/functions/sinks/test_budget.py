@@ -6,18 +6,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
+from kafka_lag.lag.columns import Column
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rules import NameFilter
 from kafka_lag.sinks.budget import Plan, mark_published, plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import lag_sets
 from tests.builders import table
-from tests.functions.sinks.reports import Cluster, a_report
+from tests.functions.sinks.reports import Cluster, a_report, with_groups
 
 HEALTH = len(contract.HEALTH_UNITS)
 # What a set costs.
@@ -134,12 +136,19 @@ def test_partitions_of_named_groups_come_first() -> None:
         pytest.param({"drain_time": True}, 3, id="drain-time"),
         pytest.param({"members": True}, 3, id="members"),
         pytest.param({"rebalancing": True}, 3, id="rebalancing"),
+        pytest.param({"rates": True}, 3 * 2, id="rates"),
         pytest.param({"max_offset_lag": True}, 4, id="max-offset-lag"),
         pytest.param({"partition_groups": NameFilter()}, 6 * ROW, id="partitions"),
     ],
 )
 def test_what_is_published_on_demand_has_its_price(option: dict[str, Any], more: int) -> None:
     assert chosen(CLUSTER, 0, **option).omitted == chosen(CLUSTER, 0).omitted + more
+
+
+def test_a_service_level_has_its_price() -> None:
+    promised = Column.optional([60.0, None, 9.0], np.float64)
+    report = with_groups(CLUSTER, sla_seconds=promised)
+    assert chosen(report, 0).omitted == chosen(CLUSTER, 0).omitted + 2
 
 
 def test_groups_that_cost_more_leave_room_for_fewer() -> None:
@@ -206,6 +215,7 @@ WANTED = st.fixed_dictionaries(
         "drain_time": st.booleans(),
         "members": st.booleans(),
         "rebalancing": st.booleans(),
+        "rates": st.booleans(),
     }
 )
 

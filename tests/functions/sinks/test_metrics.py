@@ -30,6 +30,7 @@ EVERYTHING: dict[str, Any] = {
     "drain_time": True,
     "members": True,
     "rebalancing": True,
+    "rates": True,
 }
 
 Values = dict[tuple[tuple[str, ...], str], float]
@@ -102,6 +103,43 @@ def test_a_groups_status_is_a_number(status: str | None, value: int | None) -> N
 def test_what_is_published_of_a_group_on_demand(option: str, metric: str, value: float) -> None:
     assert (G, metric) not in published(REPORT)
     assert published(REPORT, **{option: True})[G, metric] == value
+
+
+def test_rates_are_published_together_on_demand() -> None:
+    report = with_groups(REPORT, produce_rate=Column.of([2.5]), consume_rate=Column.of([1.25]))
+    rates = {(G, "ProduceRate"): 2.5, (G, "ConsumeRate"): 1.25}
+    assert published(report, rates=True).items() - published(report).items() == rates.items()
+
+
+def test_a_rate_that_is_unknown_is_absent() -> None:
+    unknown = Column.unknown(1, np.float64)
+    report = with_groups(REPORT, produce_rate=unknown, consume_rate=Column.of([1.25]))
+    values = published(report, rates=True)
+    assert (G, "ProduceRate") not in values
+    assert values[G, "ConsumeRate"] == 1.25
+
+
+@pytest.mark.parametrize(
+    ("seconds", "promised", "used"),
+    [
+        (0.0, 60.0, 0),
+        (30.0, 60.0, 0.5),
+        (60.0, 60.0, 1),
+        (61.0, 60.0, 1.017),
+        (60.0, 0.5, 120),
+        (60.0, None, None),
+        (None, 60.0, None),
+    ],
+)
+def test_the_share_of_the_service_level_that_is_used_is_published(
+    seconds: float | None, promised: float | None, used: float | None
+) -> None:
+    report = with_groups(
+        REPORT,
+        time_lag_seconds=Column.optional([seconds], np.float64),
+        sla_seconds=Column.optional([promised], np.float64),
+    )
+    assert published(report).get((G, "SlaUsed")) == used
 
 
 @pytest.mark.parametrize(
@@ -188,20 +226,28 @@ def test_seconds_are_published_to_the_millisecond() -> None:
 
 
 def test_every_metric_published_is_in_the_contract() -> None:
-    names = {name for _, name in published(REPORT, **EVERYTHING)}
+    report = with_groups(REPORT, sla_seconds=Column.of([60.0]))
+    names = {name for _, name in published(report, **EVERYTHING)}
     assert names == contract.METRIC_UNITS.keys() - set(contract.HEALTH_UNITS)
 
 
 ANY = st.none() | st.floats() | st.floats(-1e-4, 0)
-TIMES = ("time_lag_seconds", "seconds_until_loss", "drain_seconds")
+TIMES = (
+    "time_lag_seconds",
+    "seconds_until_loss",
+    "drain_seconds",
+    "produce_rate",
+    "consume_rate",
+)
 
 
-@given(st.tuples(ANY, ANY, ANY), st.none() | st.integers(-5, 2**62))
+@given(st.tuples(*[ANY] * len(TIMES)), st.none() | st.integers(-5, 2**62))
 def test_nothing_but_finite_numbers_from_0_on_is_published(
     seconds: tuple[float | None, ...], lag: int | None
 ) -> None:
     times = zip(TIMES, seconds, strict=True)
     columns = {name: Column.optional([value], np.float64) for name, value in times}
+    columns["sla_seconds"] = Column.of([0.5])
     report = with_groups(REPORT, lag=Column.optional([lag]), **columns)
     with np.errstate(all="raise"):
         values = np.array(list(published(report, **EVERYTHING).values()))

@@ -77,7 +77,13 @@ def test_what_cloudwatch_takes_is_not_exceeded_unasked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "unit"), [("EstimatedTimeLag", "s"), ("OffsetLag", "{count}"), ("GroupStatus", "")]
+    ("name", "unit"),
+    [
+        ("EstimatedTimeLag", "s"),
+        ("OffsetLag", "{count}"),
+        ("ProduceRate", "{count}/s"),
+        ("GroupStatus", ""),
+    ],
 )
 def test_units_are_those_of_ucum(name: str, unit: str) -> None:
     (batch,) = encode_requests(

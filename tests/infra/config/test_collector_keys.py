@@ -188,7 +188,7 @@ def test_a_time_is_a_finite_number(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["yes", "true", 1, None])
-@pytest.mark.parametrize("key", ["topics", "drain_time", "members", "rebalancing"])
+@pytest.mark.parametrize("key", ["topics", "drain_time", "members", "rebalancing", "rates"])
 def test_a_switch_is_true_or_false_and_no_word_for_it(key: str, value: Any) -> None:
     assert len(document_faults(levels={key: value})) == 1
 

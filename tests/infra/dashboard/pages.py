@@ -40,7 +40,7 @@ CLUSTERS = {
         interval_seconds=300,
         alarms={"groups": ["billing", "naïve:${LABEL}", "unpromised"]},
         sla_seconds={"billing": 300, "naïve": 60},
-        levels={"members": True, "rebalancing": True, "drain_time": True},
+        levels={"members": True, "rebalancing": True, "drain_time": True, "rates": True},
         risk_horizon_hours=48,
         scaling=[{"group": "billing", "service": "worker", "steps": STEPS, **SERVICE}],
     ),

@@ -184,6 +184,27 @@ def test_metrics_that_levels_choose_are_shown_where_they_are_published(
     assert metric not in {line.metric for line in lines(widgets["plain"])}
 
 
+def test_produce_and_consume_rates_share_a_graph_and_are_told_apart(
+    widgets: dict[str, Widgets],
+) -> None:
+    title = "Produce against consume by group"
+    rates = titled(widgets["full"], title)
+    assert [line.metric for line in lines_of(rates)] == ["ProduceRate", "ConsumeRate"]
+    legends = [options["label"] for *_, options in rates["properties"]["metrics"]]
+    assert legends == ["produce", "consume"]
+    assert title not in {title_of(each) for each in widgets["plain"]}
+
+
+def test_what_is_used_of_service_levels_is_drawn_where_there_are_any(
+    widgets: dict[str, Widgets],
+) -> None:
+    title = "Time lag as a share of the service level, by group"
+    used = titled(widgets["full"], title)
+    assert marks(used) == [("broken above", 1)]
+    assert [line.metric for line in lines_of(used)] == ["SlaUsed"]
+    assert title not in {title_of(each) for each in widgets["plain"]}
+
+
 def test_a_named_group_has_a_line_at_its_service_level(widgets: dict[str, Widgets]) -> None:
     assert marks(titled(widgets["full"], "billing")) == [("service level", 300)]
     assert marks(titled(widgets["full"], "na%C3%AFve:${LABEL}")) == [("service level", 60)]

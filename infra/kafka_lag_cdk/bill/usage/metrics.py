@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import Cluster
+
+# An expression that only one name matches.
+_ONE_NAME = re.compile(r"\^(\\[.-]|[\w-])+\$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What there is to publish: how many of each, and metrics of each one.
 
-    `named` of the groups come first in the budget, `scaled` of them have metrics for it.
+    `named` of the groups come first in the budget, `scaled` of them have metrics for it, and
+    `promised` have a service level, with one more metric each.
     """
 
     groups: int
@@ -23,6 +28,7 @@ class Wanted:
     partitions: int
     of_group: int
     of_topic: int
+    promised: int = 0
     of_partition: int = len(contract.LAG_METRICS)
     of_scaling: int = len(contract.SCALING_METRICS)
     max_metrics: int = 1000
@@ -34,6 +40,7 @@ class Wanted:
             len(contract.HEALTH_UNITS)
             + self.groups * self.of_group
             + self.scaled * self.of_scaling
+            + self.promised
             + self.topics * self.of_topic
             + self.partitions * self.of_partition
         )
@@ -51,8 +58,12 @@ class Published:
 
     @property
     def group_metrics(self) -> int:
-        """Metrics by group, those for scaling among them."""
-        return self.groups * self.wanted.of_group + self.scaled * self.wanted.of_scaling
+        """Metrics by group, those for scaling and of service levels among them."""
+        return (
+            self.groups * self.wanted.of_group
+            + self.scaled * self.wanted.of_scaling
+            + min(self.wanted.promised, self.groups)
+        )
 
     @property
     def topic_metrics(self) -> int:
@@ -83,8 +94,8 @@ class Published:
 def wanted(cluster: Cluster) -> Wanted:
     """What a cluster's levels ask for at its expected size.
 
-    Filters of partitions, and of scaling where the user wrote one, are taken to match everything:
-    only a running cluster knows which names there are.
+    Filters of partitions, and of scaling where the user wrote one, are taken to match everything,
+    and so are service levels of more than one name: only a running cluster knows the names.
     """
     levels = cluster.published_levels
     expected, named = cluster.expected, len(levels.named)
@@ -96,13 +107,17 @@ def wanted(cluster: Cluster) -> Wanted:
         scaled=groups if scaling_is_filtered(cluster) else scaled,
         topics=expected.group_topics if levels.topics else 0,
         partitions=0 if levels.partition_groups is None else expected.group_partitions,
-        of_group=len(contract.GROUP_METRICS)
-        + levels.drain_time
-        + levels.members
-        + levels.rebalancing,
+        of_group=len(levels.group_metrics),
+        promised=_promised(cluster, groups),
         of_topic=len(contract.LAG_METRICS) + levels.max_offset_lag,
         max_metrics=levels.max_metrics,
     )
+
+
+def _promised(cluster: Cluster, groups: int) -> int:
+    """Groups that have a service level: one for each `^name$`, all for any other expression."""
+    one_name = [_ONE_NAME.fullmatch(expression) for expression in cluster.sla_seconds]
+    return min(len(one_name), groups) if all(one_name) else groups
 
 
 def scaling_is_filtered(cluster: Cluster) -> bool:
@@ -114,9 +129,10 @@ def scaling_is_filtered(cluster: Cluster) -> bool:
 def published(asked: Wanted) -> Published:
     """What the collector keeps of it: named groups and their topics, the others, partitions.
 
-    Groups are taken to have as many topics and partitions each.
+    Groups are taken to have as many topics and partitions each, and those with a service level
+    to be published.
     """
-    budget = _Budget(max(asked.max_metrics - len(contract.HEALTH_UNITS), 0))
+    budget = _Budget(max(asked.max_metrics - len(contract.HEALTH_UNITS) - asked.promised, 0))
     groups = scaled = topics = 0
     for of_scaled, others in _by_rank(asked):
         took = budget.take(of_scaled, asked.of_group + asked.of_scaling)

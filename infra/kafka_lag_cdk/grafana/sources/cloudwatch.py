@@ -29,6 +29,8 @@ _METRICS: dict[Measure, tuple[str, Mapping[str, str]]] = {
     Measure.TIME_LAG: (contract.ESTIMATED_TIME_LAG, _GROUP),
     Measure.TIME_TO_DATA_LOSS: (contract.TIME_TO_DATA_LOSS, _GROUP),
     Measure.DRAIN_TIME: (contract.ESTIMATED_DRAIN_TIME, _GROUP),
+    Measure.PRODUCED: (contract.PRODUCE_RATE, _GROUP),
+    Measure.CONSUMED: (contract.CONSUME_RATE, _GROUP),
     Measure.MEMBERS: (contract.MEMBERS, _GROUP),
     Measure.REBALANCING: (contract.REBALANCING, _GROUP),
     Measure.SCALING_LAG: (contract.SCALING_LAG, _GROUP),
@@ -47,6 +49,8 @@ _METRICS: dict[Measure, tuple[str, Mapping[str, str]]] = {
 
 _LEVELS = {
     Measure.DRAIN_TIME: "drain_time",
+    Measure.PRODUCED: "rates",
+    Measure.CONSUMED: "rates",
     Measure.MEMBERS: "members",
     Measure.REBALANCING: "rebalancing",
     Measure.TOPIC_LAG: "topics",

@@ -31,6 +31,7 @@ EVERY_OPTION: dict[str, Any] = {
     "drain_time": True,
     "members": True,
     "rebalancing": True,
+    "rates": True,
     "scaling": NameFilter(),
     "max_offset_lag": True,
 }

@@ -40,6 +40,7 @@ def sized(levels: dict[str, Any], **more: Any) -> Cluster:
         pytest.param({"max_offset_lag": True}, 80, 600, 0, id="max-offset-lag"),
         pytest.param({"partitions": {}}, 80, 400, 9_600, id="partitions"),
         pytest.param({"drain_time": True}, 100, 400, 0, id="drain-time"),
+        pytest.param({"rates": True}, 120, 400, 0, id="rates"),
         pytest.param({"members": True, "rebalancing": True}, 120, 400, 0, id="members"),
     ],
 )
@@ -50,6 +51,27 @@ def test_twenty_groups_of_ten_topics_of_24_partitions(
     counts = (found.group_metrics, found.topic_metrics, found.partition_metrics)
     assert counts == (by_group, by_topic, by_partition)
     assert found.total == 9 + by_group + by_topic + by_partition
+    assert found.omitted == 0
+
+
+@pytest.mark.parametrize(
+    ("expressions", "promised"),
+    [
+        ([], 0),
+        (["^billing$"], 1),
+        (["^billing$", r"^a\.b-c$"], 2),
+        (["billing"], 20),
+        (["^a|b$"], 20),
+        (["^a.b$"], 20),
+        (["^billing$", ".*"], 20),
+        ([f"^g{at}$" for at in range(30)], 20),
+    ],
+)
+def test_groups_with_a_service_level_have_one_more(expressions: list[str], promised: int) -> None:
+    levels = dict.fromkeys(expressions, 60)
+    found = published(wanted(sized({}, sla_seconds=levels)))
+    assert found.group_metrics == 20 * 4 + promised
+    assert found.total == 9 + found.group_metrics + 400
     assert found.omitted == 0
 
 
@@ -111,6 +133,7 @@ LEVELS = st.fixed_dictionaries(
         "drain_time": st.booleans(),
         "members": st.booleans(),
         "rebalancing": st.booleans(),
+        "rates": st.booleans(),
     }
 )
 
