@@ -49,7 +49,7 @@ report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (.
 	$(BIN)/python -m kafka_lag_report.daily_report --input $(STATE) --output $(STATE) $(if $(DATE),--date $(DATE))
 
 test: setup ## all tests, real Kafka and Spark included
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
 VERSION ?=

@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,8 @@ from tests.kafka_versions import summary
 
 __all__ = ["shared_cluster"]
 
+TESTS = Path(__file__).parent
+
 # A slow or busy machine is no failure.
 settings.register_profile(
     "unhurried", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -23,6 +26,32 @@ settings.load_profile("unhurried")
 
 # To compile well what runs once costs more than it saves.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+# Files that take longest begin first: else one process ends with them while the other has nothing
+# left to do. Beside the campaign's brokers come those that need one core and no Spark.
+LONGEST = (
+    "kafka/test_faults.py",
+    "functions/lag/test_pauses.py",
+    "functions/test_after_an_outage.py",
+    "functions/test_cold_as_warm.py",
+    "functions/lag/partitions/test_days.py",
+    "functions/lag/test_any_input.py",
+    "functions/views/page/test_browser.py",
+    "glue_jobs/test_daily_report.py",
+    "glue_jobs/test_against_sql.py",
+    "contract/test_demo.py",
+    "infra/packaging/test_glue_start.py",
+    "kafka/test_silence.py",
+    "dev/test_processes.py",
+    "infra/storage/queries/test_reports.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sorts nothing but the files that take longest to the front."""
+    order = {TESTS / name: at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 def pytest_configure() -> None:
