@@ -40,19 +40,23 @@ def a_reading(
     topic_ids: Mapping[str, str | None] | None = None,
     state: str = "Stable",
     members: int = 1,
+    epochs: Mapping[str, int | None] | None = None,
     problems: Sequence[Problem] = (),
     hidden_topics: Mapping[str, str] | None = None,
     unlisted_groups: Sequence[str] = (),
     gone_topics: Sequence[str] = (),
     gone_groups: Sequence[str] = (),
 ) -> ClusterReading:
-    """One look, begun at `at` ms: commits were read 150 ms later, ends 200 ms later."""
+    """One look, begun at `at` ms: commits were read 150 ms later, ends 200 ms later.
+
+    Groups in `epochs` speak the consumer protocol, others the classic one.
+    """
     logs, commits = topics or {}, groups or {}
     ids = {topic: f"id-of-{topic}" for topic in logs} | dict(topic_ids or {})
     return ClusterReading(
         topic_partitions=_topic_rows(logs, ids, at),
         group_partitions=_group_rows(commits, ids, owners or {}, at),
-        groups=_groups(commits, state, members, at),
+        groups=_groups(commits, state, members, epochs or {}, at),
         problems=tuple(problems),
         hidden_topics=hidden_topics or {},
         unlisted_groups=frozenset(unlisted_groups),
@@ -150,7 +154,9 @@ def _group_rows(
     )
 
 
-def _groups(groups: Groups, state: str, members: int, at: int) -> Frame:
+def _groups(
+    groups: Groups, state: str, members: int, epochs: Mapping[str, int | None], at: int
+) -> Frame:
     silent = [commits if isinstance(commits, str) else None for commits in groups.values()]
     read = np.array([reason is None for reason in silent], bool)
     return Frame.of(
@@ -159,9 +165,10 @@ def _groups(groups: Groups, state: str, members: int, at: int) -> Frame:
             "read_at": Column(np.full(len(groups), at + 150), read),
             "unread_reason": Strings.of(silent),
             "group_state": Strings.of(state if known else None for known in read),
-            "group_type": Strings.of("classic" for _ in groups),
+            "group_type": Strings.of("consumer" if g in epochs else "classic" for g in groups),
             "protocol": Strings.of("consumer" for _ in groups),
             "members": Column(np.full(len(groups), members, np.int32), read),
+            "group_epoch": Column.optional([epochs.get(group) for group in groups]),
         }
     )
 

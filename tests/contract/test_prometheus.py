@@ -23,6 +23,8 @@ from kafka_lag.views.auth import Bearer
 from tests.contract.prometheus_programs import NASTY, clock, examples, program, snapshots
 
 TOKEN = "a-token-of-the-tests"
+# As a string of PromQL.
+QUOTED = json.dumps(NASTY, ensure_ascii=False)
 # What a program on this machine may take, however busy it is.
 PATIENCE = 60.0
 
@@ -147,6 +149,8 @@ def test_a_scrape_that_is_refused_is_down(prometheus: Prometheus, name: str, sta
             "by (consumergroup, topic) > 0",
             6,
         ),
+        (f'sum(kafka_lag_partition_status{{job="right",consumergroup={QUOTED}}})', 0),
+        ('count(kafka_lag_partition_status{job="right",leader="0"})', 1),
         ("kafka_lag_snapshot_age_seconds", 60),
         ("kafka_lag_group_sla_seconds", None),
         # Shards of one job tell each series once between them.

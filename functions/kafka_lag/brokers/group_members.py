@@ -57,7 +57,8 @@ class GroupDescription:
     """What a coordinator says of a group; `absent` means that it does not exist.
 
     `members` is None when they are not known; `failure` is set when the group was not described;
-    `kind` is the group's type where the answer has it.
+    `kind` is the group's type where the answer has it, `epoch` how often a group of the consumer
+    protocol was rebalanced, as its coordinator counts. An answer on a classic group has neither.
     """
 
     state: str | None = None
@@ -66,6 +67,7 @@ class GroupDescription:
     failure: Failure | None = None
     absent: bool = False
     kind: str | None = None
+    epoch: int | None = None
 
 
 async def describe_groups(
@@ -167,7 +169,13 @@ def _description(
         protocol=getattr(group, "protocol_type", None) or None,
         members=members_of(group),
         absent=group.group_state == _DEAD and not group.members,
+        epoch=_epoch(group),
     )
+
+
+def _epoch(group: Any) -> int | None:
+    epoch: int | None = getattr(group, "group_epoch", None)
+    return epoch if epoch is not None and epoch >= 0 else None
 
 
 def _classic_members(group: Any) -> tuple[GroupMember, ...]:

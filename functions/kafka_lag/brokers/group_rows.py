@@ -22,7 +22,8 @@ def group_rows(
 ) -> Frame:
     """A row a group; a group whose commits were not read has an unread_reason.
 
-    `members` is unknown where the group could not be described.
+    `members` is unknown where the group could not be described, `group_epoch` also where it is a
+    classic one, or is listed as empty and so not described.
     """
     known = list(groups)
     described = [descriptions.get(group.name, GroupDescription()) for group in known]
@@ -40,6 +41,7 @@ def group_rows(
             "group_type": Strings.of(group.kind for group in known),
             "protocol": Strings.of(g.protocol or d.protocol for g, d in both),
             "members": Column.optional(members, np.int32),
+            "group_epoch": Column.optional([d.epoch for d in described]),
         }
     )
 

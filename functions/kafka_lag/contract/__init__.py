@@ -148,7 +148,7 @@ COMPACTED_TAG = "kafka-lag-compacted"
 COMPACTED_VALUE = "true"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
-SCHEMA_VERSION = "2.1"
+SCHEMA_VERSION = "2.2"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 
 # Why a row was not read this time (null: it was).
@@ -161,9 +161,15 @@ ERROR = "error"
 # uncounted: why a group-partition adds nothing to the sums of its group and topic (null: it does).
 UNCOMMITTED, UNKNOWN, IGNORED = "uncommitted", "unknown", "ignored"
 
-# status: of a partition, and OK, WARN, ERR of a group; the metric's numbers.
+# status: of a partition, and OK, WARN, ERR of a group; the numbers of both, in Burrow's order.
 OK, WARN, STOP, STALL, REWIND, ERR = "OK", "WARN", "STOP", "STALL", "REWIND", "ERR"
-GROUP_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2}
+PARTITION_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2, STOP: 3, STALL: 4, REWIND: 5}
+GROUP_STATUS_VALUES = {status: PARTITION_STATUS_VALUES[status] for status in (OK, WARN, ERR)}
+# How bad for its group a partition's status is, by the group's numbers: none is worse than ERR.
+PARTITION_SEVERITIES = {
+    status: min(number, GROUP_STATUS_VALUES[ERR])
+    for status, number in PARTITION_STATUS_VALUES.items()
+}
 
 # status_reason
 RECORDS_LOST = "records_lost"

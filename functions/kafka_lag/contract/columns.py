@@ -102,6 +102,8 @@ COLUMNS = {
         "protocol": STRING,
         "members": INT,
         "owners_changed": INT,
+        "group_epoch": LONG,
+        "rebalances": LONG,
         "topics": INT,
         "partitions": INT,
         "partitions_unknown": INT,

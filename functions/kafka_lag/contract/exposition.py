@@ -14,6 +14,8 @@ LABEL_OWNER = "owner"
 LABEL_STATE = "state"
 LABEL_TYPE = "type"
 LABEL_PROTOCOL = "protocol"
+# Of the family of partitions' statuses.
+LABEL_LEADER = "leader"
 
 # Of each cluster.
 SNAPSHOT_AGE = "kafka_lag_snapshot_age_seconds"
@@ -86,6 +88,12 @@ TOPIC_PARTITIONS_GAUGE = "kafka_topic_partitions"
 GROUP_MEMBERS_AS_ELSEWHERE = "kafka_consumergroup_members"
 
 # Of each group's partition, at ?level=partition.
+PARTITION_STATUS_GAUGES = {
+    "kafka_lag_partition_status": (
+        "status",
+        "Status of the partition: 0 OK, 1 WARN, 2 ERR, 3 STOP, 4 STALL, 5 REWIND.",
+    ),
+}
 PARTITION_GAUGES = {
     "kafka_consumergroup_lag": ("lag", "Records behind in this partition."),
     "kafka_consumergroup_current_offset": ("committed_offset", "The offset committed."),

@@ -17,6 +17,7 @@ from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Snapsho
 from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.offset_lag import OffsetLag, offset_lag
 from kafka_lag.lag.rates import add_produce_rate, add_rates
+from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.retention import add_retention
 from kafka_lag.lag.rollup import add_uncounted, count_rows, group_topics, roll_up_groups, scaling
 from kafka_lag.lag.rules import EARLIEST, Rules
@@ -42,7 +43,7 @@ def evaluate(
     newest = previous_runs.newest
     topics = carry_over.topic_partitions(reading, newest, rules, taken_at)
     topics = add_produce_rate(topics, newest, rules)
-    groups = carry_over.groups(reading, newest, rules, taken_at)
+    groups = add_rebalances(carry_over.groups(reading, newest, rules, taken_at), newest)
     rows = carry_over.group_partitions(reading, newest, rules, taken_at, topics)
     rows = rows.where(locate(rows, groups, _GROUP) >= 0)
 

@@ -260,16 +260,8 @@ def _partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColum
     }
 
 
-# From good to bad; and how bad for a group each status of its partitions is.
-GROUP_STATUSES = (contract.OK, contract.WARN, contract.ERR)
-_SEVERITY = {
-    contract.OK: 0,
-    contract.WARN: 1,
-    contract.STOP: 2,
-    contract.STALL: 2,
-    contract.REWIND: 2,
-    contract.ERR: 2,
-}
+# From good to bad: each stands where its number says.
+GROUP_STATUSES = tuple(contract.GROUP_STATUS_VALUES)
 
 
 def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
@@ -309,8 +301,9 @@ def status_of(rows: Frame) -> Strings:
 
 
 def _severities(status: Strings) -> Column:
-    codes = status.codes_in(tuple(_SEVERITY))
-    return Column(np.array(tuple(_SEVERITY.values()), np.int32)[codes.values], codes.known)
+    codes = status.codes_in(tuple(contract.PARTITION_SEVERITIES))
+    severities = np.array(tuple(contract.PARTITION_SEVERITIES.values()), np.int32)
+    return Column(severities[codes.values], codes.known)
 
 
 def _worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:

@@ -24,12 +24,7 @@ ERR, WARN, UNKNOWN, OK = range(4)
 SEVERITIES = (contract.ERR, contract.WARN, UNKNOWN_STATUS, contract.OK)
 SEVERITY_STYLES = ("urgent", "serious", "unknown", "calm")
 _STATUS_SEVERITIES = {
-    contract.OK: OK,
-    contract.WARN: WARN,
-    contract.STOP: ERR,
-    contract.STALL: ERR,
-    contract.REWIND: ERR,
-    contract.ERR: ERR,
+    status: (OK, WARN, ERR)[number] for status, number in contract.PARTITION_SEVERITIES.items()
 }
 # Columns that each table can be ordered by, the usual one first.
 GROUP_SORTS = {

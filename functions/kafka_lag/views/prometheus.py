@@ -55,6 +55,7 @@ _INFO_LABELS = {
 _TOPIC_LABELS = {exposition.LABEL_TOPIC: "topic"}
 _GROUP_TOPIC_LABELS = {**_GROUP_LABELS, **_TOPIC_LABELS}
 _PARTITION_LABELS = {exposition.LABEL_PARTITION: "partition_id"}
+_LEADER_LABELS = {exposition.LABEL_LEADER: "leader"}
 _TOPIC_GAUGES = {
     exposition.TOPIC_LAG: ("lag", "Records behind, all partitions of the topic."),
     exposition.TOPIC_OFFSET: ("committed_offset", "Sum of the offsets committed."),
@@ -247,19 +248,11 @@ def _group_families(clusters: Sequence[ClusterRun], *, members: bool) -> Iterato
     ones = [(each.labels, Column.of(np.ones(len(each.frame)))) for each in infos]
     yield _gauge(exposition.GROUP_INFO, "Always 1; what the user and Kafka say of the group.", ones)
     groups = [LabelledRows.of(each.cluster, each.groups, _GROUP_LABELS) for each in clusters]
-    for family, (column, help_text) in exposition.GROUP_STATUSES.items():
-        numbers = [(each.labels, _status_values(each.frame.strings(column))) for each in groups]
-        yield _gauge(family, help_text, numbers)
+    yield from _status_gauges(groups, exposition.GROUP_STATUSES, contract.GROUP_STATUS_VALUES)
     yield from _gauges(groups, exposition.GROUP_GAUGES)
     if members:
         live = ("members", "Live members of the group.")
         yield from _gauges(groups, {exposition.GROUP_MEMBERS_AS_ELSEWHERE: live})
-
-
-def _status_values(status: Strings) -> Column:
-    codes = status.codes_in(tuple(contract.GROUP_STATUS_VALUES))
-    numbers = np.array(tuple(contract.GROUP_STATUS_VALUES.values()))
-    return Column(numbers[codes.values], codes.known)
 
 
 def _topic_families(clusters: Sequence[ClusterRun]) -> Iterator[Metric]:
@@ -286,6 +279,10 @@ def _partition_families(clusters: Sequence[ClusterRun]) -> Iterator[Metric]:
     names = {**_GROUP_TOPIC_LABELS, **_PARTITION_LABELS}
     rows = [LabelledRows.of(each.cluster, each.group_partitions, names) for each in clusters]
     yield from _gauges(rows, exposition.PARTITION_GAUGES)
+    names = {**names, **_LEADER_LABELS}
+    led = [LabelledRows.of(each.cluster, each.group_partitions, names) for each in clusters]
+    values = contract.PARTITION_STATUS_VALUES
+    yield from _status_gauges(led, exposition.PARTITION_STATUS_GAUGES, values)
     names = {**_TOPIC_LABELS, **_PARTITION_LABELS}
     logs = [LabelledRows.of(each.cluster, each.topic_partitions, names) for each in clusters]
     yield from _gauges(logs, exposition.LOG_GAUGES)
@@ -338,6 +335,20 @@ def _gauges(
     for family, (column, help_text) in families.items():
         columns = [(part.labels, part.frame.numbers(column)) for part in parts]
         yield _gauge(family, help_text, columns)
+
+
+def _status_gauges(
+    parts: Sequence[LabelledRows],
+    families: Mapping[str, tuple[str, str]],
+    values: Mapping[str, int],
+) -> Iterable[Metric]:
+    """The same of columns of statuses, each status as its number."""
+    numbers = np.array(tuple(values.values()))
+    for family, (column, help_text) in families.items():
+        codes = [part.frame.strings(column).codes_in(tuple(values)) for part in parts]
+        columns = [Column(numbers[each.values], each.known) for each in codes]
+        labels = (part.labels for part in parts)
+        yield _gauge(family, help_text, zip(labels, columns, strict=True))
 
 
 def _gauge(family: str, help_text: str, parts: Iterable[tuple[Sequence[Labels], Column]]) -> Metric:

@@ -56,6 +56,7 @@ class Brokers(FakeConnections):
     (topic, partition) of "Starts" and "Ends", a group of "OffsetFetch", "DescribeGroups",
     "ConsumerGroupDescribe" and "FindCoordinator", a broker of "ListGroups", a topic of "Metadata"
     and "DescribeConfigs".
+    Groups in `epochs` speak the consumer protocol and have that epoch, others the classic one.
     A code is used up by an answer; the last stays where `lasting` has its key. `change` may give
     back another answer, or an error to raise.
     """
@@ -69,6 +70,7 @@ class Brokers(FakeConnections):
         self.lasting: dict[tuple[str, Any], int] = {}
         self.change: Callable[[Any, Any], Any] = lambda _, answer: answer
         self.coordinators: dict[str, int] = {}
+        self.epochs: dict[str, int] = {}
         self.kinds: list[str] = []
 
     def version(self, request: type[Any]) -> int:
@@ -149,7 +151,12 @@ class Brokers(FakeConnections):
         code = self._code("ListGroups", node)
         mine = [name for name in self.groups if self.coordinators.get(name, 1) == node]
         groups = [
-            _of(group_id=g, group_state="Stable", group_type="classic", protocol_type="consumer")
+            _of(
+                group_id=g,
+                group_state="Stable",
+                group_type="consumer" if g in self.epochs else "classic",
+                protocol_type="consumer",
+            )
             for g in mine
         ]
         return _of(error_code=code, groups=[] if code else groups)
@@ -197,8 +204,10 @@ class Brokers(FakeConnections):
             groups=[
                 _of(
                     group_id=name,
-                    error_code=self._code("ConsumerGroupDescribe", name) or 69,
-                    group_state="Dead",
+                    error_code=self._code("ConsumerGroupDescribe", name)
+                    or (0 if name in self.epochs else 69),
+                    group_state="Stable" if name in self.epochs else "Dead",
+                    group_epoch=self.epochs.get(name, 0),
                     members=[],
                 )
                 for name in request.group_ids

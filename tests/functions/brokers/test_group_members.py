@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kafka.protocol.admin import DescribeGroupsResponse
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
 from kafka_lag.brokers.coordinators import ConsumerGroup
@@ -18,6 +19,8 @@ from kafka_lag.brokers.group_members import GroupDescription, GroupMember, descr
 from kafka_lag.brokers.group_offsets import CommittedOffsets
 from kafka_lag.brokers.group_rows import group_partition_rows
 from kafka_lag.brokers.topics import build_table
+from tests.builders import table
+from tests.functions.brokers.brokers import Brokers, Runs, Topic
 from tests.functions.brokers.fakes import FakeConnections
 
 _NULL_ARRAY = struct.pack(">hii", 0, -1, -1)
@@ -95,3 +98,65 @@ def test_describing_twenty_thousand_groups_of_one_coordinator_takes_moments(kind
     described = asyncio.run(describe_groups(connections, groups))
     assert time.process_time() - began < 6
     assert len(described) == 20_000
+
+
+COMMITS = {"orders": [5]}
+EPOCHS = ("consumer_group", "group_type", "group_epoch")
+
+
+def both_protocols(epoch: int = 7) -> Brokers:
+    """`new` speaks the consumer protocol, `old` the classic one."""
+    brokers = Brokers({"orders": Topic([(0, 9)])}, {"new": COMMITS, "old": COMMITS})
+    brokers.epochs = {"new": epoch}
+    return brokers
+
+
+@pytest.mark.parametrize(
+    ("answered", "read"), [(0, 0), (7, 7), (2**31 - 1, 2**31 - 1), (-1, None), (-(2**31), None)]
+)
+def test_a_group_has_the_epoch_that_its_coordinator_answers_unless_it_cannot_be(
+    answered: int, read: int | None
+) -> None:
+    groups = both_protocols(answered).read().groups
+    assert table(groups, *EPOCHS) == [("new", "consumer", read), ("old", "classic", None)]
+
+
+def test_a_classic_group_is_asked_for_by_the_request_that_has_no_epoch() -> None:
+    brokers = both_protocols()
+    brokers.read()
+    names = ("ConsumerGroupDescribe", "DescribeGroups")
+    assert {kind: brokers.kinds.count(kind) for kind in names} == dict.fromkeys(names, 1)
+    assert not hasattr(DescribeGroupsResponse.DescribedGroup(), "group_epoch")
+
+
+def test_a_group_that_is_listed_as_empty_is_not_described_and_has_no_epoch() -> None:
+    connections: Any = FakeConnections(lambda _: None)
+    groups = [ConsumerGroup("g", 1, "Empty", "consumer")]
+    assert asyncio.run(describe_groups(connections, groups))["g"].epoch is None
+    assert connections.requests == []
+
+
+def test_a_run_tells_the_rebalances_since_the_group_was_last_described() -> None:
+    runs = Runs(both_protocols())
+
+    def told() -> tuple[Any, ...]:
+        runs()
+        groups = runs.collector.memory.newest.groups
+        assert table(groups, *EPOCHS, "rebalances")[1] == ("old", "classic", None, None)
+        return table(groups, "group_epoch", "rebalances")[0]
+
+    assert told() == (7, None)
+    runs.brokers.epochs["new"] = 9
+    assert told() == (9, 2)
+    runs.brokers.epochs["new"] = 10
+    runs.brokers.lasting["ConsumerGroupDescribe", "new"] = 29
+    assert told() == (9, None)
+    runs.brokers.lasting.clear()
+    assert told() == (10, 1)
+    runs.brokers.lasting["OffsetFetch", "new"] = 29
+    runs.brokers.epochs["new"] = 13
+    assert told() == (10, None)
+    runs.brokers.lasting.clear()
+    assert told() == (13, 3)
+    runs.brokers.epochs["new"] = 1
+    assert told() == (1, None)

@@ -30,6 +30,15 @@ def test_every_name_and_number_comes_back(lags: dict[str, int | None]) -> None:
     assert found == lags
 
 
+@settings(max_examples=60, deadline=None)
+@given(group=NAMES, topic=NAMES)
+def test_the_names_of_a_partitions_status_come_back(group: str, topic: str) -> None:
+    snapshot = a_snapshot({group: {topic: [1]}}, {topic: [(0, 1)]})
+    series = scrape(stored(snapshot), level="partition")
+    labels = {"consumergroup": group, "topic": topic, "partition": "0", "leader": "0"}
+    assert value(series, "kafka_lag_partition_status", **labels) == 0
+
+
 @settings(max_examples=30, deadline=None)
 @given(number=st.floats(0, allow_nan=False, allow_infinity=False))
 def test_every_number_is_told_in_full(number: float) -> None:

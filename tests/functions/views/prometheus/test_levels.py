@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Strings
+from kafka_lag.contract import exposition
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import AnyColumn
 from kafka_lag.lag.model import Snapshot
 from tests.builders import NOON, a_snapshot
+from tests.fakes import MemoryStore
 from tests.functions.views.prometheus.scrapes import names, scrape, stored, value
 
 TOPICS = {"orders": [(2, 10), (0, 10)], "audit": [(0, 3)]}
@@ -68,6 +72,54 @@ def test_members_have_the_other_exporters_name_too() -> None:
     ours = value(series, "kafka_lag_group_members", **BILLING)
     assert ours is not None
     assert value(series, "kafka_consumergroup_members", **BILLING) == ours
+
+
+def judged(**columns: AnyColumn) -> MemoryStore:
+    """A snapshot whose three group-partitions have these columns."""
+    rows = SHOP.group_partitions.with_columns(**columns)
+    return stored(Snapshot(NOON, SHOP.topic_partitions, rows, SHOP.groups))
+
+
+STATUS, FIRST = "kafka_lag_partition_status", {**BILLING, "topic": "orders", "partition": "0"}
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("OK", 0), ("WARN", 1), ("ERR", 2), ("STOP", 3), ("STALL", 4), ("REWIND", 5), (None, None)],
+)
+def test_a_partitions_status_is_its_number_and_absent_where_it_is_unknown(
+    word: str | None, number: int | None
+) -> None:
+    series = scrape(judged(status=Strings.of([word, "OK", None])), level="partition")
+    assert value(series, STATUS, **FIRST, leader="0") == number
+    assert sum(name == STATUS for name, _ in series) == 1 + (word is not None)
+
+
+def test_the_help_of_partitions_statuses_says_the_number_of_each() -> None:
+    ((_, text),) = exposition.PARTITION_STATUS_GAUGES.values()
+    told = [f"{number} {word}" for word, number in contract.PARTITION_STATUS_VALUES.items()]
+    assert text == f"Status of the partition: {', '.join(told)}."
+
+
+def test_a_partition_that_was_not_read_has_no_status() -> None:
+    snapshot = a_snapshot({"billing": {"orders": [10, contract.TIMEOUT]}}, TOPICS)
+    series = scrape(stored(snapshot), level="partition")
+    assert value(series, STATUS, **FIRST, leader="0") == 0
+    assert [dict(labels)["partition"] for name, labels in series if name == STATUS] == ["0"]
+
+
+def test_a_partition_whose_leader_is_unknown_has_its_status_and_an_empty_label() -> None:
+    words, leaders = Strings.constant("STOP", 3), Column.optional([None, 2, 1], np.int32)
+    series = scrape(judged(status=words, leader=leaders), level="partition")
+    told = {labels for name, labels in series if name == STATUS}
+    assert value(series, STATUS, **FIRST, leader="") == 3
+    assert {dict(labels)["leader"] for labels in told} == {"", "1", "2"}
+
+
+@pytest.mark.parametrize("level", ["group", "topic"])
+def test_coarser_levels_have_no_statuses_of_partitions(level: str) -> None:
+    series = scrape(judged(status=Strings.constant("OK", 3)), level=level)
+    assert STATUS not in names(series)
 
 
 def test_a_sum_that_lacks_a_part_is_absent() -> None:
