@@ -13,13 +13,13 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.contract import exposition
 from kafka_lag.errors import SourceError
+from kafka_lag.formatting import format_count, format_duration
 from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.views import page, prometheus
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
-from kafka_lag.views.page_format import count, duration
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading, cell, table
 from tests.functions.runs import CLUSTER, GROUP, Run
 from tests.functions.views.page.reading import UNKNOWN, read
@@ -173,8 +173,10 @@ def on_page(run: Run, at: int, path: str) -> list[str] | None:
 
 def worded(lag: float | None, age: float | None) -> list[str]:
     """How the page says so, but for how far off the age may be."""
-    told = (duration(age) or "").replace("\u00a0", " ")
-    return [count(lag) or UNKNOWN, told or UNKNOWN]
+    return [
+        UNKNOWN if lag is None else format_count(lag),
+        UNKNOWN if age is None else format_duration(age),
+    ]
 
 
 TWO: Commits = {"orders": [15, 19]}
