@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from kafka_lag.cli.options.rules import add_rules, rules_of
-from kafka_lag.cli.options.watch import parse
+from kafka_lag.cli.rule_options import add_rules, rules_of
+from kafka_lag.cli.watch import parse_options
 from kafka_lag.lag.rules import ByName, Rules, Tolerance
 from kafka_lag.settings import settings_of
 from tests.documents import document
@@ -85,7 +85,7 @@ def test_a_wrong_value_is_refused_in_one_sentence_that_names_it(
 
 
 def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
-    told = parse(
+    told = parse_options(
         [
             *("--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "30"),
             *("--groups-allow", "g", "--allowed-lag", "o=1", "--window", "20"),
@@ -100,5 +100,7 @@ def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
 
 def test_the_watcher_refuses_a_window_longer_than_a_day(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse(["--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "10000"])
+        parse_options(
+            ["--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "10000"]
+        )
     assert "--window: must be at most 24 hours of intervals" in capsys.readouterr().err
