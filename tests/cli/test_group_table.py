@@ -34,7 +34,7 @@ _CAUGHT_UP = {
 
 
 def a_group(name: str, **columns: Any) -> dict[str, Any]:
-    """A group that does well but for what is said; None is unknown."""
+    """A group that does well but for these columns; None is unknown."""
     row = {**_CAUGHT_UP, "consumer_group": name, **columns}
     return {"last_status": row["status"], **row}
 
@@ -48,11 +48,11 @@ def a_partition(group: str, topic: str, partition: int, status: str) -> dict[str
     }
 
 
-def a_snapshot_of(*groups: dict[str, Any], blame: tuple[dict[str, Any], ...] = ()) -> Snapshot:
+def a_snapshot_of(*groups: dict[str, Any], partitions: tuple[dict[str, Any], ...] = ()) -> Snapshot:
     return Snapshot(
         NOON,
         Frame.empty(contract.TOPIC_PARTITIONS),
-        _frame(contract.GROUP_PARTITIONS, blame),
+        _frame(contract.GROUP_PARTITIONS, partitions),
         _frame(contract.GROUPS, groups),
     )
 
@@ -72,8 +72,8 @@ def _frame(dataset: str, rows: tuple[dict[str, Any], ...]) -> Frame:
     columns: dict[str, Column | Strings] = {}
     for name, kind in contract.COLUMNS[dataset].items():
         values = [row.get(name) for row in rows]
-        words = kind in (contract.STRING, contract.INT_LIST)
-        columns[name] = Strings.of(values) if words else Column.optional(values, DTYPES[kind])
+        is_string = kind in (contract.STRING, contract.INT_LIST)
+        columns[name] = Strings.of(values) if is_string else Column.optional(values, DTYPES[kind])
     return Frame(columns, len(rows))
 
 
@@ -102,7 +102,7 @@ LONG = a_group(
 
 
 @pytest.mark.parametrize(
-    ("status", "worst", "columns", "told"),
+    ("status", "worst", "columns", "expected"),
     [
         ("OK", "OK", {}, "OK"),
         ("OK", "OK", {"status_reason": "pausing"}, "OK pausing"),
@@ -117,21 +117,21 @@ LONG = a_group(
     ],
 )
 def test_the_status_says_what_it_stands_for(
-    status: str | None, worst: str | None, columns: dict[str, Any], told: str
+    status: str | None, worst: str | None, columns: dict[str, Any], expected: str
 ) -> None:
-    assert said("status", worst_status=worst, status=status, **columns) == told
+    assert said("status", worst_status=worst, status=status, **columns) == expected
 
 
 @pytest.mark.parametrize(
     ("status", "colour"), [("OK", "green"), ("WARN", "yellow"), ("ERR", "red"), (None, "dim")]
 )
 def test_the_status_has_a_colour(status: str | None, colour: str) -> None:
-    told = cell("status", status=status)
-    assert {str(span.style) for span in told.spans} == {colour}
+    result = cell("status", status=status)
+    assert {str(span.style) for span in result.spans} == {colour}
 
 
 @pytest.mark.parametrize(
-    ("seconds", "error", "told"),
+    ("seconds", "error", "expected"),
     [
         (0.0, 0.0, "0"),
         (7_800.0, 1.0, "2 h 10 min ± 1 s"),
@@ -143,12 +143,14 @@ def test_the_status_has_a_colour(status: str | None, colour: str) -> None:
         (None, None, "?"),
     ],
 )
-def test_a_time_lag_has_its_error(seconds: float | None, error: float | None, told: str) -> None:
-    assert said("time lag", time_lag_seconds=seconds, time_lag_error_seconds=error) == told
+def test_a_time_lag_has_its_error(
+    seconds: float | None, error: float | None, expected: str
+) -> None:
+    assert said("time lag", time_lag_seconds=seconds, time_lag_error_seconds=error) == expected
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told", "style"),
+    ("seconds", "expected", "style"),
     [
         (contract.NO_LOSS_SECONDS, "", ""),
         (25 * 3_600.0, "in 25 h", ""),
@@ -157,13 +159,15 @@ def test_a_time_lag_has_its_error(seconds: float | None, error: float | None, to
         (None, "?", "dim"),
     ],
 )
-def test_a_loss_within_the_horizon_stands_out(seconds: float | None, told: str, style: str) -> None:
+def test_a_loss_within_the_horizon_stands_out(
+    seconds: float | None, expected: str, style: str
+) -> None:
     loss = cell("to loss", seconds_until_loss=seconds)
-    assert (loss.plain, str(loss.style)) == (told, style)
+    assert (loss.plain, str(loss.style)) == (expected, style)
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "expected"),
     [
         ("Stable", "Stable"),
         ("PreparingRebalance", "Rebalancing"),
@@ -171,12 +175,12 @@ def test_a_loss_within_the_horizon_stands_out(seconds: float | None, told: str, 
         (None, "?"),
     ],
 )
-def test_every_step_of_a_rebalance_has_one_word(state: str | None, told: str) -> None:
-    assert said("state", group_state=state) == told
+def test_every_step_of_a_rebalance_has_one_word(state: str | None, expected: str) -> None:
+    assert said("state", group_state=state) == expected
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "expected"),
     [
         ({"records_lost": 1_204}, "1,204 lost"),
         ({"partitions_unknown": 1}, "1 of 3 unread"),
@@ -187,8 +191,8 @@ def test_every_step_of_a_rebalance_has_one_word(state: str | None, told: str) ->
     ],
     ids=str,
 )
-def test_what_the_numbers_leave_out_is_remarked(columns: dict[str, Any], told: str) -> None:
-    assert said("remarks", **columns) == told
+def test_what_the_numbers_leave_out_is_remarked(columns: dict[str, Any], expected: str) -> None:
+    assert said("remarks", **columns) == expected
 
 
 def test_a_zero_beside_uncounted_records_is_no_green_zero() -> None:
@@ -213,10 +217,10 @@ def test_a_strangers_name_is_shown_and_does_nothing(name: str, seen: str) -> Non
     assert line.startswith(f"{seen} ")
 
 
-def test_the_partition_to_blame_says_what_is_wrong_with_the_group() -> None:
+def test_the_worst_partition_says_what_is_wrong_with_the_group() -> None:
     sick = a_group("g", status="ERR", worst_topic="t", worst_partition=7)
     parts = tuple(a_partition("g", "t", n, "STALL" if n == 7 else "OK") for n in range(9))
-    assert "ERR STALL" in text_of(a_snapshot_of(sick, blame=parts))
+    assert "ERR STALL" in text_of(a_snapshot_of(sick, partitions=parts))
 
 
 def test_the_worst_status_comes_first_then_the_age_then_the_lag() -> None:
@@ -260,8 +264,8 @@ def test_each_group_has_one_line_however_narrow_the_terminal(width: int) -> None
 @pytest.mark.parametrize("width", [72, 80, 100, 120])
 def test_numbers_and_status_are_whole_on_usual_terminals(width: int) -> None:
     (line,) = lines_of(a_snapshot_of(LONG), width)
-    for told in ("ERR records_lost", "1,234,567", "2 h 10 min ± 30 s", "in 119 min"):
-        assert told in line
+    for result in ("ERR records_lost", "1,234,567", "2 h 10 min ± 30 s", "in 119 min"):
+        assert result in line
 
 
 def test_a_long_topic_loses_its_beginning_and_not_the_partition() -> None:
@@ -271,8 +275,8 @@ def test_a_long_topic_loses_its_beginning_and_not_the_partition() -> None:
 
 
 def test_a_column_that_says_nothing_gives_way_to_one_that_does() -> None:
-    silent = {**LONG, "records_lost": 0, "partitions_uncommitted": 0}
-    table = groups_table(a_snapshot_of(silent), 100)
+    without_remarks = {**LONG, "records_lost": 0, "partitions_uncommitted": 0}
+    table = groups_table(a_snapshot_of(without_remarks), 100)
     assert "remarks" not in [column.header for column in table.columns]
     assert "worst partition" in [column.header for column in table.columns]
 
@@ -286,7 +290,7 @@ def test_a_rebalance_changes_no_columns(width: int) -> None:
     assert [c.header for c in stable.columns] == [c.header for c in rebalancing.columns]
 
 
-def test_without_colours_the_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_colours_the_text_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     out = StringIO()
     terminal = Console(file=out, width=120, force_terminal=True, color_system="standard")
