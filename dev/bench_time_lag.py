@@ -24,7 +24,7 @@ from dev.time_lag_bench.tables import WIDTH, cases_table, json_of, wide_table
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.cli.options.rules import add_rules, rules_of
+from kafka_lag.cli.rule_options import add_rules, rules_of
 from kafka_lag.lag.rules import Rules
 
 # The log cleaner looks for work at once, not every 15 s; a thousand small logs need no indexes

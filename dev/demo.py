@@ -26,8 +26,9 @@ from dev.aws import AwsStandIn
 from dev.demo_function import BUCKET, CLUSTER, LocalFunction
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.traffic import Traffic, possible
+from kafka_lag.cli.group_table import groups_table
 from kafka_lag.cli.local_server import LocalServer
-from kafka_lag.cli.tables import groups_table, shown
+from kafka_lag.cli.terminal import escape_markup
 from kafka_lag.errors import ReporterError
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.snapshots.store import FolderStore, S3Store
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print("Interrupted; everything is stopped.")
         return 0
     except (ReporterError, KafkaClusterError, KafkaException) as error:
-        console.print(f"[red]{shown(str(error))}[/]", soft_wrap=True)
+        console.print(f"[red]{escape_markup(str(error))}[/]", soft_wrap=True)
         return 1
     finally:
         _leave(folder, console, keep=options.keep)
@@ -95,7 +96,7 @@ def _collect(minutes: float, folder: Path, console: Console) -> None:
         console.print(f"A status page, meanwhile: {stack.enter_context(server).url}")
         _watch(function, store, time.monotonic() + minutes * 60, console)
         for name, error in traffic.errors.items():
-            console.print(f"[yellow]traffic {name} ended early: {shown(str(error))}[/]")
+            console.print(f"[yellow]traffic {name} ended early: {escape_markup(str(error))}[/]")
         target = FolderStore(folder)
         for key in store.keys("snapshots/"):
             target.write_once(key, store.read(key))

@@ -19,7 +19,7 @@ MINUTE = 60_000
 HOUR = 60 * MINUTE
 NOON = 1_769_860_800_000  # 2026-01-31T12:00:00Z
 
-# An offset, None for a partition without a commit, or the reason why it was refused.
+# An offset, None for a partition without a commit, or the reason why it could not be read.
 Commit: TypeAlias = int | str | None
 # Start and end of the log, or the reason why they were not read.
 Log: TypeAlias = tuple[int, int] | str

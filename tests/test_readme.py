@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -85,6 +86,38 @@ def test_every_configuration_key_is_documented() -> None:
 
 
 _CONFIG = (DOCS["configuration.md"], "A cluster: what its collector is told")
+
+
+_FOLDERS = ("dev", "docs", "examples", "functions", "glue_jobs", "infra", "tests")
+_FILES = {
+    f"/{path.relative_to(ROOT).as_posix()}"
+    for folder in _FOLDERS
+    for path in (ROOT / folder).rglob("*")
+    if "__pycache__" not in path.parts
+}
+
+
+def _paths(text: str) -> set[str]:
+    """What stands in backticks in a document and can only be a file or folder of this project.
+
+    Contributors' paths may begin within a package; elsewhere they are whole.
+    """
+    names = {each.removeprefix(".../").rstrip("/") for each in re.findall(r"`([^`\s]+)`", text)}
+    return {each for each in names if "/" in each or each.endswith((".py", ".toml", ".j2"))}
+
+
+_CONTRIBUTORS = {each for each in _paths(OTHERS[0]) if each[0] not in "/."}
+_USERS = {path for text in (README, *DOCS.values()) for path in _paths(text)}
+
+
+@pytest.mark.parametrize("path", sorted(_CONTRIBUTORS))
+def test_every_path_that_contributors_read_of_exists(path: str) -> None:
+    assert any(fnmatch(file, f"*/{path}") for file in _FILES)
+
+
+@pytest.mark.parametrize("path", sorted(p for p in _USERS if p.split("/")[0] in _FOLDERS))
+def test_every_path_in_the_docs_exists(path: str) -> None:
+    assert f"/{path}" in _FILES
 
 
 def test_the_changelog_has_the_version_of_the_project() -> None:

@@ -32,6 +32,7 @@ from dev.faults.run import (
 )
 from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract
+from kafka_lag.formatting import format_list
 
 # Clocks are read in whole ms at both ends.
 _ROUNDING_MS = 3
@@ -1267,9 +1268,7 @@ def _more(log: Sequence[str]) -> int:
 
 
 def _some(values: Iterable[Any]) -> str:
-    listed = sorted(map(str, values))
-    more = len(listed) - _NAMED
-    return ", ".join(listed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return format_list(sorted(map(str, values)), _NAMED)
 
 
 def summary(findings: Iterable[Finding]) -> Iterator[tuple[str, int, Finding]]:

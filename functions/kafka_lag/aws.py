@@ -11,7 +11,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-# All that a call of boto3 raises: AWS's answers, and what kept them from coming.
+# All that a call of boto3 raises: AWS's answers, and what prevented them.
 AWS_ERRORS = (ClientError, BotoCoreError)
 
 # The versions of a secret: a rotation makes the current one the previous.
@@ -24,7 +24,7 @@ _PUT_ATTEMPTS = 3
 
 
 def make_client(service: str, config: Config, region: str | None = None) -> Any:
-    """A client of a service, in the function's own region unless told otherwise; connects to
+    """A client of a service, in the function's own region by default; connects to
     nothing yet.
     """
     # The types of boto3 know services by literals only.
@@ -52,7 +52,7 @@ def is_rejected(error: Exception) -> bool:
 
 
 def read_secret(client: Any, secret_id: str, version: str | None = None) -> str | None:
-    """The text of a secret in Secrets Manager, of its current version unless told otherwise: ""
+    """The text of a secret in Secrets Manager, of its current version by default: ""
     for one that holds bytes, None where there is no previous version.
 
     Raises AWS_ERRORS as they come.

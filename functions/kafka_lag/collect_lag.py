@@ -35,7 +35,7 @@ from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import ConfiguredSink, Sink
 from kafka_lag.snapshots.store import S3Store
 
-# Kept free at the end of the function's time, to say what went wrong.
+# Reserved at the end of the function's time, to say what went wrong.
 _SPARE_SECONDS = 2.0
 
 # Three attempts, short enough to say what is wrong within the store's share of a run.
@@ -46,7 +46,7 @@ _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 
 _EXAMPLE = '{"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}'
 
-# Made at the first event and kept by a warm function, its connections with it.
+# Made at the first event and reused by a warm function, its connections with it.
 _logger = cache(lambda: Logger(service="collect_lag", stream=sys.stdout))
 _collector = cache(lambda: build_collector(os.environ, _logger()))
 

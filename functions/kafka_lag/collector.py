@@ -36,7 +36,7 @@ _NAMED_PROBLEMS = 20
 _NAMED_CAUSES = 3
 
 # By which share of a run's time, counted from its beginning, each step must be over. A wide error
-# on a time lag is better than none, so the last to be asked for are times; what is left after the
+# on a time lag is better than none, so times are looked up last; what is left after the
 # reading is for the arithmetic, the sinks and the snapshot.
 _LOADING_SHARE = 0.3
 _LOOK_UP_SHARE = 0.6
@@ -157,7 +157,7 @@ class Collector:
     def _read_request(self, previous: Snapshot) -> ReadRequest:
         groups = previous.groups
         gone = groups.strings("status_reason").is_in([contract.GONE])
-        # A group without lag has nothing to lose, and other protocols cannot prove it gone.
+        # A group without lag has nothing to lose, and other protocols cannot confirm a deletion.
         other = groups.strings("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
         return ReadRequest(
             groups=self._settings.rules.groups,

@@ -19,11 +19,11 @@ class ConfigError(ReporterError):
 
 
 class SourceError(ReporterError):
-    """No broker could be reached, or all refused to talk to us."""
+    """No broker could be reached, or all rejected the connection."""
 
 
 class LoginError(SourceError):
-    """The brokers refused the credentials or the mechanism."""
+    """The brokers rejected the credentials or the mechanism."""
 
 
 class SinkError(ReporterError):
@@ -35,4 +35,4 @@ class StoreError(ReporterError):
 
 
 class UnusableError(StoreError):
-    """There is no such object, or its bytes are no snapshot; asking again would not help."""
+    """There is no such object, or its bytes are no snapshot; trying again would not help."""

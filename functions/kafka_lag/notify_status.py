@@ -28,7 +28,7 @@ from kafka_lag.notify.s3_event import parse_completed_runs
 from kafka_lag.notify.sns import SnsChannel
 from kafka_lag.snapshots.store import S3Store
 
-# Kept free at the end of the function's time: one request begun before may hang as long.
+# Reserved at the end of the function's time: one request begun before may hang as long.
 SPARE_SECONDS = 25.0
 # One request may hang when the time is up, and the function must still have the time to say so.
 _AWS = Config(
@@ -37,7 +37,7 @@ _AWS = Config(
 _TRUE, _FALSE = "true", "false"
 _ARN_FIELDS = 6
 
-# Made at the first event and kept by a warm function, its connections with it.
+# Made at the first event and reused by a warm function, its connections with it.
 _logger = cache(lambda: Logger(service="notify_status", stream=sys.stdout))
 _notifier = cache(lambda: build_notifier(os.environ, _logger()))
 

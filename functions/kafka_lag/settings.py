@@ -38,7 +38,7 @@ _OTLP = "otlp"
 class Settings:
     """Everything the collector is configured by; times in seconds unless the name says ms.
 
-    `secret_id` is None where the brokers ask for nothing that a secret holds; `region` is the AWS
+    `secret_id` is None where the brokers need nothing that a secret holds; `region` is the AWS
     region of the function and its cluster, None outside AWS.
     """
 

@@ -9,7 +9,7 @@ from kafka_lag.cli.command import main
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("arguments", "error"),
     [
         ([], "kafka-lag: error: name a subcommand: watch or serve or config\n"),
         (["look"], "'look' (choose from "),
@@ -17,10 +17,10 @@ from kafka_lag.cli.command import main
     ],
 )
 def test_wrong_usage_names_the_subcommands_there_are(
-    words: list[str], error: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(words)
+        main(arguments)
     assert ended.value.code == 2
     printed = capsys.readouterr().err
     assert error in printed

@@ -24,7 +24,7 @@ def test_what_is_written_is_what_the_function_reads(
     assert from_environment(environ) == settings_of(document(hold=5), "kept")
 
 
-def test_every_fault_is_told_and_nothing_written(
+def test_every_fault_is_reported_and_nothing_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = {**GOOD, "window": 0, "intervall_seconds": 5, "cafile": "nowhere.pem"}

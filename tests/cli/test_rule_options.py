@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules on a command line mean and refuse what they do in a configuration document."""
+"""The rules on a command line mean and reject what they do in a configuration document."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from kafka_lag.cli.options.rules import add_rules, rules_of
-from kafka_lag.cli.options.watch import parse
+from kafka_lag.cli.rule_options import add_rules, rules_of
+from kafka_lag.cli.watch import parse_options
 from kafka_lag.lag.rules import ByName, Rules, Tolerance
 from kafka_lag.settings import settings_of
 from tests.documents import document
@@ -21,7 +21,7 @@ def rules(*argv: str, interval: float = 60.0) -> Rules:
     return rules_of(parser.parse_args(argv), interval)
 
 
-def refusal(capsys: pytest.CaptureFixture[str], call: Sequence[str]) -> str:
+def usage_error(capsys: pytest.CaptureFixture[str], call: Sequence[str]) -> str:
     with pytest.raises(SystemExit) as caught:
         rules(*call)
     assert caught.value.code == 2
@@ -35,14 +35,14 @@ def test_without_options_the_rules_are_those_of_the_least_document() -> None:
 
 
 def test_every_option_arrives() -> None:
-    told = rules(
+    result = rules(
         *("--allowed-lag", "^a=b$=5", "--allowed-lag", "o=1", "--uncommitted-earliest", "late"),
         *("--uncommitted-earliest", "^new", "--owner", "g=pay ments", "--sla-seconds", "g=1.5"),
         *("--hold", "5", "--window", "4", "--tolerance", "2.5", "--lookup-budget", "0"),
         *("--risk-horizon", "1.5", "--ignore-inactive"),
         interval=30,
     )
-    assert told == Rules(
+    assert result == Rules(
         interval_ms=30_000,
         window_ms=120_000,
         uncommitted=ByName.of([("late", "earliest"), ("^new", "earliest")]),
@@ -58,7 +58,7 @@ def test_every_option_arrives() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "expected"),
     [
         (["--hold", "0"], "argument --hold: '0': must be greater than or equal to 1 and"),
         (["--hold", "1.5"], "argument --hold: '1.5' is not a whole number"),
@@ -78,27 +78,29 @@ def test_every_option_arrives() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_value_is_refused_in_one_sentence_that_names_it(
-    capsys: pytest.CaptureFixture[str], call: list[str], told: str
+def test_a_wrong_value_is_rejected_in_one_sentence_that_names_it(
+    capsys: pytest.CaptureFixture[str], call: list[str], expected: str
 ) -> None:
-    assert told in refusal(capsys, call)
+    assert expected in usage_error(capsys, call)
 
 
 def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
-    told = parse(
+    result = parse_options(
         [
             *("--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "30"),
             *("--groups-allow", "g", "--allowed-lag", "o=1", "--window", "20"),
         ]
     ).rules
-    assert (told.interval_ms, told.window_ms) == (30_000, 600_000)
-    assert told.groups.accepts("group")
-    assert not told.groups.accepts("team")
-    assert told.allowed_lag.get("orders") == 1
-    assert told.topics == settings_of(document()).rules.topics
+    assert (result.interval_ms, result.window_ms) == (30_000, 600_000)
+    assert result.groups.accepts("group")
+    assert not result.groups.accepts("team")
+    assert result.allowed_lag.get("orders") == 1
+    assert result.topics == settings_of(document()).rules.topics
 
 
-def test_the_watcher_refuses_a_window_longer_than_a_day(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_watcher_rejects_a_window_longer_than_a_day(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse(["--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "10000"])
+        parse_options(
+            ["--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "10000"]
+        )
     assert "--window: must be at most 24 hours of intervals" in capsys.readouterr().err

@@ -56,8 +56,8 @@ def ask(
     server: LocalServer, path: str, method: str = "GET", **headers: str
 ) -> tuple[HTTPResponse, bytes]:
     connection = HTTPConnection(server.url.removeprefix("http://"), timeout=10)
-    told = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, headers=told)
+    result = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, headers=result)
     response = connection.getresponse()
     body = response.read()
     connection.close()
@@ -96,7 +96,7 @@ def test_a_connection_serves_one_request_after_the_other(server: LocalServer) ->
 @pytest.mark.parametrize(
     ("path", "host", "status"), [(LAG, "localhost", 200), ("/", "localhost", 200), (LAG, "x", 421)]
 )
-def test_head_is_told_the_length_of_what_get_would_send(
+def test_head_has_the_length_of_what_get_would_send(
     server: LocalServer, path: str, host: str, status: int
 ) -> None:
     (got, body), (headed, nothing) = (
@@ -108,14 +108,16 @@ def test_head_is_told_the_length_of_what_get_would_send(
 
 
 def test_an_error_leaves_the_connection_to_the_next_request(server: LocalServer) -> None:
-    told = exchange(server, b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /burrow/admin HTTP/1.0\r\n\r\n")
+    result = exchange(
+        server, b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /burrow/admin HTTP/1.0\r\n\r\n"
+    )
 
-    head, rest = told.split(b"\r\n\r\n", 1)
+    head, rest = result.split(b"\r\n\r\n", 1)
     assert b" 421 " in head
     assert rest.startswith(b"HTTP/1.1 200 OK")
 
 
-def test_what_would_change_something_is_refused_and_its_body_left(server: LocalServer) -> None:
+def test_what_would_change_something_is_rejected_and_its_body_left(server: LocalServer) -> None:
     response, _ = ask(server, LAG, "POST", Content_Length="10000000")
 
     assert (response.status, response.getheader("Connection")) == (405, "close")
@@ -165,16 +167,16 @@ def test_an_oversized_path_is_answered_by_the_view(
 ) -> None:
     response, body = ask(server, path)
 
-    told = json.loads(body)
-    assert (response.status, told["error"], told["message"]) == (404, True, message)
-    assert told["request"]["url"] == unquote(path)
+    result = json.loads(body)
+    assert (response.status, result["error"], result["message"]) == (404, True, message)
+    assert result["request"]["url"] == unquote(path)
 
 
 @pytest.mark.parametrize(
     ("path", "kind"),
     [("/v3/kafka/", "application/json"), ("/metrics", "text/plain"), ("/", "text/html")],
 )
-def test_a_path_beyond_any_reason_is_told_so_by_the_view(
+def test_a_path_beyond_any_reason_is_answered_by_the_view(
     server: LocalServer, path: str, kind: str
 ) -> None:
     response, body = ask(server, path + "?" + "x" * 1_048_576)
@@ -194,10 +196,10 @@ def test_a_name_sent_as_raw_utf_8_is_the_same_as_encoded(name: str, tmp_path: Pa
     path = f"/v3/kafka/shop/consumer/{name}/lag"
 
     with serving(tmp_path) as server:
-        told = exchange(server, f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        result = exchange(server, f"GET {path} HTTP/1.0\r\n\r\n".encode())
         _, encoded = ask(server, quote(path))
 
-    head, _, body = told.partition(b"\r\n\r\n")
+    head, _, body = result.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 ")
     assert json.loads(body)["status"]["group"] == name
     assert json.loads(body) == {**json.loads(encoded), "request": {"url": path, "host": ""}}
@@ -217,14 +219,14 @@ def test_bytes_that_are_no_utf_8_are_not_found(server: LocalServer, path: bytes)
         (b"GET / HTTP/1.1\r\n" + b"\r\n".join([b"a: b"] * 200), 431, b"text/html; charset=utf-8"),
     ],
 )
-def test_what_is_no_request_is_told_so_in_the_shape_of_the_view(
+def test_what_is_no_request_is_answered_in_the_shape_of_the_view(
     server: LocalServer, sent: bytes, status: int, kind: bytes
 ) -> None:
-    told = exchange(server, sent + b"\r\n\r\n")
+    result = exchange(server, sent + b"\r\n\r\n")
 
-    assert told.startswith(b"HTTP/1.1 %d " % status)
-    assert b"\r\nContent-Type: " + kind + b"\r\n" in told
-    assert b"\r\nConnection: close\r\n" in told
+    assert result.startswith(b"HTTP/1.1 %d " % status)
+    assert b"\r\nContent-Type: " + kind + b"\r\n" in result
+    assert b"\r\nConnection: close\r\n" in result
 
 
 def test_many_requests_at_once_are_all_answered(server: LocalServer) -> None:
@@ -256,14 +258,14 @@ def test_connections_wait_until_they_are_accepted(folder: Path) -> None:
 def test_with_a_token_only_its_owners_are_answered(folder: Path) -> None:
     with serving(folder, Bearer(lambda: TOKEN, lambda: 0.0)) as server:
         statuses = [
-            ask(server, LAG, Authorization=told, Host="prometheus.example:1")[0].status
-            for told in (f"Bearer {TOKEN}", "Bearer wrong", "")
+            ask(server, LAG, Authorization=result, Host="prometheus.example:1")[0].status
+            for result in (f"Bearer {TOKEN}", "Bearer wrong", "")
         ]
 
     assert statuses == [200, 401, 401]
 
 
-def test_what_breaks_is_told_here_and_not_outside(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_breaks_is_reported_here_and_not_outside(capsys: pytest.CaptureFixture[str]) -> None:
     class Broken(FolderStore):
         def folders(self, prefix: str) -> list[str]:
             raise RuntimeError("secret detail")
@@ -334,7 +336,7 @@ def test_the_command_serves_until_it_is_ended(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("held", ["two\nlines", "with blank", "tokén", "\ufefftoken"])
-def test_a_token_that_no_header_can_bring_is_refused_at_once(
+def test_a_token_that_no_header_can_bring_is_rejected_at_once(
     folder: Path, tmp_path: Path, held: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     token = tmp_path / "token"
@@ -344,9 +346,9 @@ def test_a_token_that_no_header_can_bring_is_refused_at_once(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["--state", str(folder), "--token-file", str(token), "--port", port]) == 1
-    told = capsys.readouterr().err
-    assert "must be one line of visible ASCII" in told
-    assert held not in told
+    result = capsys.readouterr().err
+    assert "must be one line of visible ASCII" in result
+    assert held not in result
 
 
 def test_a_folder_that_is_too_deep_is_one_sentence(
@@ -363,8 +365,8 @@ def test_a_folder_without_snapshots_says_where_they_would_be(tmp_path: Path) -> 
     command = [sys.executable, "-m", "kafka_lag.cli.serve", "--state", str(tmp_path), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        told = process.stderr.readline()
+        result = process.stderr.readline()
         process.send_signal(signal.SIGTERM)
 
     where = f"under {tmp_path}/snapshots/"
-    assert told == f"There are no snapshots {where} yet; they are shown once they come.\n"
+    assert result == f"There are no snapshots {where} yet; they are shown once they come.\n"

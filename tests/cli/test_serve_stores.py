@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody at a terminal is told of a bucket or folder that cannot be read."""
+"""What somebody at a terminal sees of a bucket or folder that cannot be read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kafka_lag.cli.serve import OwnBucket, open_folder
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
 
 GROUPS = "snapshots/groups/"
-WORDS_OF_A_DEPLOYMENT = ("role", "VPC", "endpoint")
+TERMS_OF_A_DEPLOYMENT = ("role", "VPC", "endpoint")
 
 
-class Refusing:
+class FailingClient:
     """S3 that answers everything with one error."""
 
     def __init__(self, error: Exception) -> None:
@@ -32,19 +32,19 @@ class Refusing:
         raise self.error
 
 
-def refused(code: str) -> ClientError:
+def s3_error(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code}}, "Any")
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "text"),
     [
         (aws.NoCredentialsError(), "No AWS credentials here: set AWS_PROFILE, or run aws sso "
             "login."),
-        (refused("AccessDenied"), "b cannot be read (AccessDenied). Check the name, the region (--"
+        (s3_error("AccessDenied"), "b cannot be read (AccessDenied). Check the name, the region (--"
             "region), and your right to s3:ListBucket."),
-        (refused("NoSuchBucket"), "The bucket b cannot be read (NoSuchBucket). Check the name"),
-        (refused("ExpiredToken"), "your credentials (ExpiredToken): run aws sso login"),
+        (s3_error("NoSuchBucket"), "The bucket b cannot be read (NoSuchBucket). Check the name"),
+        (s3_error("ExpiredToken"), "your credentials (ExpiredToken): run aws sso login"),
         (aws.UnauthorizedSSOTokenError(), "(UnauthorizedSSOTokenError): run aws sso login"),
         (aws.EndpointConnectionError(endpoint_url="x"), "S3 cannot be reached (EndpointConnection"),
         (aws.ReadTimeoutError(endpoint_url="x"), "S3 cannot be reached (ReadTimeoutError)"),
@@ -52,23 +52,23 @@ def refused(code: str) -> ClientError:
 )  # fmt: skip
 @pytest.mark.parametrize("verb", ["keys", "folders"])
 def test_a_bucket_that_is_not_listed_says_what_to_do_here(
-    error: Exception, words: str, verb: str
+    error: Exception, text: str, verb: str
 ) -> None:
-    with pytest.raises(StoreError) as told:
-        getattr(OwnBucket(Refusing(error), "b"), verb)(GROUPS)
+    with pytest.raises(StoreError) as result:
+        getattr(OwnBucket(FailingClient(error), "b"), verb)(GROUPS)
 
-    assert words in str(told.value)
-    assert not [word for word in WORDS_OF_A_DEPLOYMENT if word in str(told.value)]
+    assert text in str(result.value)
+    assert not [word for word in TERMS_OF_A_DEPLOYMENT if word in str(result.value)]
 
 
 def test_an_object_that_may_not_be_read_names_its_own_right() -> None:
     with pytest.raises(StoreError, match="your right to s3:GetObject"):
-        OwnBucket(Refusing(refused("AccessDenied")), "b").read("key")
+        OwnBucket(FailingClient(s3_error("AccessDenied")), "b").read("key")
 
 
 def test_an_object_that_there_is_not_stays_one() -> None:
     with pytest.raises(UnusableError, match="There is no key in bucket b"):
-        OwnBucket(Refusing(refused("NoSuchKey")), "b").read("key")
+        OwnBucket(FailingClient(s3_error("NoSuchKey")), "b").read("key")
 
 
 def test_a_name_that_no_bucket_has_is_said_to_be_one() -> None:
@@ -80,7 +80,7 @@ def test_a_name_that_no_bucket_has_is_said_to_be_one() -> None:
         OwnBucket(client, "Bad_Bucket!").folders(GROUPS)
 
 
-def test_a_folder_that_is_too_deep_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_too_deep_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "snapshots/groups/cluster=shop").mkdir(parents=True)
 
     with pytest.raises(ConfigError, match=f"name the folder above, {tmp_path}\\."):
@@ -101,7 +101,7 @@ def test_a_folder_below_which_both_lie_is_the_right_one(tmp_path: Path) -> None:
     open_folder(tmp_path)
 
 
-def test_a_folder_above_is_told_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_above_is_named_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "snapshots/groups/cluster=shop").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "snapshots")
 

@@ -39,8 +39,6 @@ INSIDE = {
     "notify_status": EVERYTHING,
     "cli": ("", "cli"),
 }
-# Of these there is none yet: the table is ready for them.
-PLANNED = {"formatting"}
 # Modules beside those above, each with what it may import and why it is there.
 OTHERS: dict[str, tuple[tuple[str, ...], str]] = {}
 # Imports that the table does not allow, and why they are there. One that is gone must go here too.
@@ -157,11 +155,10 @@ def allowed_of(part: str) -> list[str]:
 
 def test_each_top_level_module_of_the_library_is_in_the_table() -> None:
     found = {part_of(module_of(path)) for path in files_of("kafka_lag")} - {""}
-    assert found - PLANNED == {*INSIDE, *OTHERS} - PLANNED
-    assert not found & PLANNED, "it is there now: take it out of PLANNED"
+    assert found == {*INSIDE, *OTHERS}
 
 
-@pytest.mark.parametrize("part", [each for each in (*INSIDE, *OTHERS) if each not in PLANNED])
+@pytest.mark.parametrize("part", [*INSIDE, *OTHERS])
 def test_each_part_imports_only_what_the_table_allows(part: str) -> None:
     assert strangers(files_of(f"kafka_lag.{part}"), OURS, allowed_of(part)) == []
 

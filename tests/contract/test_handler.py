@@ -162,7 +162,7 @@ def test_a_warm_function_uses_its_connections_again(deployed: Deployed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "expected"),
     [
         ({}, "needs two strings"),
         ([], "must be a JSON object"),
@@ -171,16 +171,16 @@ def test_a_warm_function_uses_its_connections_again(deployed: Deployed) -> None:
     ],
     ids=["empty", "no object", "another cluster", "no time"],
 )
-def test_an_event_of_another_form_is_refused_by_name(
-    deployed: Deployed, event: Any, told: str
+def test_an_event_of_another_form_is_rejected_by_name(
+    deployed: Deployed, event: Any, expected: str
 ) -> None:
     deployed.secret(deployed.login())
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=expected):
         deployed.invoke(event)
 
 
 @pytest.mark.parametrize(
-    ("secret", "told"),
+    ("secret", "expected"),
     [
         (None, "cannot be read"),
         ("hunter2", "must be a JSON object"),
@@ -188,12 +188,12 @@ def test_an_event_of_another_form_is_refused_by_name(
     ],
     ids=["missing", "not JSON", "other keys"],
 )
-def test_a_secret_that_cannot_serve_is_told_without_its_content(
-    deployed: Deployed, capsys: pytest.CaptureFixture[str], secret: str | None, told: str
+def test_a_secret_that_cannot_serve_is_reported_without_its_content(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str], secret: str | None, expected: str
 ) -> None:
     if secret is not None:
         deployed.secret(secret)
-    with pytest.raises(ConfigError, match=told) as caught:
+    with pytest.raises(ConfigError, match=expected) as caught:
         deployed.invoke()
     assert "hunter2" not in capsys.readouterr().out + str(caught.value)
 

@@ -62,16 +62,16 @@ def test_the_table_names_the_group_its_lag_its_age_and_its_worst_partition(
     assert "watched-0" in line
 
 
-def test_a_second_look_knows_the_status(arguments: list[str]) -> None:
+def test_a_second_run_knows_the_status(arguments: list[str]) -> None:
     options = [option for option in arguments if option != "--once"]
     # A window of many minutes: the records were written a while ago on a slow machine.
     options += ["--interval", "1", "--window", "600"]
     command = [sys.executable, "-m", "kafka_lag.cli.watch", *options]
     with subprocess.Popen([*command, "--output", "json"], stdout=subprocess.PIPE) as watching:
         assert watching.stdout is not None
-        looks = [json.loads(watching.stdout.readline())[0]["status"] for _ in range(2)]
+        statuses = [json.loads(watching.stdout.readline())[0]["status"] for _ in range(2)]
         watching.terminate()
-    assert looks == [None, "OK"]
+    assert statuses == [None, "OK"]
 
 
 def test_a_topic_may_have_a_lag_that_is_none(
@@ -121,7 +121,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "expected"),
     [
         (["--groups-deny", "("], "no regular expression"),
         (["--bootstrap-servers", "somewhere"], "host:port"),
@@ -136,10 +136,10 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None
         (["--state", __file__], "is no folder"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_asked(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], changed: list[str], told: str
+def test_wrong_usage_is_reported_before_any_request(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], changed: list[str], expected: str
 ) -> None:
     with pytest.raises(SystemExit) as caught:
         watch.main([*arguments, *changed])
     assert caught.value.code == 2
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err

@@ -43,18 +43,18 @@ class Run:
         self.store = store or MemoryStore()
         self.sinks = list(sinks) or [RecordingSink()]
         self.sink = self.sinks[0]
-        self.journal = RecordingJournal()
+        self.logger = RecordingJournal()
         access = Access(("b:9096",))
-        told = {"rules": Rules(), "levels": Levels(), "deadline": 45.0, **settings}
-        configured = [ConfiguredSink(sink, told["levels"]) for sink in self.sinks]
+        result = {"rules": Rules(), "levels": Levels(), "deadline": 45.0, **settings}
+        configured = [ConfiguredSink(sink, result["levels"]) for sink in self.sinks]
         for at, levels in (own or {}).items():
             configured[at] = ConfiguredSink(self.sinks[at], levels, f"sinks.{at}.otlp.levels")
         self.collector = Collector(
-            Settings(cluster="shop", access=access, **told),
+            Settings(cluster="shop", access=access, **result),
             self.source,
             self.store,
             configured,
-            self.journal,
+            self.logger,
             clock,
         )
 

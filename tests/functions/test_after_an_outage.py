@@ -15,10 +15,10 @@ from tests.builders import MINUTE, NOON, Log, a_reading, table
 from tests.fakes import MemoryStore
 from tests.functions.runs import Run
 
-# `a_reading` asks for ends 160 ms into a run, and has the answer at 200 ms.
-ASKED, READ = 160, 200
+# `a_reading` requests ends 160 ms into a run, and has the answer at 200 ms.
+REQUESTED, READ = 160, 200
 # The log grows by ten records a minute. Of this minute the broker is read for the last time; the
-# group has read all of that, and rests. It is none that thinning keeps for long.
+# group has read all of that, and rests. It is none that downsampling retains for long.
 LAST_READ = NOON + 3 * MINUTE
 LAST, GROWTH = 1_000, 10
 
@@ -54,7 +54,7 @@ def test_no_run_says_that_clocks_contradict_each_other(warm: bool) -> None:
     warned = [
         (minute, line)
         for minute, run in warm_or_cold(11, 41, warm=warm)
-        for line in run.journal.warnings
+        for line in run.logger.warnings
     ]
     assert warned == []
 
@@ -62,9 +62,9 @@ def test_no_run_says_that_clocks_contradict_each_other(warm: bool) -> None:
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
 @pytest.mark.parametrize("back", [2, 11, 61])
 def test_what_came_meanwhile_came_after_the_last_reading_before(back: int, warm: bool) -> None:
-    """Also where that run's own ends are not kept any more, as it is too long ago."""
+    """Also where that run's own ends are not stored any more, as it is too long ago."""
     for minute, run in warm_or_cold(back, back + 1, warm=warm):
         if minute >= back:
             first = LAST_READ + back * MINUTE
             lag = GROWTH * minute
-            assert dated(run, minute) == (LAST_READ + ASKED, first + READ, lag)
+            assert dated(run, minute) == (LAST_READ + REQUESTED, first + READ, lag)

@@ -10,23 +10,30 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from kafka_lag.aws import CURRENT, PREVIOUS, error_code, is_rejected, read_secret
 
-SILENT = ReadTimeoutError(endpoint_url="https://s3.example")
+TIMED_OUT = ReadTimeoutError(endpoint_url="https://s3.example")
 
 
-def refused(status: int) -> ClientError:
+def client_error(status: int) -> ClientError:
     response = {"Error": {"Code": "No"}, "ResponseMetadata": {"HTTPStatusCode": status}}
     return ClientError(cast("Any", response), "Put")
 
 
 @pytest.mark.parametrize(
     ("error", "certain"),
-    [(refused(400), True), (refused(499), True), (refused(500), False), (SILENT, False)],
+    [
+        (client_error(400), True),
+        (client_error(499), True),
+        (client_error(500), False),
+        (TIMED_OUT, False),
+    ],
 )
-def test_only_a_refusal_by_name_is_certain(error: Exception, certain: bool) -> None:
+def test_only_a_rejection_by_name_is_certain(error: Exception, certain: bool) -> None:
     assert is_rejected(error) is certain
 
 
-@pytest.mark.parametrize(("error", "code"), [(refused(400), "No"), (SILENT, "ReadTimeoutError")])
+@pytest.mark.parametrize(
+    ("error", "code"), [(client_error(400), "No"), (TIMED_OUT, "ReadTimeoutError")]
+)
 def test_a_failure_is_called_by_its_code_or_its_kind(error: Exception, code: str) -> None:
     assert error_code(error) == code
 
@@ -48,7 +55,7 @@ class Secrets:
         return self._versions[VersionStage]
 
 
-def test_a_secret_is_read_in_its_current_version_unless_told_otherwise() -> None:
+def test_a_secret_is_read_in_its_current_version_by_default() -> None:
     client = Secrets({CURRENT: {"SecretString": "new"}, PREVIOUS: {"SecretString": "old"}})
     found = [read_secret(client, "s", version) for version in (None, CURRENT, PREVIOUS)]
     assert found == ["new", "new", "old"]

@@ -10,7 +10,7 @@ from kafka_lag import contract
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.snapshots.parquet import from_parquet
 from tests.builders import HOUR, MINUTE, NOON, Commit, a_reading, table
-from tests.builders import Log as LogTold
+from tests.builders import Log as LogRead
 from tests.fakes import MemoryStore
 from tests.functions.lag.time_index.brokers import Broker, Log
 from tests.functions.runs import Run
@@ -29,11 +29,11 @@ def days(draw: st.DrawFn) -> tuple[list[tuple[int, ClusterReading]], Log]:
         at += draw(st.sampled_from([MINUTE] * 8 + [3 * MINUTE, 2 * HOUR]))
         end = min(end + draw(st.integers(0, 3)), log.end)
         committed = max(0, min(committed + draw(st.sampled_from([0, 0, 0, 1, 4, -6])), end))
-        told: LogTold = draw(st.one_of(st.just((0, end)), st.just((0, end)), _REASONS))
+        result: LogRead = draw(st.one_of(st.just((0, end)), st.just((0, end)), _REASONS))
         commit: Commit = draw(st.one_of(st.just(committed), st.just(committed), _REASONS))
         reading = a_reading(
             {"g": {"t": [commit]}},
-            {"t": [told]},
+            {"t": [result]},
             at=at,
             state=draw(_STATES),
             owners={("g", "t", 0): draw(st.sampled_from([None, "m"]))},

@@ -16,7 +16,7 @@ from kafka_lag.errors import ConfigError
 from tests.documents import document
 
 
-def test_a_role_that_does_not_exist_is_told_before_anybody_connects(
+def test_a_role_that_does_not_exist_is_reported_before_anybody_connects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in os.environ if name.startswith("AWS_")]:

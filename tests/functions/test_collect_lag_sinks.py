@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a document chose to sinks, told before anybody connects what is missing."""
+"""From what a document chose to sinks, and what is missing before anybody connects."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def _nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def environment(tmp_path: Path, *sinks: Any, region: str | None = "eu-west-1") -> dict[str, str]:
     (tmp_path / "shop.json").write_text(json.dumps(document(sinks=list(sinks))))
-    told = {contract.ENV_CONFIG: str(tmp_path / "shop.json"), contract.ENV_BUCKET: "kept"}
-    return told if region is None else {**told, contract.ENV_REGION: region}
+    result = {contract.ENV_CONFIG: str(tmp_path / "shop.json"), contract.ENV_BUCKET: "kept"}
+    return result if region is None else {**result, contract.ENV_REGION: region}
 
 
 def made(tmp_path: Path, *sinks: Any) -> list[Any]:
@@ -53,14 +53,14 @@ def made(tmp_path: Path, *sinks: Any) -> list[Any]:
 
 
 def test_sinks_are_made_in_the_documents_order(tmp_path: Path) -> None:
-    told = made(tmp_path, {"otlp": {"endpoint": URL}}, "emf")
-    assert [type(sink) for sink in told] == [OtlpSink, EmfSink]
+    result = made(tmp_path, {"otlp": {"endpoint": URL}}, "emf")
+    assert [type(sink) for sink in result] == [OtlpSink, EmfSink]
 
 
 def test_a_sink_has_levels_of_its_own_or_the_clusters(tmp_path: Path) -> None:
     own = {"endpoint": f"{URL}/own", "levels": {"partitions": {}}}
-    told = environment(tmp_path, "emf", {"otlp": {"endpoint": URL}}, {"otlp": own})
-    sinks = build_sinks(from_environment(told), pytest.fail)
+    result = environment(tmp_path, "emf", {"otlp": {"endpoint": URL}}, {"otlp": own})
+    sinks = build_sinks(from_environment(result), pytest.fail)
     assert [(each.levels, each.key) for each in sinks] == [
         (Levels(), "levels"),
         (Levels(), "levels"),
@@ -72,14 +72,14 @@ def test_none_is_made_where_none_is_chosen(tmp_path: Path) -> None:
     assert made(tmp_path) == []
 
 
-def test_cloudwatch_is_asked_once_and_in_its_region(tmp_path: Path) -> None:
+def test_one_request_for_cloudwatch_in_its_region(tmp_path: Path) -> None:
     (sink,) = made(tmp_path, "cloudwatch")
     assert isinstance(sink, CloudWatchSink)
     assert sink._client.meta.region_name == "eu-west-1"
     assert sink._client.meta.config.retries["total_max_attempts"] == 1
 
 
-def test_an_endpoint_is_told_no_more_than_was_chosen(
+def test_an_endpoint_is_sent_no_more_than_was_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
@@ -111,7 +111,7 @@ def test_a_signature_is_for_the_region_of_the_endpoint(
     assert sink._authorization._region == region
 
 
-def test_a_signature_without_a_role_is_refused(tmp_path: Path) -> None:
+def test_a_signature_without_a_role_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"otlp with sigv4 needs a function that runs as a role"):
         made(tmp_path, {"otlp": {"sigv4": True}})
 
@@ -140,5 +140,5 @@ def test_cloudwatch_has_an_endpoint_in_each_region(region: str, url: str) -> Non
 
 
 @pytest.mark.parametrize("url", [URL, "https://monitoring.eu-west-1.example.com/v1/metrics"])
-def test_another_endpoint_tells_no_region(url: str) -> None:
+def test_another_endpoint_names_no_region(url: str) -> None:
     assert region_of(url) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run: whatever fails, the rest is still done, and every cause is told at the end."""
+"""One run: whatever fails, the rest is still done, and every cause is reported at the end."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_store_that_fails_does_not_stop_the_metrics() -> None:
 @pytest.mark.parametrize(
     ("down", "fail_at"),
     [
-        pytest.param({"write_once"}, set(), id="snapshot-not-kept"),
+        pytest.param({"write_once"}, set(), id="snapshot-not-stored"),
         pytest.param({"keys"}, set(), id="past-not-read"),
         pytest.param(set(), {0}, id="lags-not-published"),
     ],
@@ -113,7 +113,7 @@ def test_a_past_that_cannot_be_read_is_not_replaced_by_an_empty_one() -> None:
     assert run.sink.values()[GROUP, "OffsetLag"] == 6
 
 
-def test_a_past_whose_objects_cannot_be_fetched_is_not_forgotten_either() -> None:
+def test_a_history_whose_objects_cannot_be_fetched_is_not_forgotten_either() -> None:
     run = Run()
     run()
     cold = run.again()
@@ -140,7 +140,7 @@ def test_a_cluster_and_a_store_that_both_fail_are_both_named() -> None:
 def test_metrics_over_the_budget_are_warned_of_and_counted() -> None:
     run = Run(levels=Levels(max_metrics=len(contract.HEALTH_UNITS) + 4))
     run()
-    assert run.journal.warnings == [
+    assert run.logger.warnings == [
         f"2 metrics over the budget of {len(contract.HEALTH_UNITS) + 4} were left out: "
         "raise levels.max_metrics or narrow groups and topics"
     ]
@@ -150,17 +150,17 @@ def test_metrics_over_the_budget_are_warned_of_and_counted() -> None:
 def test_a_quiet_run_warns_of_nothing() -> None:
     run = Run()
     run()
-    assert run.journal.warnings == []
+    assert run.logger.warnings == []
 
 
 def problems(count: int) -> tuple[Problem, ...]:
     return tuple(Problem("group", f"g{i}", contract.DENIED, "no right") for i in range(count))
 
 
-def test_a_problem_is_told_with_its_name_reason_and_detail() -> None:
+def test_a_problem_is_reported_with_its_name_reason_and_detail() -> None:
     run = Run(a_reading(GROUPS, TOPICS, problems=problems(1)))
     run()
-    assert run.journal.warnings == ["group 'g0' not read (denied): no right"]
+    assert run.logger.warnings == ["group 'g0' not read (denied): no right"]
 
 
 @pytest.mark.parametrize(("count", "last"), [(20, "group 'g19' not"), (25, "and 5 more not read")])
@@ -171,12 +171,12 @@ def test_twenty_problems_are_named_and_the_rest_counted(count: int, last: str) -
     assert lines[-1].startswith(last)
 
 
-def test_what_of_the_past_was_not_used_is_told() -> None:
+def test_what_of_the_history_was_not_used_is_reported() -> None:
     again = a_reading({"g": {"orders": [5, 9]}}, TOPICS, topic_ids={"orders": "another"})
     run = Run(a_reading(GROUPS, TOPICS), again)
     run()
     run(NOON + MINUTE)
 
-    assert run.journal.warnings == [
+    assert run.logger.warnings == [
         "topic 'orders' was recreated or truncated: its history starts anew"
     ]

@@ -69,8 +69,8 @@ def test_after_a_store_that_hung_a_warm_run_goes_on_from_memory() -> None:
 
 def test_a_run_that_read_no_known_group_is_no_success_and_keeps_its_rows() -> None:
     hung = tuple(Problem("broker", str(n), contract.TIMEOUT, "timed out") for n in (1, 2))
-    silent = a_reading({"g": contract.TIMEOUT}, TOPICS, at=NOON + MINUTE, problems=hung)
-    run = Run(a_reading(GROUPS, TOPICS), silent)
+    unread = a_reading({"g": contract.TIMEOUT}, TOPICS, at=NOON + MINUTE, problems=hung)
+    run = Run(a_reading(GROUPS, TOPICS), unread)
     run(NOON)
     run.sink.published.clear()
     with pytest.raises(SourceError, match=r"no group could be read: broker '1' not read \(timeout"):
@@ -93,12 +93,12 @@ def test_a_cluster_without_groups_is_read_with_success() -> None:
     assert SUCCESS in run.sink.values()
 
 
-def test_a_broker_that_hung_on_look_ups_is_told_and_counted() -> None:
+def test_a_broker_that_hung_on_look_ups_is_reported_and_counted() -> None:
     run = Run()
     run.source.hung = (Problem("broker", "2", contract.TIMEOUT, "look-ups by time: timed out"),)
     run()
     assert run.sink.values()[ERRORS] == 1
-    assert run.journal.warnings == ["broker '2' not read (timeout): look-ups by time: timed out"]
+    assert run.logger.warnings == ["broker '2' not read (timeout): look-ups by time: timed out"]
     assert SUCCESS in run.sink.values()
 
 

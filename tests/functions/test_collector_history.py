@@ -25,18 +25,18 @@ def reading(minute: int) -> ClusterReading:
 
 
 class BreakingStore(MemoryStore):
-    """Refuses objects of the minutes in `broken` that hold the word `refused` in their key.
+    """Rejects objects of the minutes in `broken` that hold the text `rejected` in their key.
 
     A `mute` one takes the object and says nevertheless that it did not.
     """
 
-    def __init__(self, broken: Iterable[int], refused: str = "", *, mute: bool = False) -> None:
+    def __init__(self, broken: Iterable[int], rejected: str = "", *, mute: bool = False) -> None:
         super().__init__()
-        self._broken, self._refused, self._mute = set(broken), refused, mute
+        self._broken, self._rejected, self._mute = set(broken), rejected, mute
         self.minute = 0
 
     def write_once(self, key: str, data: bytes) -> bool:
-        fails = self.minute in self._broken and self._refused in key
+        fails = self.minute in self._broken and self._rejected in key
         if fails and not self._mute:
             raise StoreError("the store is full")
         written = super().write_once(key, data)
@@ -97,7 +97,7 @@ def test_a_warm_run_starts_from_the_past_of_a_cold_one(minutes: list[int]) -> No
 
 
 @pytest.mark.parametrize("dataset", contract.DATASETS)
-@pytest.mark.parametrize("mute", [False, True], ids=["refused", "taken-but-not-said"])
+@pytest.mark.parametrize("mute", [False, True], ids=["rejected", "taken-but-not-said"])
 @pytest.mark.parametrize("broken", [[20], [20, 21, 22]], ids=["once", "thrice"])
 def test_once_a_store_works_again_a_warm_run_knows_what_it_holds(
     broken: list[int], mute: bool, dataset: str
@@ -125,7 +125,7 @@ def test_the_first_run_after_an_outage_loads() -> None:
     assert "keys" in store.calls
 
 
-def test_after_another_run_wrote_the_same_minute_the_store_is_asked() -> None:
+def test_after_another_run_wrote_the_same_minute_the_store_is_read() -> None:
     run = runs([0, 1, 2])
     late = Run(reading(3), store=run.store)
     late(NOON + 3 * MINUTE)
@@ -141,7 +141,7 @@ def test_end_offsets_that_cannot_be_read_are_warned_of_and_the_run_goes_on() -> 
     run.store.objects[key] = b"scribble"
     cold = run.again(reading(3))
     assert cold(NOON + 3 * MINUTE) == 3
-    (warning,) = cold.journal.warnings
+    (warning,) = cold.logger.warnings
     assert warning.startswith(f"the end offsets of {key} were left out: ")
 
 

@@ -47,7 +47,7 @@ def test_partitions_go_to_the_sink_that_asks_for_them_alone(emf: int, otlp: int)
     assert run.sinks[otlp].values()[(*TOPIC, "0"), "OffsetLag"] == 5
 
 
-def test_no_line_of_the_log_is_of_a_partition_that_an_endpoint_is_told_of() -> None:
+def test_no_line_of_the_log_is_of_a_partition_that_goes_to_an_endpoint() -> None:
     stream = io.StringIO()
     with receiving() as receiver:
         otlp = OtlpSink(receiver.url, Authorization(), pytest.fail)
@@ -85,7 +85,7 @@ def test_every_sink_hears_of_the_reporters_health_and_of_its_own_budget() -> Non
 def test_a_budget_that_leaves_metrics_out_is_named_where_it_stands() -> None:
     run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: Levels(max_metrics=HEALTH + 4)})
     run()
-    assert run.journal.warnings == [
+    assert run.logger.warnings == [
         f"2 metrics over the budget of {HEALTH + 4} were left out: "
         "raise sinks.1.otlp.levels.max_metrics or narrow groups and topics"
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run remembers: the very last run if warm, else the store; and what it asks for."""
+"""What a run remembers: the very last run if warm, else the store; and what it requests."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tests.fakes import MemoryStore
 from tests.functions.runs import GROUP, GROUPS, TOPICS, Run
 
 # Of another group something is read: else the run would be no success.
-SILENT = a_reading({"g": contract.TIMEOUT, "other": {"orders": [0, 0]}}, TOPICS, at=NOON + MINUTE)
+UNREAD = a_reading({"g": contract.TIMEOUT, "other": {"orders": [0, 0]}}, TOPICS, at=NOON + MINUTE)
 
 
-def kept(run: Run, taken_at: int) -> Snapshot:
+def stored(run: Run, taken_at: int) -> Snapshot:
     return load_newest(run.store, "shop", taken_at + 1).value
 
 
@@ -35,7 +35,7 @@ def test_a_warm_run_reads_nothing_from_the_store() -> None:
 
 
 def test_a_warm_run_remembers_what_was_read() -> None:
-    run = Run(a_reading(GROUPS, TOPICS), SILENT)
+    run = Run(a_reading(GROUPS, TOPICS), UNREAD)
     run(NOON)
     run.sink.published.clear()
     run(NOON + MINUTE)
@@ -45,7 +45,7 @@ def test_a_warm_run_remembers_what_was_read() -> None:
 def test_a_cold_run_remembers_from_the_store() -> None:
     run = Run()
     run(NOON)
-    cold = run.again(SILENT)
+    cold = run.again(UNREAD)
     cold(NOON + MINUTE)
     assert cold.sink.values()[GROUP, "OffsetLag"] == 6
 
@@ -79,7 +79,7 @@ def test_a_repeated_run_writes_nothing_new() -> None:
 def test_a_repeated_run_does_not_see_its_own_set() -> None:
     run = Run()
     run(NOON)
-    cold = run.again(SILENT)
+    cold = run.again(UNREAD)
     cold(NOON)
     assert (GROUP, "OffsetLag") not in cold.sink.values()
 
@@ -87,14 +87,14 @@ def test_a_repeated_run_does_not_see_its_own_set() -> None:
 def test_after_losing_to_another_run_its_set_is_the_truth() -> None:
     other = Run()
     other(NOON)
-    late = Run(a_reading({"g": {"orders": [0, 0]}}, TOPICS), SILENT, store=other.store)
+    late = Run(a_reading({"g": {"orders": [0, 0]}}, TOPICS), UNREAD, store=other.store)
     late(NOON)
     late(NOON + MINUTE)
-    assert cell(kept(late, NOON + MINUTE).groups, "lag", consumer_group="g") == 6
+    assert cell(stored(late, NOON + MINUTE).groups, "lag", consumer_group="g") == 6
 
 
-def test_a_set_that_could_not_be_kept_is_remembered_while_warm() -> None:
-    run = Run(a_reading(GROUPS, TOPICS), SILENT, store=MemoryStore({"write_once"}))
+def test_a_set_that_could_not_be_stored_is_remembered_while_warm() -> None:
+    run = Run(a_reading(GROUPS, TOPICS), UNREAD, store=MemoryStore({"write_once"}))
     with pytest.raises(StoreError):
         run(NOON)
     run.store.down = set()
@@ -110,13 +110,13 @@ def test_an_unreadable_set_is_warned_of_and_the_one_before_taken() -> None:
     run.store.objects[object_key(contract.GROUPS, "shop", NOON + MINUTE)] = b"scribble"
     cold = run.again()
     cold(NOON + 2 * MINUTE)
-    assert "not a readable groups file" in cold.journal.warnings[0]
+    assert "not a readable groups file" in cold.logger.warnings[0]
 
 
-def test_the_finest_published_level_is_kept_with_each_partition() -> None:
+def test_the_finest_published_level_is_stored_with_each_partition() -> None:
     run = Run(levels=Levels(max_metrics=len(contract.HEALTH_UNITS) + 4))
     run()
-    rows = kept(run, NOON).group_partitions
+    rows = stored(run, NOON).group_partitions
     assert table(rows, "published") == [("group",), ("group",)]
 
 
@@ -129,7 +129,7 @@ def test_the_metrics_of_the_last_run_are_first_in_the_next() -> None:
     assert ("shop", "a") not in {dimensions for dimensions, _ in run.sink.values()}
 
 
-def test_a_run_asks_with_the_filters_of_its_rules() -> None:
+def test_a_run_requests_with_the_filters_of_its_rules() -> None:
     rules = Rules(groups=NameFilter(re.compile("g")), topics=NameFilter(re.compile("o")))
     run = Run(rules=rules)
     run()
@@ -138,7 +138,7 @@ def test_a_run_asks_with_the_filters_of_its_rules() -> None:
     assert request.known_groups == request.known_topics == frozenset()
 
 
-def test_a_run_asks_after_what_the_one_before_knew() -> None:
+def test_a_run_requests_what_the_previous_one_knew() -> None:
     run = Run()
     run(NOON)
     run(NOON + MINUTE)
@@ -147,7 +147,7 @@ def test_a_run_asks_after_what_the_one_before_knew() -> None:
     assert request.known_topics == {"orders"}
 
 
-def test_a_group_or_topic_that_is_gone_is_not_asked_after_again() -> None:
+def test_a_group_or_topic_that_is_gone_is_not_requested_again() -> None:
     topics = {**TOPICS, "bills": [(0, 1)], "dark": [(0, 1)]}
     hidden = {"dark": contract.DENIED}
     gone = a_reading({}, TOPICS, gone_groups=["g"], gone_topics=["bills"], hidden_topics=hidden)

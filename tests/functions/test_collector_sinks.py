@@ -90,6 +90,6 @@ def test_an_endpoint_that_is_down_keeps_nothing_from_cloudwatch(order: int) -> N
         run = Run(sinks=[Through(down), Through(EmfSink(stream))][::order])
         with pytest.raises(ReporterError, match=r"\(503 Service Unavailable\)"):
             run()
-    told = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert [one["OffsetLag"] for one in told if "OffsetLag" in one] == [6, 6]
+    result = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [one["OffsetLag"] for one in result if "OffsetLag" in one] == [6, 6]
     assert len(run.store.objects) == 3

@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from kafka_lag import contract, notify_status
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.notify.delivery import TellingError
+from kafka_lag.notify.delivery import NotificationError
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from tests.builders import MINUTE
@@ -89,7 +89,7 @@ def test_a_topic_that_is_gone_is_one_clear_error(
     notify_status.handler(aws.completed(-2, contract.OK), None)
     aws.sns.delete_topic(TopicArn=aws.topic)
 
-    with pytest.raises(TellingError, match=r"^shop: Not all messages are out: SNS .*NotFound"):
+    with pytest.raises(NotificationError, match=r"^shop: Not all messages are out: SNS .*NotFound"):
         notify_status.handler(aws.completed(-1, contract.ERR), Context())
 
     sent, logged = caplog.records

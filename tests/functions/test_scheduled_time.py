@@ -44,7 +44,7 @@ def test_a_time_without_a_zone_is_utc_wherever_the_function_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "expected"),
     [
         pytest.param(None, "must be a JSON object", id="none"),
         pytest.param([], "must be a JSON object", id="list"),
@@ -73,6 +73,8 @@ def test_a_time_without_a_zone_is_utc_wherever_the_function_runs() -> None:
         ),
     ],
 )
-def test_an_event_of_another_form_is_refused_with_what_it_should_be(event: Any, told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
+def test_an_event_of_another_form_is_rejected_with_what_it_should_be(
+    event: Any, expected: str
+) -> None:
+    with pytest.raises(ConfigError, match=expected):
         scheduled_time(event, "shop")

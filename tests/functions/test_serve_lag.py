@@ -65,26 +65,26 @@ def call(path: str = LAG, authorization: str | None = None, **context: Any) -> d
     return serve_lag.handler(event, None)
 
 
-def body(told: dict[str, Any]) -> str:
-    return b64decode(told["body"]).decode()
+def body(expected: dict[str, Any]) -> str:
+    return b64decode(expected["body"]).decode()
 
 
 @pytest.mark.usefixtures("signing")
 def test_who_signed_is_answered() -> None:
-    told = call(authorizer=SIGNED)
+    result = call(authorizer=SIGNED)
 
-    assert told["statusCode"] == 200
-    assert told["headers"]["Content-Type"] == "application/json"
-    assert json.loads(body(told))["status"]["totallag"] == 5
+    assert result["statusCode"] == 200
+    assert result["headers"]["Content-Type"] == "application/json"
+    assert json.loads(body(result))["status"]["totallag"] == 5
 
 
 @pytest.mark.usefixtures("signing")
 @pytest.mark.parametrize("authorization", [None, f"Bearer {TOKEN}"])
 def test_who_did_not_sign_is_not_answered_even_by_an_open_url(authorization: str | None) -> None:
-    told = call(authorization=authorization)
+    result = call(authorization=authorization)
 
-    assert told["statusCode"] == 401
-    assert "billing" not in json.loads(body(told))["message"]
+    assert result["statusCode"] == 401
+    assert "billing" not in json.loads(body(result))["message"]
 
 
 @pytest.mark.usefixtures("scraping")
@@ -93,15 +93,15 @@ def test_who_has_the_token_is_answered() -> None:
 
 
 @pytest.mark.usefixtures("scraping")
-def test_whoever_else_is_refused_whatever_he_asks() -> None:
-    asked = product([LAG, "/metrics", "/", "/none"], [None, "", "Bearer no", f"Basic {TOKEN}"])
+def test_whoever_else_is_rejected_whatever_the_request() -> None:
+    requested = product([LAG, "/metrics", "/", "/none"], [None, "", "Bearer no", f"Basic {TOKEN}"])
 
-    told = [call(path, authorization) for path, authorization in asked]
+    result = [call(path, authorization) for path, authorization in requested]
 
-    assert {each["statusCode"] for each in told} == {401}
-    assert {each["headers"]["WWW-Authenticate"] for each in told} == {"Bearer"}
-    assert all("send the token" in body(each) for each in told)
-    assert TOKEN not in str([body(each) for each in told])
+    assert {each["statusCode"] for each in result} == {401}
+    assert {each["headers"]["WWW-Authenticate"] for each in result} == {"Bearer"}
+    assert all("send the token" in body(each) for each in result)
+    assert TOKEN not in str([body(each) for each in result])
 
 
 @pytest.mark.usefixtures("scraping")
@@ -128,11 +128,11 @@ def test_a_secret_that_is_gone_lets_nobody_in(
 def test_a_bucket_that_cannot_be_read_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(contract.ENV_BUCKET, "another")
 
-    told = call(authorizer=SIGNED)
+    result = call(authorizer=SIGNED)
 
-    assert told["statusCode"] == 503
-    assert "another" not in body(told)
-    assert "Traceback" not in body(told)
+    assert result["statusCode"] == 503
+    assert "another" not in body(result)
+    assert "Traceback" not in body(result)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +157,6 @@ def test_a_function_that_would_be_open_answers_nobody(
 
 
 @pytest.mark.usefixtures("signing")
-def test_an_event_of_a_schedule_is_refused() -> None:
+def test_an_event_of_a_schedule_is_rejected() -> None:
     with pytest.raises(ConfigError, match="call the function by its URL"):
         serve_lag.handler({"cluster": "shop"}, None)

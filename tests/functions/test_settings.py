@@ -110,7 +110,7 @@ def deployed(tmp_path: Path, **changes: Any) -> dict[str, str]:
     return environment(tmp_path, json.dumps(document(**changes)))
 
 
-def refusal(environ: dict[str, str]) -> str:
+def config_error(environ: dict[str, str]) -> str:
     with pytest.raises(ConfigError) as raised:
         from_environment(environ)
     return str(raised.value)
@@ -146,50 +146,50 @@ def test_without_sasl_there_is_no_mechanism() -> None:
 
 @pytest.mark.parametrize("empty", [{}, {contract.ENV_CONFIG: "", contract.ENV_BUCKET: ""}])
 def test_every_missing_variable_is_named(empty: dict[str, str]) -> None:
-    told = refusal(empty)
-    assert "KAFKA_LAG_CONFIG is not set" in told
-    assert "KAFKA_LAG_BUCKET is not set" in told
+    result = config_error(empty)
+    assert "KAFKA_LAG_CONFIG is not set" in result
+    assert "KAFKA_LAG_BUCKET is not set" in result
 
 
-def test_faults_of_environment_and_document_are_told_together(tmp_path: Path) -> None:
+def test_faults_of_environment_and_document_are_reported_together(tmp_path: Path) -> None:
     environ = deployed(tmp_path, cafile="nowhere.pem", sinks=["cloudwatch"])
-    told = refusal({contract.ENV_CONFIG: environ[contract.ENV_CONFIG]})
+    result = config_error({contract.ENV_CONFIG: environ[contract.ENV_CONFIG]})
     parts = (
         "KAFKA_LAG_BUCKET is not set",
         "shop.json: cafile: there is no file",
         "AWS_REGION is not",
     )
     for part in parts:
-        assert part in told
+        assert part in result
 
 
 def test_a_document_that_is_not_there_is_named(tmp_path: Path) -> None:
     environ = environment(tmp_path, "{}")
     environ[contract.ENV_CONFIG] += ".absent"
-    assert "cannot be read (No such file or directory)" in refusal(environ)
+    assert "cannot be read (No such file or directory)" in config_error(environ)
 
 
-def test_a_document_in_place_of_its_path_is_told_so_and_not_repeated(tmp_path: Path) -> None:
+def test_a_document_in_place_of_its_path_is_reported_and_not_repeated(tmp_path: Path) -> None:
     environ = environment(tmp_path, "{}")
     environ[contract.ENV_CONFIG] = json.dumps({"cluster": "shop", "secret_id": "x" * 300})
-    told = refusal(environ)
-    assert f"{contract.ENV_CONFIG} must be the path of a JSON file" in told
-    assert "x" * 100 not in told
+    result = config_error(environ)
+    assert f"{contract.ENV_CONFIG} must be the path of a JSON file" in result
+    assert "x" * 100 not in result
 
 
 @pytest.mark.parametrize("text", ["", "{", "cluster: shop"])
 def test_a_document_that_is_not_json_is_named(tmp_path: Path, text: str) -> None:
-    assert "shop.json is not JSON (Expecting" in refusal(environment(tmp_path, text))
+    assert "shop.json is not JSON (Expecting" in config_error(environment(tmp_path, text))
 
 
 def test_a_document_that_is_not_text_is_named(tmp_path: Path) -> None:
     environ = environment(tmp_path, "{}")
     (tmp_path / "shop.json").write_bytes(b"\xff\xfe")
-    assert "shop.json is not JSON ('utf-8' codec" in refusal(environ)
+    assert "shop.json is not JSON ('utf-8' codec" in config_error(environ)
 
 
 def test_a_document_of_another_form_is_named(tmp_path: Path) -> None:
-    assert "the document must be a JSON object" in refusal(environment(tmp_path, "[]"))
+    assert "the document must be a JSON object" in config_error(environment(tmp_path, "[]"))
 
 
 @pytest.mark.parametrize(
@@ -202,20 +202,20 @@ def test_a_document_of_another_version_is_one_fault(
     written = {**document(cafile="nowhere.pem"), "version": version, "hold": "no longer a number"}
     if version is None:
         del written["version"]
-    told = refusal(environment(tmp_path, json.dumps(written)))
-    assert f"shop.json: the document {found}" in told
-    assert "this collector reads version 1: deploy both together" in told
-    assert ";" not in told
+    result = config_error(environment(tmp_path, json.dumps(written)))
+    assert f"shop.json: the document {found}" in result
+    assert "this collector reads version 1: deploy both together" in result
+    assert ";" not in result
     with pytest.raises(ConfigError, match=f"the document {found}"):
         settings_of(written)
 
 
 def test_a_document_as_a_person_writes_it_has_no_version(tmp_path: Path) -> None:
-    told = refusal(environment(tmp_path, json.dumps(GOOD)))
-    assert told.endswith("write it anew with kafka-lag config.")
+    result = config_error(environment(tmp_path, json.dumps(GOOD)))
+    assert result.endswith("write it anew with kafka-lag config.")
 
 
-def test_a_cafile_that_does_not_exist_is_told_with_the_other_faults() -> None:
+def test_a_cafile_that_does_not_exist_is_reported_with_the_other_faults() -> None:
     written = document(cafile="nowhere.pem") | {"bootstrap_servers": ["b-1"]}
     with pytest.raises(ConfigError, match=r"there is no file nowhere\.pem") as caught:
         settings_of(written)

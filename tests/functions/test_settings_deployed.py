@@ -12,7 +12,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.settings import from_environment
 from tests.documents import document
-from tests.functions.test_settings import AUTHORITY, deployed, environment, refusal
+from tests.functions.test_settings import AUTHORITY, config_error, deployed, environment
 
 HERE = {contract.ENV_REGION: "eu-west-1"}
 ROLE = {"sasl_mechanism": "OAUTHBEARER", "secret_id": None}
@@ -27,7 +27,7 @@ def test_servers_in_the_environment_replace_those_of_the_document(tmp_path: Path
 
 def test_servers_in_the_environment_need_not_be_in_the_document(tmp_path: Path) -> None:
     environ = environment(tmp_path, json.dumps(document() | {"bootstrap_servers": None}))
-    assert "shop.json: bootstrap_servers: is required" in refusal(environ)
+    assert "shop.json: bootstrap_servers: is required" in config_error(environ)
     environ[contract.ENV_BOOTSTRAP_SERVERS] = "b-1.found:9098"
     assert from_environment(environ).access.bootstrap_servers == ("b-1.found:9098",)
 
@@ -42,11 +42,11 @@ def test_wrong_servers_in_the_environment_are_a_fault_of_the_variable_alone(
 ) -> None:
     environ = environment(tmp_path, json.dumps(document() | {"bootstrap_servers": None}))
     environ[contract.ENV_BOOTSTRAP_SERVERS] = text
-    told = refusal(environ)
+    result = config_error(environ)
     assert re.search(
-        rf" KAFKA_LAG_BOOTSTRAP_SERVERS\.\d: must be host:port, not '{wrong}'\.$", told
+        rf" KAFKA_LAG_BOOTSTRAP_SERVERS\.\d: must be host:port, not '{wrong}'\.$", result
     )
-    assert "shop.json" not in told
+    assert "shop.json" not in result
 
 
 def test_a_role_signs_for_the_region_of_the_environment(tmp_path: Path) -> None:
@@ -55,10 +55,10 @@ def test_a_role_signs_for_the_region_of_the_environment(tmp_path: Path) -> None:
     assert settings.access.sasl_mechanism == "OAUTHBEARER"
 
 
-def test_a_role_without_a_region_is_told_with_the_other_faults(tmp_path: Path) -> None:
-    told = refusal(deployed(tmp_path, **ROLE, cafile="nowhere.pem"))
-    assert "AWS_REGION is not set in the environment" in told
-    assert "shop.json: cafile:" in told
+def test_a_role_without_a_region_is_reported_with_the_other_faults(tmp_path: Path) -> None:
+    result = config_error(deployed(tmp_path, **ROLE, cafile="nowhere.pem"))
+    assert "AWS_REGION is not set in the environment" in result
+    assert "shop.json: cafile:" in result
 
 
 def test_a_relative_cafile_lies_beside_the_document(tmp_path: Path) -> None:
@@ -67,11 +67,11 @@ def test_a_relative_cafile_lies_beside_the_document(tmp_path: Path) -> None:
     assert from_environment(environ).access.cafile == str(tmp_path / "ca.pem")
 
 
-def test_a_cafile_that_is_not_beside_the_document_is_told_with_its_whole_path(
+def test_a_cafile_that_is_not_beside_the_document_is_reported_with_its_whole_path(
     tmp_path: Path,
 ) -> None:
     environ = deployed(tmp_path, cafile="ca.pem")
-    assert f"cafile: there is no file {tmp_path / 'ca.pem'}" in refusal(environ)
+    assert f"cafile: there is no file {tmp_path / 'ca.pem'}" in config_error(environ)
 
 
 def test_an_absolute_cafile_stays_where_it_is(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.contract import exposition
 from kafka_lag.errors import SourceError
+from kafka_lag.formatting import format_count, format_duration
 from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.views import page, prometheus
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
-from kafka_lag.views.page_format import count, duration
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading, cell, table
 from tests.functions.runs import CLUSTER, GROUP, Run
 from tests.functions.views.page.reading import UNKNOWN, read
@@ -40,17 +40,17 @@ def after(
 
     Until noon the log of each partition grew by two records a minute, to 20.
     """
-    told, logs = unread
+    result, logs = unread
     good = [
         a_reading({"g": commits}, {"orders": [(0, 20 + 2 * at)] * len(logs)}, at=NOON + at * MINUTE)
         for at in range(-4, 1)
     ]
     later = sorted({1, (minutes + 1) // 2, minutes} if minutes else set())
-    bad = [a_reading({"g": told}, {"orders": logs}, at=NOON + at * MINUTE) for at in later]
+    bad = [a_reading({"g": result}, {"orders": logs}, at=NOON + at * MINUTE) for at in later]
     run = Run(*good, *bad, levels=LEVELS)
     for at in (*range(-4, 1), *later):
         run.sink.published.clear()
-        # Where its only group was not read a run fails, once all is published and kept.
+        # Where its only group was not read a run fails, once all is published and stored.
         with suppress(SourceError):
             run(NOON + at * MINUTE)
     return run
@@ -97,7 +97,7 @@ def test_a_group_with_a_partition_that_was_not_read_does_not_scale(minutes: int)
     assert (GROUP, contract.SCALING_LAG) not in part.sink.values()
 
 
-def test_the_age_of_a_partition_that_was_read_is_told_as_a_least_one() -> None:
+def test_the_age_of_a_partition_that_was_read_is_shown_as_a_least_one() -> None:
     commits: Commits = {"orders": [17, 12]}
     run = after(15, commits, (commits, [(0, 20), TIMEOUT]))
     assert run.sink.values()[GROUP, AGE] == pytest.approx(75 + 15 * 60, abs=1)
@@ -106,7 +106,7 @@ def test_the_age_of_a_partition_that_was_read_is_told_as_a_least_one() -> None:
     assert (error, method, status) == (None, contract.METHOD_AT_LEAST, contract.ERR)
 
 
-def test_rates_lack_no_part() -> None:
+def test_rates_are_not_of_a_part() -> None:
     commits: Commits = {"orders": [17, 12]}
     names = ("produce_rate", "consume_rate")
     log: Sequence[Log] = [(0, 20), TIMEOUT]
@@ -173,8 +173,10 @@ def on_page(run: Run, at: int, path: str) -> list[str] | None:
 
 def worded(lag: float | None, age: float | None) -> list[str]:
     """How the page says so, but for how far off the age may be."""
-    told = (duration(age) or "").replace("\u00a0", " ")
-    return [count(lag) or UNKNOWN, told or UNKNOWN]
+    return [
+        UNKNOWN if lag is None else format_count(lag),
+        UNKNOWN if age is None else format_duration(age),
+    ]
 
 
 TWO: Commits = {"orders": [15, 19]}
@@ -198,7 +200,7 @@ CASES: Mapping[str, tuple[Commits, tuple[Commits, Sequence[Log]], float | None]]
         5,
     ),
     "group-denied": (TWO, (DENIED, [(0, 20), (0, 20)]), 6),
-    "a-commit-never-told": (
+    "a-commit-never-known": (
         {"orders": [15, DENIED]},
         ({"orders": [15, DENIED]}, [(0, 20), (0, 20)]),
         None,
@@ -222,9 +224,9 @@ def test_a_topic_is_the_same_in_cloudwatch_on_the_page_and_at_metrics(
     for path in ("/cluster/shop/group/g", "/cluster/shop/topic/orders"):
         cells = on_page(run, at, path)
         assert cells is not None
-        told_lag, told_age = worded(*said)
-        assert cells[0] == told_lag
-        assert cells[1].removeprefix("at least ").startswith(told_age)
+        published_lag, published_age = worded(*said)
+        assert cells[0] == published_lag
+        assert cells[1].removeprefix("at least ").startswith(published_age)
         assert cells[1].startswith("at least ") == (said[1] is not None and error is None)
 
 

@@ -21,7 +21,7 @@ subcommands:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the subcommand and returns its exit code; 2 for one that there is not."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
         prog="kafka-lag",
         usage=f"%(prog)s [-h] {{{','.join(_SUBCOMMANDS)}}} ...",
@@ -38,9 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         help=argparse.SUPPRESS,
     )
     # What follows the first word is for the subcommand's own parser, --help included.
-    name = parser.parse_args(words[:1]).subcommand
+    name = parser.parse_args(arguments[:1]).subcommand
     if name is None:
         parser.error(f"name a subcommand: {' or '.join(_SUBCOMMANDS)}")
     # What the other subcommand needs need not be loaded.
-    code: int = import_module(f"kafka_lag.cli.{name}").main(words[1:])
+    code: int = import_module(f"kafka_lag.cli.{name}").main(arguments[1:])
     return code

@@ -23,7 +23,7 @@ from kafka_lag.views.latest_run import Snapshots
 _ADDRESS = "127.0.0.1"
 # How soon it notices that it is to end.
 _POLL_SECONDS = 0.05
-# A page elsewhere may have its own name resolve to this machine; then the Host header tells.
+# A page elsewhere may have its own name resolve to this machine; then the Host header shows it.
 _OWN_NAMES = (_ADDRESS, "localhost", "::1")
 _FOREIGN_NAME = "Only requests to this machine by its own name are answered: open http://localhost."
 _BROKEN = "Something is wrong here; the terminal of kafka_lag.cli.serve says what."
@@ -139,8 +139,8 @@ def _handler(respond: Callable[[Request, str], Answer]) -> type[BaseHTTPRequestH
             """What is no HTTP request, in the shape of the view of its path."""
             # Of one that is not parsed, a status line is sent too.
             self.request_version = self.protocol_version
-            words = [word.decode() for word in self.raw_requestline.split(maxsplit=2)]
-            method, target = words[:2] if len(words) > 1 else ("GET", "/")
+            fields = [field.decode() for field in self.raw_requestline.split(maxsplit=2)]
+            method, target = fields[:2] if len(fields) > 1 else ("GET", "/")
             path = target.partition("?")[0][:_MAX_PATH_IN_ERROR]
             sentence = f"{(message or HTTPStatus(code).phrase).rstrip('.')}."
             answer = error_answer(Request.of(method, path, "", {}), code, sentence)

@@ -21,7 +21,7 @@ from rich.console import Console
 from kafka_lag import contract
 from kafka_lag.aws import error_code
 from kafka_lag.cli.local_server import LocalServer
-from kafka_lag.cli.tables.names import shown
+from kafka_lag.cli.terminal import escape_markup
 from kafka_lag.errors import ConfigError, ReporterError, StoreError, UnusableError
 from kafka_lag.snapshots.store import BrowsableStore, FolderStore, S3Store
 from kafka_lag.views.auth import Bearer, check_token
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 0
     except ReporterError as error:
-        stderr.print(f"[red]{shown(str(error))}[/]", soft_wrap=True)
+        stderr.print(f"[red]{escape_markup(str(error))}[/]", soft_wrap=True)
         return 1
 
 
@@ -123,7 +123,7 @@ def _serve(options: ServeOptions, screen: Console, stderr: Console) -> int:
     snapshots = Snapshots(_open_store(options), time.time)
     bearer = _load_bearer(options.token_file) if options.token_file else None
     if not snapshots.clusters():
-        stderr.print(f"[yellow]{shown(_no_snapshots_yet(options))}[/]", soft_wrap=True)
+        stderr.print(f"[yellow]{escape_markup(_no_snapshots_yet(options))}[/]", soft_wrap=True)
     with _start_server(snapshots, options.port, bearer) as server:
         screen.print(f"{server.url}/  (Ctrl-C ends it)", highlight=False, soft_wrap=True)
         sys.stdout.flush()

@@ -1,44 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector against any Kafka cluster, without AWS: snapshots in a folder, groups on screen."""
+"""`kafka-lag watch`: the collector against any Kafka cluster, without AWS.
+
+Snapshots in a folder, groups on screen; a password comes by environment or prompt.
+"""
 
 from __future__ import annotations
 
+import argparse
+import getpass
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from kafka_lag import contract
+from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.cli.options.watch import WatchOptions, parse
-from kafka_lag.cli.tables import groups_table, shown
+from kafka_lag.cli.group_table import groups_table
+from kafka_lag.cli.rule_options import add_rules, rules_of
+from kafka_lag.cli.terminal import escape_markup
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
+from kafka_lag.formatting import format_iso_time
 from kafka_lag.lag.model import LagReport
-from kafka_lag.settings import Settings
+from kafka_lag.lag.rules import NameFilter, Rules
+from kafka_lag.settings import INTERNAL_TOPICS, Settings, authorities_fault
+from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore
+from kafka_lag_cdk.config.document import MECHANISMS, PROTOCOLS, window_fault
+
+_LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
+
+_EXAMPLES = """examples:
+  uv run kafka-lag watch --bootstrap-servers localhost:9092 --state ./lag --once
+  PASSWORD=... uv run kafka-lag watch --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
+      --security-protocol SASL_SSL --username monitor --password-env PASSWORD --state ./lag
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """Checked options; the interval in seconds, the cluster None for Kafka's own id."""
+
+    access: Access
+    credentials: Credentials | None
+    rules: Rules
+    state: Path
+    cluster: str | None
+    interval: int
+    once: bool
+    output: str
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Watches until Ctrl-C (0), or once; 1 when the cluster could not be read, 2 for usage."""
     quiet_library()
-    screen, complaints = Console(), Console(stderr=True)
+    screen, stderr = Console(), Console(stderr=True)
     try:
-        options = parse(argv)
-        watcher = _watcher(options, complaints)
+        options = parse_options(argv)
+        watcher = _watcher(options, stderr)
         if options.once:
-            _show(watcher.look(), options, screen)
+            _show(watcher.run_now(), options, screen)
             return 0
-        _watch(watcher, options, screen, complaints)
+        _watch(watcher, options, screen, stderr)
     except ReporterError as error:
-        complaints.print(f"[red]{shown(str(error))}[/]", soft_wrap=True)
+        stderr.print(f"[red]{escape_markup(str(error))}[/]", soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         return 0
@@ -48,6 +83,155 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def parse_options(
+    argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ
+) -> WatchOptions:
+    """The options; exits with 2 and one sentence for what is wrong."""
+    parser = _parser()
+    parsed = parser.parse_args(argv)
+    sasl = parsed.security_protocol.startswith("SASL")
+    if sasl and not parsed.username:
+        parser.error(f"{parsed.security_protocol} needs --username")
+    if not sasl and (parsed.username or parsed.password_env):
+        parser.error(f"--username and --password-env are for SASL, not {parsed.security_protocol}")
+    if parsed.state.exists() and not parsed.state.is_dir():
+        parser.error(f"--state: {parsed.state} is no folder")
+    if parsed.cafile and (fault := authorities_fault(Path(parsed.cafile), parsed.cafile)):
+        parser.error(f"--cafile: {fault}")
+    fault = window_fault(parsed.window, parsed.interval)
+    if fault:
+        parser.error(f"--window: {fault}")
+    return WatchOptions(
+        access=Access(
+            bootstrap_servers=parsed.bootstrap_servers,
+            security_protocol=parsed.security_protocol,
+            sasl_mechanism=parsed.sasl_mechanism if sasl else None,
+            cafile=parsed.cafile,
+            broker_timeout=parsed.timeout,
+        ),
+        credentials=_credentials(parser, parsed, environ) if sasl else None,
+        rules=replace(
+            rules_of(parsed, parsed.interval),
+            groups=NameFilter(parsed.groups_allow, parsed.groups_deny),
+            topics=NameFilter(parsed.topics_allow, parsed.topics_deny),
+        ),
+        state=parsed.state,
+        cluster=parsed.cluster,
+        interval=parsed.interval,
+        once=parsed.once,
+        output=parsed.output,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kafka-lag watch",
+        description="Shows the lag of a cluster's consumer groups and keeps snapshots in a folder. "
+        "Needs Describe on the cluster, topics and groups; reads no record, changes nothing.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--state", type=Path, required=True, metavar="DIR", help="snapshots go here"
+    )
+    parser.add_argument("--cluster", type=_cluster, help="its name (default: Kafka's cluster id)")
+    parser.add_argument(
+        "--interval", type=_seconds, default=60, metavar="S", help="seconds between runs (60)"
+    )
+    parser.add_argument("--once", action="store_true", help="one run, then exit")
+    parser.add_argument("--output", choices=("table", "json"), default="table")
+    _add_access(parser.add_argument_group("access"))
+    _add_filters(parser.add_argument_group("filters", "unanchored regular expressions; deny wins"))
+    add_rules(parser)
+    return parser
+
+
+def _add_access(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--bootstrap-servers", type=_servers, required=True, metavar="H:P,...", help="brokers"
+    )
+    group.add_argument("--security-protocol", choices=PROTOCOLS, default="PLAINTEXT")
+    group.add_argument("--sasl-mechanism", choices=MECHANISMS, default="SCRAM-SHA-512")
+    group.add_argument("--username", metavar="U")
+    group.add_argument(
+        "--password-env", metavar="VAR", help="variable with the password (else you are asked)"
+    )
+    group.add_argument("--cafile", metavar="F", help="CA certificates, PEM (default: the system's)")
+    group.add_argument(
+        "--timeout", type=_timeout, default=10.0, metavar="S", help="seconds a broker has (10)"
+    )
+
+
+def _add_filters(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--groups-allow", type=_regex, metavar="RE")
+    group.add_argument("--groups-deny", type=_regex, metavar="RE")
+    group.add_argument("--topics-allow", type=_regex, metavar="RE")
+    group.add_argument(
+        "--topics-deny",
+        type=_regex,
+        metavar="RE",
+        default=re.compile(INTERNAL_TOPICS),
+        help="replaces the default, which hides Kafka's own topics",
+    )
+
+
+def _credentials(
+    parser: argparse.ArgumentParser, parsed: argparse.Namespace, environ: Mapping[str, str]
+) -> Credentials:
+    if parsed.password_env:
+        password = environ.get(parsed.password_env)
+        if not password:
+            parser.error(f"--password-env: the variable {parsed.password_env} is not set")
+        return Credentials(parsed.username, password)
+    if not sys.stdin.isatty():
+        parser.error("--password-env VAR is needed where nobody can be asked for the password")
+    try:
+        password = getpass.getpass(f"Password of {parsed.username}: ")
+    except EOFError:
+        parser.error("no password was given")
+    return Credentials(parsed.username, password)
+
+
+def _timeout(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not _LEAST_TIMEOUT <= seconds <= _LONGEST_TIMEOUT:
+        raise argparse.ArgumentTypeError(f"{text!r} must be seconds, from 0.1 to 300")
+    return seconds
+
+
+def _regex(text: str) -> re.Pattern[str]:
+    if not text:
+        raise argparse.ArgumentTypeError("an empty expression matches every name: leave it out")
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+
+
+def _servers(text: str) -> tuple[str, ...]:
+    servers = tuple(part.strip() for part in text.split(",") if part.strip())
+    wrong = [server for server in servers if not re.fullmatch(r".+:\d{1,5}", server)]
+    if wrong or not servers:
+        raise argparse.ArgumentTypeError(f"{text!r} must be host:port,host:port,...")
+    return servers
+
+
+def _cluster(text: str) -> str:
+    if not CLUSTER_NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} must be letters, digits, '.', '_' or '-'")
+    return text
+
+
+def _seconds(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of seconds, at least 1")
+    return int(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Watcher:
     """A collector and the clock that schedules it; the interval in seconds."""
@@ -55,11 +239,11 @@ class Watcher:
     collector: Collector
     interval: int
 
-    def look(self) -> LagReport:
+    def run_now(self) -> LagReport:
         """One run, for the second it is."""
         return self.collector.run(int(time.time()) * 1000).report
 
-    def look_on_time(self) -> LagReport:
+    def run_on_time(self) -> LagReport:
         """One run for the next whole interval of the clock."""
         due = (int(time.time()) // self.interval + 1) * self.interval
         time.sleep(max(0.0, due - time.time()))
@@ -67,17 +251,17 @@ class Watcher:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsoleJournal:
+class ConsoleLogger:
     """Warnings of a run, one line each on a console."""
 
     console: Console
 
     def warning(self, message: str, /) -> None:
         """Prints the line as it is; names in it cannot act as markup."""
-        _complain(self.console, "yellow", message)
+        _print_warning(self.console, "yellow", message)
 
 
-def _watcher(options: WatchOptions, complaints: Console) -> Watcher:
+def _watcher(options: WatchOptions, stderr: Console) -> Watcher:
     source = KafkaSource(options.access, FixedCredentials(options.credentials))
     deadline = max(45.0, options.access.broker_timeout)
     cluster = options.cluster or source.cluster_id(time.monotonic() + deadline)
@@ -89,27 +273,27 @@ def _watcher(options: WatchOptions, complaints: Console) -> Watcher:
         deadline=deadline,
     )
     store = FolderStore(options.state)
-    collector = Collector(settings, source, store, [], ConsoleJournal(complaints))
+    collector = Collector(settings, source, store, [], ConsoleLogger(stderr))
     return Watcher(collector, options.interval)
 
 
-def _watch(watcher: Watcher, options: WatchOptions, screen: Console, complaints: Console) -> None:
-    """The first look at once, and it must succeed; later ones may fail and are told."""
-    look: Callable[[], LagReport] = watcher.look
+def _watch(watcher: Watcher, options: WatchOptions, screen: Console, stderr: Console) -> None:
+    """The first run at once, and it must succeed; later ones may fail, with a warning."""
+    run: Callable[[], LagReport] = watcher.run_now
     first = True
     while True:
         try:
-            _show(look(), options, screen)
+            _show(run(), options, screen)
         except ReporterError as error:
             if first:
                 raise
-            _complain(complaints, "red", str(error))
-        look, first = watcher.look_on_time, False
+            _print_warning(stderr, "red", str(error))
+        run, first = watcher.run_on_time, False
 
 
-def _complain(console: Console, colour: str, message: str) -> None:
+def _print_warning(console: Console, colour: str, message: str) -> None:
     now = f"{datetime.now(UTC):%H:%M:%S}"
-    console.print(f"[dim]{now}[/] [{colour}]{shown(message)}[/]", soft_wrap=True)
+    console.print(f"[dim]{now}[/] [{colour}]{escape_markup(message)}[/]", soft_wrap=True)
 
 
 def _show(report: LagReport, options: WatchOptions, screen: Console) -> None:
@@ -123,21 +307,14 @@ def _show(report: LagReport, options: WatchOptions, screen: Console) -> None:
 
 def _json_rows(report: LagReport) -> list[dict[str, Any]]:
     rows = report.snapshot.group_partitions.completed(contract.GROUP_PARTITIONS)
-    kinds = contract.COLUMNS[contract.GROUP_PARTITIONS]
+    types = contract.COLUMNS[contract.GROUP_PARTITIONS]
     columns = [
-        [_iso(value) for value in column.to_list()]
-        if kinds[name] == contract.TIMESTAMP
+        [None if ms is None else format_iso_time(ms, "milliseconds") for ms in column.to_list()]
+        if types[name] == contract.TIMESTAMP
         else column.to_list()
         for name, column in rows.columns.items()
     ]
     return [dict(zip(rows.columns, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _iso(milliseconds: int | None) -> str | None:
-    if milliseconds is None:
-        return None
-    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every name that crosses a seam: metrics, dimensions, columns, words, keys, variables.
+"""Every name that crosses a seam: metrics, dimensions, columns, values, keys, variables.
 
 Imports nothing but its own columns, so that infrastructure, jobs and tests can read it without the
 collector. All of it is public interface: see CHANGELOG.md before changing a letter.
@@ -29,7 +29,7 @@ ENV_REGION = "AWS_REGION"
 # understand.
 DOCUMENT_VERSION_KEY, DOCUMENT_VERSION = "version", 1
 
-# Environment of serve_lag, beside the bucket: who may ask, and the secret of those with a token.
+# Environment of serve_lag, beside the bucket: who has access, and the secret with the token.
 ENV_AUTH = "KAFKA_LAG_AUTH"
 ENV_TOKEN_SECRET = "KAFKA_LAG_TOKEN_SECRET"  # noqa: S105  # the name of a variable
 AUTH_IAM, AUTH_BEARER = "iam", "bearer"
@@ -41,7 +41,7 @@ ENV_CHAT = "KAFKA_LAG_CHAT"
 
 # What notify_status remembers lies here: of each channel a cursor a cluster, and a claim a message.
 NOTIFIED_PREFIX = "notified"
-# Claims expire and cursors do not, so a lifecycle rule must tell them apart by prefix.
+# Claims expire and cursors do not, so a lifecycle rule must distinguish them by prefix.
 CLAIMS_PREFIX = f"{NOTIFIED_PREFIX}/claims"
 CURSORS_PREFIX = f"{NOTIFIED_PREFIX}/cursors"
 
@@ -50,7 +50,7 @@ EVENT_SOURCE = "kafka-lag"
 EVENT_DETAIL_TYPE = "Kafka Lag Group Status"
 EVENT_SCHEMA_VERSION = "1"
 
-# What a message tells, and the status of a group that was deleted, which is no held status.
+# What a message reports, and the status of a group that was deleted, which is no held status.
 OPENED, WORSE, BETTER, RESOLVED = "opened", "worse", "better", "resolved"
 STATUS_GONE = "GONE"
 # What subscribers filter messages by; the kind is one of the above, or `gone`.
@@ -189,7 +189,7 @@ METHOD_INTERPOLATED = "interpolated"
 METHOD_RECORD_TIME = "record_time"
 METHOD_AT_LEAST = "at_least"
 
-# retention_risk; and the longest time to loss that is told, also where nothing will be lost.
+# retention_risk; and the longest time to loss that is published, also where nothing will be lost.
 LOST, AT_RISK, SAFE = "LOST", "AT_RISK", "SAFE"
 NO_LOSS_SECONDS = 30 * 86_400.0
 

@@ -7,7 +7,7 @@ GROUP_PARTITIONS = "group_partitions"
 GROUPS = "groups"
 DATASETS = (TOPIC_PARTITIONS, GROUP_PARTITIONS, GROUPS)
 
-# Column types, as words that Arrow, Spark and Glue each translate.
+# Column types, as names that Arrow, Spark and Glue each translate.
 STRING = "string"
 LONG = "long"
 INT = "int"

@@ -29,7 +29,7 @@ def dimension_value(name: str) -> str:
 
 
 def original_name(value: str) -> str:
-    """The name that `dimension_value` made legal; a shortened one cannot be told (ValueError)."""
+    """The name that `dimension_value` made legal; ValueError for one that was shortened."""
     if "%~" in value:
         raise ValueError("the name was too long to be kept")
     if value == _EMPTY:

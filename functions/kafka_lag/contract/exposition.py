@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names at /metrics: families and labels, and the snapshot column that each one tells.
+"""The names at /metrics: families and labels, and the snapshot column that each one shows.
 
 Families called kafka_consumergroup_* and kafka_topic_* are those of danielqsj/kafka_exporter, with
 its labels, so that its dashboards go on working; every family has a `cluster` label besides.

@@ -22,14 +22,14 @@ _BATCH = 10
 HasTime: TypeAlias = Callable[[], bool]
 
 
-class TellingError(ReporterError):
+class NotificationError(ReporterError):
     """Messages are not out, or not known to be; they stay claimed and are tried again.
 
     The name is logged as `error_type`.
     """
 
 
-class OutOfTimeError(TellingError):
+class OutOfTimeError(NotificationError):
     """The function's time ends before the messages do."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Delivery:
             sent += len(batch.messages)
             elsewhere += batch.elsewhere
         if elsewhere:
-            raise TellingError(
+            raise NotificationError(
                 f"Messages not known to be out: {elsewhere}. Another run is sending them, or "
                 "failed to; if so they are taken over, two minutes after it began."
             )
@@ -136,7 +136,7 @@ class Delivery:
         errors = [self._mark(claim, unsent.get(id_)) for id_, claim in batch.claims.items()]
         reasons = [each.reason for each in unsent.values() if each.reason]
         if reasons:
-            raise TellingError(
+            raise NotificationError(
                 f"Not all messages are out: {'; '.join(dict.fromkeys(reasons))}. Nothing is lost: "
                 "they are tried again, those that may be out two minutes later."
             )

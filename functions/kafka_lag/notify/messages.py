@@ -11,11 +11,19 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag.formatting import (
+    cut_end,
+    escape_name,
+    format_iso_time,
+    format_minute,
+    format_quantity,
+    format_short_duration,
+    question_mark,
+)
 from kafka_lag.notify.changes import Row, StatusChange, hash_incident
 
 # So many, and at least half of all groups, are a bulk change: many groups at once have one cause.
@@ -33,7 +41,6 @@ _CLUSTER_IN_SUBJECT = 30
 _LONGEST_NAME = 200
 # So that such names do not fill the 256 KB of an event.
 _LONGEST_EVENT_NAME = 2_048
-_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 # The worst first.
 _KINDS = (
@@ -159,9 +166,9 @@ def _write_lines(change: StatusChange) -> Iterator[str]:
     if owner := change.row.get("owner"):
         yield f"Owner: {_format_name(owner)}."
     began = (
-        f" began {_format_minute(change.incident_since)}," if change.kind != contract.GONE else ""
+        f" began {format_minute(change.incident_since)}," if change.kind != contract.GONE else ""
     )
-    yield f"Incident {change.incident_id}{began} read at {_format_minute(change.taken_at)}."
+    yield f"Incident {change.incident_id}{began} read at {format_minute(change.taken_at)}."
 
 
 def _write_headline(change: StatusChange) -> str:
@@ -170,14 +177,14 @@ def _write_headline(change: StatusChange) -> str:
     if change.kind == contract.GONE:
         incident = "" if previous == contract.OK else f" It was {previous}."
         return f"{group} is gone: {_explain_deletion(change)}. This is no recovery.{incident}"
-    return f"{group} is {change.status} since {_format_minute(change.since)}, after {previous}."
+    return f"{group} is {change.status} since {format_minute(change.since)}, after {previous}."
 
 
 def _explain_deletion(change: StatusChange) -> str:
     if change.row.get("status_reason") == contract.GONE:
         return "somebody deleted it, or its offsets expired"
     return (
-        f"no run since {_format_minute(change.since)} has it; somebody deleted it, its offsets "
+        f"no run since {format_minute(change.since)} has it; somebody deleted it, its offsets "
         "expired, or the configuration leaves it out"
     )
 
@@ -186,21 +193,21 @@ def _write_causes(row: Row) -> Iterator[str]:
     if worst := _format_worst(row):
         yield f"Worst: {worst}."
     if lost := row.get("records_lost"):
-        yield f"Lost: {_format_count(lost, 'record')} deleted by retention before they were read."
+        yield f"Lost: {format_quantity(lost, 'record')} deleted by retention before they were read."
     elif reason := _REASONS.get(row.get("status_reason") or ""):
         yield reason
     left = row.get("seconds_until_loss")
     if left is not None and left < contract.NO_LOSS_SECONDS:
-        yield f"At risk: retention may delete unread records in {_format_duration(left)}."
+        yield f"At risk: retention may delete unread records in {format_short_duration(left)}."
     if unknown := row.get("partitions_unknown"):
-        yield f"Not read: {_format_count(unknown, 'partition')}, counted as last seen."
+        yield f"Not read: {format_quantity(unknown, 'partition')}, counted as last seen."
     # markers of transactions are never read, and leave a group that is done one behind
     if row.get("max_lag") == 1:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
 
 
 def _format_worst(row: Row) -> str | None:
-    """The worst partition, its leader and its member; None: no partition is to blame."""
+    """The worst partition, its leader and its member; None: no partition is the cause."""
     if row.get("worst_topic") is None:
         return None
     worst = f"{_format_name(row['worst_topic'])} partition {row['worst_partition']}"
@@ -212,10 +219,10 @@ def _format_worst(row: Row) -> str | None:
 def _format_lag(row: Row) -> str | None:
     """Lag and age; None where neither is known."""
     lag, age = row.get("lag"), row.get("time_lag_seconds")
-    parts = [] if lag is None else [f"{_format_count(lag, 'record')} behind"]
+    parts = [] if lag is None else [f"{format_quantity(lag, 'record')} behind"]
     if age is not None and lag != 0:
         least = "at least " if row.get("time_lag_method") == contract.METHOD_AT_LEAST else ""
-        parts.append(f"the oldest unread for {least}{_format_duration(age)}")
+        parts.append(f"the oldest unread for {least}{format_short_duration(age)}")
     return ", ".join(parts) or None
 
 
@@ -270,14 +277,14 @@ def _write_bulk_lines(changes: Sequence[StatusChange], groups: int) -> Iterator[
     kinds = Counter(change.kind for change in changes)
     by_kind = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     yield (
-        f"{len(changes):,} of {_format_count(groups, 'group')} on {first.cluster} changed in "
-        f"the run of {_format_minute(first.taken_at)}: {by_kind}."
+        f"{len(changes):,} of {format_quantity(groups, 'group')} on {first.cluster} changed in "
+        f"the run of {format_minute(first.taken_at)}: {by_kind}."
     )
     yield from _write_common_leader(changes)
     for change in changes[:_BULK_LINES]:
         yield f"- {_write_bulk_line(change)}"
     if len(changes) > _BULK_LINES:
-        yield f"and {_format_count(len(changes) - _BULK_LINES, 'more group')}"
+        yield f"and {format_quantity(len(changes) - _BULK_LINES, 'more group')}"
 
 
 def _write_bulk_line(change: StatusChange) -> str:
@@ -319,9 +326,9 @@ def build_event(change: StatusChange, bulk_id: str | None = None) -> StatusEvent
         "status": change.status,
         "previous_status": change.previous_status,
         "status_reason": change.row.get("status_reason"),
-        "since": _format_iso_time(change.since),
-        "incident_since": _format_iso_time(change.incident_since),
-        "taken_at": _format_iso_time(change.taken_at),
+        "since": format_iso_time(change.since, "milliseconds"),
+        "incident_since": format_iso_time(change.incident_since, "milliseconds"),
+        "taken_at": format_iso_time(change.taken_at, "milliseconds"),
         **{name: _null_unless_finite(change.row.get(name)) for name in _EVENT_NUMBERS},
         "time_lag_method": change.row.get("time_lag_method"),
         "worst": {
@@ -342,37 +349,9 @@ def _cut_name(value: Any) -> Any:
 
 
 def _format_name(name: str, longest: int = _LONGEST_NAME) -> str:
-    """The name on one line: a client may put line breaks and terminal commands into it."""
-    text = "".join(letter if letter.isprintable() else "?" for letter in name) or "(no name)"
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+    return cut_end(escape_name(name, question_mark, "(no name)"), longest)
 
 
 def _format_ascii_name(name: str, longest: int) -> str:
     """The name in printable ASCII."""
     return _format_name(name, longest).encode("ascii", "replace").decode()
-
-
-def _format_duration(seconds: float) -> str:
-    """Seconds in the unit that says most, rounded down: time left is never shown too long."""
-    if seconds < 2 * _MINUTE:
-        return f"{math.floor(seconds)} s"
-    if seconds < 2 * _HOUR:
-        return f"{math.floor(seconds / _MINUTE)} min"
-    unit, length = ("h", _HOUR) if seconds < 2 * _DAY else ("d", _DAY)
-    return f"{math.floor(10 * seconds / length) / 10:g} {unit}"
-
-
-def _format_minute(ms: int) -> str:
-    """A time, ms UTC, to the minute."""
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def _format_iso_time(ms: int) -> str:
-    """A time, ms UTC, for machines."""
-    text = datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
-
-
-def _format_count(count: int, one: str) -> str:
-    """A number of things: `1 group`, `2 groups`."""
-    return f"{count:,} {one if count == 1 else f'{one}s'}"

@@ -13,7 +13,7 @@ from kafka_lag import contract
 from kafka_lag.errors import ReporterError, UnusableError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.changes import find_changes
-from kafka_lag.notify.delivery import Channel, Delivery, HasTime, TellingError
+from kafka_lag.notify.delivery import Channel, Delivery, HasTime, NotificationError
 from kafka_lag.notify.messages import build_messages
 from kafka_lag.notify.progress import Claims, ConditionalObjects, Cursors
 from kafka_lag.snapshots.keys import AHEAD_MS, hour_prefix, object_key, taken_at_of
@@ -138,7 +138,7 @@ class Notifier:
         if unforeseen:
             raise unforeseen[0]
         if causes:
-            raise TellingError(" ".join(causes))
+            raise NotificationError(" ".join(causes))
         return result
 
     def _share_time(self, until: float | None, turns: int) -> HasTime:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each channel has sent, kept in the bucket: a cursor a cluster, and a claim a message.
+"""What each channel has sent, stored in the bucket: a cursor a cluster, and a claim a message.
 
 Both are small objects written by conditional puts, so that of two writers one loses.
 """
@@ -26,7 +26,7 @@ _SENDING, _SENT, _FREE = "sending", "sent", "free"
 # Longer than the function may run, so that whoever is still at it is not overtaken; shorter than
 # Lambda tries an event again.
 TAKE_OVER_AFTER_MS = 2 * 60_000
-# Messages that are known to be sent, which is final: a run of many does not ask for all each time.
+# Messages that are known to be sent, which is final: a run of many does not read all each time.
 _KNOWN_SENT = 10_000
 
 

@@ -16,7 +16,7 @@ from kafka_lag.lag.model import LagReport
 from kafka_lag.sinks.budget import Plan, match_names
 from kafka_lag.sinks.config import Levels
 
-# Digits kept of seconds and of shares: milliseconds.
+# Digits of seconds and of shares: milliseconds.
 _DIGITS = 3
 _DIMENSIONS = {
     contract.DIMENSION_GROUP: "consumer_group",

@@ -74,7 +74,7 @@ _OWN_HEADERS = {"content-type", "content-encoding", "content-length", "transfer-
 
 
 class Authorization:
-    """What makes an endpoint take a request; this one is of an endpoint that asks for nothing."""
+    """What makes an endpoint take a request; this one is of an endpoint that needs nothing."""
 
     def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:  # noqa: ARG002
         """All headers to send, the base among them. Raises SinkError."""
@@ -88,7 +88,7 @@ class Authorization:
 class SigV4(Authorization):
     """A signature with the credentials of the function's role, for CloudWatch in one region.
 
-    Another signature of the same role would be refused just as well, so there is nothing to renew.
+    Another signature of the same role would be rejected just as well, so there is nothing to renew.
     """
 
     def __init__(self, credentials: Any, region: str) -> None:
@@ -110,7 +110,7 @@ class SigV4(Authorization):
 
 
 class SecretHeaders(Authorization):
-    """Headers from a JSON object in Secrets Manager, read when first needed and when refused."""
+    """Headers from a JSON object in Secrets Manager, read when needed and after a rejection."""
 
     def __init__(self, client: Any, secret_id: str) -> None:
         self._client = client
@@ -176,7 +176,7 @@ _LIMITS, _TIMING = RequestLimits(), Timing()
 
 
 class OtlpSink:
-    """Sends gauges to a URL, request by request; one that is refused stops no other.
+    """Sends gauges to a URL, request by request; one that is rejected stops no other.
 
     `warn` gets what an endpoint says of a request that it took.
     """
@@ -260,7 +260,7 @@ class OtlpSink:
 
 
 def _retry_after(response: Any) -> float:
-    """Seconds that the endpoint asks for; 0 where it asks for none, or in no known form."""
+    """Seconds that the endpoint asks for; 0 where it names none, or in no known form."""
     try:
         return urllib3.Retry().get_retry_after(response) or 0.0
     except InvalidHeader:
@@ -361,6 +361,6 @@ def _encode(
 
 
 def _attribute(name: str, value: str) -> KeyValue:
-    # Half a surrogate pair is no text in any encoding, and protobuf would refuse the whole point.
+    # Half a surrogate pair is no text in any encoding, and protobuf would reject the whole point.
     text = value.encode("utf-8", "backslashreplace").decode()
     return KeyValue(key=name, value=AnyValue(string_value=text))

@@ -15,7 +15,7 @@ _NAME = re.compile(r"/(\d{8}T\d{6}Z)-\d+of\d+\.parquet$")
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 # Where clocks differ, a run may be dated ahead. One dated further ahead, by a wrong clock or by
-# hand, would hide or silence all others until then.
+# hand, would hide or suppress all others until then.
 AHEAD_MS = 10 * 60_000
 
 

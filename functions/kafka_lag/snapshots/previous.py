@@ -80,7 +80,7 @@ class Memory:
     def add_run(self, snapshot: Snapshot, interval_ms: int, *, stored: bool) -> Memory:
         """What is known after one more run, for the one that follows an interval later.
 
-        Once the store takes snapshots again, what it lacks is forgotten: the next run loads.
+        Once the store takes snapshots again, what it misses is forgotten: the next run loads.
         """
         if stored and not self.stored:
             return Memory.empty()

@@ -24,7 +24,7 @@ PATHS = (*burrow.PATHS, _METRICS, *page.PATHS)
 # Lambda takes 6 MB, base64 and headers included.
 MAX_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
 _READ_METHODS = ("GET", "HEAD")
-# All that a function URL passes on: those that would change something are told why not.
+# All that a function URL passes on: those that would change something are answered why not.
 _URL_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _READ_ONLY = (
     "Only GET is answered: what is shown are snapshots, and nothing can be changed or deleted here."

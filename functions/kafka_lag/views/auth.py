@@ -15,7 +15,7 @@ from kafka_lag.errors import ConfigError
 _SCHEME = "bearer"
 _SENDABLE = re.compile(r"[!-~]+")
 _TOKEN_TTL_SECONDS = 300.0
-# Strangers may ask as often as they like; each failure costs a call.
+# Strangers may send requests as often as they like; each failure costs a call.
 _FAILURE_TTL_SECONDS = 5.0
 
 
@@ -28,7 +28,7 @@ def is_signed(event: Mapping[str, Any]) -> bool:
 class Bearer:
     """Compares with the token that `read` gives, read anew after 5 minutes of `clock` (seconds).
 
-    So long a rotated token may be taken, and the new one refused. Only its hash is in memory.
+    So long a rotated token may be taken, and the new one rejected. Only its hash is in memory.
     """
 
     def __init__(self, read: Callable[[], str], clock: Callable[[], float]) -> None:
@@ -63,7 +63,7 @@ class Bearer:
 
 
 def read_secret_token(client: Any, secret_id: str) -> str:
-    """The token that is the whole of a secret. Raises ConfigError, without a word of what is in it.
+    """The token that is the whole of a secret. Raises ConfigError, without any of its text.
 
     An empty one would let everybody in.
     """

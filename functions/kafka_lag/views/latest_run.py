@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The newest run of each cluster and those before it: listed by the hour, read when asked for, and
+"""The newest run of each cluster and those before it: listed by the hour, read when needed, and
 cached."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafka_lag.snapshots.parquet import from_parquet
 from kafka_lag.snapshots.store import BrowsableStore
 
 HOUR_MS = 3_600_000
-# What sparklines show; the pauses between these runs tell the interval.
+# What sparklines show; the pauses between these runs give the interval.
 RECENT_HOURS = 6
 _CLUSTER_FOLDER = "cluster="
 # Rows cached, of 0.3 KB each: ten large runs of 60,000 while the next is read, and `groups` for
@@ -161,7 +161,7 @@ class Snapshots:
         at, found = self._listings.get(what, (float("-inf"), []))
         if not 0 <= now - at < ttl:
             found = read()
-            # of clusters that nobody has, one may be asked for again and again
+            # of clusters that nobody has, one may be requested again and again
             if len(self._listings) >= _CACHED_LISTINGS:
                 self._listings.clear()
             self._listings[what] = (now, found)

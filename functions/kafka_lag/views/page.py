@@ -10,7 +10,7 @@ import base64
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
+from kafka_lag.formatting import format_quantity
 from kafka_lag.lag.frame import Frame
 from kafka_lag.views import page_format
 from kafka_lag.views.http import Answer, Request, redirect_trailing_slash
@@ -47,7 +48,7 @@ from kafka_lag.views.sparkline import MAX_RUNS, Sparkline, load_recent_runs
 # Lower values are drawn as a flat line: the noise of a healthy group is no mountain.
 _FLAT_SECONDS = 10.0
 _FLAT_RECORDS = 10.0
-# What state is sought back for: a collector that comes after that starts anew.
+# How far back earlier state is looked for: a collector that comes after that starts anew.
 _ABANDONED_SECONDS = 7 * 86_400.0
 # Columns of a topic that all of its partitions have alike.
 _TOPIC_SETTINGS = (
@@ -71,11 +72,6 @@ _CLUSTER_PATH = re.compile(r"/cluster/([^/]+)/?")
 _NAME_PARAMETER = "name"
 _DOT_SEGMENTS = (".", "..")
 _HTML = "text/html; charset=utf-8"
-# For an unknown value: a dash for the eye, a word for those who listen.
-_DASH = Markup(
-    '<span class="none" title="{}"><span aria-hidden="true">\u2013</span>'
-    '<span class="unseen">unknown</span></span>'
-)
 
 
 def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
@@ -297,7 +293,7 @@ def _first_known(frame: Frame, column: str) -> Any:
 
 
 def _render(template: str, status: int = 200, **context: Any) -> Answer:
-    """The template as an answer that no browser caches, frames, or tells others of.
+    """The template as an answer that no browser caches, frames, or reports to others.
 
     Names are escaped by Jinja2, scripts and styles allowed by their hash.
     """
@@ -325,29 +321,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for show in (
-        page_format.duration,
-        page_format.count,
-        page_format.rate,
-        page_format.size,
-    ):
-        environment.filters[show.__name__] = _or_dash(show)
-    plain: tuple[Callable[..., Any], ...] = (
-        page_format.name,
-        page_format.iso,
-        page_format.moment,
-        page_format.since,
-        page_format.margin,
-        page_format.spaced,
-        page_format.reason,
-        page_format.state,
-        page_format.error_cause,
-    )
-    environment.filters |= {show.__name__: show for show in plain}
+    environment.filters |= page_format.FILTERS
     environment.globals |= {
-        "dash": _DASH.format,
+        "dash": page_format.DASH.format,
         "link": link,
-        "plural": page_format.plural,
+        "plural": format_quantity,
         "SEVERITY_STYLES": SEVERITY_STYLES,
         "SEVERITIES": SEVERITIES,
         "NO_LOSS": contract.NO_LOSS_SECONDS,
@@ -368,11 +346,3 @@ def _asset(name: str) -> Markup:
 @cache
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def _or_dash(show: Callable[[Any], str | None]) -> Callable[..., str]:
-    def show_or_dash(value: Any, why: str = "unknown") -> str:
-        text = show(value)
-        return _DASH.format(why) if text is None else text
-
-    return show_or_dash

@@ -1,25 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers, times and statuses as the page's readers see them, and strangers' names made harmless to
-a layout.
-
-Unknown is None here too; the page decides what it shows for it.
-"""
+"""What the templates show of a row: numbers with a space that does not break, statuses in words."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from kafka_lag import contract
+from markupsafe import Markup
 
-# Keeps a number and its unit on one line.
-SPACE = "\u00a0"
+from kafka_lag import contract
+from kafka_lag.formatting import (
+    NO_BREAK_SPACE,
+    cut_middle,
+    escape_name,
+    format_age,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_iso_time,
+    format_rate,
+    format_time_of_day,
+)
+
 MAX_NAME_LENGTH = 120
-_WITH_SECONDS_UNDER = 600
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+# For an unknown value: a dash for the eye, a word for those who listen.
+DASH = Markup(
+    '<span class="none" title="{}"><span aria-hidden="true">\u2013</span>'
+    '<span class="unseen">unknown</span></span>'
+)
 _ERROR_CAUSES = {contract.STOP: "stopped", contract.STALL: "stalled", contract.REWIND: "rewound"}
 _REASONS = {
     contract.RECORDS_LOST: "records lost",
@@ -40,78 +51,25 @@ _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 
 def name(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
-    """A name on one line: what does not print is spelled out, the middle of a long one left out.
-
-    Marks that turn the reading direction are spelled out too, so nobody can dress one name as
-    another.
-    """
-    if not text:
-        return "(empty name)"
-    cut = _cut_middle(text, max_length)
-    spelled = "".join(mark if mark.isprintable() else f"\\u{ord(mark):04x}" for mark in cut)
-    return _cut_middle(spelled, max_length)
-
-
-def duration(seconds: float | None) -> str | None:
-    """At most two units: `42 s`, `9 min 30 s`, `3 h 12 min`, `2 d 4 h`."""
-    if seconds is None or not math.isfinite(seconds):
-        return None
-    if round(seconds) < _WITH_SECONDS_UNDER:
-        return _two_units(round(seconds), _MINUTE, "min", 1, "s")
-    if round(seconds / _MINUTE) * _MINUTE < _DAY:
-        return _two_units(round(seconds / _MINUTE) * _MINUTE, _HOUR, "h", _MINUTE, "min")
-    return _two_units(round(seconds / _HOUR) * _HOUR, _DAY, "d", _HOUR, "h")
+    """A name on one line, the middle of a long one left out."""
+    # Escaping only lengthens: what is cut before it would not be shown either.
+    return cut_middle(escape_name(cut_middle(text, max_length)), max_length)
 
 
 def margin(seconds: float | None) -> str:
     """`± 3 s`, rounded up so that it promises no more than is known; nothing when exact."""
-    return f"±{SPACE}{duration(math.ceil(seconds))}" if seconds else ""
+    return f"±{NO_BREAK_SPACE}{_duration(math.ceil(seconds))}" if seconds else ""
 
 
-def count(number: float | None) -> str | None:
-    """A whole number with thousands separators."""
-    return None if number is None or not math.isfinite(number) else f"{number:,.0f}"
+def or_dash(show: Callable[[float], str]) -> Callable[..., str]:
+    """The same with a dash for an unknown number, and with why it is unknown."""
 
+    def show_or_dash(value: float | None, why: str = "unknown") -> str:
+        if value is None or not math.isfinite(value):
+            return DASH.format(why)
+        return show(value)
 
-def rate(number: float | None) -> str | None:
-    """Records a second, precise only where it is small."""
-    if number is None or not math.isfinite(number):
-        return None
-    return f"{number:,.0f}/s" if number >= 10 or number == 0 else f"{number:.1f}/s"  # noqa: PLR2004
-
-
-def size(number: float | None) -> str | None:
-    """Bytes in units of 1024, as brokers are configured."""
-    if number is None:
-        return None
-    value, units = float(number), iter(("B", "KiB", "MiB", "GiB", "TiB"))
-    unit = next(units)
-    while value >= 1024 and unit != "TiB":  # noqa: PLR2004
-        value, unit = value / 1024, next(units)
-    return f"{value:,.4g}{SPACE}{unit}"
-
-
-def iso(at: int) -> str:
-    """A time in ms as machines read it, in UTC."""
-    return f"{_utc(at):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def moment(at: int, now: int) -> str:
-    """The UTC time of day, with the date where it is not today's."""
-    time = _utc(at)
-    if time.date() == _utc(now).date():
-        return f"{time:%H:%M} UTC"
-    return f"{time.day} {time:%b} {time:%H:%M} UTC".replace(" ", SPACE)
-
-
-def since(at: int, now: int) -> str:
-    """How long ago a time in ms is; a time to come is now."""
-    return duration(max(now - at, 0) / 1000) or ""
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """A count with its noun."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return show_or_dash
 
 
 def spaced(word: Any) -> str:
@@ -140,22 +98,20 @@ def error_cause(group: Mapping[str, Any], worst: str | None = None) -> str | Non
     return _ERROR_CAUSES.get(worst or "") or no_member
 
 
-def _utc(at: int) -> datetime:
-    return datetime.fromtimestamp(at / 1000, UTC)
-
-
-def _cut_middle(text: str, max_length: int) -> str:
-    """The text, or the first and last halves of what may be shown of it."""
-    if len(text) <= max_length:
-        return text
-    half = max_length // 2
-    return f"{text[:half]}\u2026{text[-half:]}"
-
-
-def _two_units(value: int, large: int, large_unit: str, small: int, small_unit: str) -> str:
-    wholes, rest = divmod(value, large)
-    rest //= small
-    parts = [f"{wholes}{SPACE}{large_unit}"] if wholes else []
-    if rest or not wholes:
-        parts.append(f"{rest}{SPACE}{small_unit}")
-    return SPACE.join(parts)
+_duration = partial(format_duration, space=NO_BREAK_SPACE)
+# What the templates call them.
+FILTERS: Mapping[str, Callable[..., str | None]] = {
+    "duration": or_dash(_duration),
+    "count": or_dash(format_count),
+    "rate": or_dash(format_rate),
+    "size": or_dash(partial(format_bytes, space=NO_BREAK_SPACE)),
+    "name": name,
+    "iso": format_iso_time,
+    "moment": partial(format_time_of_day, space=NO_BREAK_SPACE),
+    "since": partial(format_age, space=NO_BREAK_SPACE),
+    "margin": margin,
+    "spaced": spaced,
+    "reason": reason,
+    "state": state,
+    "error_cause": error_cause,
+}

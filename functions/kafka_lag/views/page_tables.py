@@ -108,7 +108,7 @@ class PageOptions:
     def of(
         cls, query: Mapping[str, str], sorts: Collection[str], statuses: Collection[str]
     ) -> PageOptions:
-        """The first of `sorts` is the default; long texts are cut, unknown words left out."""
+        """The first of `sorts` is the default; long texts are cut, unknown values left out."""
         default = next(iter(sorts))
         sort, status = query.get("sort", ""), query.get("status", "").upper()
         return cls(
@@ -338,10 +338,10 @@ def _rank_statuses(statuses: Strings) -> Column:
     return Column(severities[codes.values], codes.known)
 
 
-def match_substring(words: Strings, wanted: str) -> Mask:
-    """True where the word contains the text, whatever the case; unknown never does."""
+def match_substring(strings: Strings, wanted: str) -> Mask:
+    """True where the string contains the text, whatever the case; unknown never does."""
     folded = wanted.casefold()
-    return words.is_in([word for word in words.categories if folded in word.casefold()])
+    return strings.is_in([each for each in strings.categories if folded in each.casefold()])
 
 
 def _match_text(frame: Frame, names: Collection[str], wanted: str) -> Mask:
@@ -354,14 +354,14 @@ def _match_text(frame: Frame, names: Collection[str], wanted: str) -> Mask:
     return found
 
 
-def rank_names(words: Strings) -> Column:
-    """Each row's place in the order of the words, small and capital letters alike."""
+def rank_names(strings: Strings) -> Column:
+    """Each row's place in the order of the strings, small and capital letters alike."""
     order = sorted(
-        range(len(words.categories)), key=lambda at: (words.categories[at].casefold(), at)
+        range(len(strings.categories)), key=lambda at: (strings.categories[at].casefold(), at)
     )
     ranks = np.zeros(len(order) + 1, np.int64)
     ranks[np.array(order, np.int64)] = np.arange(len(order))
-    return Column(ranks[np.where(words.known, words.codes.values, 0)], words.known)
+    return Column(ranks[np.where(strings.known, strings.codes.values, 0)], strings.known)
 
 
 def order_rows(keys: Sequence[Column]) -> Rows:

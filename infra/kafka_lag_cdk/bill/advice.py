@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from kafka_lag.formatting import format_list
 from kafka_lag_cdk.bill.lines import Bill, PlaceBill
 from kafka_lag_cdk.bill.usage.alarms import alarm_metrics
 from kafka_lag_cdk.bill.usage.metrics import Published, published, scaling_is_filtered, wanted
@@ -73,8 +74,8 @@ def _of_place(place: PlaceBill, report: Report) -> Iterator[str]:
     guessed = [cluster.name for cluster in clusters if "expected" not in cluster.model_fields_set]
     if guessed:
         yield (
-            f"The sizes of {_listed(guessed)} are guesses: set `expected` (groups, group_topics, "
-            "group_partitions, topic_partitions)."
+            f"The sizes of {format_list(guessed, _FEW)} are guesses: set `expected` (groups, "
+            "group_topics, group_partitions, topic_partitions)."
         )
     minutes = job_minutes(clusters, report.workers)
     if not report.enabled:
@@ -149,8 +150,3 @@ def _left_out(found: Published) -> str:
         (asked.partitions - found.partitions, asked.partitions, "partitions"),
     )
     return ", ".join(f"{missing:,} of {of:,} {what}" for missing, of, what in left if missing)
-
-
-def _listed(names: list[str], most: int = _FEW) -> str:
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

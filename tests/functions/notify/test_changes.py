@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is a change of status, and what only looks like one; groups that are deleted."""
+"""What is a change of status, and what only seems to be one; groups that are deleted."""
 
 from __future__ import annotations
 

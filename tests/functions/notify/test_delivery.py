@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_lag.errors import StoreError
-from kafka_lag.notify.delivery import HasTime, OutOfTimeError, TellingError, Unsent
+from kafka_lag.notify.delivery import HasTime, NotificationError, OutOfTimeError, Unsent
 from kafka_lag.notify.eventbridge import EventBridgeChannel
 from kafka_lag.notify.messages import StatusEvent, StatusMessage
 from kafka_lag.notify.progress import Claims
@@ -44,7 +44,7 @@ def test_without_messages_nothing_is_sent() -> None:
 def test_after_an_error_no_further_message_is_claimed() -> None:
     objects, channel = MemoryObjects(), CountingChannel("sns", "m3")
 
-    with pytest.raises(TellingError, match=r"are out: no m3\. Nothing is lost"):
+    with pytest.raises(NotificationError, match=r"are out: no m3\. Nothing is lost"):
         a_delivery(objects, channel).deliver("shop", some(25), always)
 
     assert len(objects.objects) == 10
@@ -55,7 +55,7 @@ def test_each_cause_is_named_once() -> None:
     channel = RecordingChannel()
     channel.error = "the topic is shut"
 
-    with pytest.raises(TellingError, match=r"out: the topic is shut\. Nothing"):
+    with pytest.raises(NotificationError, match=r"out: the topic is shut\. Nothing"):
         a_delivery(MemoryObjects(), channel).deliver("shop", some(3), always)
 
 
@@ -67,10 +67,10 @@ def test_what_is_not_out_goes_at_once_and_what_is_uncertain_after_two_minutes(
 ) -> None:
     objects, channel = MemoryObjects(), RecordingChannel()
     channel.error, channel.uncertain = "down", uncertain
-    with pytest.raises(TellingError):
+    with pytest.raises(NotificationError):
         a_delivery(objects, channel).deliver("shop", some(3), always)
     channel.error = None
-    with suppress(TellingError):
+    with suppress(NotificationError):
         a_delivery(objects, channel, later).deliver("shop", some(3), always)
 
     assert len(channel.sent) == sent
@@ -80,7 +80,7 @@ def test_a_message_claimed_elsewhere_does_not_delay_the_others() -> None:
     objects, channel = MemoryObjects(), CountingChannel()
     Claims(objects, "sns", lambda: 0.0, "them").claim("shop", "m1")
 
-    with pytest.raises(TellingError, match=r"not known to be out: 1\."):
+    with pytest.raises(NotificationError, match=r"not known to be out: 1\."):
         a_delivery(objects, channel).deliver("shop", some(12), always)
 
     assert len(channel.sent) == 11
@@ -110,7 +110,7 @@ def test_of_a_message_taken_in_part_only_the_rest_goes_out_again() -> None:
         PartialChannel("b", "d"),
         StatusMessage("storm", NOTICE, events),
     )
-    with pytest.raises(TellingError, match="are out: busy"):
+    with pytest.raises(NotificationError, match="are out: busy"):
         a_delivery(objects, bus).deliver("shop", [bulk], always)
     bus.misses = ()
 

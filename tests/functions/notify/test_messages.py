@@ -288,7 +288,7 @@ def test_a_broker_that_leads_the_worst_of_few_is_not_named() -> None:
     assert "leads the worst partition of" not in bulk_message(found).notice.text
 
 
-def test_groups_that_are_well_again_blame_no_broker() -> None:
+def test_groups_that_are_well_again_name_no_broker() -> None:
     row = {"worst_topic": "t", "worst_partition": 1, "worst_leader": 4}
     found = changes(
         12, kind=contract.RESOLVED, status=contract.OK, previous_status=contract.ERR, row=row

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.notify.delivery import TellingError
+from kafka_lag.notify.delivery import NotificationError
 from kafka_lag.notify.notifier import NotifyResult, StoredRuns
 from kafka_lag.notify.progress import StoredObject
 from kafka_lag.snapshots.keys import object_key
@@ -107,11 +107,13 @@ def test_a_cursor_that_nobody_can_read_is_one_clear_error() -> None:
     stored = bench.objects.objects[CURSOR]
     bench.objects.objects[CURSOR] = StoredObject(b'{"version": "9"}', stored.etag)
 
-    with pytest.raises(TellingError, match=r"notified/cursors/shop/sns .*version 9.* Delete it"):
+    with pytest.raises(
+        NotificationError, match=r"notified/cursors/shop/sns .*version 9.* Delete it"
+    ):
         bench.event(1)
 
 
-def test_an_event_of_another_year_does_not_silence_ours() -> None:
+def test_an_event_of_another_year_does_not_suppress_ours() -> None:
     bench = a_bench()
     bench.event(0)
     next_year = NOON + 365 * 24 * 60 * MINUTE
@@ -164,7 +166,7 @@ def test_messages_that_there_was_no_time_for_go_out_next_time() -> None:
 
     bench.now = (NOON + MINUTE) / 1000
     for _ in range(2):
-        with pytest.raises(TellingError, match=r"^shop: The time of one run was not enough"):
+        with pytest.raises(NotificationError, match=r"^shop: The time of one run was not enough"):
             bench.notifier.notify({"shop": NOON + MINUTE}, seconds_left=20)
 
     assert bench.notifier.notify({"shop": NOON + MINUTE}, seconds_left=20) == NotifyResult(1, 5)
@@ -214,7 +216,7 @@ def test_one_cluster_that_fails_does_not_stop_the_others() -> None:
     stored = bench.objects.put_if_none_match("notified/cursors/broken/sns", b"?")
     assert stored
 
-    with pytest.raises(TellingError, match=r"^broken: notified/cursors/broken"):
+    with pytest.raises(NotificationError, match=r"^broken: notified/cursors/broken"):
         bench.notifier.notify({"broken": NOON, "shop": NOON})
 
     assert bench.cursor == NOON
@@ -247,7 +249,7 @@ def test_half_of_all_groups_at_once_are_one_message() -> None:
 def persist(bench: Bench, events: Iterable[int]) -> None:
     """Events that fail as long as a claim is another's."""
     for minute in events:
-        with suppress(TellingError):
+        with suppress(NotificationError):
             bench.event(minute)
 
 
@@ -256,7 +258,7 @@ def test_a_channel_that_is_down_fails_the_run_and_loses_nothing() -> None:
     bench.event(0)
     bench.channel.error = "the topic is shut"
 
-    with pytest.raises(TellingError, match=r"the topic is shut.* Nothing is lost"):
+    with pytest.raises(NotificationError, match=r"the topic is shut.* Nothing is lost"):
         bench.event(1)
 
     assert bench.cursor == NOON
@@ -269,7 +271,7 @@ def test_what_a_channel_did_not_take_is_sent_with_the_next_event() -> None:
     bench = Bench(minutes(contract.OK, *[contract.ERR] * 3))
     bench.event(0)
     bench.channel.error = "the topic is shut"
-    with pytest.raises(TellingError):
+    with pytest.raises(NotificationError):
         bench.event(1)
     bench.channel.error = None
 
@@ -281,11 +283,11 @@ def test_what_may_be_out_is_sent_again_after_two_minutes() -> None:
     bench = Bench(minutes(contract.OK, *[contract.ERR] * 4))
     bench.event(0)
     bench.channel.error, bench.channel.uncertain = "no answer", True
-    with pytest.raises(TellingError):
+    with pytest.raises(NotificationError):
         bench.event(1)
     bench.channel.error = None
 
-    with pytest.raises(TellingError, match=r"not known to be out: 1\. Another run .* two"):
+    with pytest.raises(NotificationError, match=r"not known to be out: 1\. Another run .* two"):
         bench.event(2)
     results = [bench.event(minute) for minute in range(3, 5)]
 
@@ -333,7 +335,7 @@ def test_one_channel_that_is_down_makes_the_other_repeat_nothing() -> None:
     bench = a_bench(sns, bus)
     bench.event(0)
     bus.error = "no such bus"
-    with pytest.raises(TellingError):
+    with pytest.raises(NotificationError):
         bench.event(1)
     bus.error = None
     bench.now += 300
@@ -349,7 +351,7 @@ def test_two_processes_at_one_event_send_it_once() -> None:
 
     def interrupted() -> None:
         bench.channel.before = lambda: None
-        with pytest.raises(TellingError):
+        with pytest.raises(NotificationError):
             bench.event(1, other)
 
     bench.channel.before = interrupted
@@ -419,7 +421,7 @@ def test_a_store_that_is_down_fails_the_run_and_loses_nothing(verb: str) -> None
     bench = a_bench()
     bench.event(0)
     bench.objects.down = {verb}
-    with pytest.raises(TellingError, match=f"the store cannot {verb}"):
+    with pytest.raises(NotificationError, match=f"the store cannot {verb}"):
         bench.event(1)
     bench.objects.down = set()
     bench.now += 300

@@ -38,7 +38,7 @@ def bench_of(world: list[tuple[tuple[str | None, bool], ...]]) -> Bench:
 
 
 def by_hand(world: list[tuple[tuple[str | None, bool], ...]]) -> list[tuple[str, str]]:
-    """Group and status, minute by minute; better news only of a group that was read."""
+    """Group and status, minute by minute; better statuses only of a group that was read."""
     values = contract.GROUP_STATUS_VALUES
     last = dict.fromkeys(GROUPS, contract.OK)
     changes = []

@@ -67,7 +67,7 @@ def ours(claim: Claim | NotClaimed) -> Claim:
     return claim
 
 
-def test_the_second_to_ask_must_wait(claims: Claims, others: Claims) -> None:
+def test_the_second_to_claim_must_wait(claims: Claims, others: Claims) -> None:
     assert ours(claims.claim("shop", "m")).key == CLAIM
     assert others.claim("shop", "m") is NotClaimed.SENDING
 
@@ -104,7 +104,7 @@ def test_only_one_takes_over(claims: Claims, others: Claims, clock: At) -> None:
 
 
 class WrittenMeanwhile(MemoryObjects):
-    """Another process writes between our look and our write."""
+    """Another process writes between our read and our write."""
 
     def read(self, key: str) -> StoredObject | None:
         stored = super().read(key)
@@ -225,7 +225,7 @@ def test_a_claim_that_nobody_can_read_is_taken_over(
 
 
 class Deleted(MemoryObjects):
-    """What is there when we write is deleted when we look."""
+    """What is there when we write is deleted when we read."""
 
     def put_if_none_match(self, key: str, data: bytes) -> str | None:
         return None
@@ -276,7 +276,7 @@ def test_one_deleted_while_it_moves_begins_at_that_run(objects: MemoryObjects) -
 
 
 class Contested(MemoryObjects):
-    """Another process begins between our look and our write."""
+    """Another process begins between our read and our write."""
 
     def put_if_none_match(self, key: str, data: bytes) -> str | None:
         super().put_if_none_match(key, b'{"version": "1", "taken_at": 7, "open": {}}')

@@ -78,7 +78,7 @@ def test_with_chat_a_queue_still_gets_the_text(topic: Subscribed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "heard"),
+    ("policy", "received"),
     [
         ({"group": ["g0"]}, 1),
         ({"owner": ["team-a"], "kind": ["opened"]}, 2),
@@ -87,13 +87,13 @@ def test_with_chat_a_queue_still_gets_the_text(topic: Subscribed) -> None:
     ],
 )
 def test_subscribers_filter_by_attributes(
-    topic: Subscribed, policy: dict[str, Any], heard: int
+    topic: Subscribed, policy: dict[str, Any], received: int
 ) -> None:
     queue = topic.queue(policy)
 
     SnsChannel(topic.sns, topic.arn).send(some(2, row={"owner": "team-a"}), always)
 
-    assert len(topic.got(queue)) == heard
+    assert len(topic.got(queue)) == received
 
 
 def test_a_filter_for_one_group_or_owner_hears_of_its_bulk_change(topic: Subscribed) -> None:

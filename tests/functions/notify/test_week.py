@@ -31,7 +31,7 @@ STATUSES = (contract.OK, contract.WARN, contract.ERR)
 
 @dataclass
 class SimulatedStatuses:
-    """Statuses minute by minute, with spells in which nobody knows, or nobody looks."""
+    """Statuses minute by minute, with spells in which nobody knows, or no run is made."""
 
     random: random.Random
     now: list[str] = field(default_factory=lambda: [contract.OK] * GROUPS)

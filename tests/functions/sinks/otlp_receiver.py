@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An OTLP endpoint over real HTTP that decodes with the official protobufs and answers as told."""
+"""An OTLP endpoint over real HTTP: it decodes with the official protobufs, answers as chosen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer; the last one told is given again and again."""
+    """One answer; the last one is given again and again."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)

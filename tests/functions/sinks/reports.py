@@ -29,7 +29,7 @@ def a_report(groups: Cluster, **rest: Any) -> LagReport:
     of_pair = _integers([size for *_, size in pairs])
     numbered = _named(parts) | {"partition_id": _integers([at for *_, at in parts])}
     rows = numbered | _lags(_integers([1] * len(parts)))
-    told = {
+    result = {
         "snapshot": replace(
             Snapshot.empty(),
             group_partitions=Frame.of(rows).completed(contract.GROUP_PARTITIONS),
@@ -41,7 +41,7 @@ def a_report(groups: Cluster, **rest: Any) -> LagReport:
         "look_ups": 0,
         "problems": (),
     }
-    return LagReport(**{**told, **rest})
+    return LagReport(**{**result, **rest})
 
 
 def with_groups(report: LagReport, **columns: AnyColumn) -> LagReport:

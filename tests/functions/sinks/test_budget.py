@@ -27,7 +27,7 @@ GROUP, TOPIC, ROW = 4, 2, 2
 PARTITIONS: dict[str, Any] = {"partition_groups": NameFilter(), "topics": False}
 
 
-def kept(report: LagReport, chosen: Plan) -> Snapshot:
+def with_published_set(report: LagReport, chosen: Plan) -> Snapshot:
     return mark_published(report.snapshot, chosen)
 
 
@@ -96,26 +96,26 @@ def test_named_groups_and_their_topics_come_first() -> None:
 
 def test_what_was_published_stays_when_a_stranger_comes_in_front() -> None:
     room = 2 * (GROUP + TOPIC)
-    before = kept(FIRST, chosen(FIRST, room))
+    before = with_published_set(FIRST, chosen(FIRST, room))
     assert group_names(CROWD, chosen(CROWD, room)) == ["a", "m", "n"]
     assert group_names(CROWD, chosen(CROWD, room, before)) == ["m", "n"]
     assert pair_names(CROWD, chosen(CROWD, room, before)) == [("m", "orders"), ("n", "orders")]
 
 
 def test_a_group_whose_topics_were_dropped_is_published_still() -> None:
-    before = kept(FIRST, chosen(FIRST, 2 * GROUP))
+    before = with_published_set(FIRST, chosen(FIRST, 2 * GROUP))
     assert group_names(CROWD, chosen(CROWD, 2 * GROUP, before)) == ["m", "n"]
 
 
 def test_a_topic_stays_before_one_of_which_only_the_group_was_published() -> None:
     room = 2 * GROUP + TOPIC
-    before = kept(FIRST, chosen(FIRST, room, named=frozenset({"n"})))
+    before = with_published_set(FIRST, chosen(FIRST, room, named=frozenset({"n"})))
     assert pair_names(FIRST, chosen(FIRST, room, before)) == [("n", "orders")]
 
 
 def test_published_partitions_stay_when_a_stranger_comes_in_front() -> None:
     first = a_report({"m": {"orders": 2}})
-    before = kept(first, chosen(first, GROUP + 2 * ROW, **PARTITIONS))
+    before = with_published_set(first, chosen(first, GROUP + 2 * ROW, **PARTITIONS))
     now = a_report({"a": {"orders": 2}, "m": {"orders": 2}})
     found = chosen(now, 2 * GROUP + 2 * ROW, before, **PARTITIONS)
     rows = now.snapshot.group_partitions.where(found.partitions)
@@ -183,7 +183,7 @@ def test_partitions_are_not_published_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "more", "words"),
+    ("room", "more", "levels"),
     [
         pytest.param(0, {}, {"none"}, id="none"),
         pytest.param(12, {}, {"group"}, id="group"),
@@ -192,10 +192,10 @@ def test_partitions_are_not_published_by_default() -> None:
         pytest.param(99, {"partition_groups": NameFilter()}, {"partition"}, id="partition"),
     ],
 )
-def test_the_finest_level_is_noted_in_each_row(
-    room: int, more: dict[str, Any], words: set[str]
+def test_the_finest_level_stands_in_each_row(
+    room: int, more: dict[str, Any], levels: set[str]
 ) -> None:
-    assert set(chosen(CLUSTER, room, **more).published.to_list()) == words
+    assert set(chosen(CLUSTER, room, **more).published.to_list()) == levels
 
 
 def test_a_group_without_partitions_costs_nothing() -> None:
@@ -225,7 +225,7 @@ def test_the_budget_is_never_exceeded_and_nothing_uncounted(
     then: Cluster, now: Cluster, room: int, wanted: dict[str, Any]
 ) -> None:
     earlier, report = a_report(then), a_report(now)
-    before = kept(earlier, chosen(earlier, room, **wanted))
+    before = with_published_set(earlier, chosen(earlier, room, **wanted))
     found, all_of_it = (chosen(report, size, before, **wanted) for size in (room, 10_000))
     count, everything = (values(report, one, wanted) for one in (found, all_of_it))
     assert count <= max(room, 0)
@@ -239,7 +239,7 @@ def test_the_same_cluster_keeps_the_same_metrics(
 ) -> None:
     report = a_report(now)
     first = chosen(report, room, **wanted)
-    again = chosen(report, room, kept(report, first), **wanted)
+    again = chosen(report, room, with_published_set(report, first), **wanted)
     assert again.published.to_list() == first.published.to_list()
 
 

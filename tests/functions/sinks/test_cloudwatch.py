@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PutMetricData within its limits, tried again when it is throttled, told when it is refused."""
+"""PutMetricData within its limits: retried when it is throttled, reported when it is rejected."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def many(count: int) -> list[MetricSet]:
 
 
 class FakeClient:
-    """Keeps what it is given; raises what it is told to, in turn, None being nothing."""
+    """Keeps what it is given; raises what it was made with, in turn, None being nothing."""
 
     def __init__(self, *errors: Exception | None) -> None:
         self._errors = list(errors)
@@ -49,9 +49,9 @@ class FakeClient:
             raise error
 
 
-def refusal(code: str, status: int = 400) -> ClientError:
-    told = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return ClientError(told, "PutMetricData")  # type: ignore[arg-type]
+def client_error(code: str, status: int = 400) -> ClientError:
+    result = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(result, "PutMetricData")  # type: ignore[arg-type]
 
 
 @pytest.fixture(name="client")
@@ -64,7 +64,7 @@ def test_metrics_arrive_in_cloudwatch(client: Any) -> None:
     CloudWatchSink(client, "Own").publish(
         [a_set("billing", OffsetLag=7, EstimatedTimeLag=1.5)], TAKEN_AT
     )
-    told = client.get_metric_statistics(
+    result = client.get_metric_statistics(
         Namespace="Own",
         MetricName="EstimatedTimeLag",
         Dimensions=[{"Name": CLUSTER, "Value": "shop"}, {"Name": GROUP, "Value": "billing"}],
@@ -73,7 +73,7 @@ def test_metrics_arrive_in_cloudwatch(client: Any) -> None:
         Period=60,
         Statistics=["Maximum"],
     )
-    assert [(p["Maximum"], p["Timestamp"], p["Unit"]) for p in told["Datapoints"]] == [
+    assert [(p["Maximum"], p["Timestamp"], p["Unit"]) for p in result["Datapoints"]] == [
         (1.5, AT, "Seconds")
     ]
 
@@ -86,8 +86,8 @@ def test_all_of_many_metrics_arrive(client: Any) -> None:
 
 def test_names_are_legal_dimension_values(client: Any) -> None:
     CloudWatchSink(client).publish([a_set(":a%ü", OffsetLag=1), a_set("", OffsetLag=1)], TAKEN_AT)
-    told = client.list_metrics(Namespace=contract.NAMESPACE)["Metrics"]
-    groups = {d["Value"] for one in told for d in one["Dimensions"] if d["Name"] == GROUP}
+    result = client.list_metrics(Namespace=contract.NAMESPACE)["Metrics"]
+    groups = {d["Value"] for one in result for d in one["Dimensions"] if d["Name"] == GROUP}
     assert groups == {"%3Aa%25%C3%BC", "%"}
 
 
@@ -143,11 +143,11 @@ def test_a_large_request_is_compressed(client: Any) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        refusal("Throttling"),
-        refusal("ThrottlingException"),
-        refusal("InternalServiceFault", 500),
-        refusal("ServiceUnavailable", 503),
-        refusal("TooMany", 429),
+        client_error("Throttling"),
+        client_error("ThrottlingException"),
+        client_error("InternalServiceFault", 500),
+        client_error("ServiceUnavailable", 503),
+        client_error("TooMany", 429),
         ConnectTimeoutError(endpoint_url="https://monitoring"),
     ],
 )
@@ -159,33 +159,33 @@ def test_what_passes_is_tried_again(error: Exception) -> None:
 
 
 def test_attempts_end_with_the_time_there_is() -> None:
-    client, waited = FakeClient(*[refusal("Throttling")] * 20), Waited()
+    client, waited = FakeClient(*[client_error("Throttling")] * 20), Waited()
     with pytest.raises(SinkError, match=r"^1500 metrics .*did not take them in time \(Thrott"):
         CloudWatchSink(client, timing=waited.timing()).publish(many(1_500), TAKEN_AT, 1.0)
     assert waited.now < 1.0
 
 
-def test_a_refusal_is_final_and_says_what_is_missing() -> None:
-    client = FakeClient(refusal("AccessDenied", 403))
+def test_a_rejection_is_final_and_says_what_is_missing() -> None:
+    client = FakeClient(client_error("AccessDenied", 403))
     with pytest.raises(SinkError, match=r"\(AccessDenied\).*needs cloudwatch:PutMetricData"):
         CloudWatchSink(client, timing=Waited().timing()).publish(many(1), TAKEN_AT)
     assert len(client.requests) == 1
 
 
-def test_a_refusal_of_the_data_asks_for_no_rights() -> None:
-    client = FakeClient(refusal("InvalidParameterValue"))
+def test_a_rejection_of_the_data_names_no_rights() -> None:
+    client = FakeClient(client_error("InvalidParameterValue"))
     with pytest.raises(SinkError, match=r"refused them \(InvalidParameterValue\)\.$"):
         CloudWatchSink(client, timing=Waited().timing()).publish(many(1), TAKEN_AT)
 
 
-def test_a_request_that_is_refused_stops_no_other() -> None:
-    client = FakeClient(refusal("InvalidParameterValue"))
+def test_a_request_that_is_rejected_stops_no_other() -> None:
+    client = FakeClient(client_error("InvalidParameterValue"))
     with pytest.raises(SinkError, match=r"^1000 metrics were not published"):
         CloudWatchSink(client, timing=Waited().timing()).publish(many(1_001), TAKEN_AT)
     assert [len(request["MetricData"]) for request in client.requests] == [1_000, 1]
 
 
-def test_an_endpoint_that_cannot_be_reached_is_told() -> None:
+def test_an_endpoint_that_cannot_be_reached_is_reported() -> None:
     client = boto3.client(
         "cloudwatch",
         region_name="us-east-1",

@@ -66,7 +66,7 @@ def test_the_unit_of_each_metric_is_the_contracts() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_value_that_is_no_number_is_refused(value: float) -> None:
+def test_a_value_that_is_no_number_is_rejected(value: float) -> None:
     with pytest.raises(ValueError, match="JSON"):
         emf_line(MetricSet(ONE.dimensions, (("OffsetLag", value),)), NOON, "KafkaLag")
 

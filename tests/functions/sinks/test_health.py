@@ -23,10 +23,10 @@ def health(report: LagReport) -> MetricSet:
     return health_set(report, plan(report, Snapshot.empty(), levels), "c", 1.23456)
 
 
-def test_health_is_told_in_full_under_the_cluster_alone() -> None:
+def test_health_is_published_in_full_under_the_cluster_alone() -> None:
     problem = Problem("group", "h", contract.DENIED, "no right")
-    told = {"lags_clamped": 3, "look_ups": 40, "problems": (problem,)}
-    one = health(a_report({"g": {"orders": 1}, "h": {"orders": 1}}, **told))
+    result = {"lags_clamped": 3, "look_ups": 40, "problems": (problem,)}
+    one = health(a_report({"g": {"orders": 1}, "h": {"orders": 1}}, **result))
     assert one.dimensions == (("Cluster Name", "c"),)
     assert dict(one.values) == {
         "CollectorDuration": 1.235,
@@ -52,13 +52,13 @@ def test_a_group_whose_commits_were_not_read_is_no_group_read(columns: dict[str,
     assert dict(health(with_groups(REPORT, **columns)).values)["GroupsRead"] == 0
 
 
-def test_what_no_group_tells_counts_as_none() -> None:
+def test_what_no_group_has_counts_as_none() -> None:
     report = with_groups(REPORT, partitions_unknown=Column.unknown(1))
     assert dict(health(report).values)["PartitionsUnknown"] == 0
 
 
 @pytest.mark.parametrize("report", [REPORT, a_report({})], ids=["busy", "empty"])
 def test_health_and_success_are_what_the_budget_reserves(report: LagReport) -> None:
-    told = [name for one in (health(report), success_set("c")) for name, _ in one.values]
-    assert sorted(told) == sorted(contract.HEALTH_UNITS)
-    assert set(told) <= contract.METRIC_UNITS.keys()
+    result = [name for one in (health(report), success_set("c")) for name, _ in one.values]
+    assert sorted(result) == sorted(contract.HEALTH_UNITS)
+    assert set(result) <= contract.METRIC_UNITS.keys()

@@ -14,13 +14,13 @@ from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set
 from tests.functions.sinks.reports import a_report
 
 
-def published(asked: Levels) -> dict[int, list[str]]:
+def published(requested: Levels) -> dict[int, list[str]]:
     """Names of metrics by how many dimensions their set has, of one partition."""
     report = a_report({"billing": {"orders": 1}})
-    chosen = plan(report, Snapshot.empty(), asked)
+    chosen = plan(report, Snapshot.empty(), requested)
     return {
         len(one.dimensions): sorted(name for name, _ in one.values)
-        for one in lag_sets(report, chosen, asked, "c")
+        for one in lag_sets(report, chosen, requested, "c")
     }
 
 
@@ -28,8 +28,8 @@ def test_the_reporters_own_metrics_are_those_that_it_publishes() -> None:
     report = a_report({"billing": {"orders": 1}})
     chosen = plan(report, Snapshot.empty(), Levels())
     sets = (health_set(report, chosen, "c", 1.0), success_set("c"))
-    told = [name for one in sets for name, _ in one.values]
-    assert sorted(told) == sorted(contract.HEALTH_UNITS)
+    result = [name for one in sets for name, _ in one.values]
+    assert sorted(result) == sorted(contract.HEALTH_UNITS)
 
 
 def test_groups_topics_and_partitions_have_the_metrics_that_are_published() -> None:

@@ -157,7 +157,7 @@ def test_a_group_is_rebalancing_by_its_state(state: str | None, value: int | Non
 
 
 @pytest.mark.parametrize(("members", "each"), [(0, 3), (1, 3), (2, 1.5), (7, 0.429), (None, None)])
-def test_scaling_lag_is_also_told_by_member(members: int | None, each: float | None) -> None:
+def test_scaling_lag_is_also_published_by_member(members: int | None, each: float | None) -> None:
     report = with_groups(REPORT, members=Column.optional([members], np.int32))
     values = published(report, scaling=NameFilter())
     assert values[G, "ScalingLag"] == 3

@@ -47,7 +47,7 @@ class Sent:
 
 
 def groups(receiver: Receiver) -> list[list[str]]:
-    """The groups told in each request."""
+    """The groups in each request."""
     return [[point[1]["Consumer Group"] for point in one.points()] for one in receiver.received]
 
 
@@ -73,7 +73,7 @@ def test_many_points_go_in_several_requests() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_an_endpoint_that_is_busy_is_asked_again(status: int) -> None:
+def test_an_endpoint_that_is_busy_is_tried_again(status: int) -> None:
     with receiving(Reply(status), Reply(status), Reply()) as receiver:
         sent = Sent(receiver.url)
         sent()
@@ -86,14 +86,14 @@ def test_an_endpoint_that_is_busy_is_asked_again(status: int) -> None:
 def test_any_other_answer_is_final(status: int) -> None:
     with (
         receiving(Reply(status, {"Location": "/elsewhere"})) as receiver,
-        pytest.raises(SinkError, match=f"{receiver.url} refused them .{status} ") as told,
+        pytest.raises(SinkError, match=f"{receiver.url} refused them .{status} ") as result,
     ):
         Sent(receiver.url)()
     assert len(receiver.received) == 1
-    assert str(told.value).startswith("4 OTLP data points were not published: ")
+    assert str(result.value).startswith("4 OTLP data points were not published: ")
 
 
-def test_a_pause_that_is_asked_for_is_made() -> None:
+def test_a_pause_that_is_requested_is_made() -> None:
     with receiving(Reply(503, {"Retry-After": "7"}), Reply()) as receiver:
         sent = Sent(receiver.url)
         sent()
@@ -125,7 +125,7 @@ def test_attempts_are_bounded() -> None:
     assert len(receiver.received) == 5
 
 
-def test_nobody_there_is_told_with_the_url() -> None:
+def test_nobody_there_is_reported_with_the_url() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1/metrics"
@@ -133,13 +133,13 @@ def test_nobody_there_is_told_with_the_url() -> None:
             Sent(url)()
 
 
-def test_without_time_nobody_is_asked() -> None:
+def test_without_time_nothing_is_sent() -> None:
     with receiving() as receiver, pytest.raises(SinkError, match="no time was left"):
         Sent(receiver.url)(seconds=0.0)
     assert receiver.received == []
 
 
-def test_time_that_ends_while_it_asks_is_no_fault_of_its_own() -> None:
+def test_time_that_ends_during_a_request_is_no_fault_of_its_own() -> None:
     # When it begins, before the first attempt, and from then on.
     times = chain([0.0, 0.0], repeat(99.0))
     with receiving(Reply(503)) as receiver:
@@ -153,20 +153,20 @@ def test_time_that_ends_while_it_asks_is_no_fault_of_its_own() -> None:
             sink.publish(SETS, NOON, 30.0)
 
 
-def test_an_endpoint_that_says_nothing_is_left(silent: str) -> None:
-    sent = Sent(silent)
+def test_an_endpoint_that_says_nothing_is_left(not_responding: str) -> None:
+    sent = Sent(not_responding)
     with pytest.raises(SinkError, match=r"in time \(ReadTimeoutError\)"):
         sent(seconds=0.1)
 
 
-@pytest.fixture(name="silent")
-def _silent() -> Iterator[str]:
+@pytest.fixture(name="not_responding")
+def _not_responding() -> Iterator[str]:
     """Takes connections, and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/v1/metrics"
 
 
-def test_a_request_that_is_refused_stops_no_other() -> None:
+def test_a_request_that_is_rejected_stops_no_other() -> None:
     with (
         receiving(Reply(400), Reply()) as receiver,
         pytest.raises(SinkError, match=r"^2 OTLP data points were not published: .*\(400 "),
@@ -175,7 +175,7 @@ def test_a_request_that_is_refused_stops_no_other() -> None:
     assert groups(receiver) == [["g0", "g1"], ["g2", "g3"]]
 
 
-def test_points_that_are_rejected_are_told_and_not_sent_again() -> None:
+def test_points_that_are_rejected_are_reported_and_not_sent_again() -> None:
     with receiving(Reply.partial(1, "too \n old")) as receiver:
         sent = Sent(receiver.url)
         sent()
@@ -192,7 +192,7 @@ def test_a_request_of_which_nothing_is_taken_is_a_failure() -> None:
     assert len(receiver.received) == 1
 
 
-def test_advice_of_an_endpoint_that_takes_all_is_told() -> None:
+def test_advice_of_an_endpoint_that_takes_all_is_reported() -> None:
     with receiving(Reply.partial(0, "use " + "x" * 500)) as receiver:
         sent = Sent(receiver.url)
         sent()
@@ -201,14 +201,14 @@ def test_advice_of_an_endpoint_that_takes_all_is_told() -> None:
     assert len(warning) < 300
 
 
-def test_an_answer_that_is_no_otlp_is_told() -> None:
+def test_an_answer_that_is_no_otlp_is_reported() -> None:
     with receiving(Reply(200, {}, b"<html>Log in</html>")) as receiver:
         sent = Sent(receiver.url)
         sent()
     assert "is this the URL for metrics?" in sent.warnings[0]
 
 
-def test_nothing_to_publish_asks_nobody() -> None:
+def test_nothing_to_publish_sends_nothing() -> None:
     with receiving() as receiver:
         Sent(receiver.url).sink.publish([], NOON, 10.0)
     assert receiver.received == []

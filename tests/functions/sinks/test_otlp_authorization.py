@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may send: headers of a secret that is never told, or a signature of the role."""
+"""Who may send: headers of a secret that is never shown, or a signature of the role."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def test_a_secret_that_was_rotated_is_read_anew(client: Any, status: int) -> Non
 def test_a_secret_that_is_wrong_is_tried_once(client: Any) -> None:
     with (
         receiving(Reply(401)) as receiver,
-        pytest.raises(SinkError, match=r"refused them \(401 Unauthorized\)") as told,
+        pytest.raises(SinkError, match=r"refused them \(401 Unauthorized\)") as result,
     ):
         publish(receiver.url, SecretHeaders(client, "otlp"))
     assert len(receiver.received) == 1
-    assert "hush" not in str(told.value)
+    assert "hush" not in str(result.value)
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,15 @@ def test_a_secret_that_is_wrong_is_tried_once(client: Any) -> None:
 )
 def test_a_secret_that_is_malformed_is_never_quoted(client: Any, fields: str) -> None:
     client.put_secret_value(SecretId="otlp", SecretString=fields)
-    with pytest.raises(SinkError, match="The secret otlp must be a JSON object") as told:
+    with pytest.raises(SinkError, match="The secret otlp must be a JSON object") as result:
         SecretHeaders(client, "otlp").headers("https://c/v1/metrics", b"", {})
-    error: BaseException | None = told.value
+    error: BaseException | None = result.value
     while error is not None:
         assert "hush" not in f"{error!r}"
         error = error.__cause__
 
 
-def test_a_secret_that_does_not_exist_is_told(client: Any) -> None:
+def test_a_secret_that_does_not_exist_is_reported(client: Any) -> None:
     with (
         receiving() as receiver,
         pytest.raises(SinkError, match=r"secret no .*cannot be read \(ResourceNotFound"),
@@ -165,11 +165,11 @@ def test_each_attempt_is_signed_anew() -> None:
     assert access.times == 2
 
 
-def test_a_refused_signature_is_final() -> None:
+def test_a_rejected_signature_is_final() -> None:
     with (
         receiving(Reply(403, {}, b"the canonical string was ... hush")) as receiver,
-        pytest.raises(SinkError, match=r"\(403 Forbidden\)") as told,
+        pytest.raises(SinkError, match=r"\(403 Forbidden\)") as result,
     ):
         publish(receiver.url, SigV4(Credentials("AKIDEXAMPLE", "hush"), "eu-west-1"))
     assert len(receiver.received) == 1
-    assert "hush" not in str(told.value)
+    assert "hush" not in str(result.value)

@@ -40,13 +40,13 @@ def test_every_point_is_in_one_request_within_the_limits(
     sets: list[MetricSet], points: int, size: int
 ) -> None:
     made = list(encode_requests(sets, NOON, "KafkaLag", RequestLimits(points, size)))
-    told = [point for batch in made for point in decoded(batch).points()]
+    result = [point for batch in made for point in decoded(batch).points()]
     expected = [
         (name, dict(one.dimensions), value, NOON * 1_000_000)
         for one in sets
         for name, value in one.values
     ]
-    assert sorted(map(repr, told)) == sorted(map(repr, expected))
+    assert sorted(map(repr, result)) == sorted(map(repr, expected))
     for batch in made:
         assert len(decoded(batch).points()) == batch.points <= points
         assert len(batch.body) <= size or batch.points == 1
@@ -110,5 +110,5 @@ def test_a_name_that_no_encoding_can_carry_loses_no_metric() -> None:
     assert decoded(batch).points()[0][1] == {GROUP: "a\\ud800"}
 
 
-def test_nothing_to_tell_is_no_request() -> None:
+def test_nothing_to_send_is_no_request() -> None:
     assert list(encode_requests([], NOON, "Own", RequestLimits())) == []

@@ -55,7 +55,7 @@ def test_own_levels_keep_what_they_chose_when_a_stranger_comes_in_front() -> Non
     assert groups(CROWD, planner.plans(CROWD, before)[OWN]) == ["m"]
 
 
-def test_own_levels_begin_with_what_the_snapshot_tells() -> None:
+def test_own_levels_begin_with_what_the_snapshot_holds() -> None:
     named = Levels(max_metrics=HEALTH + GROUP, topics=False, named=frozenset("n"))
     before = mark_published(CROWD.snapshot, plan(CROWD, Snapshot.empty(), named))
     found = Planner(CLUSTER, [OWN]).plans(CROWD, before)

@@ -78,7 +78,7 @@ def test_a_missing_folder_has_no_keys(tmp_path: Path) -> None:
     assert FolderStore(tmp_path / "absent").keys("snapshots/") == []
 
 
-def test_a_missing_file_is_told_from_a_store_that_fails(store: FolderStore) -> None:
+def test_a_missing_file_is_distinguished_from_a_store_that_fails(store: FolderStore) -> None:
     with pytest.raises(UnusableError, match=r"There is no .*one.parquet"):
         store.read(KEY)
 

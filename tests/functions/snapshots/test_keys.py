@@ -21,7 +21,7 @@ def test_a_key_is_partitioned_by_cluster_day_and_hour() -> None:
 
 
 @given(st.sampled_from(contract.DATASETS), SECONDS)
-def test_a_key_tells_its_scheduled_time(dataset: str, taken_at: int) -> None:
+def test_a_key_has_its_scheduled_time(dataset: str, taken_at: int) -> None:
     assert taken_at_of(object_key(dataset, "shop", taken_at)) == taken_at
 
 
@@ -47,7 +47,7 @@ def test_keys_of_a_day_are_in_the_order_of_time(one: int, other: int) -> None:
     ],
     ids=["marker", "half-written", "no-such-month", "empty"],
 )
-def test_a_key_of_something_else_tells_no_time(key: str) -> None:
+def test_a_key_of_something_else_has_no_time(key: str) -> None:
     assert taken_at_of(key) is None
 
 

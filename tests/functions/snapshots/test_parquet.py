@@ -109,7 +109,7 @@ def test_each_contract_type_is_this_arrow_type(kind: str, expected: str) -> None
     assert str(arrow_type(kind)) == expected
 
 
-def test_files_are_compressed_and_their_words_dictionaries() -> None:
+def test_files_are_compressed_and_their_strings_dictionaries() -> None:
     frame = Frame.of({"consumer_group": Strings.constant("a" * 50, 10_000)})
     data = to_parquet(frame, contract.GROUPS)
     column = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(0).column(3)

@@ -83,7 +83,7 @@ def test_the_newest_set_is_a_point_even_where_another_has_its_slot() -> None:
     assert ends(past(a_store(*times), NOON)) == times
 
 
-def test_what_is_wrong_with_sets_and_with_points_is_told() -> None:
+def test_what_is_wrong_with_sets_and_with_points_is_reported() -> None:
     store = a_store(*(NOON - minute * MINUTE for minute in (3, 2, 1)))
     store.objects[key(contract.GROUPS, NOON - MINUTE)] = b"scribble"
     store.objects[key(contract.TOPIC_PARTITIONS, NOON - 3 * MINUTE)] = b"scribble"

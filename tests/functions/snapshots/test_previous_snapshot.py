@@ -70,7 +70,7 @@ def test_a_set_of_yesterday_is_found_after_midnight() -> None:
 
 
 @pytest.mark.parametrize(("days", "found"), [(7, True), (8, False)])
-def test_a_set_is_sought_back_seven_days(days: int, found: bool) -> None:
+def test_a_set_is_looked_for_seven_days_back(days: int, found: bool) -> None:
     loaded = load_newest(a_store(NOON - days * DAY), "c", NOON)
     assert loaded.value.taken_at == (NOON - days * DAY if found else 0)
 

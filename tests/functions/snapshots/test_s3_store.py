@@ -65,7 +65,7 @@ def test_a_prefix_without_objects_has_no_keys(store: S3Store) -> None:
     assert store.keys("nothing/") == []
 
 
-def test_a_missing_object_is_told_from_a_store_that_fails(store: S3Store) -> None:
+def test_a_missing_object_is_distinguished_from_a_store_that_fails(store: S3Store) -> None:
     with pytest.raises(UnusableError, match="There is no a/b in bucket kept"):
         store.read("a/b")
 
@@ -116,7 +116,7 @@ def test_a_conflict_without_end_is_a_store_error() -> None:
     assert len(client.puts) == 3
 
 
-def test_a_refusal_is_not_tried_again() -> None:
+def test_a_rejection_is_not_tried_again() -> None:
     client = Answering("AccessDenied")
     with pytest.raises(StoreError, match=r"Cannot write a in bucket kept \(AccessDenied\)"):
         S3Store(client, "kept").write_once("a", b"one")

@@ -38,9 +38,9 @@ def ask(
     return answer(Request.of(method, path, query, headers), snapshots, NOON + MINUTE)
 
 
-def sentence(told: Answer) -> str:
-    text = told.body.decode()
-    return str(json.loads(text)["message"]) if told.content_type == JSON else text
+def sentence(expected: Answer) -> str:
+    text = expected.body.decode()
+    return str(json.loads(text)["message"]) if expected.content_type == JSON else text
 
 
 @pytest.mark.parametrize(
@@ -60,26 +60,26 @@ def test_a_path_finds_its_view(path: str, kind: str) -> None:
 @pytest.mark.parametrize(("path", "kind"), SHAPES)
 @pytest.mark.parametrize("method", ["DELETE", "POST", "PUT", "PATCH", "OPTIONS", "BREW"])
 def test_nothing_can_be_changed(path: str, kind: str, method: str) -> None:
-    told = ask(path, method=method)
+    result = ask(path, method=method)
 
-    assert (told.status, told.content_type, told.headers["Allow"]) == (405, kind, "GET, HEAD")
-    assert "nothing can be changed or deleted here" in sentence(told)
+    assert (result.status, result.content_type, result.headers["Allow"]) == (405, kind, "GET, HEAD")
+    assert "nothing can be changed or deleted here" in sentence(result)
 
 
 def test_to_delete_a_group_is_an_error_in_burrows_shape() -> None:
-    told = ask("/v3/kafka/shop/consumer/billing", method="DELETE")
+    result = ask("/v3/kafka/shop/consumer/billing", method="DELETE")
 
-    body = json.loads(told.body)
-    assert (told.status, body["error"]) == (405, True)
+    body = json.loads(result.body)
+    assert (result.status, body["error"]) == (405, True)
     assert body["request"] == {"url": "/v3/kafka/shop/consumer/billing", "host": "lag.example"}
 
 
 @pytest.mark.parametrize(("path", "kind"), SHAPES)
 def test_ten_megabytes_of_query_are_an_error(path: str, kind: str) -> None:
-    told = ask(path, query="q=" + "x" * 10_000_000)
+    result = ask(path, query="q=" + "x" * 10_000_000)
 
-    assert (told.status, told.content_type) == (414, kind)
-    assert "8,192 bytes" in sentence(told)
+    assert (result.status, result.content_type) == (414, kind)
+    assert "8,192 bytes" in sentence(result)
 
 
 @pytest.mark.parametrize("sent", ["..", ".", "%2e%2e", "a%00b", "%00"])
@@ -110,25 +110,25 @@ def test_a_store_that_is_down_is_one_sentence(
     shop = Shop([a_partition()], [a_group()])
     shop.store.down.add(verb)
 
-    told = ask(path, shop=shop)
+    result = ask(path, shop=shop)
 
-    assert (told.status, told.content_type) == (503, kind)
-    assert "The snapshots cannot be read now" in sentence(told)
+    assert (result.status, result.content_type) == (503, kind)
+    assert "The snapshots cannot be read now" in sentence(result)
     assert f"the store cannot {verb}" in caplog.text
-    assert "the store" not in sentence(told)
+    assert "the store" not in sentence(result)
 
 
 def test_an_unreadable_snapshot_is_one_sentence() -> None:
     shop = Shop([a_partition()], [a_group()])
     shop.store.objects = dict.fromkeys(shop.store.objects, b"<b>no parquet</b>")
 
-    told = ask("/v3/kafka/shop/consumer", shop=shop)
+    result = ask("/v3/kafka/shop/consumer", shop=shop)
 
-    assert (told.status, told.content_type) == (503, JSON)
-    assert sentence(told) == "The snapshots cannot be read now; ask again in a minute."
+    assert (result.status, result.content_type) == (503, JSON)
+    assert sentence(result) == "The snapshots cannot be read now; ask again in a minute."
 
 
-def test_an_answer_is_packed_where_that_was_asked_for() -> None:
+def test_an_answer_is_packed_where_that_was_requested() -> None:
     shop = Shop([a_partition(number) for number in range(50)], [a_group()])
     path = "/v3/kafka/shop/consumer/billing/lag"
 
@@ -141,15 +141,15 @@ def test_an_answer_is_packed_where_that_was_asked_for() -> None:
 
 
 def test_a_short_answer_is_not_packed() -> None:
-    told = ask("/burrow/admin", packed=True)
+    result = ask("/burrow/admin", packed=True)
 
-    assert (told.body, "Content-Encoding" in told.headers) == (b"GOOD", False)
+    assert (result.body, "Content-Encoding" in result.headers) == (b"GOOD", False)
 
 
 def test_a_head_is_an_answer_without_its_body() -> None:
-    told = ask("/v3/kafka", method="HEAD")
+    result = ask("/v3/kafka", method="HEAD")
 
-    assert (told.status, told.content_type, told.body) == (200, JSON, b"")
+    assert (result.status, result.content_type, result.body) == (200, JSON, b"")
 
 
 @pytest.mark.parametrize("path", ["/v3/kafka", "/metrics", "/", "/nothing", "/v3/../x"])
@@ -171,11 +171,11 @@ def test_a_head_says_how_long_the_answer_would_be(path: str, *, packed: bool) ->
 
 @pytest.mark.parametrize(("path", "query"), [("/metrics/", ""), ("/metrics//", "level=topic")])
 def test_a_slash_behind_metrics_is_redirected(path: str, query: str) -> None:
-    told = ask(path, query=query)
+    result = ask(path, query=query)
 
-    assert told.status == 301
-    assert told.headers["Location"] == "/metrics" + (f"?{query}" if query else "")
-    assert told.headers["Cache-Control"] == "no-store"
+    assert result.status == 301
+    assert result.headers["Location"] == "/metrics" + (f"?{query}" if query else "")
+    assert result.headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("path", ["/metrics%2F", "//metrics/", "/metrics/x"])
@@ -220,25 +220,25 @@ def resolve(event: dict[str, Any], *, allowed: bool = True) -> dict[str, Any]:
     shop = Shop([a_partition(consumer_group="a/b%20")], [a_group("a/b%20")])
     snapshots = Snapshots(shop.store, lambda: shop.now_ms / 1000)
     views = resolver(snapshots, lambda _: allowed, lambda: shop.now_ms)
-    told = views.resolve(event, LambdaContext())
-    assert told["isBase64Encoded"] is True
-    body = b64decode(told["body"])
-    packed = told["headers"].get("Content-Encoding") == "gzip"
-    return {**told, "body": gzip.decompress(body) if packed else body}
+    result = views.resolve(event, LambdaContext())
+    assert result["isBase64Encoded"] is True
+    body = b64decode(result["body"])
+    packed = result["headers"].get("Content-Encoding") == "gzip"
+    return {**result, "body": gzip.decompress(body) if packed else body}
 
 
 def test_a_path_comes_encoded_and_is_decoded_once() -> None:
-    told = resolve(an_event("/v3/kafka/shop/consumer/a%2Fb%2520/status"))
+    result = resolve(an_event("/v3/kafka/shop/consumer/a%2Fb%2520/status"))
 
-    assert told["statusCode"] == 200
-    assert json.loads(told["body"])["status"]["group"] == "a/b%20"
+    assert result["statusCode"] == 200
+    assert json.loads(result["body"])["status"]["group"] == "a/b%20"
 
 
 def test_query_and_host_come_along() -> None:
-    told = resolve(an_event("/metrics", "level=nonsense"))
+    result = resolve(an_event("/metrics", "level=nonsense"))
     burrow = resolve(an_event("/v3/kafka"))
 
-    assert told["statusCode"] == 400
+    assert result["statusCode"] == 400
     assert json.loads(burrow["body"])["request"]["host"] == "x.lambda-url.eu-west-1.on.aws"
 
 
@@ -250,29 +250,29 @@ def test_who_accepts_gzip_gets_it() -> None:
     "method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get it"]
 )
 def test_the_url_changes_nothing(method: str) -> None:
-    told = resolve(an_event("/v3/kafka/shop/consumer/a", method=method))
+    result = resolve(an_event("/v3/kafka/shop/consumer/a", method=method))
 
-    assert told["statusCode"] == 405
-    assert told["headers"]["Allow"] == "GET, HEAD"
-    assert b"nothing can be changed or deleted here" in told["body"]
+    assert result["statusCode"] == 405
+    assert result["headers"]["Allow"] == "GET, HEAD"
+    assert b"nothing can be changed or deleted here" in result["body"]
 
 
 @pytest.mark.parametrize("path", ["/metrics\n", "/a\nb", "/\n"])
 def test_a_path_with_a_raw_line_break_is_not_there(path: str) -> None:
-    told = resolve(an_event(path))
+    result = resolve(an_event(path))
 
-    assert told["statusCode"] == 404
-    assert told["headers"]["X-Content-Type-Options"] == "nosniff"
-    assert told["headers"]["Content-Type"] == "text/html; charset=utf-8"
+    assert result["statusCode"] == 404
+    assert result["headers"]["X-Content-Type-Options"] == "nosniff"
+    assert result["headers"]["Content-Type"] == "text/html; charset=utf-8"
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PROPFIND"])
-def test_who_is_not_allowed_is_told_nothing_whatever_the_method(method: str) -> None:
-    told = resolve(an_event("/metrics", method=method), allowed=False)
+def test_who_is_not_allowed_is_shown_nothing_whatever_the_method(method: str) -> None:
+    result = resolve(an_event("/metrics", method=method), allowed=False)
 
-    assert told["statusCode"] == 401
-    assert told["headers"]["WWW-Authenticate"] == "Bearer"
-    assert b"kafka_" not in told["body"]
+    assert result["statusCode"] == 401
+    assert result["headers"]["WWW-Authenticate"] == "Bearer"
+    assert b"kafka_" not in result["body"]
 
 
 @pytest.mark.parametrize("event", [{}, None, [], {"cluster": "a"}, {"requestContext": {}}])
@@ -292,29 +292,29 @@ def test_a_signature_is_one_that_lambda_checked(authorizer: Any, signed: bool) -
 def test_a_body_travels_in_base64() -> None:
     body = bytes(range(256))
 
-    told = to_response(REQUEST, Answer(200, "application/json", body, {"Vary": "x"}))
+    result = to_response(REQUEST, Answer(200, "application/json", body, {"Vary": "x"}))
 
-    assert (told.status_code, told.headers) == (
+    assert (result.status_code, result.headers) == (
         200,
         {"Content-Type": "application/json", "Vary": "x"},
     )
-    assert told.base64_encoded
-    assert b64decode(str(told.body)) == body
+    assert result.base64_encoded
+    assert b64decode(str(result.body)) == body
 
 
 @pytest.mark.parametrize(("size", "status"), [(4_653_056, 200), (4_653_057, 413)])
 def test_what_lambda_would_not_take_becomes_a_sentence(size: int, status: int) -> None:
-    told = to_response(REQUEST, Answer(200, "application/json", bytes(size)))
+    result = to_response(REQUEST, Answer(200, "application/json", bytes(size)))
 
-    assert told.status_code == status
+    assert result.status_code == status
     # the rest is for headers
-    assert len(str(told.body)) < 6 * 1024 * 1024 - 64 * 1024
-    assert (b"Accept-Encoding: gzip" in b64decode(str(told.body))) is (status == 413)
+    assert len(str(result.body)) < 6 * 1024 * 1024 - 64 * 1024
+    assert (b"Accept-Encoding: gzip" in b64decode(str(result.body))) is (status == 413)
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_to_head_the_url_itself_tells_a_length(*, allowed: bool) -> None:
-    told = resolve(an_event("/metrics", method="HEAD"), allowed=allowed)
+def test_to_head_the_url_itself_names_a_length(*, allowed: bool) -> None:
+    result = resolve(an_event("/metrics", method="HEAD"), allowed=allowed)
 
-    assert "Content-Length" not in told["headers"]
-    assert told["body"] == b""
+    assert "Content-Length" not in result["headers"]
+    assert result["body"] == b""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only the token lets anybody in; it is asked for now and then, and never told."""
+"""Only the token lets anybody in; it is read now and then, and never shown."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Vault:
 
     def __init__(self, token: str = TOKEN) -> None:
         self.token = token
-        self.asked = 0
+        self.reads = 0
         self.now = 0.0
 
     def __call__(self) -> str:
-        self.asked += 1
+        self.reads += 1
         return self.token
 
 
@@ -72,25 +72,25 @@ def test_whatever_else_is_not(header: str) -> None:
     assert not bearer(Vault()).allows(header)
 
 
-def test_the_token_is_asked_for_every_five_minutes() -> None:
+def test_the_token_is_read_every_five_minutes() -> None:
     vault = Vault()
     door = bearer(vault)
 
     for vault.now in (0.0, 1.0, 299.0):
         assert door.allows(f"Bearer {TOKEN}")
-    assert vault.asked == 1
+    assert vault.reads == 1
 
     vault.now, vault.token = 300.0, "rotated"
     assert not door.allows(f"Bearer {TOKEN}")
     assert door.allows("Bearer rotated")
-    assert vault.asked == 2
+    assert vault.reads == 2
 
 
-def test_a_token_that_cannot_be_read_is_not_asked_for_at_every_request() -> None:
-    asked, now = [], [0.0]
+def test_a_token_that_cannot_be_read_is_not_read_again_at_every_request() -> None:
+    requested, now = [], [0.0]
 
     def read() -> str:
-        asked.append(now[0])
+        requested.append(now[0])
         raise ConfigError("denied")
 
     bearer = Bearer(read, lambda: now[0])
@@ -98,16 +98,16 @@ def test_a_token_that_cannot_be_read_is_not_asked_for_at_every_request() -> None
         with pytest.raises(ConfigError, match="denied"):
             bearer.allows("Bearer x")
 
-    assert asked == [0.0, 5.0]
+    assert requested == [0.0, 5.0]
 
 
-def test_the_token_is_kept_nowhere() -> None:
+def test_the_token_is_held_nowhere() -> None:
     vault = Vault()
     door = bearer(vault)
     door.allows(f"Bearer {TOKEN}")
 
-    kept = {name: value for name, value in vars(door).items() if not callable(value)}
-    assert TOKEN.encode() not in pickle.dumps(kept)
+    attributes = {name: value for name, value in vars(door).items() if not callable(value)}
+    assert TOKEN.encode() not in pickle.dumps(attributes)
     assert TOKEN not in repr(door)
 
 

@@ -11,8 +11,8 @@ from kafka_lag.views.http import MAX_QUERY_BYTES, Request
 
 
 def request(path: str = "/", query: str = "", **headers: str) -> Request:
-    told = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Request.of("get", path, query, told)
+    result = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Request.of("get", path, query, result)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_path_is_decoded_once(sent: str, path: str) -> None:
     assert request(sent).path == path
 
 
-def test_path_and_query_are_kept_as_sent_too() -> None:
+def test_path_and_query_are_preserved_as_sent_too() -> None:
     found = request("/group/a%2F", "q=%2f")
 
     assert (found.sent_path, found.sent_query) == ("/group/a%2F", "q=%2f")
@@ -86,7 +86,7 @@ def test_packing_is_for_those_who_ask(accepted: str, gzip: bool) -> None:
     assert request(accept_encoding=accepted).accepts_gzip is gzip
 
 
-def test_host_and_method_are_kept() -> None:
+def test_host_and_method_are_preserved() -> None:
     found = request(host="lag.example:8000")
 
     assert (found.host, found.method) == ("lag.example:8000", "GET")

@@ -76,7 +76,7 @@ def test_days_and_hours_ahead_are_not_listed() -> None:
     assert store.calls == ["folders", "folders", "keys"]
 
 
-def test_runs_are_told_from_a_time_on_the_newest_first() -> None:
+def test_runs_are_listed_from_a_time_on_the_newest_first() -> None:
     times = [NOON - 2 * HOUR, NOON - HOUR - MINUTE, NOON - HOUR, NOON]
 
     found = Snapshots(put(MemoryStore(), *times), Clock()).runs("demo", NOON - HOUR - MINUTE)
@@ -84,7 +84,7 @@ def test_runs_are_told_from_a_time_on_the_newest_first() -> None:
     assert found == [NOON, NOON - HOUR, NOON - HOUR - MINUTE]
 
 
-def test_runs_are_told_up_to_a_time_and_no_later_hour_is_listed() -> None:
+def test_runs_are_listed_up_to_a_time_and_no_later_hour_is() -> None:
     times = [NOON - 30 * DAY - n * 20 * MINUTE - 10 * MINUTE for n in range(4)]
     store = put(MemoryStore(), *times, NOON)
 
@@ -111,7 +111,7 @@ def test_a_name_that_no_cluster_has_is_never_looked_for() -> None:
     assert store.calls == []
 
 
-def test_the_store_is_asked_again_only_after_a_while() -> None:
+def test_the_store_is_read_again_only_after_a_while() -> None:
     store, clock = put(MemoryStore(), NOON - MINUTE), Clock()
     snapshots = Snapshots(store, clock, ttl_seconds=10)
     first = snapshots.newest("demo")
@@ -169,7 +169,7 @@ def test_a_run_that_cannot_be_read_costs_itself_alone() -> None:
     assert list(found) == [good]
 
 
-def test_a_store_that_is_down_is_told_for_several_runs_too() -> None:
+def test_a_store_that_is_down_is_reported_for_several_runs_too() -> None:
     times = [NOON - n * MINUTE for n in range(24)]
     store = put(MemoryStore(), *times)
     store.down.add("read")
@@ -218,7 +218,7 @@ def put_rows(store: MemoryStore, rows: int, *times: int) -> MemoryStore:
     return store
 
 
-def test_what_was_asked_for_lately_is_let_go_last() -> None:
+def test_what_was_requested_lately_is_let_go_last() -> None:
     times = [NOON - n * MINUTE for n in range(3)]
     store = put_rows(MemoryStore(), 300_000, *times)
     snapshots = Snapshots(store, Clock())
@@ -238,13 +238,13 @@ def test_what_was_read_is_let_go_when_it_is_much() -> None:
         snapshots.frame("demo", contract.GROUPS, time)
 
     snapshots.frame("demo", contract.GROUPS, times[-1])
-    kept = store.calls.count("read")
+    reads = store.calls.count("read")
     snapshots.frame("demo", contract.GROUPS, times[0])
 
-    assert (kept, store.calls.count("read")) == (3, 4)
+    assert (reads, store.calls.count("read")) == (3, 4)
 
 
-def test_ten_large_runs_are_kept_while_the_next_is_read_and_no_more() -> None:
+def test_ten_large_runs_are_cached_while_the_next_is_read_and_no_more() -> None:
     times = [NOON - n * MINUTE for n in range(13)]
     store = put_rows(MemoryStore(), 60_000, *times[:11])
     put_rows(store, 40_000, times[11])
@@ -252,9 +252,9 @@ def test_ten_large_runs_are_kept_while_the_next_is_read_and_no_more() -> None:
     snapshots = Snapshots(store, Clock())
     for time in times[:12] * 2:
         snapshots.frame("demo", contract.GROUPS, time)
-    kept = store.calls.count("read")
+    reads = store.calls.count("read")
 
     for time in (times[12], times[0]):
         snapshots.frame("demo", contract.GROUPS, time)
 
-    assert (kept, store.calls.count("read")) == (12, 14)
+    assert (reads, store.calls.count("read")) == (12, 14)

@@ -58,10 +58,10 @@ def resolve(node: dict[str, Any]) -> dict[str, Any]:
     return dict(found)
 
 
-def documented(path: str, told: Answer) -> dict[str, Any]:
+def documented(path: str, expected: Answer) -> dict[str, Any]:
     """The schema for the answer's status and content type."""
-    response = resolve(DOCUMENT["paths"][path]["get"]["responses"][str(told.status)])
-    schema: dict[str, Any] = response["content"][told.content_type.partition(";")[0]]["schema"]
+    response = resolve(DOCUMENT["paths"][path]["get"]["responses"][str(expected.status)])
+    schema: dict[str, Any] = response["content"][expected.content_type.partition(";")[0]]["schema"]
     return schema
 
 
@@ -97,37 +97,46 @@ def test_the_document_has_every_route_and_no_other() -> None:
     "path", [path for path in DOCUMENT["paths"] if path != "/cluster/{cluster}"]
 )
 def test_each_documented_path_answers_as_documented(path: str) -> None:
-    told = ask(path)
+    result = ask(path)
 
-    schema = documented(path, told)
-    body = json.loads(told.body) if told.content_type == "application/json" else told.body.decode()
-    assert told.status == 200
+    schema = documented(path, result)
+    body = (
+        json.loads(result.body)
+        if result.content_type == "application/json"
+        else result.body.decode()
+    )
+    assert result.status == 200
     assert conforms(body, schema), body
 
 
 def test_a_cluster_is_redirected_to_its_groups() -> None:
-    told = ask("/cluster/{cluster}")
+    result = ask("/cluster/{cluster}")
 
-    assert str(told.status) in DOCUMENT["paths"]["/cluster/{cluster}"]["get"]["responses"]
-    assert told.headers["Location"] == "/?cluster=shop"
+    assert str(result.status) in DOCUMENT["paths"]["/cluster/{cluster}"]["get"]["responses"]
+    assert result.headers["Location"] == "/?cluster=shop"
 
 
 @pytest.mark.parametrize("path", [path for path in DOCUMENT["paths"] if "{" in path])
 @pytest.mark.parametrize("name", ["cluster", "group", "topic"])
 def test_what_is_not_there_is_answered_as_documented(path: str, name: str) -> None:
-    told = ask(path, {**NAMES, name: "nope"})
+    result = ask(path, {**NAMES, name: "nope"})
 
-    if told.status not in (200, 302):
-        schema = documented(path, told)
-        assert told.content_type != "application/json" or conforms(json.loads(told.body), schema)
+    if result.status not in (200, 302):
+        schema = documented(path, result)
+        assert result.content_type != "application/json" or conforms(
+            json.loads(result.body), schema
+        )
 
 
 @pytest.mark.parametrize("path", [path for path in BURROW if "limit" in parameters(path)])
 def test_a_list_is_cut_and_a_wrong_number_is_an_error(path: str) -> None:
-    told = ask(path, query="limit=x")
+    result = ask(path, query="limit=x")
 
     assert ask(path, query="offset=0&limit=0").status == 200
-    assert (told.status, conforms(json.loads(told.body), documented(path, told))) == (400, True)
+    assert (result.status, conforms(json.loads(result.body), documented(path, result))) == (
+        400,
+        True,
+    )
 
 
 @pytest.mark.parametrize("path", DOCUMENT["paths"])
@@ -135,9 +144,11 @@ def test_errors_of_every_path_are_documented(path: str) -> None:
     deleted, too_long = ask(path, method="DELETE"), ask(path, query="q" * 9_000)
 
     assert (deleted.status, too_long.status) == (405, 414)
-    for told in (deleted, too_long):
-        schema = documented(path, told)
-        assert told.content_type != "application/json" or conforms(json.loads(told.body), schema)
+    for result in (deleted, too_long):
+        schema = documented(path, result)
+        assert result.content_type != "application/json" or conforms(
+            json.loads(result.body), schema
+        )
 
 
 @pytest.mark.parametrize("path", DOCUMENT["paths"])

@@ -7,16 +7,16 @@ from threading import Barrier
 
 from tests.fakes import MemoryStore
 
-_PATIENCE_SECONDS = 5
+_TIMEOUT_SECONDS = 5
 
 
 class WaitingStore(MemoryStore):
-    """Once told to, it gives nothing until so many read at the same time, and else fails."""
+    """Once it is to wait, it gives nothing until so many read at the same time, and else fails."""
 
     _together: Barrier | None = None
 
     def wait_for(self, readers: int) -> None:
-        self._together = Barrier(readers, timeout=_PATIENCE_SECONDS)
+        self._together = Barrier(readers, timeout=_TIMEOUT_SECONDS)
 
     def read(self, key: str) -> bytes:
         if self._together is not None:

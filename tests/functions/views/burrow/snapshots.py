@@ -27,15 +27,15 @@ def frame_of(dataset: str, rows: Sequence[Row]) -> Frame:
     columns: dict[str, Column | Strings] = {}
     for name, kind in contract.COLUMNS[dataset].items():
         values = [row.get(name) for row in rows]
-        words = kind in (contract.STRING, contract.INT_LIST)
-        columns[name] = Strings.of(values) if words else Column.optional(values, DTYPES[kind])
+        is_string = kind in (contract.STRING, contract.INT_LIST)
+        columns[name] = Strings.of(values) if is_string else Column.optional(values, DTYPES[kind])
     return Frame.of(columns)
 
 
 def a_partition(number: int = 0, committed: int | None = 5, end: int = 10, **more: Any) -> Row:
     """A partition of the group `billing` as read at noon, its commit first seen a minute before."""
     lag = None if committed is None else end - committed
-    told = {
+    result = {
         "consumer_group": "billing",
         "topic": "orders",
         "topic_id": "id-1",
@@ -49,7 +49,7 @@ def a_partition(number: int = 0, committed: int | None = 5, end: int = 10, **mor
         "status": "OK",
         "last_status": "OK",
     }
-    return told | more
+    return result | more
 
 
 def a_group(name: str = "billing", status: str | None = "OK", **more: Any) -> Row:
@@ -58,7 +58,7 @@ def a_group(name: str = "billing", status: str | None = "OK", **more: Any) -> Ro
 
 
 class Shop:
-    """One cluster's snapshots, a run at noon unless told otherwise, and Burrow's word on them."""
+    """One cluster's snapshots, a run at noon by default, and Burrow's API on them."""
 
     def __init__(
         self, partitions: Sequence[Row] = (), groups: Sequence[Row] = (), topics: Sequence[Row] = ()
@@ -75,8 +75,8 @@ class Shop:
         groups: Sequence[Row] = (),
         topics: Sequence[Row] = (),
     ) -> None:
-        told = (topics, partitions, groups)
-        for dataset, rows in zip(contract.DATASETS, told, strict=True):
+        result = (topics, partitions, groups)
+        for dataset, rows in zip(contract.DATASETS, result, strict=True):
             frame = frame_of(dataset, rows) if rows else Frame.empty(dataset)
             self.store.objects[object_key(dataset, CLUSTER, at)] = to_parquet(frame, dataset)
 

@@ -41,7 +41,7 @@ PARTITIONS = [
         ("/shop/topic/nothing/consumers", "consumers of topic returned", "consumers", []),
     ],
 )
-def test_a_list_is_told(path: str, message: str, name: str, value: list[Any]) -> None:
+def test_a_list_is_answered(path: str, message: str, name: str, value: list[Any]) -> None:
     body = Shop(PARTITIONS, GROUPS, LOGS).body(f"/v3/kafka{path}")
 
     assert body == {
@@ -115,7 +115,7 @@ def test_a_list_comes_in_pages(query: str, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("nonsense", ["-1", "", "1.5", "²", "1" * 5_000, "0x10", "٣"])
-def test_a_page_that_makes_no_sense_is_refused(nonsense: str) -> None:
+def test_a_page_that_makes_no_sense_is_rejected(nonsense: str) -> None:
     body = Shop(groups=[a_group()]).body("/v3/kafka/shop/consumer", f"limit={nonsense}", code=400)
 
     assert body["message"] == "limit must be a whole number, 0 or more"

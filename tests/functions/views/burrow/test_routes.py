@@ -170,7 +170,7 @@ def test_the_time_of_the_snapshot_is_in_a_header() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/shop", "/shop/topic", "/shop/consumer/billing/lag"])
-def test_a_store_that_does_not_answer_is_for_others_to_tell(path: str) -> None:
+def test_a_store_that_does_not_answer_is_for_others_to_report(path: str) -> None:
     shop = Shop([a_partition()], [a_group()])
     shop.store.down |= {"folders", "keys", "read"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group's status and lag say in Burrow's words what the newest snapshot knows."""
+"""A group's status and lag say as Burrow does what the newest snapshot knows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 OWNED = {"client_host": "/10.0.0.7", "client_id": "app-1"}
 
 
-def test_a_partition_is_told_with_burrows_fields_and_types() -> None:
-    told = Shop([a_partition(3, 5, 12, status="STALL", **OWNED)], [a_group(status="ERR")]).status()
+def test_a_partition_has_burrows_fields_and_types() -> None:
+    result = Shop(
+        [a_partition(3, 5, 12, status="STALL", **OWNED)], [a_group(status="ERR")]
+    ).status()
 
     offset = {"offset": 5, "timestamp": NOON - MINUTE, "observedAt": NOON + 150, "lag": 7}
     partition = {
@@ -28,7 +30,7 @@ def test_a_partition_is_told_with_burrows_fields_and_types() -> None:
         "current_lag": 7,
         "complete": 1,
     }
-    assert told == {
+    assert result == {
         "cluster": "shop",
         "group": "billing",
         "status": "ERR",
@@ -44,10 +46,10 @@ def test_a_partition_is_told_with_burrows_fields_and_types() -> None:
 def test_status_lists_what_is_not_well(word: str) -> None:
     shop = Shop([a_partition(0), a_partition(1, status=word)], [a_group(status="ERR")])
 
-    told = shop.status("status")
+    result = shop.status("status")
 
-    assert [(each["partition"], each["status"]) for each in told["partitions"]] == [(1, word)]
-    assert told["partition_count"] == 2
+    assert [(each["partition"], each["status"]) for each in result["partitions"]] == [(1, word)]
+    assert result["partition_count"] == 2
 
 
 def test_lag_lists_every_partition_by_topic_and_number() -> None:
@@ -58,18 +60,18 @@ def test_lag_lists_every_partition_by_topic_and_number() -> None:
         a_partition(0, consumer_group="other"),
     ]
 
-    told = Shop(rows, [a_group()]).status()
+    result = Shop(rows, [a_group()]).status()
 
-    places = [(each["topic"], each["partition"]) for each in told["partitions"]]
+    places = [(each["topic"], each["partition"]) for each in result["partitions"]]
     assert places == [("clicks", 0), ("orders", 2), ("orders", 10)]
 
 
-def test_the_most_lag_is_told_beside_the_sum() -> None:
+def test_the_most_lag_is_shown_beside_the_sum() -> None:
     rows = [a_partition(0, 5, 10), a_partition(1, 0, 90), a_partition(2, 7, 10)]
 
-    told = Shop(rows, [a_group()]).status("status")
+    result = Shop(rows, [a_group()]).status("status")
 
-    assert (told["maxlag"]["partition"], told["totallag"]) == (1, 98)
+    assert (result["maxlag"]["partition"], result["totallag"]) == (1, 98)
 
 
 @pytest.mark.parametrize(
@@ -103,30 +105,30 @@ def test_a_group_that_is_not_there_is_notfound_without_an_error(
 def test_a_group_nobody_can_judge_is_notfound_with_its_partitions() -> None:
     rows = [a_partition(status=None, last_status=None)]
 
-    told = Shop(rows, [a_group(status=None, complete=None)]).status(code=404)
+    result = Shop(rows, [a_group(status=None, complete=None)]).status(code=404)
 
-    assert (told["status"], told["complete"], told["partition_count"]) == ("NOTFOUND", 0, 1)
-    assert told["partitions"][0]["status"] == "NOTFOUND"
+    assert (result["status"], result["complete"], result["partition_count"]) == ("NOTFOUND", 0, 1)
+    assert result["partitions"][0]["status"] == "NOTFOUND"
 
 
-def test_a_partition_that_was_not_read_is_told_as_it_was_last_known() -> None:
-    silent = {"unread_reason": "no_leader", "lag": None, "status": None, "last_status": "STOP"}
-    rows = [a_partition(0, 4, 10, **silent), a_partition(1)]
+def test_a_partition_that_was_not_read_is_shown_as_it_was_last_known() -> None:
+    unread = {"unread_reason": "no_leader", "lag": None, "status": None, "last_status": "STOP"}
+    rows = [a_partition(0, 4, 10, **unread), a_partition(1)]
 
-    told = Shop(rows, [a_group(status="ERR", complete=0.5)]).status("status")
+    result = Shop(rows, [a_group(status="ERR", complete=0.5)]).status("status")
 
-    (partition,) = told["partitions"]
+    (partition,) = result["partitions"]
     assert (partition["status"], partition["current_lag"], partition["complete"]) == ("STOP", 6, 0)
     assert partition["end"]["lag"] is None
-    assert (told["totallag"], told["complete"]) == (11, 0.5)
+    assert (result["totallag"], result["complete"]) == (11, 0.5)
 
 
 def test_records_that_were_deleted_are_no_longer_lag() -> None:
-    silent = {"unread_reason": "timeout", "lag": None, "status": None}
+    unread = {"unread_reason": "timeout", "lag": None, "status": None}
 
-    told = Shop([a_partition(0, 4, 10, start_offset=7, **silent)], [a_group()]).status()
+    result = Shop([a_partition(0, 4, 10, start_offset=7, **unread)], [a_group()]).status()
 
-    assert told["totallag"] == 3
+    assert result["totallag"] == 3
 
 
 def test_a_partition_without_a_commit_has_no_offsets_and_no_lag() -> None:
@@ -161,7 +163,7 @@ def test_a_long_list_comes_in_pages_with_the_whole_groups_sums() -> None:
     rows = [a_partition(number) for number in range(5)]
     path = "/v3/kafka/shop/consumer/billing/lag"
 
-    told = Shop(rows, [a_group()]).body(path, "offset=3&limit=1")["status"]
+    result = Shop(rows, [a_group()]).body(path, "offset=3&limit=1")["status"]
 
-    assert [each["partition"] for each in told["partitions"]] == [3]
-    assert (told["partition_count"], told["totallag"]) == (5, 25)
+    assert [each["partition"] for each in result["partitions"]] == [3]
+    assert (result["partition_count"], result["totallag"]) == (5, 25)

@@ -30,7 +30,7 @@ def shop_of(runs: int, minutes: int = 1, **more: Any) -> Shop:
     return shop
 
 
-def test_the_ten_newest_readings_are_told_the_oldest_first() -> None:
+def test_the_ten_newest_readings_are_shown_the_oldest_first() -> None:
     (partition,) = topics(shop_of(12, client_id="app", client_host="/h"))["orders"]
 
     assert offsets(partition) == list(range(91, 101))
@@ -57,8 +57,8 @@ def test_runs_far_apart_fill_the_window_as_well() -> None:
 
 def test_readings_that_failed_leave_no_gap_between_offsets() -> None:
     shop = shop_of(3)
-    silent = a_partition(0, 99, 200, unread_reason="timeout", lag=None)
-    shop.run(NOON - MINUTE, [silent], [a_group()])
+    unread = a_partition(0, 99, 200, unread_reason="timeout", lag=None)
+    shop.run(NOON - MINUTE, [unread], [a_group()])
 
     (partition,) = topics(shop)["orders"]
 
@@ -68,13 +68,13 @@ def test_readings_that_failed_leave_no_gap_between_offsets() -> None:
 def test_the_place_in_the_list_is_the_number_of_the_partition() -> None:
     rows: list[Row] = [a_partition(2, 7), a_partition(0, None)]
 
-    told = topics(Shop(rows, [a_group()]))["orders"]
+    result = topics(Shop(rows, [a_group()]))["orders"]
 
-    assert [offsets(each)[-1:] for each in told] == [[], [], [7]]
-    assert told[1] == {"offsets": [], "owner": "", "client_id": "", "current-lag": 0}
+    assert [offsets(each)[-1:] for each in result] == [[], [], [7]]
+    assert result[1] == {"offsets": [], "owner": "", "client_id": "", "current-lag": 0}
 
 
-def test_of_an_old_snapshot_only_itself_is_told() -> None:
+def test_of_an_old_snapshot_only_itself_is_shown() -> None:
     shop = shop_of(3)
     shop.now_ms = NOON + DAY + MINUTE
 

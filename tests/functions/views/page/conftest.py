@@ -32,9 +32,9 @@ def _browser() -> Iterator[Browser]:
 def _axe() -> str:
     """The source of axe-core, installed once beside the project's other Node tools."""
     if not _SCRIPT.exists():
-        told = ["--silent", "--no-audit", "--no-fund", "--no-save", "--prefix", str(_FOLDER)]
+        result = ["--silent", "--no-audit", "--no-fund", "--no-save", "--prefix", str(_FOLDER)]
         try:
-            subprocess.run(["npm", "install", *told, _AXE], check=True, timeout=120)
+            subprocess.run(["npm", "install", *result, _AXE], check=True, timeout=120)
         except (OSError, subprocess.SubprocessError):
             lacking(f"needs {_AXE} from npm")
     return _SCRIPT.read_text("utf-8")

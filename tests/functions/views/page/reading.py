@@ -42,10 +42,10 @@ class _Reader(HTMLParser):
         self._open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
+        result = dict(attrs)
         self.seen.tags.append(tag)
         if tag not in _VOID:
-            self._open.append(tag if told.get("class") != "alarm" else "alarm")
+            self._open.append(tag if result.get("class") != "alarm" else "alarm")
         if tag == "table":
             self.seen.tables.append([])
         elif tag == "tr":
@@ -53,9 +53,9 @@ class _Reader(HTMLParser):
         elif tag in ("td", "th"):
             self.seen.tables[-1][-1].append("")
         elif tag == "a":
-            self.seen.links.append(told["href"] or "")
-        elif tag == "option" and "selected" in told:
-            self.seen.chosen.append(told["value"] or "")
+            self.seen.links.append(result["href"] or "")
+        elif tag == "option" and "selected" in result:
+            self.seen.chosen.append(result["value"] or "")
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in _VOID:

@@ -36,7 +36,7 @@ class Opened:
 
     page: Page
     requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    console_errors: list[str] = field(default_factory=list)
 
 
 Visit: TypeAlias = Callable[..., Opened]
@@ -52,9 +52,9 @@ def _visit(browser: Browser) -> Iterator[Visit]:
             contexts.callback(context.close)
             opened = Opened(context.new_page())
             opened.page.on("request", lambda request: opened.requests.append(request.url))
-            opened.page.on("console", lambda message: opened.complaints.append(message.text))
-            opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
-            opened.page.on("dialog", lambda dialog: opened.complaints.append(dialog.message))
+            opened.page.on("console", lambda message: opened.console_errors.append(message.text))
+            opened.page.on("pageerror", lambda error: opened.console_errors.append(str(error)))
+            opened.page.on("dialog", lambda dialog: opened.console_errors.append(dialog.message))
             opened.page.goto(url)
             return opened
 
@@ -73,7 +73,7 @@ def test_a_page_opens_quietly_and_fits(visit: Visit, served: Served, view: str, 
     opened = visit(served.url + VIEWS[view], width)
 
     missing = ["Failed to load resource: the server responded with a status of 404 (Not Found)"]
-    assert opened.complaints == (missing if view == "nothing" else [])
+    assert opened.console_errors == (missing if view == "nothing" else [])
     assert len(opened.requests) == 1
     assert opened.page.evaluate("document.documentElement.scrollWidth") == width
     assert opened.page.locator("h1").count() == 1
@@ -115,7 +115,7 @@ def test_a_name_made_of_markup_stays_text_all_the_way_down(visit: Visit, served:
     opened.page.go_back()
     opened.page.go_back()
     expect(opened.page.locator("h1")).to_have_text("shop")
-    assert opened.complaints == []
+    assert opened.console_errors == []
 
 
 def test_without_scripts_the_form_searches_and_the_page_refreshes(
@@ -152,7 +152,7 @@ def test_dark_and_light_are_two_papers(visit: Visit, served: Served) -> None:
     assert len(seen) == 2
 
 
-def test_news_come_by_themselves_and_the_place_is_kept(visit: Visit) -> None:
+def test_the_page_refreshes_by_itself_and_stays_where_it_is(visit: Visit) -> None:
     with serving(Served(put(MemoryStore(), groups=many(90)), NOON + 30_000)) as served:
         page = visit("about:blank").page
         page.clock.install()

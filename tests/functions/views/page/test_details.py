@@ -39,7 +39,7 @@ def test_a_page_is_found_under_any_name(store: MemoryStore, name: str, kind: str
     assert read(given).tags.count("script") == 1
 
 
-def test_a_stalled_partition_is_told_whole(billing: Seen) -> None:
+def test_a_stalled_partition_is_shown_in_full(billing: Seen) -> None:
     assert billing.tables[-1][1] == [
         "orders 2",
         "STALL",
@@ -79,9 +79,9 @@ def test_topics_are_summed_where_all_of_them_is_known(billing: Seen) -> None:
 
 
 def test_a_sum_with_a_part_missing_is_unknown() -> None:
-    silent = a_partition("g", "t", 1, unread_reason="timeout", lag=None)
+    unread = a_partition("g", "t", 1, unread_reason="timeout", lag=None)
     uncommitted = a_partition("g", "u", 1, lag=None, uncounted="uncommitted")
-    rows = [a_partition("g", "t", 0), silent, a_partition("g", "u", 0), uncommitted]
+    rows = [a_partition("g", "t", 0), unread, a_partition("g", "u", 0), uncommitted]
     store = put(MemoryStore(), groups=[a_group("g")], partitions=rows)
 
     page = read(opened(store, "/cluster/shop/group/g"))
@@ -110,8 +110,8 @@ def test_partitions_are_found_and_ordered(
 
 
 def test_a_partition_that_was_well_and_is_unread_is_unknown_and_not_well() -> None:
-    silent = a_partition("g", "t", 1, unread_reason="timeout", lag=None, status=None)
-    rows = [a_partition("g", "t", 0), silent]
+    unread = a_partition("g", "t", 1, unread_reason="timeout", lag=None, status=None)
+    rows = [a_partition("g", "t", 0), unread]
     store = put(MemoryStore(), groups=[a_group("g")], partitions=rows)
 
     found = {
@@ -135,7 +135,7 @@ def test_partitions_are_paged_on_the_server() -> None:
     assert "?sort=partition&page=3" in group.links
 
 
-def test_a_topic_tells_its_groups_and_its_log(store: MemoryStore) -> None:
+def test_a_topic_shows_its_groups_and_its_log(store: MemoryStore) -> None:
     page = read(opened(store, ORDERS))
 
     assert page.tables[0][1:] == [
@@ -155,7 +155,7 @@ def test_a_topic_tells_its_groups_and_its_log(store: MemoryStore) -> None:
         ("sort=-kept", "The log of each partition, by records kept."),
     ],
 )
-def test_a_topics_log_says_its_order_where_that_is_news(
+def test_a_topics_log_says_its_order_where_it_is_not_the_usual_one(
     store: MemoryStore, query: str, caption: str
 ) -> None:
     assert read(opened(store, ORDERS, query)).texts["caption"].endswith(caption)
@@ -175,7 +175,7 @@ def test_replicas_that_are_unknown_are_a_dash() -> None:
     assert [row[2] for row in read(given).tables[-1][1:]] == [UNKNOWN, UNKNOWN]
 
 
-def test_a_topic_whose_log_nobody_told_shows_its_groups() -> None:
+def test_a_topic_whose_log_is_unknown_shows_its_groups() -> None:
     store = put(MemoryStore(), logs=[])
 
     page = read(opened(store, ORDERS))

@@ -42,10 +42,10 @@ def test_a_sparkline_ends_now(store: MemoryStore) -> None:
 @pytest.mark.parametrize(("hours", "end"), [(1, "12:00 UTC"), (24 * 40, "31 Jan 12:00 UTC")])
 def test_an_old_sparkline_says_when_it_ends(store: MemoryStore, hours: int, end: str) -> None:
     given = opened(store, BILLING, now=NOON + hours * HOUR)
-    text, told = text_of(given).replace("\u00a0", " "), read(given).texts
+    text, result = text_of(given).replace("\u00a0", " "), read(given).texts
 
-    assert told["h2"].startswith(f"When last readThe 6 hours before {end}")
-    assert f"6 h before3 h before{end}" * 2 in told["span"]
+    assert result["h2"].startswith(f"When last readThe 6 hours before {end}")
+    assert f"6 h before3 h before{end}" * 2 in result["span"]
     span = f"of the 6 hours before {end}"
     assert labels(text) == [f"Time lag {span}", f"Lag {span}"]
 
@@ -53,4 +53,4 @@ def test_an_old_sparkline_says_when_it_ends(store: MemoryStore, hours: int, end:
 def test_how_long_an_incident_lasted_is_not_known_beyond_the_snapshot(store: MemoryStore) -> None:
     texts = [read(opened(store, BILLING, now=NOON + hours * HOUR)).texts for hours in (0, 40)]
 
-    assert all("1 h 23 minsince" in told["dd"] for told in texts)
+    assert all("1 h 23 minsince" in result["dd"] for result in texts)

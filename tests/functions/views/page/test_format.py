@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as people say them; a name can neither break a line nor hide what it is."""
+"""What the page's filters show; a name can neither break a line nor hide what it is."""
 
 from __future__ import annotations
 
@@ -9,80 +9,60 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.views import page_format
-from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON
+from kafka_lag.formatting import NO_BREAK_SPACE
+from kafka_lag.views.page_format import DASH, FILTERS, MAX_NAME_LENGTH, margin, name, state
+from tests.functions.views.page.rows import DAY, MINUTE, NOON
+
+
+@pytest.mark.parametrize("filter_name", ["duration", "count", "rate", "size"])
+@pytest.mark.parametrize("unknown", [None, math.nan, math.inf])
+def test_an_unknown_number_is_a_dash_and_says_why(filter_name: str, unknown: float | None) -> None:
+    assert FILTERS[filter_name](unknown) == DASH.format("unknown")
+    assert FILTERS[filter_name](unknown, "<why>") == DASH.format("<why>")
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
+    ("filter_name", "values", "text"),
     [
-        (None, None),
-        (math.nan, None),
-        (0.0, "0 s"),
-        (59.6, "1 min"),
-        (570.0, "9 min 30 s"),
-        (11520.0, "3 h 12 min"),
-        (86399.0, "1 d"),
-        (187200.0, "2 d 4 h"),
+        ("duration", (11_520.0,), "3 h 12 min"),
+        ("size", (1_536,), "1.5 KiB"),
+        ("moment", (NOON - 3 * DAY - MINUTE, NOON), "28 Jan 11:59 UTC"),
+        ("since", (NOON - 90_000, NOON), "1 min 30 s"),
+        ("margin", (5.4,), "± 6 s"),
     ],
 )
-def test_a_duration_has_two_units_at_most(seconds: float | None, text: str | None) -> None:
-    said = page_format.duration(seconds)
+def test_no_line_is_broken_within_a_number_and_its_unit(
+    filter_name: str, values: tuple[float, ...], text: str
+) -> None:
+    assert FILTERS[filter_name](*values) == text.replace(" ", NO_BREAK_SPACE)
 
-    assert (said and said.replace(page_format.SPACE, " ")) == text
+
+def test_a_clock_ahead_of_ours_shows_no_negative_age() -> None:
+    assert FILTERS["since"](NOON + MINUTE, NOON) == f"0{NO_BREAK_SPACE}s"
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(None, ""), (0.0, ""), (0.2, "± 1 s"), (5.4, "± 6 s")]
 )
 def test_an_error_is_rounded_up(seconds: float | None, text: str) -> None:
-    assert page_format.margin(seconds).replace(page_format.SPACE, " ") == text
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(None, None), (0.0, "0/s"), (0.04, "0.0/s"), (2.25, "2.2/s"), (12345.6, "12,346/s")],
-)
-def test_a_rate_is_precise_where_it_is_small(number: float | None, text: str | None) -> None:
-    assert page_format.rate(number) == text
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(None, None), (0, "0 B"), (1536, "1.5 KiB"), (2**50, "1,024 TiB")]
-)
-def test_bytes_are_told_in_units_of_1024(number: int | None, text: str | None) -> None:
-    said = page_format.size(number)
-
-    assert (said and said.replace(page_format.SPACE, " ")) == text
-
-
-@pytest.mark.parametrize(
-    ("at", "text"),
-    [(NOON - HOUR, "11:00 UTC"), (NOON - 3 * DAY - MINUTE, "28 Jan 11:59 UTC")],
-)
-def test_a_time_of_another_day_says_its_date(at: int, text: str) -> None:
-    assert page_format.moment(at, NOON).replace(page_format.SPACE, " ") == text
-
-
-def test_a_clock_ahead_of_ours_tells_no_negative_age() -> None:
-    assert page_format.since(NOON + MINUTE, NOON).replace(page_format.SPACE, " ") == "0 s"
+    assert margin(seconds).replace(NO_BREAK_SPACE, " ") == text
 
 
 def test_a_state_of_two_words_may_be_broken() -> None:
-    assert page_format.state("CompletingRebalance") == "Completing Rebalance"
+    assert state("CompletingRebalance") == "Completing Rebalance"
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("text", "shown"),
     [("", "(empty name)"), ("a\nb", "a\\u000ab"), ("no\u202eiturb", "no\\u202eiturb")],
 )
-def test_what_does_not_print_is_spelled_out(name: str, shown: str) -> None:
-    assert page_format.name(name) == shown
+def test_what_does_not_print_is_escaped(text: str, shown: str) -> None:
+    assert name(text) == shown
 
 
 @given(st.text(min_size=1))
-def test_no_name_is_shown_longer_than_it_may_be(name: str) -> None:
-    shown = page_format.name(name * 50)
+def test_no_name_is_shown_longer_than_it_may_be(text: str) -> None:
+    shown = name(text * 50)
 
-    assert len(shown) <= page_format.MAX_NAME_LENGTH + 1
+    assert len(shown) <= MAX_NAME_LENGTH + 1
     assert shown.isprintable()

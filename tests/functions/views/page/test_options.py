@@ -30,7 +30,7 @@ def test_a_page_is_a_number_from_one_on(page: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sort", "told"),
+    ("sort", "expected"),
     [
         ("", "severity"),
         ("xyz", "severity"),
@@ -39,13 +39,13 @@ def test_a_page_is_a_number_from_one_on(page: str, number: int) -> None:
         ("--lag", "severity"),
     ],
 )
-def test_an_order_that_there_is_not_is_the_usual_one(sort: str, told: str) -> None:
-    assert of(sort=sort).sort == told
+def test_an_order_that_there_is_not_is_the_usual_one(sort: str, expected: str) -> None:
+    assert of(sort=sort).sort == expected
 
 
-@pytest.mark.parametrize(("status", "told"), [("err", "ERR"), ("OK", "OK"), ("WORSE", "")])
-def test_a_status_that_there_is_not_is_any(status: str, told: str) -> None:
-    assert of(status=status).status == told
+@pytest.mark.parametrize(("status", "expected"), [("err", "ERR"), ("OK", "OK"), ("WORSE", "")])
+def test_a_status_that_there_is_not_is_any(status: str, expected: str) -> None:
+    assert of(status=status).status == expected
 
 
 def test_a_long_search_is_cut() -> None:
@@ -60,9 +60,9 @@ def test_nothing_is_said_of_what_is_usual() -> None:
 def test_an_address_asks_for_the_same_again(q: str, owner: str, sort: str) -> None:
     wanted = of(q=q, owner=owner, sort=sort, status="ERR", refresh="off")
 
-    told = parse_qs(wanted.address().removeprefix("?"))
+    result = parse_qs(wanted.address().removeprefix("?"))
 
-    assert of(**{name: values[-1] for name, values in told.items()}) == wanted
+    assert of(**{name: values[-1] for name, values in result.items()}) == wanted
 
 
 def test_a_change_starts_on_the_first_page() -> None:

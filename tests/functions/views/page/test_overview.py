@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of all groups: the worst first, nothing unknown told as a number, old data loudly."""
+"""The page of all groups: the worst first, nothing unknown shown as a number, old data loudly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_worst_group_comes_first(store: MemoryStore) -> None:
     assert second.startswith("billing")
 
 
-def test_a_group_that_stalls_is_told_whole(store: MemoryStore) -> None:
+def test_a_group_that_stalls_is_shown_in_full(store: MemoryStore) -> None:
     assert read(opened(store)).cells("billing") == [
         "billing" + "ledger team" + "worst: orders, partition 2",
         "ERR",
@@ -61,7 +61,7 @@ def test_what_is_unknown_is_a_dash_with_its_word(store: MemoryStore) -> None:
         ("old-import", LOSS, UNKNOWN),
     ],
 )
-def test_each_state_has_its_words(store: MemoryStore, group: str, place: int, text: str) -> None:
+def test_each_state_has_its_wording(store: MemoryStore, group: str, place: int, text: str) -> None:
     assert read(opened(store)).cells(group)[place] == text
 
 

@@ -44,7 +44,7 @@ def test_a_page_allows_its_own_style_and_script_alone(store: MemoryStore, path: 
     assert " style=" not in text_of(given)
 
 
-def test_a_page_is_kept_and_told_nowhere(store: MemoryStore) -> None:
+def test_a_page_is_cached_and_referred_to_nowhere(store: MemoryStore) -> None:
     headers = opened(store).headers
 
     assert headers["X-Content-Type-Options"] == "nosniff"
@@ -88,7 +88,7 @@ def test_absurd_parameters_have_a_sober_answer(store: MemoryStore, path: str, qu
     assert len(given.body) < 60_000
 
 
-def test_a_store_that_is_down_is_said_without_its_words() -> None:
+def test_a_store_that_is_down_is_reported_without_its_message() -> None:
     given = opened(MemoryStore(down=["folders"]))
 
     assert given.status == 503

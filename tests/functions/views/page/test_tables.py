@@ -33,17 +33,17 @@ def test_the_next_key_decides_among_equals() -> None:
     assert order_rows([first, then]).tolist() == [3, 1, 2, 0]
 
 
-def test_words_are_ordered_whatever_their_case() -> None:
-    words = Strings.of(["b", None, "A", "a", "B"])
+def test_strings_are_ordered_whatever_their_case() -> None:
+    strings = Strings.of(["b", None, "A", "a", "B"])
 
-    assert words.take(order_rows([rank_names(words)])).to_list() == ["A", "a", "b", "B", None]
+    assert strings.take(order_rows([rank_names(strings)])).to_list() == ["A", "a", "b", "B", None]
 
 
 @pytest.mark.parametrize(("text", "found"), [("STRASSE", [0]), ("e", [0, 2]), ("", [0, 2])])
 def test_a_text_is_found_within_words_whatever_the_case(text: str, found: list[int]) -> None:
-    words = Strings.of(["Straße", None, "else"])
+    strings = Strings.of(["Straße", None, "else"])
 
-    assert np.flatnonzero(match_substring(words, text)).tolist() == found
+    assert np.flatnonzero(match_substring(strings, text)).tolist() == found
 
 
 @given(st.integers(0, 30), st.integers(1, 12), st.integers(1, 7))

@@ -41,20 +41,20 @@ def ask(
 
 
 def scrape(store: MemoryStore, **query: str) -> Series:
-    """Every sample by name and labels; each name and labels must be told once."""
-    told = ask(store, query)
-    assert told.status == 200, told.body
+    """Every sample by name and labels; each name and labels must be there once."""
+    result = ask(store, query)
+    assert result.status == 200, result.body
     samples = [
         ((sample.name, frozenset(sample.labels.items())), sample.value)
-        for family in text_string_to_metric_families(told.body.decode())
+        for family in text_string_to_metric_families(result.body.decode())
         for sample in family.samples
     ]
-    assert len(dict(samples)) == len(samples), "a series is told twice"
+    assert len(dict(samples)) == len(samples), "a series is there twice"
     return dict(samples)
 
 
 def value(series: Series, name: str, **labels: str) -> float | None:
-    """The sample with exactly these labels (cluster shop unless told), None where it is absent."""
+    """The sample with exactly these labels (cluster shop by default), None where it is absent."""
     return series.get((name, frozenset({"cluster": "shop", **labels}.items())))
 
 

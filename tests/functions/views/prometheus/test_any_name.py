@@ -41,7 +41,7 @@ def test_the_names_of_a_partitions_status_come_back(group: str, topic: str) -> N
 
 @settings(max_examples=30, deadline=None)
 @given(number=st.floats(0, allow_nan=False, allow_infinity=False))
-def test_every_number_is_told_in_full(number: float) -> None:
+def test_every_number_is_written_in_full(number: float) -> None:
     snapshot = a_snapshot({"g": {"t": [0]}}, {"t": [(0, 1)]})
     groups = snapshot.groups.with_columns(time_lag_seconds=Column.of(np.array([number])))
     series = scrape(stored(with_groups(snapshot, groups)))

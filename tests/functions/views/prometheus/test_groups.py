@@ -25,7 +25,7 @@ TOPICS = {"orders": [(0, 10), (0, 10)]}
 SHOP = a_snapshot({"billing": {"orders": [5, 9]}}, TOPICS)
 
 
-def told(**columns: Column | Strings) -> MemoryStore:
+def a_store(**columns: Column | Strings) -> MemoryStore:
     """A snapshot of one group with these columns."""
     return stored(with_groups(SHOP, SHOP.groups.with_columns(**columns)))
 
@@ -40,37 +40,37 @@ def test_a_group_has_its_lag() -> None:
     assert value(series, "kafka_lag_group_max_lag", consumergroup="billing") == 5
 
 
-@pytest.mark.parametrize(("family", "told_by"), sorted(exposition.GROUP_GAUGES.items()))
-def test_each_family_tells_its_column(family: str, told_by: tuple[str, str]) -> None:
-    column = SHOP.groups.numbers(told_by[0])
+@pytest.mark.parametrize(("family", "source"), sorted(exposition.GROUP_GAUGES.items()))
+def test_each_family_shows_its_column(family: str, source: tuple[str, str]) -> None:
+    column = SHOP.groups.numbers(source[0])
     known = Column.of(np.full(1, 3, column.values.dtype))
-    series = scrape(told(**{told_by[0]: known}))
+    series = scrape(a_store(**{source[0]: known}))
     assert value(series, family, consumergroup="billing") == 3
 
 
-@pytest.mark.parametrize(("family", "told_by"), sorted(exposition.GROUP_GAUGES.items()))
-def test_what_is_not_known_is_absent(family: str, told_by: tuple[str, str]) -> None:
-    column = SHOP.groups.numbers(told_by[0])
-    series = scrape(told(**{told_by[0]: Column.unknown(1, column.values.dtype)}))
+@pytest.mark.parametrize(("family", "source"), sorted(exposition.GROUP_GAUGES.items()))
+def test_what_is_not_known_is_absent(family: str, source: tuple[str, str]) -> None:
+    column = SHOP.groups.numbers(source[0])
+    series = scrape(a_store(**{source[0]: Column.unknown(1, column.values.dtype)}))
     assert value(series, family, consumergroup="billing") is None
     assert "kafka_lag_group_info" in names(series)
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -1.0])
 def test_a_value_that_cannot_be_is_absent(wrong: float) -> None:
-    series = scrape(told(drain_seconds=number(wrong)))
+    series = scrape(a_store(drain_seconds=number(wrong)))
     assert value(series, "kafka_lag_group_drain_seconds", consumergroup="billing") is None
 
 
 @pytest.mark.parametrize(("word", "expected"), [("OK", 0), ("WARN", 1), ("ERR", 2), (None, None)])
 @pytest.mark.parametrize("column", ["status", "held_status"])
 def test_a_status_is_a_number(column: str, word: str | None, expected: int | None) -> None:
-    series = scrape(told(**{column: Strings.of([word])}))
+    series = scrape(a_store(**{column: Strings.of([word])}))
     assert value(series, f"kafka_lag_group_{column}", consumergroup="billing") == expected
 
 
 def test_what_is_said_of_a_group_is_in_the_labels_of_its_info() -> None:
-    series = scrape(told(owner=Strings.of(["the shop's team"]), protocol=Strings.of(["range"])))
+    series = scrape(a_store(owner=Strings.of(["the shop's team"]), protocol=Strings.of(["range"])))
     labels = {
         "owner": "the shop's team",
         "state": "Stable",
@@ -80,12 +80,12 @@ def test_what_is_said_of_a_group_is_in_the_labels_of_its_info() -> None:
     assert value(series, "kafka_lag_group_info", consumergroup="billing", **labels) == 1
 
 
-def test_a_group_that_is_gone_is_not_told() -> None:
-    series = scrape(told(status_reason=Strings.of([contract.GONE])))
+def test_a_group_that_is_gone_is_left_out() -> None:
+    series = scrape(a_store(status_reason=Strings.of([contract.GONE])))
     assert names(series) == {"kafka_lag_snapshot_age_seconds", "kafka_lag_snapshot_readable"}
 
 
-def test_the_age_of_the_snapshot_is_told() -> None:
+def test_the_age_of_the_snapshot_is_exposed() -> None:
     assert value(scrape(stored(SHOP)), "kafka_lag_snapshot_age_seconds") == 30
 
 
@@ -94,7 +94,7 @@ def test_a_snapshot_from_the_future_has_no_negative_age() -> None:
     assert value(scrape(store), "kafka_lag_snapshot_age_seconds") == 0
 
 
-def test_clusters_are_told_apart() -> None:
+def test_clusters_are_distinguished() -> None:
     store = stored(SHOP)
     stored(a_snapshot({"billing": {"orders": [9, 10]}}, TOPICS), "bank", store)
     series = scrape(store)
@@ -105,7 +105,7 @@ def test_clusters_are_told_apart() -> None:
     assert lags == [6, 1]
 
 
-def test_one_cluster_can_be_asked_for() -> None:
+def test_one_cluster_can_be_requested() -> None:
     store = stored(SHOP, "bank", stored(SHOP))
     clusters = {dict(labels)["cluster"] for _, labels in scrape(store, cluster="bank")}
     assert clusters == {"bank"}
@@ -130,7 +130,7 @@ def test_the_answer_is_text_of_version_0_0_4() -> None:
     assert ask(stored(SHOP)).content_type == "text/plain; version=0.0.4; charset=utf-8"
 
 
-def test_a_snapshot_dated_next_year_is_not_told_as_fresh() -> None:
+def test_a_snapshot_dated_next_year_is_not_shown_as_fresh() -> None:
     store = stored(SHOP)
     stored(
         a_snapshot({"billing": {"orders": [0, 0]}}, TOPICS, at=NOON + 365 * 24 * HOUR), store=store

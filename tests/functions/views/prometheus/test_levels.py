@@ -44,7 +44,9 @@ def test_a_partition_has_its_own_numbers() -> None:
 
 
 @pytest.mark.parametrize(("in_sync", "under"), [((1, 2, 3), 0), ((1, 3), 1), (None, None)])
-def test_a_replica_out_of_sync_is_told(in_sync: tuple[int, ...] | None, under: int | None) -> None:
+def test_a_replica_out_of_sync_is_reported(
+    in_sync: tuple[int, ...] | None, under: int | None
+) -> None:
     topics = SHOP.topic_partitions.with_columns(
         replicas=Strings.of([(1, 2, 3)] * 3), in_sync_replicas=Strings.of([in_sync] * 3)
     )
@@ -145,7 +147,7 @@ def test_a_partition_without_a_commit_counts_in_no_sum() -> None:
     ("commits", "age"),
     [([10, 10], 0), ([10, contract.TIMEOUT], None), ([10, None], 0)],
 )
-def test_an_age_of_nothing_is_told_only_where_all_is_read(
+def test_an_age_of_nothing_is_published_only_where_all_is_read(
     commits: list[int | str | None], age: int | None
 ) -> None:
     snapshot = a_snapshot({"billing": {"orders": commits}}, TOPICS)

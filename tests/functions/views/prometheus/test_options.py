@@ -58,7 +58,7 @@ def test_a_cluster_without_snapshots_is_not_found(cluster: str) -> None:
     assert (answer.status, answer.body) == (404, b"There is no snapshot of that cluster.\n")
 
 
-def test_one_group_can_be_asked_for() -> None:
+def test_one_group_can_be_requested() -> None:
     series = scrape(STORE, group="g7", level="partition")
     groups = {dict(labels).get("consumergroup") for _, labels in series}
     assert groups == {"g7", None}
@@ -70,7 +70,7 @@ def test_a_group_that_does_not_exist_is_absent() -> None:
 
 
 @pytest.mark.parametrize("level", ["group", "topic", "partition"])
-def test_shards_together_tell_every_series_once(level: str) -> None:
+def test_all_shards_have_every_series_once(level: str) -> None:
     whole = {key for key in scrape(STORE, level=level) if "snapshot" not in key[0]}
     shards = [
         {key for key in scrape(STORE, level=level, shard=f"{n}of3") if "snapshot" not in key[0]}
@@ -119,20 +119,20 @@ def test_an_answer_that_will_be_packed_may_be_six_times_as_large() -> None:
 def test_an_answer_that_is_too_large_names_the_ways_to_less_and_no_other(
     query: Mapping[str, str], ways: list[str], gzip: bool
 ) -> None:
-    told = ask(STORE, query, gzip=gzip, max_bytes=1)
+    result = ask(STORE, query, gzip=gzip, max_bytes=1)
 
     packed = [] if gzip else ["it packed (Accept-Encoding: gzip)"]
-    assert told.status == 400
-    assert told.body.decode().endswith(f" Ask for {', or '.join([*packed, *ways])}.\n")
+    assert result.status == 400
+    assert result.body.decode().endswith(f" Ask for {', or '.join([*packed, *ways])}.\n")
 
 
-def test_every_shard_that_is_named_can_be_asked_for() -> None:
+def test_every_shard_that_is_named_can_be_requested() -> None:
     for parts in (1, 8, 5000, 9998):
-        told = ask(STORE, {"shard": f"0of{parts}"}, max_bytes=1).body.decode()
-        for shard in re.findall(r"shard=(\w+)", told):
+        result = ask(STORE, {"shard": f"0of{parts}"}, max_bytes=1).body.decode()
+        for shard in re.findall(r"shard=(\w+)", result):
             assert ask(STORE, {"shard": shard}).status == 200
 
 
-def test_a_store_that_does_not_answer_is_told_to_the_caller() -> None:
+def test_a_store_that_does_not_answer_is_reported_to_the_caller() -> None:
     with pytest.raises(StoreError):
         ask(MemoryStore(down={"folders"}))

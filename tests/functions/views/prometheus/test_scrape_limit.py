@@ -40,6 +40,6 @@ def test_many_groups_pass_through_the_url_for_whoever_takes_them_packed() -> Non
     assert to_response(packed, answer(packed, snapshots, NOON)).status_code == 200
 
 
-def test_the_documentation_tells_both_limits() -> None:
-    told = [float(number) * 1e6 for number in re.findall(r"([\d.]+) MB", DOC)]
-    assert told == [MAX_BYTES_TO_PACK, MAX_BYTES]
+def test_the_documentation_names_both_limits() -> None:
+    result = [float(number) * 1e6 for number in re.findall(r"([\d.]+) MB", DOC)]
+    assert result == [MAX_BYTES_TO_PACK, MAX_BYTES]

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from rich.markup import escape
 
+from kafka_lag.formatting import escape_name, python_escape
+
 
 def printable(name: str) -> str:
     """The name with its unprintable characters escaped; two quotes for the empty one."""
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    return text or "''"
+    return escape_name(name, python_escape, "''")
 
 
-def shown(name: str) -> str:
+def escape_markup(text: str) -> str:
     """The same as rich markup that shows exactly these characters."""
-    return escape(printable(name))
+    return escape(printable(text))

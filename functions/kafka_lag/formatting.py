@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers, durations, times and names as people read them: on pages, in messages, on a terminal.
+
+The standard library of Python 3.11 is enough for it. All take known values: what stands for an
+unknown one is the caller's choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+# Keeps a number and its unit on one line of a page.
+NO_BREAK_SPACE = "\u00a0"
+
+Rounding: TypeAlias = Callable[[float], int]
+
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+# Below so many seconds: the unit, then the finer one for the rest, each with its length.
+_TWO_UNITS = (
+    (_HOUR, "min", _MINUTE, "s", 1),
+    (_DAY, "h", _HOUR, "min", _MINUTE),
+    (math.inf, "d", _DAY, "h", _HOUR),
+)
+_SECONDS_BELOW = 10 * _MINUTE
+# Below two of the next unit this one still says more.
+_ONE_UNIT = (
+    (2 * _MINUTE, "s", 1),
+    (2 * _HOUR, "min", _MINUTE),
+    (2 * _DAY, "h", _HOUR),
+    (math.inf, "d", _DAY),
+)
+_KIB = 1024
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def format_duration(
+    seconds: float, rounding: Rounding = round, *, precise: bool = False, space: str = " "
+) -> str:
+    """At most two units: `42 s`, `9 min 30 s`, `3 h 12 min`, `2 d 4 h`.
+
+    Seconds are left out from ten minutes on; if `precise` from an hour on, and below ten seconds
+    there are tenths.
+    """
+    if precise and (tenths := _format_tenths(seconds, rounding)):
+        return tenths
+    rounded, large, length, small, step = next(
+        (rounded, large, length, small, step)
+        for limit, large, length, small, step in _TWO_UNITS
+        if (rounded := rounding(seconds / step) * step)
+        < (limit if precise or step > 1 else _SECONDS_BELOW)
+    )
+    count, rest = divmod(rounded, length)
+    parts = [f"{count:,}{space}{large}"] if count else []
+    if rest >= step or not count:
+        parts.append(f"{rest // step}{space}{small}")
+    return space.join(parts)
+
+
+def format_short_duration(
+    seconds: float, rounding: Rounding = math.floor, *, precise: bool = False
+) -> str:
+    """One unit: `90 s`, `3 h`; rounded down, so that time left is never shown too long.
+
+    Hours and days have tenths; if `precise` seconds below ten have, and they have none.
+    """
+    if precise and (tenths := _format_tenths(seconds, rounding)):
+        return tenths
+    return next(
+        f"{rounded / parts:,g} {unit}"
+        for limit, unit, length in _ONE_UNIT
+        for parts in [10 if length >= _HOUR and not precise else 1]
+        if (rounded := rounding(parts * seconds / length)) * length < limit * parts
+    )
+
+
+def format_age(at: int, now: int, *, space: str = " ") -> str:
+    """How long ago a time in ms is; one to come is now."""
+    return format_duration(max(now - at, 0) / 1000, space=space)
+
+
+def format_count(number: float) -> str:
+    """A whole number with thousands separators."""
+    return f"{number:,.0f}"
+
+
+def format_quantity(number: int, one: str, many: str | None = None) -> str:
+    """A count with its noun: `1 group`, `2 groups`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def format_rate(number: float) -> str:
+    """Records a second, precise only where it is small."""
+    return f"{number:,.0f}/s" if number >= 10 or number == 0 else f"{number:.1f}/s"  # noqa: PLR2004
+
+
+def format_bytes(number: float, *, space: str = " ") -> str:
+    """Bytes in units of 1024, as brokers are configured."""
+    power = 0
+    while number >= _KIB and power < len(_BYTE_UNITS) - 1:
+        number, power = number / _KIB, power + 1
+    return f"{number:,.4g}{space}{_BYTE_UNITS[power]}"
+
+
+def format_iso_time(ms: int, timespec: Literal["seconds", "milliseconds"] = "seconds") -> str:
+    """A time, ms UTC, as machines read it."""
+    return _utc(ms).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def format_minute(ms: int) -> str:
+    """A time, ms UTC, to the minute."""
+    return f"{_utc(ms):%Y-%m-%d %H:%M} UTC"
+
+
+def format_time_of_day(ms: int, now: int, *, space: str = " ") -> str:
+    """The UTC time of day, with day and month where it is not today's."""
+    time = _utc(ms)
+    if time.date() == _utc(now).date():
+        return f"{time:%H:%M} UTC"
+    return space.join((str(time.day), f"{time:%b}", f"{time:%H:%M}", "UTC"))
+
+
+def format_list(names: Sequence[str], most: int) -> str:
+    """The first of them, with commas, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def code_point(letter: str) -> str:
+    """As JSON and JavaScript write it, in lower case and at least four digits."""
+    return f"\\u{ord(letter):04x}"
+
+
+def python_escape(letter: str) -> str:
+    """As Python writes it, `\\n` for a line break."""
+    return letter.encode("unicode_escape").decode()
+
+
+def question_mark(_: str) -> str:
+    """For readers whom the letter itself would not help."""
+    return "?"
+
+
+def escape_name(
+    name: str, escape: Callable[[str], str] = code_point, empty: str = "(empty name)"
+) -> str:
+    """A stranger's name where it can neither break a line nor command a terminal.
+
+    What does not print is escaped; so are marks that turn the reading direction, so that nobody
+    can dress one name as another.
+    """
+    return "".join(each if each.isprintable() else escape(each) for each in name) or empty
+
+
+def cut_middle(text: str, max_length: int) -> str:
+    """The text, or the first and last halves of what may be shown of it."""
+    if len(text) <= max_length:
+        return text
+    half = max_length // 2
+    return f"{text[:half]}\u2026{text[-half:]}"
+
+
+def cut_end(text: str, max_length: int) -> str:
+    """The text, or its beginning and three dots."""
+    return text if len(text) <= max_length else f"{text[: max_length - 3]}..."
+
+
+def _format_tenths(seconds: float, rounding: Rounding) -> str | None:
+    """Seconds below ten; None for more."""
+    tenths = rounding(seconds * 10)
+    return f"{tenths / 10:g} s" if tenths < 10 * 10 else None
+
+
+def _utc(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of groups on a terminal: what each cell says, the order, and what has room."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from kafka_lag import contract
+from kafka_lag.cli.group_table import cells, groups_table
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import DTYPES, Frame
+from kafka_lag.lag.model import Snapshot
+from tests.builders import NOON
+
+DAY = 86_400.0
+HEAD = ["group", "status", "lag", "time lag", "to loss"]
+_ABSENT = dict.fromkeys(contract.COLUMNS[contract.GROUPS])
+_CAUGHT_UP = {
+    "group_state": "Stable",
+    "group_type": "classic",
+    "members": 1,
+    "partitions": 3,
+    "lag": 0,
+    "time_lag_seconds": 0.0,
+    "time_lag_error_seconds": 0.0,
+    "seconds_until_loss": contract.NO_LOSS_SECONDS,
+    "status": contract.OK,
+}
+
+
+def a_group(name: str, **columns: Any) -> dict[str, Any]:
+    """A group that does well but for these columns; None is unknown."""
+    row = {**_CAUGHT_UP, "consumer_group": name, **columns}
+    return {"last_status": row["status"], **row}
+
+
+def a_partition(group: str, topic: str, partition: int, status: str) -> dict[str, Any]:
+    return {
+        "consumer_group": group,
+        "topic": topic,
+        "partition_id": partition,
+        "last_status": status,
+    }
+
+
+def a_snapshot_of(*groups: dict[str, Any], partitions: tuple[dict[str, Any], ...] = ()) -> Snapshot:
+    return Snapshot(
+        NOON,
+        Frame.empty(contract.TOPIC_PARTITIONS),
+        _frame(contract.GROUP_PARTITIONS, partitions),
+        _frame(contract.GROUPS, groups),
+    )
+
+
+def text_of(snapshot: Snapshot, width: int = 160, **more: Any) -> str:
+    out = StringIO()
+    Console(file=out, width=width).print(groups_table(snapshot, width, **more))
+    return out.getvalue()
+
+
+def lines_of(snapshot: Snapshot, width: int = 160) -> list[str]:
+    """The lines of the groups, without title and heading."""
+    return [line.strip() for line in text_of(snapshot, width).splitlines() if line.strip()][3:]
+
+
+def _frame(dataset: str, rows: tuple[dict[str, Any], ...]) -> Frame:
+    columns: dict[str, Column | Strings] = {}
+    for name, kind in contract.COLUMNS[dataset].items():
+        values = [row.get(name) for row in rows]
+        is_string = kind in (contract.STRING, contract.INT_LIST)
+        columns[name] = Strings.of(values) if is_string else Column.optional(values, DTYPES[kind])
+    return Frame(columns, len(rows))
+
+
+def cell(column: str, worst_status: str | None = None, **columns: Any) -> Text:
+    return cells({**_ABSENT, **a_group("g", **columns), "worst_status": worst_status}, DAY)[column]
+
+
+def said(column: str, worst_status: str | None = None, **columns: Any) -> str:
+    return cell(column, worst_status, **columns).plain
+
+
+LONG = a_group(
+    "a-group-with-a-name",
+    status="ERR",
+    status_reason="records_lost",
+    lag=1_234_567,
+    time_lag_seconds=7_800.0,
+    time_lag_error_seconds=30.0,
+    seconds_until_loss=7_199.0,
+    worst_topic="a-topic-with-a-name",
+    worst_partition=117,
+    worst_leader=2,
+    records_lost=1_204,
+    partitions_uncommitted=2,
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "worst", "columns", "expected"),
+    [
+        ("OK", "OK", {}, "OK"),
+        ("OK", "OK", {"status_reason": "pausing"}, "OK pausing"),
+        ("WARN", "WARN", {"status_reason": "slow"}, "WARN slow"),
+        ("ERR", "STALL", {}, "ERR STALL"),
+        ("ERR", "STOP", {"status_reason": "inactive"}, "ERR STOP inactive"),
+        ("ERR", "ERR", {"status_reason": "records_lost"}, "ERR records_lost"),
+        (None, None, {}, "?"),
+        (None, None, {"status_reason": "no_member"}, "? no_member"),
+        (None, "OK", {"last_status": "OK", "unread_reason": "timeout"}, "OK? timeout"),
+        (None, None, {"last_status": "ERR", "status_reason": "gone"}, "ERR? gone"),
+    ],
+)
+def test_the_status_says_what_it_stands_for(
+    status: str | None, worst: str | None, columns: dict[str, Any], expected: str
+) -> None:
+    assert said("status", worst_status=worst, status=status, **columns) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "colour"), [("OK", "green"), ("WARN", "yellow"), ("ERR", "red"), (None, "dim")]
+)
+def test_the_status_has_a_colour(status: str | None, colour: str) -> None:
+    result = cell("status", status=status)
+    assert {str(span.style) for span in result.spans} == {colour}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error", "expected"),
+    [
+        (0.0, 0.0, "0"),
+        (7_800.0, 1.0, "2 h 10 min ± 1 s"),
+        (7_800.0, 0.0, "2 h 10 min"),
+        (3.0, 0.01, "3 s ± 0.1 s"),
+        (0.0, 30.0, "0 s ± 30 s"),
+        (3 * 3_600.0 + 59, None, "≥ 3 h"),
+        (0.0, None, "?"),
+        (None, None, "?"),
+    ],
+)
+def test_a_time_lag_has_its_error(
+    seconds: float | None, error: float | None, expected: str
+) -> None:
+    assert said("time lag", time_lag_seconds=seconds, time_lag_error_seconds=error) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected", "style"),
+    [
+        (contract.NO_LOSS_SECONDS, "", ""),
+        (25 * 3_600.0, "in 25 h", ""),
+        (3 * 3_600.0 + 1, "in 3 h", "bold red"),
+        (0.4, "now", "bold red"),
+        (None, "?", "dim"),
+    ],
+)
+def test_a_loss_within_the_horizon_stands_out(
+    seconds: float | None, expected: str, style: str
+) -> None:
+    loss = cell("to loss", seconds_until_loss=seconds)
+    assert (loss.plain, str(loss.style)) == (expected, style)
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("Stable", "Stable"),
+        ("PreparingRebalance", "Rebalancing"),
+        ("Reconciling", "Rebalancing"),
+        (None, "?"),
+    ],
+)
+def test_every_step_of_a_rebalance_has_one_word(state: str | None, expected: str) -> None:
+    assert said("state", group_state=state) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"records_lost": 1_204}, "1,204 lost"),
+        ({"partitions_unknown": 1}, "1 of 3 unread"),
+        ({"partitions_uncommitted": 2, "records_lost": 4}, "4 lost, 2 of 3 uncommitted"),
+        ({"group_type": "share", "partitions": 0}, "share group: no lag"),
+        ({"partitions": 0}, "no commit, owns nothing"),
+        ({}, ""),
+    ],
+    ids=str,
+)
+def test_what_the_numbers_leave_out_is_remarked(columns: dict[str, Any], expected: str) -> None:
+    assert said("remarks", **columns) == expected
+
+
+def test_a_zero_beside_uncounted_records_is_no_green_zero() -> None:
+    assert str(cell("lag", lag=0).style) == "green"
+    assert str(cell("lag", lag=0, partitions_uncommitted=1).style) == "bold"
+
+
+@pytest.mark.parametrize(
+    "column", ["lag", "time lag", "to loss", "state", "members", "status"], ids=str
+)
+def test_nothing_known_is_a_question_mark(column: str) -> None:
+    row = {**_ABSENT, "consumer_group": "g", "worst_status": None}
+    assert cells(row, DAY)[column].plain == "?"
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [("[red]x[/]", "[red]x[/]"), ("a\x1b[2Jb", "a\\x1b[2Jb"), ("a\nb", "a\\nb"), ("", "''")],
+)
+def test_a_strangers_name_is_shown_and_does_nothing(name: str, seen: str) -> None:
+    (line,) = lines_of(a_snapshot_of(a_group(name)))
+    assert line.startswith(f"{seen} ")
+
+
+def test_the_worst_partition_says_what_is_wrong_with_the_group() -> None:
+    sick = a_group("g", status="ERR", worst_topic="t", worst_partition=7)
+    parts = tuple(a_partition("g", "t", n, "STALL" if n == 7 else "OK") for n in range(9))
+    assert "ERR STALL" in text_of(a_snapshot_of(sick, partitions=parts))
+
+
+def test_the_worst_status_comes_first_then_the_age_then_the_lag() -> None:
+    groups = a_snapshot_of(
+        a_group("well", time_lag_seconds=900.0, lag=9),
+        a_group("unread", status=None, last_status="OK"),
+        a_group("young", status="ERR", time_lag_seconds=5.0, lag=99),
+        a_group("few", status="WARN", time_lag_seconds=60.0, lag=7),
+        a_group("many", status="WARN", time_lag_seconds=60.0, lag=8),
+        a_group("last-seen-sick", status=None, last_status="ERR", time_lag_seconds=None, lag=None),
+        a_group("old", status="ERR", time_lag_seconds=50.0, lag=1),
+    )
+    names = [line.split()[0] for line in lines_of(groups)]
+    assert names == ["old", "young", "last-seen-sick", "many", "few", "unread", "well"]
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (80, HEAD),
+        (90, [*HEAD, "state"]),
+        (100, [*HEAD, "state", "remarks"]),
+        (110, [*HEAD, "worst partition", "remarks"]),
+        (120, [*HEAD, "state", "worst partition", "remarks"]),
+        (140, [*HEAD, "state", "members", "worst partition", "broker", "remarks"]),
+    ],
+)
+def test_what_matters_most_has_room_first(width: int, columns: list[str]) -> None:
+    table = groups_table(a_snapshot_of(LONG), width)
+    assert [str(column.header) for column in table.columns] == columns
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 90, 100, 110, 120, 140, 200])
+def test_each_group_has_one_line_however_narrow_the_terminal(width: int) -> None:
+    endless = {**LONG, "consumer_group": "g" * 249, "worst_topic": "t" * 249}
+    text = [line for line in text_of(a_snapshot_of(endless, LONG), width).splitlines() if line]
+    assert len([line for line in text if line.strip()]) == 5
+    assert max(len(line) for line in text) <= width
+
+
+@pytest.mark.parametrize("width", [72, 80, 100, 120])
+def test_numbers_and_status_are_whole_on_usual_terminals(width: int) -> None:
+    (line,) = lines_of(a_snapshot_of(LONG), width)
+    for result in ("ERR records_lost", "1,234,567", "2 h 10 min ± 30 s", "in 119 min"):
+        assert result in line
+
+
+def test_a_long_topic_loses_its_beginning_and_not_the_partition() -> None:
+    (line,) = lines_of(a_snapshot_of(LONG), 110)
+    assert "…" in line
+    assert "-name-117" in line
+
+
+def test_a_column_that_says_nothing_gives_way_to_one_that_does() -> None:
+    without_remarks = {**LONG, "records_lost": 0, "partitions_uncommitted": 0}
+    table = groups_table(a_snapshot_of(without_remarks), 100)
+    assert "remarks" not in [column.header for column in table.columns]
+    assert "worst partition" in [column.header for column in table.columns]
+
+
+@pytest.mark.parametrize("width", [80, 90, 100, 120])
+def test_a_rebalance_changes_no_columns(width: int) -> None:
+    stable, rebalancing = (
+        groups_table(a_snapshot_of({**LONG, "group_state": state}), width)
+        for state in ("Stable", "PreparingRebalance")
+    )
+    assert [c.header for c in stable.columns] == [c.header for c in rebalancing.columns]
+
+
+def test_without_colours_the_text_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = StringIO()
+    terminal = Console(file=out, width=120, force_terminal=True, color_system="standard")
+    terminal.print(groups_table(a_snapshot_of(LONG)))
+    assert "ERR records_lost" in out.getvalue()
+    assert "\x1b[31m" not in out.getvalue()
+
+
+def test_the_horizon_decides_what_stands_out() -> None:
+    def shown(horizon: float) -> str:
+        out = StringIO()
+        terminal = Console(file=out, width=120, force_terminal=True, color_system="standard")
+        terminal.print(groups_table(a_snapshot_of(LONG), 120, horizon))
+        return out.getvalue()
+
+    assert "\x1b[1;31min 119 min" in shown(7_200)
+    assert "\x1b[1;31min 119 min" not in shown(7_100)
+
+
+def test_no_groups_are_said_to_be_none() -> None:
+    assert "no consumer group that the filters allow" in text_of(a_snapshot_of())
+
+
+def test_a_group_that_cannot_be_judged_yet_is_explained() -> None:
+    unsure, well = a_group("new", status=None, lag=5), a_group("old", status="OK", lag=5)
+    assert "a status takes two runs" in text_of(a_snapshot_of(unsure, well))
+    assert "a status takes two runs" not in text_of(a_snapshot_of(well))
