@@ -47,7 +47,7 @@ _RULE_TESTS = (
 )
 TARGETS = {
     "status": Target(
-        (f"{_LAG}/status.py", f"{_LAG}/movement.py"),
+        (f"{_LAG}/status.py", f"{_LAG}/movement.py", f"{_LAG}/pauses.py"),
         _RULE_TESTS,
     ),
     "retention": Target((f"{_LAG}/retention.py",), _RULE_TESTS),
@@ -76,7 +76,7 @@ TARGETS = {
     "page": Target((f"{_REPORT}/page/view/attention.py",), ("tests/glue_jobs/page/view",)),
     # Not those that simulate days and weeks: each mutant would wait for them.
     "pauses": Target(
-        (f"{_LAG}/movement.py",),
+        (f"{_LAG}/movement.py", f"{_LAG}/pauses.py"),
         (
             "tests/functions/lag/partitions/test_memory.py",
             "tests/functions/lag/partitions/test_moves.py",

@@ -54,7 +54,7 @@ def test_no_run_says_that_clocks_contradict_each_other(warm: bool) -> None:
     warned = [
         (minute, line)
         for minute, run in warm_or_cold(11, 41, warm=warm)
-        for line in run.journal.warnings
+        for line in run.logger.warnings
     ]
     assert warned == []
 

@@ -140,7 +140,7 @@ def test_a_cluster_and_a_store_that_both_fail_are_both_named() -> None:
 def test_metrics_over_the_budget_are_warned_of_and_counted() -> None:
     run = Run(levels=Levels(max_metrics=len(contract.HEALTH_UNITS) + 4))
     run()
-    assert run.journal.warnings == [
+    assert run.logger.warnings == [
         f"2 metrics over the budget of {len(contract.HEALTH_UNITS) + 4} were left out: "
         "raise levels.max_metrics or narrow groups and topics"
     ]
@@ -150,7 +150,7 @@ def test_metrics_over_the_budget_are_warned_of_and_counted() -> None:
 def test_a_quiet_run_warns_of_nothing() -> None:
     run = Run()
     run()
-    assert run.journal.warnings == []
+    assert run.logger.warnings == []
 
 
 def problems(count: int) -> tuple[Problem, ...]:
@@ -160,7 +160,7 @@ def problems(count: int) -> tuple[Problem, ...]:
 def test_a_problem_is_told_with_its_name_reason_and_detail() -> None:
     run = Run(a_reading(GROUPS, TOPICS, problems=problems(1)))
     run()
-    assert run.journal.warnings == ["group 'g0' not read (denied): no right"]
+    assert run.logger.warnings == ["group 'g0' not read (denied): no right"]
 
 
 @pytest.mark.parametrize(("count", "last"), [(20, "group 'g19' not"), (25, "and 5 more not read")])
@@ -177,6 +177,6 @@ def test_what_of_the_past_was_not_used_is_told() -> None:
     run()
     run(NOON + MINUTE)
 
-    assert run.journal.warnings == [
+    assert run.logger.warnings == [
         "topic 'orders' was recreated or truncated: its history starts anew"
     ]

@@ -141,7 +141,7 @@ def test_end_offsets_that_cannot_be_read_are_warned_of_and_the_run_goes_on() -> 
     run.store.objects[key] = b"scribble"
     cold = run.again(reading(3))
     assert cold(NOON + 3 * MINUTE) == 3
-    (warning,) = cold.journal.warnings
+    (warning,) = cold.logger.warnings
     assert warning.startswith(f"the end offsets of {key} were left out: ")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import SinkError
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.otlp import Authorization, OtlpSink
@@ -85,7 +85,7 @@ def test_every_sink_hears_of_the_reporters_health_and_of_its_own_budget() -> Non
 def test_a_budget_that_leaves_metrics_out_is_named_where_it_stands() -> None:
     run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: Levels(max_metrics=HEALTH + 4)})
     run()
-    assert run.journal.warnings == [
+    assert run.logger.warnings == [
         f"2 metrics over the budget of {HEALTH + 4} were left out: "
         "raise sinks.1.otlp.levels.max_metrics or narrow groups and topics"
     ]

@@ -9,8 +9,8 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.previous import load_newest
@@ -110,7 +110,7 @@ def test_an_unreadable_set_is_warned_of_and_the_one_before_taken() -> None:
     run.store.objects[object_key(contract.GROUPS, "shop", NOON + MINUTE)] = b"scribble"
     cold = run.again()
     cold(NOON + 2 * MINUTE)
-    assert "not a readable groups file" in cold.journal.warnings[0]
+    assert "not a readable groups file" in cold.logger.warnings[0]
 
 
 def test_the_finest_published_level_is_kept_with_each_partition() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 
 EMF, CLOUDWATCH = NAMED = ("emf", "cloudwatch")
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport
-from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, a_reading
 
@@ -20,7 +20,7 @@ class Runs:
     """`run` reads groups at their commits on topic t; a run is named by its minute from noon."""
 
     rules: Rules = Rules()  # noqa: RUF009 - frozen
-    look_up: LookUp = nobody
+    look_up: LookUp = no_look_up
     memory: Memory = field(default_factory=Memory.empty)
 
     def run(

@@ -14,9 +14,9 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import ByName, Rules, Tolerance
 from kafka_lag.lag.model import LagReport, PreviousRuns
-from kafka_lag.lag.rules import ByName, Rules, Tolerance
-from kafka_lag.lag.time_index import TimeAnswers
+from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import lag_sets
@@ -44,11 +44,13 @@ def commits() -> st.SearchStrategy[CommitTold]:
 
 
 @st.composite
-def answers(draw: st.DrawFn, length: int) -> TimeAnswers:
+def answers(draw: st.DrawFn, length: int) -> LookupResults:
     kind = np.array(draw(st.lists(st.integers(0, 3), min_size=length, max_size=length)))
     offsets = draw(st.lists(st.integers(0, 80), min_size=length, max_size=length))
     times = draw(st.lists(_TIMES, min_size=length, max_size=length))
-    return TimeAnswers(kind >= 2, kind == 1, np.array(offsets, np.int64), np.array(times, np.int64))
+    return LookupResults(
+        kind >= 2, kind == 1, np.array(offsets, np.int64), np.array(times, np.int64)
+    )
 
 
 def _two(one: st.SearchStrategy[int | None]) -> st.SearchStrategy[list[int | None]]:

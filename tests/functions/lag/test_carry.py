@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
-from kafka_lag.lag.rules import NameFilter, Rules
 from tests.builders import (
     HOUR,
     MINUTE,

@@ -13,9 +13,9 @@ import pytest
 from kafka_lag.contract import NO_LOSS_SECONDS, TIMEOUT
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns
-from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.snapshots.previous import select_log_ends
 from tests.builders import HOUR, MINUTE, NOON, Groups, Topics, a_reading, cell
 from tests.functions.lag.time_index.brokers import Broker, Log
@@ -44,7 +44,7 @@ def configured(reading: ClusterReading, kept: Kept) -> ClusterReading:
 class Shop:
     """Runs one after another, each of which knows what those before it left."""
 
-    def __init__(self, kept: Kept, look_up: LookUp = nobody) -> None:
+    def __init__(self, kept: Kept, look_up: LookUp = no_look_up) -> None:
         self.kept, self.look_up = kept, look_up
         self.past = PreviousRuns.empty()
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules
 from kafka_lag.lag.model import ClusterReading, LagReport, Snapshot
-from kafka_lag.lag.rules import EARLIEST, ByName, Rules
 from kafka_lag.snapshots.parquet import from_parquet, to_parquet
 from tests.builders import (
     HOUR,

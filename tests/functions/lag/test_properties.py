@@ -20,9 +20,9 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns
-from kafka_lag.lag.rules import ByName, Rules
-from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import LookUp, LookupResults, TimestampLookups
 from kafka_lag.snapshots.previous import select_log_ends
 from tests.builders import HOUR, MINUTE, NOON, Commits, Groups, Topics, a_reading, datasets
 
@@ -105,8 +105,8 @@ def _configured(reading: ClusterReading, policy: str | None) -> ClusterReading:
 def index(shift: int = 0) -> LookUp:
     """A time index of which each partition's answers depend on the time asked for alone."""
 
-    def look_up(requests: TimeQuestions) -> TimeAnswers:
-        answers = TimeAnswers.nothing(len(requests))
+    def look_up(requests: TimestampLookups) -> LookupResults:
+        answers = LookupResults.unanswered(len(requests))
         names = requests.partitions.strings("topic").to_list()
         numbers = requests.partitions.numbers("partition_id").values
         for at, (name, number, time) in enumerate(zip(names, numbers, requests.times, strict=True)):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.cli.options.rules import add_rules, rules_of
-from kafka_lag.lag.rules import NameFilter, Rules
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.settings import INTERNAL_TOPICS, authorities_fault
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag_cdk.config.document import MECHANISMS, PROTOCOLS, window_fault

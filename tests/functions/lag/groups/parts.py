@@ -12,9 +12,9 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rollup import Counted, count_rows, roll_up_groups
-from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.time_lag import Ages
 
 _RULES = Rules()

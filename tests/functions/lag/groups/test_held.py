@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.incidents import track_incidents
-from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.groups.parts import groups_of, left_behind, of_group
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rollup import group_topics, roll_up_groups, scaling
-from kafka_lag.lag.rules import ByName, Rules
+from kafka_lag.lag.rollup import roll_up_group_topics, roll_up_groups, roll_up_scaling
 from tests.builders import NOON, table
 from tests.functions.lag.groups.parts import (
     UNCOMMITTED,
@@ -35,11 +35,11 @@ ABANDONED: dict[str, Any] = {"topic": "old", "ignored": True, "reason": contract
 
 
 def pairs_of(*parts: Part) -> Frame:
-    return group_topics(frame_of(parts))
+    return roll_up_group_topics(frame_of(parts))
 
 
 def scaling_of(*parts: Part) -> list[tuple[Any, ...]]:
-    found = scaling(groups_of("g", "h"), frame_of(parts), counted_of(parts))
+    found = roll_up_scaling(groups_of("g", "h"), frame_of(parts), counted_of(parts))
     return table(found, "consumer_group", "scaling_lag")
 
 

@@ -12,10 +12,10 @@ from kafka_lag import contract
 from kafka_lag.lag.carry_over import Seconds, match_previous
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.rates import add_produce_rate, add_rates
-from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.status import add_status
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.partitions.rows import stable

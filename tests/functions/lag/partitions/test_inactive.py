@@ -7,8 +7,8 @@ import pytest
 
 from kafka_lag.contract import ERR, INACTIVE, OK, STOP
 from kafka_lag.lag.carry_over import match_previous
-from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.status import add_status, inactive
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.status import add_status, find_inactive
 from tests.builders import HOUR
 from tests.functions.lag.partitions.rows import NOW, Row, column, first, rows, snapshot, stable
 
@@ -35,7 +35,7 @@ def test_a_topic_is_inactive_once_nobody_touched_it_for_a_day(
     row: Row, other: Row, idle: bool
 ) -> None:
     frame = rows({**LEFT, **row}, {**BESIDE, **other})
-    assert inactive(frame, NOW).tolist()[0] == idle
+    assert find_inactive(frame, NOW).tolist()[0] == idle
 
 
 @pytest.mark.parametrize(

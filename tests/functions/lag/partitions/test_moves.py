@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.movement import add_movement, lies_still, most_observations
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.movement import add_movement, is_still, most_observations
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.partitions.rows import Row, first, numbers_of, rows, snapshot
 
@@ -135,7 +135,7 @@ def test_a_silent_row_keeps_all_that_is_remembered() -> None:
 def test_a_commit_lies_still_once_it_has_not_moved_for_longer_than_the_window(
     row: Row, still: bool
 ) -> None:
-    assert lies_still(rows({"committed_offset": 5, **row}), NOON, RULES).tolist() == [still]
+    assert is_still(rows({"committed_offset": 5, **row}), NOON, RULES).tolist() == [still]
 
 
 RUN = st.fixed_dictionaries(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.offset_lag import OffsetLag, offset_lag
+from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
 
 OFFSET = st.none() | st.integers(0, 2**62)
 ROWS = st.lists(st.tuples(OFFSET, OFFSET, OFFSET, st.booleans()), min_size=1, max_size=30)
@@ -18,7 +18,7 @@ Row = tuple[int | None, int | None, int | None, bool]
 
 def of(*rows: Row) -> OffsetLag:
     committed, start, end = (Column.optional([row[i] for row in rows]) for i in range(3))
-    return offset_lag(committed, start, end, from_start=np.array([row[3] for row in rows]))
+    return compute_offset_lag(committed, start, end, from_start=np.array([row[3] for row in rows]))
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.rates import (
     LONGEST_DRAIN_SECONDS,
     add_produce_rate,
     add_rates,
 )
-from kafka_lag.lag.rules import Rules
 from tests.builders import MINUTE
 from tests.functions.lag.partitions.rows import (
     BEFORE,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kafka_lag.contract import AT_RISK, LOST, METHOD_ALLOWED, NO_LOSS_SECONDS, SAFE
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.retention import add_retention
-from kafka_lag.lag.rules import Rules
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.partitions.rows import Row, column, first, numbers_of, rows, topic_rows
 

@@ -20,7 +20,7 @@ from kafka_lag.contract import (
 )
 from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.status import add_status
 from tests.builders import HOUR, MINUTE
 from tests.functions.lag.partitions.rows import (

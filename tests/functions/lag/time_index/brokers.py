@@ -9,7 +9,7 @@ import numpy as np
 
 from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Broker:
     def asked(self) -> int:
         return sum(self.rounds)
 
-    def __call__(self, questions: TimeQuestions) -> TimeAnswers:
+    def __call__(self, questions: TimestampLookups) -> LookupResults:
         self.rounds.append(len(questions))
         names = questions.partitions.strings("topic").to_list()
         numbers = questions.partitions.numbers("partition_id").to_list()
@@ -90,7 +90,7 @@ class Broker:
         ]
         offsets = np.array([o for o, _ in answers], np.int64)
         times = np.array([t for _, t in answers], np.int64)
-        return TimeAnswers(offsets >= 0, offsets == -1, offsets, times)
+        return LookupResults(offsets >= 0, offsets == -1, offsets, times)
 
     def _one(self, log: Log, time: int) -> tuple[int, int]:
         if time == NEWEST:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.append_time import AppendTimes, times_from_search
+from kafka_lag.lag.append_time import AppendTimes, combine_with_search
 from kafka_lag.lag.columns import Column
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.index_search import Queue, SearchResult, SearchTargets, search
 from kafka_lag.lag.log_ends import Bounds
-from kafka_lag.lag.rules import Rules
 from tests.builders import HOUR, NOON
 from tests.functions.lag.time_index.brokers import Broker, Log
 
@@ -43,7 +43,7 @@ def dated(
     rows = np.arange(len(part))
     queue = Queue.of(part, rows, ends - offset, np.zeros(len(part), bool), 0, budget)
     found = search(sought, queue, Rules(lookup_budget=budget), broker)
-    return times_from_search(sought, found), found
+    return combine_with_search(sought, found), found
 
 
 def one(log: Log, offset: int, **more: object) -> tuple[AppendTimes, SearchResult]:

@@ -10,9 +10,9 @@ from typing import Any
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, PreviousRuns
-from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, no_look_up
 from tests.builders import HOUR, NOON, Commit, a_reading, table
 from tests.functions.lag.time_index.brokers import Broker, Log
 
@@ -36,7 +36,7 @@ class Days:
         at: int,
         commits: Sequence[Commit],
         log: tuple[int, int] | str,
-        look_up: LookUp = nobody,
+        look_up: LookUp = no_look_up,
         **more: Any,
     ) -> LagReport:
         groups = {f"g{number}": {"t": [commit]} for number, commit in enumerate(commits)}

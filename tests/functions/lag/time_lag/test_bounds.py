@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka_lag.lag.append_time import interpolate
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.log_ends import Bounds, bounds_of, carried_bounds, ends_of
+from kafka_lag.lag.log_ends import Bounds, align_ends, carry_bounds, find_bounds
 
 # A reading: clock when asked, clock when answered, end; the topic's id may follow.
 Reading = tuple[int, int, int] | tuple[int, int, int, str | None]
@@ -37,8 +37,8 @@ def a_run(reading: Reading | None, topic: str = "t") -> Frame:
 def bounds(readings: Sequence[Reading | None], offset: int) -> Bounds:
     """Of one record; the last reading is this run's."""
     *earlier, now = [a_run(reading) for reading in readings]
-    ends = ends_of(now, tuple(earlier))
-    return bounds_of(ends, np.zeros(1, np.int64), np.array([offset]))
+    ends = align_ends(now, tuple(earlier))
+    return find_bounds(ends, np.zeros(1, np.int64), np.array([offset]))
 
 
 def pair(found: Bounds) -> tuple[int | None, int | None]:
@@ -94,11 +94,11 @@ def test_a_record_at_offset_20_was_appended_between(
 def test_readings_left_out_for_their_clock_are_counted() -> None:
     runs = [a_run(reading) for reading in ((10, 15, 10), (200, 205, 15), (100, 105, 50))]
 
-    assert ends_of(runs[-1], tuple(runs[:-1])).contradicted == 1
+    assert align_ends(runs[-1], tuple(runs[:-1])).contradicted == 1
 
 
 def test_a_partition_that_is_new_has_no_past() -> None:
-    ends = ends_of(a_run((100, 105, 50)), (a_run((40, 45, 10), topic="other"),))
+    ends = align_ends(a_run((100, 105, 50)), (a_run((40, 45, 10), topic="other"),))
 
     assert ends.usable.tolist() == [[False], [True]]
 
@@ -129,8 +129,8 @@ def test_the_truth_lies_within(
 
 
 def test_bounds_tighten_each_other() -> None:
-    history = carried_bounds(Column.optional([10]), Column.optional([90]))
-    carried = carried_bounds(Column.optional([20]), Column.optional([None]))
+    history = carry_bounds(Column.optional([10]), Column.optional([90]))
+    carried = carry_bounds(Column.optional([20]), Column.optional([None]))
 
     assert pair(history.within(carried)) == (20, 90)
 
@@ -149,10 +149,10 @@ def test_bounds_tighten_each_other() -> None:
 def test_record_times_before_the_bounds_widen_them_or_are_of_another_clock(
     record: tuple[int | None, int], expected: tuple[int, int]
 ) -> None:
-    history = carried_bounds(Column.optional([50_000]), Column.optional([90_000]))
+    history = carry_bounds(Column.optional([50_000]), Column.optional([90_000]))
     after, before = (Column.optional([time]) for time in record)
 
-    assert pair(history.within(carried_bounds(after, before))) == expected
+    assert pair(history.within(carry_bounds(after, before))) == expected
 
 
 def test_between_two_ends_the_estimate_is_linear() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_lag.lag.rules import ByName, Rules
+from kafka_lag.lag.group_settings import ByName, Rules
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.time_lag.days import Days, an_hour, told
 

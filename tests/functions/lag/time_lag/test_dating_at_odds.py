@@ -9,8 +9,8 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import LagReport, PreviousRuns
-from kafka_lag.lag.rules import ByName, Rules
 from tests.builders import HOUR, MINUTE, NOON, a_reading, table
 from tests.functions.lag.time_index.brokers import Broker, Log
 from tests.functions.lag.time_lag.days import SECOND, TIMES, Days, an_hour, told

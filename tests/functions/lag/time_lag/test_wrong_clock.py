@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 
 import pytest
 
-from kafka_lag.lag.time_index import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, no_look_up
 from tests.builders import MINUTE, NOON, table
 from tests.functions.lag.consecutive import Runs, partition
 from tests.functions.lag.time_index.brokers import Broker, Log
@@ -32,7 +32,7 @@ def unread(minutes: float) -> int:
 
 
 @pytest.mark.parametrize("ahead", [-120, -119, -61, -5, 61, 65, 119, 120])
-@pytest.mark.parametrize("look_up", [INDEX, nobody], ids=["index", "no-index"])
+@pytest.mark.parametrize("look_up", [INDEX, no_look_up], ids=["index", "no-index"])
 def test_ages_are_right_as_soon_as_the_clock_is(look_up: LookUp, ahead: int) -> None:
     runs, stuck = Runs(look_up=look_up), [unread(minutes) for minutes in STUCK_AT]
     for minute in range(-10, 8):
