@@ -40,10 +40,14 @@ class Target:
 
 
 _RULE_TESTS = (
-    "tests/functions/lag/partitions",
+    "tests/functions/lag/test_carry_over.py",
     "tests/functions/lag/test_evaluate.py",
-    "tests/functions/lag/test_data_loss.py",
-    "tests/functions/lag/test_status_runs.py",
+    "tests/functions/lag/test_movement.py",
+    "tests/functions/lag/test_offset_lag.py",
+    "tests/functions/lag/test_rates.py",
+    "tests/functions/lag/test_retention.py",
+    "tests/functions/lag/test_status.py",
+    "tests/functions/lag/test_status_over_days.py",
 )
 TARGETS = {
     "status": Target(
@@ -54,7 +58,11 @@ TARGETS = {
     "rates": Target((f"{_LAG}/rates.py",), _RULE_TESTS),
     "incidents": Target(
         (f"{_LAG}/incidents.py", f"{_LAG}/rollup.py"),
-        ("tests/functions/lag/groups", "tests/functions/lag/test_evaluate.py"),
+        (
+            "tests/functions/lag/test_evaluate.py",
+            "tests/functions/lag/test_incidents.py",
+            "tests/functions/lag/test_rollup.py",
+        ),
     ),
     "budget": Target(("src/kafka_lag/sinks/budget.py",), ("tests/functions/sinks",)),
     "changes": Target(
@@ -78,10 +86,10 @@ TARGETS = {
     "pauses": Target(
         (f"{_LAG}/movement.py", f"{_LAG}/pauses.py"),
         (
-            "tests/functions/lag/partitions/test_memory.py",
-            "tests/functions/lag/partitions/test_moves.py",
-            "tests/functions/lag/partitions/test_status.py",
+            "tests/functions/lag/test_carry_over.py",
             "tests/functions/lag/test_evaluate.py",
+            "tests/functions/lag/test_movement.py",
+            "tests/functions/lag/test_status.py",
         ),
     ),
 }
