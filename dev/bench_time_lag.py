@@ -25,7 +25,7 @@ from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.cli.rule_options import add_rules, rules_of
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.group_settings import Rules
 
 # The log cleaner looks for work at once, not every 15 s; a thousand small logs need no indexes
 # of 10 MB each, which take long to make and to remove.

@@ -40,21 +40,29 @@ class Target:
 
 
 _RULE_TESTS = (
-    "tests/functions/lag/partitions",
+    "tests/functions/lag/test_carry_over.py",
     "tests/functions/lag/test_evaluate.py",
-    "tests/functions/lag/test_data_loss.py",
-    "tests/functions/lag/test_status_runs.py",
+    "tests/functions/lag/test_movement.py",
+    "tests/functions/lag/test_offset_lag.py",
+    "tests/functions/lag/test_rates.py",
+    "tests/functions/lag/test_retention.py",
+    "tests/functions/lag/test_status.py",
+    "tests/functions/lag/test_status_over_days.py",
 )
 TARGETS = {
     "status": Target(
-        (f"{_LAG}/status.py", f"{_LAG}/movement.py"),
+        (f"{_LAG}/status.py", f"{_LAG}/movement.py", f"{_LAG}/pauses.py"),
         _RULE_TESTS,
     ),
     "retention": Target((f"{_LAG}/retention.py",), _RULE_TESTS),
     "rates": Target((f"{_LAG}/rates.py",), _RULE_TESTS),
     "incidents": Target(
         (f"{_LAG}/incidents.py", f"{_LAG}/rollup.py"),
-        ("tests/functions/lag/groups", "tests/functions/lag/test_evaluate.py"),
+        (
+            "tests/functions/lag/test_evaluate.py",
+            "tests/functions/lag/test_incidents.py",
+            "tests/functions/lag/test_rollup.py",
+        ),
     ),
     "budget": Target(("src/kafka_lag/sinks/budget.py",), ("tests/functions/sinks",)),
     "changes": Target(
@@ -76,12 +84,12 @@ TARGETS = {
     "page": Target((f"{_REPORT}/page/view/attention.py",), ("tests/glue_jobs/page/view",)),
     # Not those that simulate days and weeks: each mutant would wait for them.
     "pauses": Target(
-        (f"{_LAG}/movement.py",),
+        (f"{_LAG}/movement.py", f"{_LAG}/pauses.py"),
         (
-            "tests/functions/lag/partitions/test_memory.py",
-            "tests/functions/lag/partitions/test_moves.py",
-            "tests/functions/lag/partitions/test_status.py",
+            "tests/functions/lag/test_carry_over.py",
             "tests/functions/lag/test_evaluate.py",
+            "tests/functions/lag/test_movement.py",
+            "tests/functions/lag/test_status.py",
         ),
     ),
 }

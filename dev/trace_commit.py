@@ -27,7 +27,7 @@ from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.collector import Collector
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink

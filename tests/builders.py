@@ -12,8 +12,8 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Problem, Snapshot
-from kafka_lag.lag.rules import Rules
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE

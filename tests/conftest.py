@@ -35,8 +35,8 @@ LONGEST = (
     "functions/lag/test_pauses.py",
     "functions/test_after_an_outage.py",
     "functions/test_cold_as_warm.py",
-    "functions/lag/partitions/test_days.py",
-    "functions/lag/test_any_input.py",
+    "functions/lag/test_status_over_days.py",
+    "functions/lag/test_properties.py",
     "functions/views/page/test_browser.py",
     "glue_jobs/test_daily_report.py",
     "glue_jobs/test_against_sql.py",
@@ -49,8 +49,8 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts nothing but the files that take longest to the front."""
-    order = {TESTS / name: at for at, name in enumerate(LONGEST)}
+    """Sorts nothing but the files that take longest to the front. Raises OSError for none."""
+    order = {(TESTS / name).resolve(strict=True): at for at, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fakes of the collector's edges: a cluster, a store, a sink, a journal."""
+"""Fakes of the collector's edges: a cluster, a store, a sink, a logger."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from collections.abc import Iterable
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.errors import ReporterError, SinkError, StoreError, UnusableError
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions, nobody
+from kafka_lag.lag.time_index import LookUp, LookupResults, TimestampLookups, no_look_up
 from kafka_lag.sinks.metric_sets import MetricSet
 
 
 class FakeSource:
     """Gives its readings in turn, the last again and again; an error among them is raised.
 
-    `answers` is its time index, which nobody answers for unless told otherwise.
+    `answers` is its time index, without an answer unless one is given.
     """
 
-    def __init__(self, *readings: ClusterReading | ReporterError, answers: LookUp = nobody) -> None:
+    def __init__(
+        self, *readings: ClusterReading | ReporterError, answers: LookUp = no_look_up
+    ) -> None:
         self._readings = list(readings)
         self._answers = answers
         self.requests: list[ReadRequest] = []
         self.deadlines: list[float] = []
-        self.time_questions: list[TimeQuestions] = []
+        self.look_ups: list[TimestampLookups] = []
         self.time_deadlines: list[float] = []
         self.hung: tuple[Problem, ...] = ()
 
@@ -35,10 +37,10 @@ class FakeSource:
             raise reading
         return reading
 
-    def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
-        self.time_questions.append(questions)
+    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
+        self.look_ups.append(look_ups)
         self.time_deadlines.append(deadline)
-        return self._answers(questions)
+        return self._answers(look_ups)
 
     def not_responding(self) -> tuple[Problem, ...]:
         return self.hung
@@ -108,7 +110,7 @@ class RecordingSink:
         }
 
 
-class RecordingJournal:
+class RecordingLogger:
     """Keeps the warnings, and what was done."""
 
     def __init__(self) -> None:

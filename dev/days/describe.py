@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from dev.days.events import Event, Span
 from kafka_lag import contract
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.group_settings import Rules
 
 LONG_AGO = -240.0
 WEEK_SECONDS = 7 * 86_400.0

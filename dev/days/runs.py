@@ -19,8 +19,8 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.previous import Memory, downsample
 
 WHOLE_DAY = Span(0.0, 24.0)

@@ -24,7 +24,7 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError, StoreError, UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.rules import NameFilter, Rules, Tolerance
+from kafka_lag.lag.group_settings import NameFilter, Rules, Tolerance
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink

@@ -15,8 +15,8 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.previous import Memory
 
 FIRST = 1_769_904_000_000  # 2026-02-01T00:00:00Z

@@ -7,7 +7,7 @@ import numpy as np
 
 from dev.pauses_bench.tracks import Floats, Ints, Mask
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.movement import Level, Move, Pauses, after_move, excused
+from kafka_lag.lag.pauses import Level, Move, Pauses, is_explained, learn_from_move
 
 WINDOW = 600.0
 _HOLD = 3
@@ -35,7 +35,7 @@ class Watch:
         if len(at):
             unmoved = second - self._changed[at]
             known = self.pauses.take(at)
-            bad[at] = ~excused(known, age[at], unmoved, np.ones(len(at), bool), WINDOW)
+            bad[at] = ~is_explained(known, age[at], unmoved, np.ones(len(at), bool), WINDOW)
         return bad
 
     def plain(self, second: float, age: Floats) -> Mask:
@@ -51,7 +51,7 @@ class Watch:
             return
         near = second - self._read[at] <= WINDOW / 2
         move = Move(lay[at], self._age[at], second - self._changed[at], near)
-        _put(self.pauses, at, after_move(self.pauses.take(at), move, WINDOW))
+        _put(self.pauses, at, learn_from_move(self.pauses.take(at), move, WINDOW))
 
 
 class Held:

@@ -18,7 +18,7 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.errors import ConfigError
-from kafka_lag.lag.rules import ByName, NameFilter, Rules, Tolerance
+from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
 from kafka_lag.sinks.config import CLOUDWATCH, EMF, Levels, OtlpConfig, SinkConfig
 
 # Kafka's and MSK's own bookkeeping, which nobody's consumers lag on by accident.

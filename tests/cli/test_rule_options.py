@@ -10,7 +10,7 @@ import pytest
 
 from kafka_lag.cli.rule_options import add_rules, rules_of
 from kafka_lag.cli.watch import parse_options
-from kafka_lag.lag.rules import ByName, Rules, Tolerance
+from kafka_lag.lag.group_settings import ByName, Rules, Tolerance
 from kafka_lag.settings import settings_of
 from tests.documents import document
 

@@ -57,7 +57,7 @@ ELSEWHERE = {
 }
 ELSEWHERE_EXCEPTIONS = {
     "kafka_lag_cdk": {
-        "lag.rules": "matches names as the collector does",
+        "lag.group_settings": "matches names as the collector does",
         "sinks.config": "holds which metrics are published",
         "snapshots.keys": "knows which names of clusters a key can have",
     },

@@ -12,7 +12,7 @@ from kafka_lag.snapshots.parquet import from_parquet
 from tests.builders import HOUR, MINUTE, NOON, Commit, a_reading, table
 from tests.builders import Log as LogRead
 from tests.fakes import MemoryStore
-from tests.functions.lag.time_index.brokers import Broker, Log
+from tests.functions.lag.time_index_fake import Broker, Log
 from tests.functions.runs import Run
 
 _REASONS = st.sampled_from([contract.TIMEOUT, contract.DENIED])

@@ -13,7 +13,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.collect_lag import build_sinks
 from kafka_lag.errors import ConfigError
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.settings import from_environment
 from kafka_lag.sinks.cloudwatch import CloudWatchSink
 from kafka_lag.sinks.config import Levels

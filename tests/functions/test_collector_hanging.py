@@ -14,13 +14,13 @@ from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError, SourceError, StoreError
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Problem
-from kafka_lag.lag.rules import Rules
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import object_key
 from tests.builders import MINUTE, NOON, a_reading
-from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
+from tests.fakes import MemoryStore, RecordingLogger, RecordingSink
 from tests.functions.brokers.listening import ALL, Cluster, cluster
 from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPICS, Run
 
@@ -117,7 +117,7 @@ class Collecting:
         settings = Settings("shop", access, Rules(), deadline=4.0)
         source = KafkaSource(access, FixedCredentials())
         sinks = [ConfiguredSink(self.sink, settings.levels)]
-        self.collector = Collector(settings, source, self.store, sinks, RecordingJournal())
+        self.collector = Collector(settings, source, self.store, sinks, RecordingLogger())
 
     def __call__(self, taken_at: int) -> float:
         self.sink.published.clear()

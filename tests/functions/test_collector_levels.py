@@ -10,7 +10,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import SinkError
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.otlp import Authorization, OtlpSink

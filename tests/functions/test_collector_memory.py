@@ -9,8 +9,8 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.previous import load_newest

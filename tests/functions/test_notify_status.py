@@ -18,7 +18,7 @@ from kafka_lag.notify.delivery import NotificationError
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from tests.builders import MINUTE
-from tests.fakes import RecordingJournal
+from tests.fakes import RecordingLogger
 from tests.functions.notify.builders import a_row, a_set
 
 REGION = "us-east-1"
@@ -132,7 +132,7 @@ GOOD = {contract.ENV_BUCKET: "kept", contract.ENV_STATUS_TOPIC: TOPIC, contract.
 def test_one_channel_is_enough(more: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
 
-    assert notify_status.build_notifier(GOOD | more, RecordingJournal())[0] == "kept"
+    assert notify_status.build_notifier(GOOD | more, RecordingLogger())[0] == "kept"
 
 
 @pytest.mark.parametrize(
@@ -152,11 +152,11 @@ def test_one_channel_is_enough(more: dict[str, str], monkeypatch: pytest.MonkeyP
 )
 def test_what_is_wrong_is_named(more: dict[str, str], fault: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        notify_status.build_notifier(GOOD | more, RecordingJournal())
+        notify_status.build_notifier(GOOD | more, RecordingLogger())
 
     assert fault in str(caught.value)
 
 
 def test_all_faults_are_named_at_once() -> None:
     with pytest.raises(ConfigError, match=r"KAFKA_LAG_BUCKET .*; neither .*; KAFKA_LAG_CHAT"):
-        notify_status.build_notifier({contract.ENV_CHAT: "?"}, RecordingJournal())
+        notify_status.build_notifier({contract.ENV_CHAT: "?"}, RecordingLogger())

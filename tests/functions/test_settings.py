@@ -13,7 +13,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
 from kafka_lag.errors import ConfigError
-from kafka_lag.lag.rules import ByName, NameFilter, Rules, Tolerance
+from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
 from kafka_lag.settings import Settings, from_environment, settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
 from kafka_lag_cdk.config.document import Document, normalised

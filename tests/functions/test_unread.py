@@ -14,7 +14,7 @@ from kafka_lag import contract
 from kafka_lag.contract import exposition
 from kafka_lag.errors import SourceError
 from kafka_lag.formatting import format_count, format_duration
-from kafka_lag.lag.rules import NameFilter, Rules
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.views import page, prometheus

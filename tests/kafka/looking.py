@@ -29,8 +29,8 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource, look_up_until
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import LagReport
-from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.snapshots.previous import Memory
 
 Row = dict[str, Any]

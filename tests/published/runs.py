@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from kafka_lag import contract
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, PreviousRuns
-from kafka_lag.lag.rules import Rules
 from tests.builders import Commits, a_reading
 
 _ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "unread_reason", "end_offset")

@@ -13,8 +13,8 @@ from dataclasses import replace
 import pytest
 
 from kafka_lag.contract import ERR, OK, STOP
+from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import LagReport
-from kafka_lag.lag.rules import ByName, Rules
 from tests.builders import MINUTE, NOON, a_reading, a_report, a_snapshot, table
 from tests.published.burrow_cases import CASES, Case
 from tests.published.runs import Look, last_report

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import pytest
 
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport
-from kafka_lag.lag.rules import Rules
 from tests.builders import HOUR, NOON, table
 from tests.published.lookup_table_cases import (
     CASES,

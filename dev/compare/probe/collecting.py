@@ -50,7 +50,7 @@ class Replay:
         topics = partitions.columns["topic"].to_list()
         numbers = partitions.columns["partition_id"].values
         answers = self._index.answer(topics, numbers, np.asarray(requests.times))
-        return find("TimeAnswers")(answers.found, answers.none, answers.offsets, answers.times)
+        return find("LookupResults")(answers.found, answers.none, answers.offsets, answers.times)
 
     def not_responding(self) -> tuple[Any, ...]:
         """Nobody: which brokers were lost is in the reading."""

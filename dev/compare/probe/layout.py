@@ -39,7 +39,8 @@ NAMES = {
     "Frame": ("kafka_lag.lag.frame:Frame",),
     "Column": ("kafka_lag.lag.columns:Column",),
     "Strings": ("kafka_lag.lag.columns:Strings", "kafka_lag.lag.columns:Words"),
-    "TimeAnswers": (
+    "LookupResults": (
+        "kafka_lag.lag.time_index:LookupResults",
         "kafka_lag.lag.time_index:TimeAnswers",
         "kafka_lag.lag.time_index.questions:TimeAnswers",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 from dev.days.describe import Day, Group, Member, Partition, Topic
 from dev.days.events import Event
-from kafka_lag.lag.rules import ByName, Rules
+from kafka_lag.lag.group_settings import ByName, Rules
 
 CLUSTER = "truth"
 RACKS = {1: "use1-az1", 2: "use1-az2", 3: "use1-az3"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dev.days.describe import Day
 from dev.days.events import Absent, Rewind, Rows, Slow, Span
 from dev.days.scenarios.build import a_day, a_group, a_topic
-from kafka_lag.lag.rules import ByName, Rules
+from kafka_lag.lag.group_settings import ByName, Rules
 
 _HOUR = 3_600.0
 LOST_FROM, LOST_UNTIL = 8.0, 15.0

@@ -19,8 +19,8 @@ from dev.time_lag_bench.cases.catalog import MOVING, WIDE
 from dev.time_lag_bench.logs import Floats
 from kafka_lag import contract
 from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import PreviousRuns
-from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.previous import Memory
 
 # Nothing known before; the run after that (on a compacted topic all of the next hour); with an

@@ -17,9 +17,9 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import ByName, NameFilter, Rules
 from kafka_lag.lag.model import LagReport, PreviousRuns
-from kafka_lag.lag.rules import ByName, NameFilter, Rules
-from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import LookupResults, TimestampLookups
 
 _WITHIN = 60.0
 
@@ -43,7 +43,7 @@ class _Counted:
         self._source, self._deadline = source, deadline
         self.look_ups = self.rounds = 0
 
-    def __call__(self, questions: TimeQuestions) -> TimeAnswers:
+    def __call__(self, questions: TimestampLookups) -> LookupResults:
         self.look_ups += len(questions)
         self.rounds += 1
         return self._source.look_up(questions, self._deadline)

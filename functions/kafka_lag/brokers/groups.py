@@ -16,8 +16,8 @@ from kafka_lag.brokers.group_members import GroupDescription, confirm_deleted, d
 from kafka_lag.brokers.group_offsets import CommittedOffsets, fetch_offsets
 from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.topics import TopicTable
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import Problem
-from kafka_lag.lag.rules import NameFilter
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from kafka_lag.brokers.topics import TopicListing, TopicTable, describe_topics, 
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.rules import NameFilter
 
 
 def _no_partitions() -> Frame:

@@ -18,7 +18,7 @@ from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index import LookUp, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import LookUp, LookupResults, TimestampLookups
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class ClusterSource(Protocol):
     def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
         """One reading, ended by `deadline` (time.monotonic). Raises SourceError, ConfigError."""
 
-    def look_up(self, look_ups: TimeQuestions, deadline: float) -> TimeAnswers:
+    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
         """What the time index answered by `deadline`; nothing where no broker could be reached."""
 
     def not_responding(self) -> tuple[Problem, ...]:
@@ -77,19 +77,19 @@ class KafkaSource:
         self._remember_accepted()
         return reading
 
-    def look_up(self, look_ups: TimeQuestions, deadline: float) -> TimeAnswers:
+    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
         """What the brokers' time index answers until `deadline` (time.monotonic).
 
         Raises nothing for brokers that do not answer. One that hung or was slow since the last
         `read` began gets no look-up before the next, and without a reading none does.
         """
         if self._budget is None:
-            return TimeAnswers.nothing(len(look_ups))
+            return LookupResults.unanswered(len(look_ups))
         try:
             connections = self._connections or self._connect(deadline)
         except (SourceError, ConfigError):
             self._budget = None
-            return TimeAnswers.nothing(len(look_ups))
+            return LookupResults.unanswered(len(look_ups))
         connections.set_deadline(deadline)
         return self._run(
             connections, look_up(connections, look_ups, self._budget, deadline), self._budget
@@ -183,9 +183,9 @@ def _rows_read(reading: ClusterReading) -> int:
 def look_up_until(source: ClusterSource, deadline: float, clock: Callable[[], float]) -> LookUp:
     """Look-ups of this source, none sent and none answered once the clock is past `deadline`."""
 
-    def look_up(look_ups: TimeQuestions) -> TimeAnswers:
+    def look_up(look_ups: TimestampLookups) -> LookupResults:
         if clock() >= deadline:
-            return TimeAnswers.nothing(len(look_ups))
+            return LookupResults.unanswered(len(look_ups))
         return source.look_up(look_ups, deadline)
 
     return look_up

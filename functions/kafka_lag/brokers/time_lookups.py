@@ -17,7 +17,7 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.errors import UnansweredError
 from kafka_lag.lag.columns import Mask, Rows
-from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
 
 # Look-ups in one request: more of them were no faster, and fewer are lost with one request.
 FULL_REQUEST = 100
@@ -78,11 +78,11 @@ class LookUpBudget:
 
 async def look_up(
     connections: Connections,
-    look_ups: TimeQuestions,
+    look_ups: TimestampLookups,
     budget: LookUpBudget,
     deadline: float,
     clock: Callable[[], float] = time.monotonic,
-) -> TimeAnswers:
+) -> LookupResults:
     """What the leaders answer, read uncommitted, until `deadline` (of the clock, seconds).
 
     Unanswered: rows without a leader, those that a broker answers with an error, times before
@@ -109,7 +109,7 @@ class _BatchSender:
     ) -> None:
         self._connections, self._batch, self._budget = connections, batch, budget
         self._deadline, self._clock = deadline, clock
-        self.answers = TimeAnswers.nothing(len(batch))
+        self.answers = LookupResults.unanswered(len(batch))
 
     async def send(self, node: int, queue: deque[Rows]) -> None:
         """A small request, to see how long it takes, and then the rest."""
@@ -212,7 +212,7 @@ class _Batch:
             min_version=_NEWEST_SINCE if NEWEST in times else 0,
         )
 
-    def read_response(self, rows: Rows, response: Any, answers: TimeAnswers) -> None:
+    def read_response(self, rows: Rows, response: Any, answers: LookupResults) -> None:
         """Sets in the answers, one a row of this batch, those to rows sorted by partition."""
         partitions = self.partition[rows]
         codes = {self.names[code]: code for code in (partitions >> 32).tolist()}
@@ -234,9 +234,9 @@ class _Batch:
         answers.times[row] = timestamp[found]
         answers.none[rows[nearest[answered & (offset == _NO_RECORD)]]] = True
 
-    def answers_by_row(self, answers: TimeAnswers, length: int) -> TimeAnswers:
+    def answers_by_row(self, answers: LookupResults, length: int) -> LookupResults:
         """The answers to a call of so many look-ups, from those to the rows of this batch."""
-        by_row = TimeAnswers.nothing(length)
+        by_row = LookupResults.unanswered(length)
         by_row.found[self.sent] = answers.found[self.answer]
         by_row.none[self.sent] = answers.none[self.answer]
         by_row.offsets[self.sent] = answers.offsets[self.answer]
@@ -244,7 +244,7 @@ class _Batch:
         return by_row
 
 
-def _build_batch(look_ups: TimeQuestions, newest: bool) -> _Batch:
+def _build_batch(look_ups: TimestampLookups, newest: bool) -> _Batch:
     """All that can be looked up: of a known leader, a time since 1970 or, if it may be, NEWEST."""
     frame, times = look_ups.partitions, look_ups.times
     topic, number = frame.strings("topic"), frame.numbers("partition_id")

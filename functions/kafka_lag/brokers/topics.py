@@ -23,7 +23,7 @@ from kafka_lag.brokers.errors import (
 )
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 
 
 @dataclass(frozen=True, slots=True)

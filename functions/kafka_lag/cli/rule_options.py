@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kafka_lag.lag.rules import EARLIEST, ByName, Rules, Tolerance
+from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules, Tolerance
 from kafka_lag_cdk.config.document import CollectorKeys, ToleranceSection
 from kafka_lag_cdk.config.strict import Strict, validate
 

@@ -31,8 +31,8 @@ from kafka_lag.cli.terminal import escape_markup
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
 from kafka_lag.formatting import format_iso_time
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import LagReport
-from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.settings import INTERNAL_TOPICS, Settings, authorities_fault
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The append time of the next unread record of each group-partition.
+"""The append time of the next unread record of each group-partition: an estimate within bounds.
 
-Sources, best first: nothing unread; the bracket found before, where the offset did not move;
-log ends of earlier runs; the brokers' time index, asked only where these are too wide: first of
-positions that need a look-up, then of consumers that move.
+Sources: what the previous run found, where the commit did not move; log ends of earlier runs; and
+the brokers' time index, where these leave too wide a bracket. The budget of look-ups goes to
+positions that need one first, then to consumers that move.
 """
 
 from __future__ import annotations
@@ -16,10 +16,17 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.index_search import Queue, SearchResult, SearchTargets, allowance, search
-from kafka_lag.lag.log_ends import Bounds, Ends, bounds_of, carried_bounds, ends_of, on_schedule
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.index_search import Queue, SearchResult, SearchTargets, compute_allowance, search
+from kafka_lag.lag.log_ends import (
+    Bounds,
+    Ends,
+    align_ends,
+    carry_bounds,
+    find_bounds,
+    find_on_schedule,
+)
 from kafka_lag.lag.model import PreviousRuns
-from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_index import LookUp
 
@@ -29,7 +36,10 @@ _REQUEST = ("topic", "partition_id", "leader")
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Rows to date: those in `mask`, standing at `offset` of the topics' row `part`, with `lag`."""
+    """Group-partitions with unread records: those in `mask`.
+
+    `part`: the row of the partition. `offset`: of the next unread record. `lag`: in records.
+    """
 
     mask: Mask
     part: Rows
@@ -39,7 +49,10 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class AppendTimeEstimates:
-    """By row, unknown where nothing is unread; `contradicted` counts log ends left out."""
+    """Append times by row, unknown where nothing is unread, and how they were found.
+
+    `look_ups` were sent; `contradicted` log ends were left out because of wrong clocks.
+    """
 
     times: AppendTimes
     look_ups: int
@@ -58,21 +71,21 @@ def estimate_append_times(
 ) -> AppendTimeEstimates:
     """Append times of the next unread records, within proven bounds.
 
-    `old` holds each row as the previous run left it. Groups at the same record share an estimate.
+    `old` holds the previous row of each row. Groups at the same offset share an estimate.
     """
     read_at = topics.numbers("read_at").take(unread.part)
-    positions = positions_of(
+    positions = find_positions(
         unread.mask & read_at.known, unread.part, unread.offset, read_at.values
     )
     used, column = np.unique(positions.part, return_inverse=True)
     partitions = topics.take(used)
     compacted, reading = _is_compacted(partitions), _columns(partitions, _ENDS)
-    scheduled = on_schedule(reading, previous_runs, taken_at, rules.interval_ms)
-    ends = ends_of(reading, previous_runs.ends, scheduled)
+    scheduled = find_on_schedule(reading, previous_runs, taken_at, rules.interval_ms)
+    ends = align_ends(reading, previous_runs.ends, scheduled)
 
     by_ends = _bounds_from_ends(ends, column, positions, compacted[column])
-    carried = carried_from(unread.offset, old, positions)
-    carried = without_doubted(carried, ends.doubted.take(column))
+    carried = carry_estimates(unread.offset, old, positions)
+    carried = drop_doubted(carried, ends.doubted.take(column))
     estimates = _estimate_without_look_ups(
         by_ends.within(carried.bounds(~carried.ahead)), carried, positions, rules
     )
@@ -82,11 +95,11 @@ def estimate_append_times(
     bounds = by_ends.within(carried.bounds(~anew))
     wide = is_too_wide(bounds, positions, rules) & (~carried.settled | again | anew)
     worth = is_worth_a_look_up(rows, positions, bounds, carried, rules)
-    requests = LookupRequests(wide & worth, wide & ~worth, carried.best.known)
+    needs = LookupNeeds(wide & worth, wide & ~worth, carried.best.known)
     targets = _search_targets(partitions, compacted, column, positions, bounds)
     turn = taken_at // rules.interval_ms
     waiting = WaitingRows(rows, unread.lag, carried.moved, positions, turn)
-    found = look_up_times(estimates, targets, requests, waiting, rules, look_up)
+    found = look_up_times(estimates, targets, needs, waiting, rules, look_up)
     return AppendTimeEstimates(
         times=found.times.take(positions.of_row),
         look_ups=found.look_ups,
@@ -106,14 +119,16 @@ def _columns(frame: Frame, names: tuple[str, ...]) -> Frame:
 
 
 def _is_compacted(partitions: Frame) -> Mask:
-    """Partitions whose records may be deleted one by one."""
+    """Partitions of compacted topics: single records may be gone."""
     policy = partitions.strings("cleanup_policy")
     return policy.is_in(word for word in policy.categories if "compact" in word)
 
 
 def _bounds_from_ends(ends: Ends, column: Rows, positions: Positions, compacted: Mask) -> Bounds:
-    """What log ends prove. On a compacted topic the next living record only came by now."""
-    proven = bounds_of(ends, column, positions.offset)
+    """Bounds by log ends. On a compacted topic the record at the offset may be gone, and the next
+    one may be as new as this run.
+    """
+    proven = find_bounds(ends, column, positions.offset)
     before, end_before = proven.before, proven.end_before
     end = ends.end[-1][column]
     return replace(
@@ -126,12 +141,12 @@ def _bounds_from_ends(ends: Ends, column: Rows, positions: Positions, compacted:
 def _estimate_without_look_ups(
     bounds: Bounds, carried: CarriedEstimates, positions: Positions, rules: Rules
 ) -> AppendTimes:
-    """Carried where it is exact enough or cannot be made so, else by the log's ends.
+    """The estimates of the previous run where these are exact enough, else those by log ends.
 
-    While this run's clock is behind a carried date there is no age to tell; the date is kept.
+    Where this run's clock is behind a carried time, the age is unknown and the time is carried on.
     """
     times = interpolate(bounds, positions.offset, positions.now)
-    old_times = carried_times(carried.best, bounds.after, bounds.before, carried.record)
+    old_times = carry_times(carried.best, bounds.after, bounds.before, carried.record)
     settled = carried.settled | ~is_too_wide(bounds, positions, rules)
     at = np.flatnonzero(carried.best.known & settled)
     times = replace(times, best=old_times.best.or_else(times.best))
@@ -150,10 +165,10 @@ _CARRIED, _INTERPOLATED, _RECORD_TIME, _AT_LEAST = range(len(METHODS))
 
 @dataclass(frozen=True, slots=True)
 class AppendTimes:
-    """Append times, ms, a row a position: `best`, proven to be `after` and `before`.
+    """Append times, ms, a row per position: the estimate `best`, within `after` and `before`.
 
-    All are unknown where nothing is known; `after` alone where it is unbounded. `record` is the
-    next record's own timestamp where the broker named that record.
+    `after` is unknown where there is no lower bound, and all are where there is none at all.
+    `record` is the timestamp of the next record where the broker named it. `method` is of METHODS.
     """
 
     best: Column
@@ -163,7 +178,7 @@ class AppendTimes:
     method: Strings
 
     def take(self, rows: Rows) -> AppendTimes:
-        """The dates at these positions, all unknown at a negative one."""
+        """The times at these positions, all unknown at a negative one."""
         return AppendTimes(
             self.best.take(rows),
             self.after.take(rows),
@@ -173,7 +188,7 @@ class AppendTimes:
         )
 
     def hidden(self, where: Mask, after: Column, before: Column, record: Column) -> AppendTimes:
-        """These dates, but at the mask no value, and these bounds and record."""
+        """These times, but where the mask is true no estimate, and the given bounds and record."""
         return AppendTimes(
             self.best.only(~where),
             after.where(where, self.after),
@@ -183,7 +198,7 @@ class AppendTimes:
         )
 
     def replaced(self, at: Rows, other: AppendTimes) -> AppendTimes:
-        """These dates, with another's put in at the given positions."""
+        """These times, with those of `other` at the positions `at`."""
         rows = np.arange(len(self.best))
         rows[at] = len(self.best) + np.arange(len(at))
         return AppendTimes(
@@ -196,46 +211,46 @@ class AppendTimes:
 
 
 def interpolate(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
-    """By the log's ends alone: linear between two, at least as old as one, else unknown."""
+    """Estimates by log ends: linear between two bounds, at least as old as a single upper one."""
     seen = bounds.before.known & (bounds.before.values < now)
     best = np.where(bounds.after.known, _between(bounds, offset), bounds.before.values)
     known = bounds.after.known | seen
     method = np.where(bounds.after.known, _INTERPOLATED, _AT_LEAST)
-    return _dates(best, known, bounds.after, bounds.before, method)
+    return _clip_to_bounds(best, known, bounds.after, bounds.before, method)
 
 
-def carried_times(best: Column, after: Column, before: Column, record: Column) -> AppendTimes:
-    """As an earlier run said; the offset did not move, so its record is still the same."""
+def carry_times(best: Column, after: Column, before: Column, record: Column) -> AppendTimes:
+    """Estimates of an earlier run for the same offset."""
     method = np.full(len(best), _CARRIED)
-    dates = _dates(best.values, best.known, after, before, method)
-    return AppendTimes(dates.best, dates.after, dates.before, record.only(best.known), dates.method)
+    times = _clip_to_bounds(best.values, best.known, after, before, method)
+    return AppendTimes(times.best, times.after, times.before, record.only(best.known), times.method)
 
 
-def times_from_search(targets: SearchTargets, searched: SearchResult) -> AppendTimes:
-    """By the index where it came to an end, by history where it did not or contradicts it.
+def combine_with_search(targets: SearchTargets, searched: SearchResult) -> AppendTimes:
+    """Estimates by the index where the search has ended, else by the bounds it left.
 
-    A record time outside the bounds of the reporter's own clock is moved to the nearer of them,
-    and their whole bracket is stated, as the producer's clock is not to be trusted then; but one
-    that a high watermark which stood still explains widens them. A search that was cut short does
-    so only where it put the record before them.
+    A record timestamp outside the bounds of log ends is of a producer's wrong clock: it is moved to
+    the nearer bound, and the bounds stay as they are. But a timestamp that a high watermark held
+    back explains (see `log_ends`) widens them. A search that was cut short widens them only if its
+    upper bound is below theirs.
     """
     evidence = _index_evidence(targets, searched)
     after, ours = evidence.bounds.after, targets.bounds.after
     proven = searched.ended | ~ours.known | (after.values >= ours.values)
     joined = targets.bounds.within(replace(evidence.bounds, after=after.only(proven)))
-    dates = interpolate(joined, targets.offset, targets.now)
+    times = interpolate(joined, targets.offset, targets.now)
     method = np.full(len(evidence.best), _RECORD_TIME)
-    by_index = _dates(
+    by_index = _clip_to_bounds(
         evidence.best.values, evidence.best.known, joined.after, joined.before, method
     )
     ended = np.flatnonzero(searched.ended & evidence.best.known)
-    dates = dates.replaced(ended, by_index.take(ended))
-    return AppendTimes(dates.best, dates.after, dates.before, evidence.record, dates.method)
+    times = times.replaced(ended, by_index.take(ended))
+    return AppendTimes(times.best, times.after, times.before, evidence.record, times.method)
 
 
 @dataclass(frozen=True, slots=True)
 class _IndexEvidence:
-    """What the index alone says: bounds, the best value in them, the next record's timestamp."""
+    """What the index alone says: bounds, the estimate within, and the next record's timestamp."""
 
     bounds: Bounds
     best: Column
@@ -243,15 +258,16 @@ class _IndexEvidence:
 
 
 def _index_evidence(targets: SearchTargets, searched: SearchResult) -> _IndexEvidence:
-    """A timestamp ahead of now says nothing; it also hides what the records behind it say.
+    """Evidence by the brackets of a search.
 
-    On compacted topics the record at the position may be gone: the next living one, which is the
-    nearest record named beyond it, is what will be read.
+    A timestamp ahead of `now` proves nothing, and hides those of the records after it. On a
+    compacted topic the record at the position may be gone: then the nearest record named after it
+    is the next to be read.
     """
     found, compact = searched.brackets, targets.compact[targets.part]
     low, high, beyond = found.low, found.high, found.next_time
     without_doubted = ~low.known | (low.values <= targets.now)
-    # Answers of a log that was cut or compacted between them can contradict each other.
+    # Results from before and after a deletion or compaction can contradict each other.
     without_doubted &= ~(low.known & high.known & (low.values >= high.values))
     without_doubted &= ~searched.head | (beyond.values <= targets.now)
     at_head = searched.first & compact
@@ -275,7 +291,7 @@ def _index_evidence(targets: SearchTargets, searched: SearchResult) -> _IndexEvi
 
 
 def _between(bounds: Bounds, offset: Rows) -> Rows:
-    """Half a record past its own place among the records appended between the two moments."""
+    """The time at an offset between the two bounds, by linear interpolation between their ends."""
     known = bounds.end_after.known & bounds.end_before.known
     rise = np.where(known, bounds.end_before.values - bounds.end_after.values, 0)
     share = np.where(rise > 0, (offset + 0.5 - bounds.end_after.values) / np.maximum(rise, 1), 0.5)
@@ -284,7 +300,9 @@ def _between(bounds: Bounds, offset: Rows) -> Rows:
     return between
 
 
-def _dates(best: Rows, known: Mask, after: Column, before: Column, method: Rows) -> AppendTimes:
+def _clip_to_bounds(
+    best: Rows, known: Mask, after: Column, before: Column, method: Rows
+) -> AppendTimes:
     latest = np.where(before.known, np.minimum(best, before.values), best)
     inside = np.where(after.known, np.maximum(latest, after.values), latest)
     return AppendTimes(
@@ -296,16 +314,16 @@ def _dates(best: Rows, known: Mask, after: Column, before: Column, method: Rows)
     )
 
 
-# Found in an index, or in one once: asking again would tell the same.
+# Found in the time index, in this or an earlier run: a look-up would find the same.
 _SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedEstimates:
-    """What the run before said, by position, unknown where no group rested there.
+    """Estimates of the previous run, by position; unknown where no group was there.
 
-    `settled` where no further look-up would tell more; `ahead` of this run's clock, which went
-    back then. By row, `moved`: it stood elsewhere.
+    `settled`: found in the time index. `ahead`: later than this run's clock, which has gone back.
+    `moved`, by row: the group was at another position.
     """
 
     best: Column
@@ -317,38 +335,39 @@ class CarriedEstimates:
     moved: Mask
 
     def bounds(self, where: Mask) -> Bounds:
-        """What the run before proved of these positions."""
-        return carried_bounds(self.after.only(where), self.before.only(where))
+        """The bounds by the previous run, at the marked positions."""
+        return carry_bounds(self.after.only(where), self.before.only(where))
 
 
-def carried_from(offset: Column, old: Frame, positions: Positions) -> CarriedEstimates:
-    """From each row's `offset` now and its row before.
+def carry_estimates(offset: Column, old: Frame, positions: Positions) -> CarriedEstimates:
+    """From the `offset` of each row in this run, and its previous row `old`.
 
-    A log start that has passed the commit moves the next unread record, and voids its date.
+    Where deletion moves the log start past the commit, the next unread record is another one, and
+    its time is not carried.
     """
-    stood = _stood_at(old)
+    stood = _find_previous_positions(old)
     same = stood.known & offset.known & (stood.values == offset.values)
     best = reported_append_time(old)
     settled = old.strings("time_lag_method").is_in(_SETTLED)
     rows = np.flatnonzero(same & best.known & (positions.of_row >= 0))
-    # Of several groups at one position, one whose date is settled speaks for all.
+    # Of several groups at one position, one with a settled estimate is taken.
     rows = rows[np.argsort(settled[rows], kind="stable")]
-    speaker = np.full(len(positions), -1, np.int64)
-    speaker[positions.of_row[rows]] = rows
-    said = best.take(speaker)
+    chosen = np.full(len(positions), -1, np.int64)
+    chosen[positions.of_row[rows]] = rows
+    reported = best.take(chosen)
     return CarriedEstimates(
-        best=said,
-        after=old.numbers("next_record_after").take(speaker),
-        before=old.numbers("next_record_before").take(speaker),
-        record=old.numbers("next_record_time").take(speaker),
-        settled=Column.of(settled).take(speaker).values & (speaker >= 0),
-        ahead=said.known & (said.values > positions.now),
+        best=reported,
+        after=old.numbers("next_record_after").take(chosen),
+        before=old.numbers("next_record_before").take(chosen),
+        record=old.numbers("next_record_time").take(chosen),
+        settled=Column.of(settled).take(chosen).values & (chosen >= 0),
+        ahead=reported.known & (reported.values > positions.now),
         moved=stood.known & ~same,
     )
 
 
-def without_doubted(carried: CarriedEstimates, doubted: Column) -> CarriedEstimates:
-    """Without brackets that reach to `doubted`, ms, a time told by a clock that was wrong then."""
+def drop_doubted(carried: CarriedEstimates, doubted: Column) -> CarriedEstimates:
+    """The estimates without those that reach `doubted`, ms (see `Ends`)."""
     reaches = carried.before.known & (carried.before.values >= doubted.values)
     reaches |= carried.after.known & (carried.after.values >= doubted.values)
     sure = ~(doubted.known & reaches)
@@ -363,28 +382,31 @@ def without_doubted(carried: CarriedEstimates, doubted: Column) -> CarriedEstima
     )
 
 
-def _stood_at(old: Frame) -> Column:
+def _find_previous_positions(old: Frame) -> Column:
     committed, start = old.numbers("committed_offset"), old.numbers("start_offset")
     later = start.known & (~committed.known | (start.values > committed.values))
     return Column(np.where(later, start.values, committed.values), committed.known | start.known)
 
 
 def reported_append_time(old: Frame) -> Column:
-    """The append time, ms, that rows of a snapshot say: value, record, or middle of the bracket."""
+    """Append times, ms, by rows of a snapshot: by their time lag, else by the next record's
+    timestamp, else the middle of the bounds.
+    """
     read_at, lag = old.numbers("read_at"), old.numbers("time_lag_seconds")
     after, before = old.numbers("next_record_after"), old.numbers("next_record_before")
-    said = read_at.values - np.rint(lag.values * 1000).astype(np.int64)
+    reported = read_at.values - np.rint(lag.values * 1000).astype(np.int64)
     middle = np.where(after.known, (after.values + before.values) // 2, before.values)
-    best = Column(said, read_at.known & lag.known & before.known)
+    best = Column(reported, read_at.known & lag.known & before.known)
     record = old.numbers("next_record_time").only(before.known)
     return best.or_else(record).or_else(Column(middle, before.known))
 
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """`part` (a row of the topic_partitions frame) and `offset` of each; `now`, ms, of its reading.
+    """Offsets at which groups are, each once: `part` (a row of `topic_partitions`) and `offset`.
 
-    `of_row` gives each group-partition's position, -1 where it has none.
+    `now`: ms, when the end of the partition was read. `of_row`: the position of each
+    group-partition, -1 where nothing is unread.
     """
 
     part: Rows
@@ -396,14 +418,14 @@ class Positions:
         return len(self.part)
 
     def any_of(self, rows: Mask) -> Mask:
-        """Positions at which at least one of the marked rows stands."""
+        """Positions of at least one of the marked rows."""
         marked = np.zeros(len(self), bool)
         marked[self.of_row[rows & (self.of_row >= 0)]] = True
         return marked
 
 
-def positions_of(unread: Mask, part: Rows, offset: Column, now: Rows) -> Positions:
-    """The positions of rows that have unread records; a row without a partition has none."""
+def find_positions(unread: Mask, part: Rows, offset: Column, now: Rows) -> Positions:
+    """The positions of rows with unread records; `part` is -1 for a row without a partition."""
     rows = np.flatnonzero(unread & offset.known & (part >= 0))
     order = rows[np.lexsort((offset.values[rows], part[rows]))]
     parts, offsets = part[order], offset.values[order]
@@ -416,12 +438,12 @@ def positions_of(unread: Mask, part: Rows, offset: Column, now: Rows) -> Positio
     return Positions(parts[first], offsets[first], latest, of_row)
 
 
-# Of a budget, for consumers that move: they ask again each run, so most of it is kept for others.
+# This part of the budget is for consumers that move: they need new look-ups in each run.
 _MOVING_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class LookedUp:
+class LookedUpTimes:
     """Append times by position, and the look-ups they took."""
 
     times: AppendTimes
@@ -429,39 +451,43 @@ class LookedUp:
 
 
 @dataclass(frozen=True, slots=True)
-class LookupRequests:
-    """Positions whose date is needed, or useful; one `kept` gives way only to a finished search
-    that needed no word of this run's clock, which may have gone back."""
+class LookupNeeds:
+    """Positions for which a look-up is `needed`, or `useful`.
+
+    A position that is `dated` has an estimate of the previous run. Only a search that has ended, by
+    the index alone, replaces it: the clock of this run may have gone back.
+    """
 
     needed: Mask
     useful: Mask
-    kept: Mask
+    dated: Mask
 
 
 def look_up_times(
     times: AppendTimes,
     targets: SearchTargets,
-    requests: LookupRequests,
+    needs: LookupNeeds,
     waiting: WaitingRows,
     rules: Rules,
     look_up: LookUp,
-) -> LookedUp:
-    """The estimates with what the index says: of needed ones under the budget, then of useful ones
-    under what is left of it, a tenth of it at most.
+) -> LookedUpTimes:
+    """The estimates, replaced where a search in the index gives better ones.
+
+    Needed look-ups have the whole budget; useful ones what is left of it, a tenth at most.
     """
     budget, spent = rules.lookup_budget, 0
-    for mask, limit in ((requests.needed, budget), (requests.useful, budget // _MOVING_SHARE)):
+    for mask, limit in ((needs.needed, budget), (needs.useful, budget // _MOVING_SHARE)):
         at, within = np.flatnonzero(mask), min(limit, budget - spent)
         part = targets.take(at)
         limits = replace(rules, lookup_budget=within)
         found = search(part, waiting.queue(at, within), limits, look_up)
-        better = times_from_search(part, found)
+        better = combine_with_search(part, found)
         sure = found.ended & found.alone(part.now)
-        answered = found.answered & ~requests.kept[at]
+        answered = found.answered & ~needs.dated[at]
         use = np.flatnonzero(better.best.known & (sure | answered))
         times = times.replaced(at[use], better.take(use))
         spent += found.look_ups
-    return LookedUp(times, spent)
+    return LookedUpTimes(times, spent)
 
 
 _MINUTE_MS = 60_000
@@ -469,7 +495,7 @@ _HOUR_MS = 60 * _MINUTE_MS
 
 
 def is_due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
-    """Partitions of topics whose hourly turn it is, spread over the hour by their names."""
+    """Partitions of topics that are due for their hourly look-up, spread over the hour by name."""
     topic = partitions.strings("topic")
     minutes = [
         zlib.crc32(str(word).encode("utf-8", "surrogatepass")) % 60 for word in topic.categories
@@ -480,9 +506,11 @@ def is_due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
 
 
 def is_too_wide(bounds: Bounds, positions: Positions, rules: Rules) -> Mask:
-    """Positions whose bracket is wider than their age allows, or open."""
+    """Positions whose bounds are farther apart than the tolerance allows, or open."""
     age = positions.now - np.where(bounds.before.known, bounds.before.values, positions.now)
-    mask: Mask = ~bounds.width.known | (bounds.width.values > allowance(rules.tolerance, age))
+    mask: Mask = ~bounds.width.known | (
+        bounds.width.values > compute_allowance(rules.tolerance, age)
+    )
     return mask
 
 
@@ -493,10 +521,10 @@ def is_worth_a_look_up(
     carried: CarriedEstimates,
     rules: Rules,
 ) -> Mask:
-    """Positions whose look-ups the whole budget is for.
+    """Positions that need look-ups; those of others are only useful.
 
-    A group that moves is dated anew each run, and where runs were on time its bracket is of one
-    interval: it comes second, unless its service level lies inside.
+    A group that moves has a new position in each run, whose bounds are about one interval apart.
+    That will do, unless its service level lies within the bounds.
     """
     near = bounds.width.known & (2 * bounds.width.values <= 3 * rules.interval_ms)
     names = rows.strings("consumer_group")
@@ -512,9 +540,9 @@ def is_worth_a_look_up(
 
 @dataclass(frozen=True, slots=True)
 class WaitingRows:
-    """Rows that wait for a date of their positions; `run` counts runs, by which they take turns.
+    """Group-partitions whose positions wait for look-ups; `run` counts runs, for taking turns.
 
-    `moved` rows stood elsewhere in the run before.
+    `moved`: the row was at another position in the previous run.
     """
 
     rows: Frame

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is carried over from the previous run: rows that could not be read now, and old values.
 
-One bad run loses no state: a carried row has every column of its previous row and says why it was
-not read. It goes when it is proven gone, no longer wanted, or 24 hours old; a group or partition
-that is still listed then keeps a row without numbers.
+A run that fails to read something loses no state: a carried row has every column of its previous
+row, and the reason why it was not read. It ends when its group or topic is confirmed deleted, when
+the configuration no longer includes it, or after 24 hours. A group or partition that is still
+listed then has a row without numbers.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import numpy.typing as npt
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
-from kafka_lag.lag.rules import Rules
 
 Seconds: TypeAlias = npt.NDArray[np.float64]
 
@@ -29,11 +30,11 @@ _GROUP = ("consumer_group",)
 _PARTITION = ("topic", "partition_id")
 _GROUP_PARTITION = ("consumer_group", "topic", "partition_id")
 _MEMBER = ("client_id", "client_host", "member_id")
-# Known now even of what could not be read: by the metadata, and by the listing of groups.
+# Known of a row even if it could not be read: from the metadata, and from the group listing.
 _OF_METADATA = ("unread_reason", "leader", "leader_rack", "replicas", "in_sync_replicas")
 _OF_LISTING = ("unread_reason", "group_state", "group_type", "protocol")
-# What a message about a deleted group needs.
-_LAST_WORDS = (
+# Columns of a deleted group that a message about it needs.
+_OF_DELETED = (
     "read_at",
     "consumer_group",
     "owner",
@@ -44,10 +45,10 @@ _LAST_WORDS = (
 )
 
 
-def topic_partitions(
+def carry_topic_partitions(
     reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int
 ) -> Frame:
-    """All partitions that were requested, and those of topics that were hidden from this run."""
+    """Rows of all partitions that were requested, and of topics that this run could not list."""
     old = previous.topic_partitions
     rows = reading.topic_partitions.completed(contract.TOPIC_PARTITIONS)
     rows = _fill_unread(rows, old, _PARTITION, taken_at, keep=_OF_METADATA)
@@ -55,8 +56,8 @@ def topic_partitions(
     return _append(rows, old, hidden, _PARTITION, taken_at, rules)
 
 
-def groups(reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int) -> Frame:
-    """All groups that were requested; deleted ones are left out here."""
+def carry_groups(reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int) -> Frame:
+    """Rows of all groups that were requested, without deleted ones."""
     read = reading.groups.completed(contract.GROUPS)
     rows = _fill_unread(read, previous.groups, _GROUP, taken_at)
     listed = {name: read.strings(name).or_else(rows.strings(name)) for name in _OF_LISTING}
@@ -66,13 +67,13 @@ def groups(reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: 
     return rows.where(wanted & _accepted(rows, rules))
 
 
-def group_partitions(
+def carry_group_partitions(
     reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int, partitions: Frame
 ) -> Frame:
-    """All rows that were requested, and those of unread groups and hidden topics.
+    """Rows of all commits that were requested, and of unread groups and of topics not listed.
 
-    A row is read as a whole or not at all: a fresh commit beside an old end would be a lag that
-    nobody saw. So a row of an unread partition is unread.
+    A row of an unread partition is unread as a whole: a new commit beside an old end would be a lag
+    that never was.
     """
     old = previous.group_partitions
     rows = reading.group_partitions.completed(contract.GROUP_PARTITIONS)
@@ -90,24 +91,24 @@ def group_partitions(
 
 
 def add_deleted_groups(groups: Frame, reading: ClusterReading, previous: Snapshot) -> Frame:
-    """The rows, and one last row for each group that was deleted since the previous run."""
+    """The groups, and one last row for each that was deleted since the previous run."""
     old = previous.groups
     announced = old.strings("status_reason").is_in([contract.GONE])
     deleted = old.where(old.strings("consumer_group").is_in(reading.gone_groups) & ~announced)
     if not len(deleted):
         return groups
     unknown = Frame.empty(contract.GROUPS).take(np.full(len(deleted), -1, np.int64))
-    known = {name: deleted.columns[name] for name in _LAST_WORDS}
+    known = {name: deleted.columns[name] for name in _OF_DELETED}
     gone = Strings.constant(contract.GONE, len(deleted))
     return groups.concat(unknown.with_columns(**known, status_reason=gone))
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousRows:
-    """The previous run's row of each row.
+    """The row of the previous run for each row of this one.
 
-    `rows` are all unknown where there was none, or where it is of another topic of that name;
-    `recreated` marks the latter.
+    A row of `rows` is unknown throughout where there was none, and where the topic was recreated
+    since then; `recreated` marks the latter.
     """
 
     rows: Frame
@@ -115,7 +116,7 @@ class PreviousRows:
 
 
 def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
-    """Each row's previous row, by group, topic and partition."""
+    """The previous row of each row, by group, topic and partition."""
     old = previous.group_partitions
     at = locate(rows, old, _GROUP_PARTITION)
     same = {name: old.columns[name].take(at) for name in ("topic_id", "end_offset")}
@@ -124,7 +125,7 @@ def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
 
 
 def is_recreated(rows: Frame, previous: Frame) -> Mask:
-    """Rows whose topic has another id than before, or that were read with a lower end."""
+    """Rows whose topic id is not that of the previous row, or whose end was read and is lower."""
     lower = rows.numbers("end_offset") < previous.numbers("end_offset")
     mask: Mask = _other_topic(rows, previous) | (lower & is_read(rows))
     return mask
@@ -136,12 +137,15 @@ def is_read(rows: Frame) -> Mask:
 
 
 def seconds_between(rows: Frame, previous: Frame) -> Column:
-    """Seconds between two readings, by the reporter's clock; unknown where one was none."""
+    """Seconds from the previous reading to this one, by the reporter's clock; 0 at least.
+
+    Unknown where either row was never read.
+    """
     return ((rows.numbers("read_at") - previous.numbers("read_at")) / 1_000).clip(0.0)
 
 
 def set_where_read(rows: Frame, **columns: AnyColumn) -> Frame:
-    """The columns set in rows that were read now; unread rows keep what they carry."""
+    """The rows with these columns set where they were read in this run, as carried elsewhere."""
     read = is_read(rows)
     if read.all():
         return rows.with_columns(**columns)
@@ -155,12 +159,12 @@ def set_where_read(rows: Frame, **columns: AnyColumn) -> Frame:
 
 
 def _other_topic(rows: Frame, previous: Frame) -> Mask:
-    """Rows of another topic id; one unknown, as before Kafka 2.8, counts as the same topic."""
+    """Rows with another topic id; an unknown id, as with Kafka before 2.8, is no other."""
     return rows.strings("topic_id") != previous.strings("topic_id")
 
 
 def _keep_members(rows: Frame, groups: Frame, old: Frame) -> Frame:
-    """Members as they were, in groups whose members could not be read."""
+    """The rows with the members of the previous run, in groups whose members could not be read."""
     described = groups.numbers("members").take(locate(rows, groups, _GROUP)).known
     at = np.where(described, -1, locate(rows, old, _GROUP_PARTITION))
     members = {n: rows.strings(n).or_else(old.strings(n).take(at)) for n in _MEMBER}
@@ -170,7 +174,7 @@ def _keep_members(rows: Frame, groups: Frame, old: Frame) -> Frame:
 def _fill_unread(
     rows: Frame, old: Frame, key: tuple[str, ...], taken_at: int, keep: Collection[str] = ()
 ) -> Frame:
-    """Unread rows as they were before, unknowns too, but for the columns to `keep`."""
+    """The rows, the unread ones with all columns of the previous run but those to `keep`."""
     at = np.where(is_read(rows), -1, locate(rows, old, key))
     at = np.where(Column.of(_is_young(old, taken_at)).take(at).values, at, -1)
     if "topic_id" in rows:
@@ -193,7 +197,7 @@ def _fill_unread(
 def _append(
     rows: Frame, old: Frame, reason: Strings, key: tuple[str, ...], taken_at: int, rules: Rules
 ) -> Frame:
-    """The rows, and old ones that are not among them, for which there is a reason."""
+    """The rows, then those of the old ones that are not among them and have an unread `reason`."""
     absent = locate(old, rows, key) < 0
     carried = reason.known & _is_young(old, taken_at) & absent & _accepted(old, rules)
     if not carried.any():
@@ -221,7 +225,7 @@ def _unread_reasons(groups: Frame) -> dict[str, str]:
 
 
 def _by_name(names: Strings, reasons: Mapping[str, str]) -> Strings:
-    """For each row the reason given for its name, unknown where there is none."""
+    """For each name its reason; unknown where there is none."""
     return Strings.of(reasons.get(name) for name in names.categories).take(
         np.where(names.known, names.codes.values, -1).astype(np.int64)
     )

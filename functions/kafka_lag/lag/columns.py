@@ -243,7 +243,7 @@ class Strings:
             return self
         place = np.append(np.cumsum(used) - 1, 0).astype(np.int32)
         codes = place[np.where(self.codes.known, self.codes.values, 0)]
-        words = tuple(word for word, kept in zip(self.categories, used, strict=True) if kept)
+        words = tuple(word for word, is_used in zip(self.categories, used, strict=True) if is_used)
         return Strings(Column(codes, self.codes.known), words)
 
     @property

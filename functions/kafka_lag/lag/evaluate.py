@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a reading and what earlier runs left behind to everything a run says."""
+"""One run: from a cluster reading and previous runs to the lag report."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ from kafka_lag.lag.append_time import AppendTimeEstimates, Unread, estimate_appe
 from kafka_lag.lag.carry_over import PreviousRows, add_deleted_groups, is_read, match_previous
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import EARLIEST, Rules
 from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Snapshot
 from kafka_lag.lag.movement import add_movement
-from kafka_lag.lag.offset_lag import OffsetLag, offset_lag
+from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.retention import add_retention
-from kafka_lag.lag.rollup import add_uncounted, count_rows, group_topics, roll_up_groups, scaling
-from kafka_lag.lag.rules import EARLIEST, Rules
+from kafka_lag.lag.rollup import (
+    add_uncounted,
+    count_rows,
+    roll_up_group_topics,
+    roll_up_groups,
+    roll_up_scaling,
+)
 from kafka_lag.lag.status import add_owners, add_status
-from kafka_lag.lag.time_index import LookUp, nobody
+from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
@@ -34,17 +40,17 @@ def evaluate(
     previous_runs: PreviousRuns,
     rules: Rules,
     taken_at: int,
-    look_up: LookUp = nobody,
+    look_up: LookUp = no_look_up,
 ) -> LagReport:
     """The lag report of one run; `taken_at` is the scheduled time, ms UTC.
 
     Pure but for `look_up`: the same reading, previous runs, rules and answers give the same report.
     """
     newest = previous_runs.newest
-    topics = carry_over.topic_partitions(reading, newest, rules, taken_at)
+    topics = carry_over.carry_topic_partitions(reading, newest, rules, taken_at)
     topics = add_produce_rate(topics, newest, rules)
-    groups = add_rebalances(carry_over.groups(reading, newest, rules, taken_at), newest)
-    rows = carry_over.group_partitions(reading, newest, rules, taken_at, topics)
+    groups = add_rebalances(carry_over.carry_groups(reading, newest, rules, taken_at), newest)
+    rows = carry_over.carry_group_partitions(reading, newest, rules, taken_at, topics)
     rows = rows.where(locate(rows, groups, _GROUP) >= 0)
 
     at_topic = locate(rows, topics, _PARTITION)
@@ -74,8 +80,8 @@ def evaluate(
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
     return LagReport(
         snapshot=Snapshot(taken_at, *frames),
-        group_topics=group_topics(rows),
-        scaling=scaling(groups, rows, counts),
+        group_topics=roll_up_group_topics(rows),
+        scaling=roll_up_scaling(groups, rows, counts),
         lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
         look_ups=estimates.look_ups,
         problems=reading.problems,
@@ -86,8 +92,8 @@ def evaluate(
 def _join_offsets(rows: Frame, topics: Frame) -> Frame:
     """Each row with its partition's leader, topic id and offsets.
 
-    An unread group keeps the offsets and the topic id of when it was last read: its old commit
-    against a new end would be a lag that nobody saw.
+    An unread row keeps the offsets and the topic id of its last reading: its old commit against a
+    new end would be a lag that never was.
     """
     unread, listed = ~is_read(rows), topics.strings("topic").known
 
@@ -105,7 +111,7 @@ def _join_offsets(rows: Frame, topics: Frame) -> Frame:
 def _offset_lags(rows: Frame, rules: Rules) -> OffsetLag:
     names = rows.strings("consumer_group")
     from_start = [name for name in names.categories if rules.uncommitted.get(name) == EARLIEST]
-    return offset_lag(
+    return compute_offset_lag(
         rows.numbers("committed_offset"),
         rows.numbers("start_offset"),
         rows.numbers("end_offset"),
@@ -121,7 +127,7 @@ def _allowed_lag(rows: Frame, rules: Rules) -> Column:
 
 
 def _add_lag(rows: Frame, lags: OffsetLag) -> Frame:
-    """An unread row has no lag, but what it had when it was last read."""
+    """The rows with their lag; an unread row has `last_lag` and `last_time_lag_seconds` instead."""
     read = is_read(rows)
     last_read = ~read & rows.numbers("read_at").known
     age, last_age = rows.numbers("time_lag_seconds"), rows.numbers("last_time_lag_seconds")
@@ -135,7 +141,7 @@ def _add_lag(rows: Frame, lags: OffsetLag) -> Frame:
 
 
 def _warnings(rows: Frame, previous: PreviousRows, estimates: AppendTimeEstimates) -> Iterator[str]:
-    """What of the previous runs was not used, for a person."""
+    """Sentences about what of the previous runs was not used."""
     topics = sorted(set(rows.strings("topic").only(previous.recreated).pruned().categories))
     for topic in topics[:_NAMED]:
         yield f"topic {topic!r} was recreated or truncated: its history starts anew"
@@ -149,7 +155,10 @@ def _warnings(rows: Frame, previous: PreviousRows, estimates: AppendTimeEstimate
 
 
 def _finish(frame: Frame, taken_at: int) -> Frame:
-    """Stamped, without the strings no row uses: carried from run to run, they would pile up."""
+    """The frame with `taken_at`, and without categories that no row uses.
+
+    Categories are carried from run to run and would pile up.
+    """
     strings = {n: c.pruned() for n, c in frame.columns.items() if isinstance(c, Strings)}
     frame = frame.with_columns(**strings)
     return frame.with_columns(taken_at=Column.of(np.full(len(frame), taken_at, np.int64)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group's status over time: since when it is so, what has lasted, and since when all is not well.
+"""A group's status over time: since when it is so, which status is held, since when it is not OK.
 
-All memory is in the newest snapshot's row of the group.
+What must be known of earlier runs stands in the group's row of the previous snapshot.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rollup import GROUP_STATUSES
-from kafka_lag.lag.rules import Rules
 
 
-def track_incidents(groups: Frame, before: Snapshot, taken_at: int, rules: Rules) -> Frame:
-    """Adds last_status, status_since, held_status, held_since and incident_since (ms UTC).
+def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rules) -> Frame:
+    """The groups with last_status, status_since, held_status, held_since and incident_since.
 
-    A status is held once it lasted `rules.hold` runs; a run in which it is unknown neither ends
-    nor proves it. A group that was gone starts anew, and no earlier row counts as OK.
+    Times are of runs, ms UTC. A status is held once it has lasted `rules.hold` runs. A run in which
+    the status is unknown does not end it. A group that had been deleted starts anew. A group
+    without a previous row counts as OK so far.
     """
-    old = _before(groups, before)
+    old = _find_previous(groups, previous)
     status, last = _codes(groups, "status"), _codes(old, "last_status")
     now = Column.of(np.full(len(groups), taken_at, np.int64))
     same = ~status.known | _equal(status, last)
     since = old.numbers("status_since").only(same).or_else(now.only(status.known))
     lasts = taken_at - since.values >= (rules.hold - 1) * rules.interval_ms
     lasted, earlier = status.only(since.known & lasts), _codes(old, "held_status")
-    kept = ~lasted.known | _equal(lasted, earlier)
-    held_since = old.numbers("held_since").only(kept).or_else(since.only(lasted.known))
+    unchanged = ~lasted.known | _equal(lasted, earlier)
+    held_since = old.numbers("held_since").only(unchanged).or_else(since.only(lasted.known))
     held_status = lasted.or_else(earlier)
     return groups.with_columns(
         last_status=Strings(status.or_else(last), GROUP_STATUSES),
@@ -44,16 +45,20 @@ def track_incidents(groups: Frame, before: Snapshot, taken_at: int, rules: Rules
 def _incident(
     old: Frame, status: Column, held_status: Column, held_since: Column, settled_by: int
 ) -> Column:
-    """When a held OK was left; the same until OK, held for the window, is seen to be so still."""
-    well = _equal(status, held_status) & (held_status.values == 0)
-    over = well & held_since.known & (held_since.values <= settled_by)
+    """Since when the held status is not OK, ms.
+
+    An incident ends in a run that sees OK, once OK was held for a whole window: since `settled_by`
+    or longer. A new one before that is the same incident.
+    """
+    is_ok = _equal(status, held_status) & (held_status.values == 0)
+    over = is_ok & held_since.known & (held_since.values <= settled_by)
     bad = held_status.known & (held_status.values > 0)
     return old.numbers("incident_since").only(~over).or_else(held_since.only(bad))
 
 
-def _before(groups: Frame, before: Snapshot) -> Frame:
-    gone = before.groups.strings("status_reason").is_in([contract.GONE])
-    old = before.groups.where(~gone)
+def _find_previous(groups: Frame, previous: Snapshot) -> Frame:
+    gone = previous.groups.strings("status_reason").is_in([contract.GONE])
+    old = previous.groups.where(~gone)
     return old.take(locate(groups, old, ("consumer_group",)))
 
 

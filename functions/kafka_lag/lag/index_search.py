@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for append times in the brokers' time index: rounds of look-ups under a budget.
 
-Of some twenty orders of look-ups tried on thirteen shapes of data this took the fewest: interpolate
-by offsets, aiming half a record early, which hits regular data exactly; keep the tolerance away
-from either end; take the middle after two steps in a row that did not halve the bracket.
+Each round looks up one time per position, within what is still possible for it (its span). The time
+is interpolated by offsets, half a record early, which hits regular data exactly; it keeps the
+tolerance away from either end of the span; and it is the middle after two steps in a row that did
+not halve the span. Of some twenty strategies, tried on thirteen shapes of data, this took the
+fewest look-ups.
 """
 
 from __future__ import annotations
@@ -14,17 +16,17 @@ import numpy as np
 
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules, Tolerance
 from kafka_lag.lag.log_ends import HELD_BACK_MS, Bounds
-from kafka_lag.lag.rules import Rules, Tolerance
 from kafka_lag.lag.time_index import (
     NEWEST,
     OLDEST_PLAUSIBLE,
     Brackets,
     Index,
     LookUp,
-    TimeQuestions,
+    TimestampLookups,
     add_answers,
-    brackets,
+    find_brackets,
 )
 
 # The hardest shapes tried (thousands of records in one millisecond) took 26 steps.
@@ -34,9 +36,11 @@ _ENDLESS = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class SearchTargets:
-    """Positions to date: `part` is a row of `partitions` (topic, partition_id, leader).
+    """Positions whose append time is searched.
 
-    `log_start` and `compact` are by partition. `now`, ms, and `bounds` are by position.
+    A row per partition: `partitions` (topic, partition_id, leader), `log_start`, and `compact`,
+    whether single records may be deleted. A row per position: `part` (its partition), `offset`,
+    `now` (ms, when its end was read) and `bounds`, known without the index.
     """
 
     partitions: Frame
@@ -60,10 +64,10 @@ class SearchTargets:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What the index said in the end, where the search came to its own end, what was asked.
+    """The brackets at the end of a search, a row per position, and the look-ups it sent.
 
-    `head`: no record up to the position has a plausible time; `first`: the record named beyond
-    it is then the first in the log that has one.
+    `ended`: no further look-up would help. `head`: no record up to the position has a plausible
+    time. `first`: the record named after it is then the first in the log that has one.
     """
 
     brackets: Brackets
@@ -74,45 +78,47 @@ class SearchResult:
 
     @property
     def answered(self) -> Mask:
-        """Positions of which the index said anything."""
+        """Positions for which the index gave any bound."""
         return self.brackets.low.known | self.brackets.high.known | self.head
 
     def alone(self, now: Rows) -> Mask:
-        """Positions that the index alone puts before `now`, ms."""
+        """Positions whose time is before `now`, ms, by the index alone."""
         high = self.brackets.high
         mask: Mask = self.brackets.exact | self.head | (high.known & (high.values <= now + 1))
         return mask
 
 
 def search(targets: SearchTargets, queue: Queue, rules: Rules, look_up: LookUp) -> SearchResult:
-    """Asks until every position is dated well enough, the budget is used up or nobody answers."""
+    """Sends rounds of look-ups until each time is exact enough, the budget is spent, or no broker
+    answers.
+    """
     index, left = Index.empty(len(targets.partitions)), rules.lookup_budget
     slow = np.zeros(len(targets.part), np.int64)
     width, inside = np.full(len(slow), _ENDLESS), np.zeros(len(slow), bool)
-    view = _view(targets, index, rules)
+    view = _summarise(targets, index, rules)
     for turn in range(_MOST_ROUNDS):
         slow = np.where(view.span.width > width // 2, slow + 1, 0)
         width = view.span.width
-        open_ = ~view.ended & ~index.silent[targets.part]
-        inside = queue.let_in(open_, inside, view.span.low, view.span.high, left)
-        part, times = _questions(targets, index, view, inside, slow, rules, turn)
+        open_ = ~view.ended & ~index.unanswered[targets.part]
+        inside = queue.admit(open_, inside, view.span.low, view.span.high, left)
+        part, times = _choose_look_ups(targets, index, view, inside, slow, rules, turn)
         part, times = part[:left], times[:left]
         if not len(part):
             break
-        answers = look_up(TimeQuestions(targets.partitions.take(part), times))
+        answers = look_up(TimestampLookups(targets.partitions.take(part), times))
         if not (answers.found | answers.none).any():
-            # The time for questions is over, or nobody is there to ask.
+            # The deadline has passed, or no broker responds.
             break
         left -= len(part)
         index = add_answers(index, part, times, answers, targets.log_start)
-        view = _view(targets, index, rules)
+        view = _summarise(targets, index, rules)
     first = view.head & ~index.denied[targets.part]
     return SearchResult(view.found, view.ended, view.head, first, rules.lookup_budget - left)
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """All that follows for each position from what was heard so far."""
+    """What follows from the index so far, a row per position; `allowed` is the error in ms."""
 
     found: Brackets
     span: Span
@@ -121,23 +127,23 @@ class _View:
     allowed: Rows
 
 
-def _view(targets: SearchTargets, index: Index, rules: Rules) -> _View:
-    found = brackets(index, targets.part, targets.offset)
-    span = _span(targets, found)
-    allowed = allowance(rules.tolerance, targets.now - span.high)
-    surveyed = (index.surveyed & ~index.silent)[targets.part]
+def _summarise(targets: SearchTargets, index: Index, rules: Rules) -> _View:
+    found = find_brackets(index, targets.part, targets.offset)
+    span = _join_bounds(targets, found)
+    allowed = compute_allowance(rules.tolerance, targets.now - span.high)
+    surveyed = (index.surveyed & ~index.unanswered)[targets.part]
     head = surveyed & ~found.low.known & found.next_time.known
-    untold = surveyed & ~found.low.known & (head | index.denied[targets.part])
-    ended = found.exact | untold | _outside(targets, found)
+    undated = surveyed & ~found.low.known & (head | index.denied[targets.part])
+    ended = found.exact | undated | _is_outside(targets, found)
     known_next = found.low.known & found.high.known & (found.high.values == found.low.values + 1)
     compact = targets.compact[targets.part]
-    gap = shut_in(span, index.gap_from[targets.part], index.gap_to[targets.part], allowed)
+    gap = is_filled_by_gap(span, index.gap_from[targets.part], index.gap_to[targets.part], allowed)
     ended |= np.where(compact, known_next, span.width <= allowed) | gap
     return _View(found, span, ended, head, allowed)
 
 
-def _outside(targets: SearchTargets, found: Brackets) -> Mask:
-    """Positions whose record time is surely of a clock that is not the reporter's own."""
+def _is_outside(targets: SearchTargets, found: Brackets) -> Mask:
+    """Positions whose record has a timestamp outside the bounds, by a producer's wrong clock."""
     bounds, low, high = targets.bounds, found.low, found.high
     floor = bounds.after.values - HELD_BACK_MS
     early = high.known & bounds.after.known & (high.values <= floor)
@@ -147,7 +153,7 @@ def _outside(targets: SearchTargets, found: Brackets) -> Mask:
     return mask
 
 
-def _questions(
+def _choose_look_ups(
     targets: SearchTargets,
     index: Index,
     view: _View,
@@ -156,15 +162,15 @@ def _questions(
     rules: Rules,
     turn: int,
 ) -> tuple[Rows, Rows]:
-    """Partition and time of each question: two about a partition first, then one a position."""
+    """Partition and time of the next look-ups: first two per partition, then one per position."""
     asking = np.flatnonzero(inside)
     new = ~index.surveyed[targets.part[asking]]
     first = np.unique(targets.part[asking[new]])
     rest = asking[~new]
-    times = next_times(view.span, targets.offset, targets.now, slow, rules.tolerance)
+    times = choose_times(view.span, targets.offset, targets.now, slow, rules.tolerance)
     part = targets.part
-    times = around_gap(times, view.span, index.gap_from[part], index.gap_to[part], turn)
-    # On a compacted topic the record after the bracket's low end is the one that is sought.
+    times = avoid_gap(times, view.span, index.gap_from[part], index.gap_to[part], turn)
+    # On a compacted topic the next record is the first after the low end of the bracket.
     beyond = targets.compact[part] & (view.span.width <= view.allowed) & (turn % 2 == 0)
     times = np.where(beyond, view.span.low + 1, times)[rest]
     wanted = np.unique(np.stack([part[rest], times]), axis=1)
@@ -178,10 +184,10 @@ def _all(rows: Rows, value: int) -> Rows:
     return np.full(len(rows), value, np.int64)
 
 
-def _span(targets: SearchTargets, found: Brackets) -> Span:
-    """The brackets of history and index put together, and the points of the log at their ends.
+def _join_bounds(targets: SearchTargets, found: Brackets) -> Span:
+    """The spans by bounds and index together, and the points of the log at their ends.
 
-    A record may have been appended before history's bracket, while the high watermark stood still.
+    A record may be older than the lower bound, by HELD_BACK_MS at most: see `log_ends`.
     """
     bounds = targets.bounds
     after = np.where(bounds.after.known, bounds.after.values, -1)
@@ -201,18 +207,18 @@ def _span(targets: SearchTargets, found: Brackets) -> Span:
     )
 
 
-# Steps in a row that may fail to halve a bracket.
-PATIENCE = 2
-# A silence is long that could hold so many tolerances.
+# Steps in a row that may fail to halve a span.
+_SLOW_STEPS = 2
+# A time without records is long if it is so many times the tolerance.
 _LONG = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where each position's append time still may be: from `low` to before `high`, ms.
+    """Where the append time of each position still may be: at or after `low`, before `high`, ms.
 
     (`left_time`, `left_offset`) and (`right_time`, `right_offset`) are points of the log at or
-    around these ends, for the interpolation; unknown where there is none.
+    near these ends, to interpolate between; an offset is unknown where there is none.
     """
 
     low: Rows
@@ -229,38 +235,41 @@ class Span:
         return width
 
 
-def allowance(tolerance: Tolerance, age: Rows) -> Rows:
-    """How far off a time of this age may be, both in ms."""
+def compute_allowance(tolerance: Tolerance, age: Rows) -> Rows:
+    """The error that is allowed at this age, both in ms."""
     share = np.maximum(age, 0) * tolerance.share
     allowed: Rows = np.maximum(share.astype(np.int64), tolerance.floor_ms)
     return allowed
 
 
-def next_times(span: Span, offset: Rows, now: Rows, slow: Rows, tolerance: Tolerance) -> Rows:
-    """The time to ask for at each position, strictly inside its span where that has an inside."""
+def choose_times(span: Span, offset: Rows, now: Rows, slow: Rows, tolerance: Tolerance) -> Rows:
+    """The time to look up for each position, ms, inside its span.
+
+    `slow` counts steps in a row that did not halve the span.
+    """
     middle = span.low + np.maximum(span.width // 2, 1)
     known = span.left_offset.known & span.right_offset.known
     rise = np.where(known, span.right_offset.values - span.left_offset.values, 1)
-    # From the high end to the record named beyond it there is none: the end is the better point.
+    # No record is between the high end and the one named after it: the end is the better point.
     right_time = np.minimum(span.high, span.right_time)
     run = (right_time - span.left_time).astype(np.float64)
     share = (offset - 0.5 - span.left_offset.values) / np.maximum(rise, 1)
     aimed = span.left_time + np.clip(share, 0.0, 1.0) * run
-    near = allowance(tolerance, now - span.low)
+    near = compute_allowance(tolerance, now - span.low)
     nearest = span.low + near
-    farthest = span.high - allowance(tolerance, now - span.high)
+    farthest = span.high - compute_allowance(tolerance, now - span.high)
     inside = nearest < farthest
     clipped = np.clip(aimed, nearest, np.maximum(nearest, farthest)).astype(np.int64)
-    times = np.where(known & inside & (slow < PATIENCE), clipped, middle)
-    silence = span.right_time - span.high > _LONG * near
-    # Before a long silence a burst often ends: perhaps within the tolerance of the low end.
-    times = np.where(silence & (slow % 2 == 1) & (span.width > 2 * near), nearest, times)
+    times = np.where(known & inside & (slow < _SLOW_STEPS), clipped, middle)
+    quiet = span.right_time - span.high > _LONG * near
+    # Before a long time without records, the last one is often near the low end.
+    times = np.where(quiet & (slow % 2 == 1) & (span.width > 2 * near), nearest, times)
     chosen: Rows = np.clip(times, span.low + 1, np.maximum(span.high - 1, span.low + 1))
     return chosen
 
 
-def around_gap(times: Rows, span: Span, gap_from: Rows, gap_to: Rows, turn: int) -> Rows:
-    """The times, but beside a gap in which brokers deny all records: now below it, now above."""
+def avoid_gap(times: Rows, span: Span, gap_from: Rows, gap_to: Rows, turn: int) -> Rows:
+    """The times, moved out of gaps (see `Index`): by turns below and above."""
     inside = (gap_from > span.low) & (gap_to < span.high) & (gap_from <= gap_to)
     hit = inside & (times >= gap_from) & (times <= gap_to)
     below = span.low + (gap_from - span.low) // 2
@@ -271,24 +280,26 @@ def around_gap(times: Rows, span: Span, gap_from: Rows, gap_to: Rows, turn: int)
     return beside
 
 
-def shut_in(span: Span, gap_from: Rows, gap_to: Rows, allowed: Rows) -> Mask:
-    """Spans that a gap fills but for less than what is allowed on either side of it."""
+def is_filled_by_gap(span: Span, gap_from: Rows, gap_to: Rows, allowed: Rows) -> Mask:
+    """Spans that a gap fills but for an error that is allowed, on either side of it."""
     inside = (gap_from <= gap_to) & (gap_from <= span.high) & (gap_to >= span.low)
     mask: Mask = inside & (gap_from - span.low <= allowed) & (span.high - gap_to <= allowed)
     return mask
 
 
-# Look-ups set aside for a position when it is let in: two for its partition, then some steps.
+# Look-ups reserved for a position when it is admitted: two for its partition, then some steps.
 _EACH = 5
 _LAST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """`pair` and `position` of each group-partition that waits; `rank` within its pair, 0 first.
+    """Group-partitions that wait for look-ups, in the order in which pairs of group and topic get
+    theirs.
 
-    `turn` is each pair's place in this run. Those that do not `move` are asked about once and
-    never again, so that they come first.
+    A row per group-partition: its `pair`, its `position`, its `rank` within the pair (0 first) and
+    whether it `moves`. Those that stand still need look-ups only once, so they come first. `turn`
+    is the place of each pair in this run.
     """
 
     pair: Rows
@@ -299,9 +310,10 @@ class Queue:
 
     @classmethod
     def of(cls, pair: Rows, position: Rows, lag: Rows, moves: Mask, run: int, budget: int) -> Queue:
-        """Pairs are numbered from 0; within one most lag comes first. `run` counts runs.
+        """Pairs are numbered from 0. Within a pair the partition with most lag comes first.
 
-        When all pairs had their turn, the next in rank leads each of them.
+        `run` counts runs: pairs take turns from run to run, and once all pairs had one, so do the
+        partitions within a pair.
         """
         order = np.lexsort((-lag, pair))
         first = np.searchsorted(pair[order], pair[order])
@@ -312,10 +324,10 @@ class Queue:
         turn = (np.arange(pairs) - before) % pairs
         return cls(pair, position, rank, turn, moves)
 
-    def let_in(self, open_: Mask, inside: Mask, low: Rows, high: Rows, left: int) -> Mask:
-        """Open positions that may ask now: those inside already, and as many more as fit.
+    def admit(self, open_: Mask, inside: Mask, low: Rows, high: Rows, left: int) -> Mask:
+        """Open positions to look up now: those already `inside`, and as many more as `left` allows.
 
-        `low` and `high` are the times, ms, between which each position still may be.
+        `left` counts look-ups. `low` and `high` are the spans of the positions, ms.
         """
         waiting = open_ & ~inside
         room = left // _EACH - int((open_ & inside).sum())
@@ -325,13 +337,13 @@ class Queue:
         line = order[waiting[order]][: max(room, 0)]
         chosen: Mask = open_ & inside
         chosen[line] = True
-        # A rest too small for a whole position still serves the first in line.
+        # What is left is too little for a position, but still helps the first in the queue.
         if left > 0 and not chosen.any() and waiting.any():
             chosen[order[waiting[order]][:1]] = True
         return chosen
 
     def _order(self, low: Rows, high: Rows) -> Rows:
-        """Positions, those first that may be the oldest of a group and topic."""
+        """The positions, first those that may have the oldest record of a group and topic."""
         surely = np.full(len(self.turn), _LAST, np.int64)
         np.minimum.at(surely, self.pair, high[self.position])
         may_be = low[self.position] <= surely[self.pair]

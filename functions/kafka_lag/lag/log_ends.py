@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hard bounds for the time from which a record could be read: log ends that runs saw before."""
+"""Bounds for the time from which a record could be read, by log ends that runs have read.
+
+If the end was at or below a record's offset when a reading began, the record came later. If the end
+was beyond the offset when a reading was answered, the record had come.
+"""
 
 from __future__ import annotations
 
@@ -20,59 +24,58 @@ _EARLY_MS, _LATE_MS = 1_000, 60_000
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Per run (rows, the oldest first, this one last) and partition: end, clock before and after.
+    """Log ends of this and earlier runs: a row per run, the oldest first, a column per partition.
 
-    `usable` is false where a run knew nothing of the partition, or nothing that can be trusted;
-    `contradicted` counts readings left out because of other runs' clocks. `doubted`, by partition,
-    is the earliest time, ms, told by a clock that is not trusted, where such a one was the last
-    before this run's: what that run left behind is not to be believed from this time on.
+    `end`: the offset. `requested_at`, `read_at`: ms, by the clock of the run, before and after the
+    request. `usable`: the run has read the partition, and its clock agrees with those of others.
+    `contradicted` counts readings whose clock does not. `doubted`, per partition: the earliest
+    time, ms, of the last such readings if no good one came after them. What is carried over from
+    those runs is not believed from this time on.
     """
 
     end: Rows
-    asked: Rows
-    read: Rows
+    requested_at: Rows
+    read_at: Rows
     usable: Mask
     contradicted: int
     doubted: Column
 
 
-def ends_of(partitions: Frame, earlier: tuple[Frame, ...], on_time: Mask | None = None) -> Ends:
-    """The ends known for these topic_partitions rows, each of which was read now.
+def align_ends(partitions: Frame, earlier: tuple[Frame, ...], on_time: Mask | None = None) -> Ends:
+    """The ends of these partitions, each of which was read in this run, by `earlier` runs too.
 
-    `on_time` marks the earlier runs whose clock may be right; None: nobody can tell.
+    `on_time` marks the earlier runs whose clock may be right; None where that cannot be known.
     """
-    runs = [_aligned(partitions, run) for run in earlier]
+    runs = [_align(partitions, run) for run in earlier]
     runs.append((partitions, np.zeros(len(partitions), bool)))
-    end, asked, read = (_stacked(runs, n) for n in ("end_offset", "asked_at", "read_at"))
-    known = _once(asked.values, read.values, end.known & asked.known & read.known)
-    same = _unbroken(end.values, known, np.array([other for _, other in runs]))
+    end, requested, read = (_stack(runs, n) for n in ("end_offset", "asked_at", "read_at"))
+    known = _find_first_readings(
+        requested.values, read.values, end.known & requested.known & read.known
+    )
+    same = _is_unbroken(end.values, known, np.array([other for _, other in runs]))
     known = same if on_time is None else same & np.append(on_time, True)[:, np.newaxis]
-    trusted = _in_order(asked.values, read.values, known)
+    trusted = _is_in_order(requested.values, read.values, known)
     contradicted = int((known & ~trusted).sum())
-    nobody_can_tell = np.full(len(partitions), on_time is None)
-    doubted = _doubted(asked.values, same, trusted).only(~nobody_can_tell)
-    return Ends(end.values, asked.values, read.values, trusted, contradicted, doubted)
+    no_clock_known = np.full(len(partitions), on_time is None)
+    doubted = _find_doubted(requested.values, same, trusted).only(~no_clock_known)
+    return Ends(end.values, requested.values, read.values, trusted, contradicted, doubted)
 
 
-def bounds_of(ends: Ends, column: Rows, offset: Rows) -> Bounds:
-    """Bounds for records by what log ends say; `column` is each record's partition in `ends`.
-
-    An end at or below the record, told after the moment it was asked for, proves that the record
-    came later than that; an end beyond it proves that it was there when the answer came.
-    """
+def find_bounds(ends: Ends, column: Rows, offset: Rows) -> Bounds:
+    """Bounds for records at these offsets; `column` is the partition of each in `ends`."""
     length = len(offset)
     after, before = Column.unknown(length), Column.unknown(length)
     end_after, end_before = Column.unknown(length), Column.unknown(length)
     for run in range(len(ends.end)):
         end, usable = ends.end[run][column], ends.usable[run][column]
-        _put(after, end_after, usable & (end <= offset), ends.asked[run][column], end)
+        _put(after, end_after, usable & (end <= offset), ends.requested_at[run][column], end)
         first = usable & (end > offset) & ~before.known
-        _put(before, end_before, first, ends.read[run][column], end)
+        _put(before, end_before, first, ends.read_at[run][column], end)
     return Bounds(after, before, end_after, end_before)
 
 
-def _aligned(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
-    """The run's rows in our order, and where they are of another topic by the same name."""
+def _align(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
+    """The rows of a run for these partitions, and where they are of another topic of that name."""
     rows = run.take(locate(partitions, run, _PARTITION))
     theirs = rows.strings("topic_id")
     ours = partitions.strings("topic_id").codes_in(theirs.categories)
@@ -80,58 +83,58 @@ def _aligned(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
     return rows, partitions.strings("topic_id").known & theirs.known & differs
 
 
-def on_schedule(
-    partitions: Frame, past: PreviousRuns, taken_at: int, interval_ms: int
+def find_on_schedule(
+    partitions: Frame, previous_runs: PreviousRuns, taken_at: int, interval_ms: int
 ) -> Mask | None:
-    """Earlier runs whose clock may be that of their schedule, as all whose schedule is unknown.
+    """Earlier runs whose clock agrees with their schedule, or whose schedule is unknown.
 
-    None where this run's own clock contradicts `taken_at`, for which it was scheduled.
+    None where the clock of this run does not agree with `taken_at`, its scheduled time.
     """
     most = max(interval_ms, _LATE_MS)
-    if not _in_time(partitions, taken_at, most):
+    if not _is_on_time(partitions, taken_at, most):
         return None
-    runs = zip_longest(past.ends, past.scheduled[: len(past.ends)])
-    return np.array([time is None or _in_time(run, time, most) for run, time in runs], bool)
+    runs = zip_longest(previous_runs.ends, previous_runs.scheduled[: len(previous_runs.ends)])
+    return np.array([time is None or _is_on_time(run, time, most) for run, time in runs], bool)
 
 
-def _in_time(run: Frame, taken_at: int, most_late: int) -> bool:
-    """By its latest reading; rows that were carried tell of the clocks of runs before."""
-    asked = run.numbers("asked_at").only(~run.strings("unread_reason").known)
-    late = asked.values[asked.known].max(initial=0) - taken_at
-    return not asked.known.any() or bool(-_EARLY_MS <= late <= most_late)
+def _is_on_time(run: Frame, taken_at: int, most_late: int) -> bool:
+    """By the latest reading of the run; carried rows have times of earlier runs."""
+    requested = run.numbers("asked_at").only(~run.strings("unread_reason").known)
+    late = requested.values[requested.known].max(initial=0) - taken_at
+    return not requested.known.any() or bool(-_EARLY_MS <= late <= most_late)
 
 
-def _doubted(asked: Rows, known: Mask, trusted: Mask) -> Column:
-    """The earliest time told by a wrong clock, where the last before this run was such a one."""
+def _find_doubted(requested: Rows, known: Mask, trusted: Mask) -> Column:
+    """The earliest time of readings by a wrong clock with no good reading after them."""
     good = known[:-1] & trusted[:-1]
-    # The latest readings only: right ones in between end what an earlier wrong clock said.
+    # The latest readings only: a good one after them makes up for those of an earlier wrong clock.
     since = ~np.logical_or.accumulate(good[::-1], axis=0)[::-1]
     bad = known[:-1] & since
-    earliest = np.where(bad, asked[:-1], _NEVER).min(axis=0, initial=_NEVER)
+    earliest = np.where(bad, requested[:-1], _NEVER).min(axis=0, initial=_NEVER)
     return Column(earliest, np.asarray(bad.any(axis=0)))
 
 
-def _stacked(runs: list[tuple[Frame, Mask]], name: str) -> Column:
+def _stack(runs: list[tuple[Frame, Mask]], name: str) -> Column:
     columns = [frame.numbers(name) for frame, _ in runs]
     return Column(np.array([c.values for c in columns]), np.array([c.known for c in columns]))
 
 
-def _once(asked: Rows, read: Rows, known: Mask) -> Mask:
-    """Each reading once: a row that could not be read repeats the times of its last reading.
+def _find_first_readings(requested: Rows, read: Rows, known: Mask) -> Mask:
+    """Each reading once: the row of a run that could not read repeats its last reading.
 
-    The first to tell of it is not always still there, as older runs are thinned out.
+    The run that made the reading may be gone, as older runs are downsampled.
     """
     first = known.copy()
-    last_asked, last_read = np.full_like(asked[0], -1), np.full_like(read[0], -1)
+    last_asked, last_read = np.full_like(requested[0], -1), np.full_like(read[0], -1)
     for run in range(len(known)):
-        first[run] &= (asked[run] != last_asked) | (read[run] != last_read)
-        last_asked = np.where(known[run], asked[run], last_asked)
+        first[run] &= (requested[run] != last_asked) | (read[run] != last_read)
+        last_asked = np.where(known[run], requested[run], last_asked)
         last_read = np.where(known[run], read[run], last_read)
     return first
 
 
-def _unbroken(end: Rows, known: Mask, other: Mask) -> Mask:
-    """Readings since which the end never went back and the topic stayed the same."""
+def _is_unbroken(end: Rows, known: Mask, other: Mask) -> Mask:
+    """Readings after which the end never went back and the topic was not recreated."""
     later = np.where(known, end, _NEVER)
     least = np.minimum.accumulate(later[::-1], axis=0)[::-1]
     broken = other | (known & (end > least))
@@ -140,19 +143,19 @@ def _unbroken(end: Rows, known: Mask, other: Mask) -> Mask:
     return mask
 
 
-def _in_order(asked: Rows, read: Rows, known: Mask) -> Mask:
-    """Readings that ended before every later one began, and began after every earlier ended.
+def _is_in_order(requested: Rows, read: Rows, known: Mask) -> Mask:
+    """Readings that ended before each later one began, and began after each earlier one ended.
 
-    One that is ahead of this run's own clock is wrong by itself, and no witness against others.
+    A reading that is ahead of this run's clock is wrong, and does not count against others.
     """
     usable = known.copy()
-    usable[:-1] &= read[:-1] <= asked[-1]
-    begun_later = np.minimum.accumulate(np.where(usable, asked, _NEVER)[::-1], axis=0)[::-1]
+    usable[:-1] &= read[:-1] <= requested[-1]
+    begun_later = np.minimum.accumulate(np.where(usable, requested, _NEVER)[::-1], axis=0)[::-1]
     ended_before = np.maximum.accumulate(np.where(usable, read, -1), axis=0)
-    fine = usable & (asked <= read)
+    fine = usable & (requested <= read)
     fine[:-1] &= read[:-1] <= begun_later[1:]
-    fine[1:-1] &= asked[1:-1] >= ended_before[:-2]
-    # This run's own clock is what "now" means, right or wrong.
+    fine[1:-1] &= requested[1:-1] >= ended_before[:-2]
+    # Ages are by the clock of this run, right or wrong.
     fine[-1] = usable[-1]
     return fine
 
@@ -162,18 +165,18 @@ def _put(times: Column, ends: Column, where: Mask, time: Rows, end: Rows) -> Non
     ends.values[where], ends.known[where] = end[where], True
 
 
-# A follower that hangs holds the high watermark back for so long before it leaves the in-sync
-# replicas (replica.lag.time.max.ms, by default): the log's end as consumers see it stands still,
-# though records are appended, and a record's time may be as much earlier than it could be read.
+# A follower that hangs holds the high watermark back for so long, until it leaves the in-sync
+# replicas (default of replica.lag.time.max.ms). Meanwhile records are appended, and the end that
+# consumers see stands still: a record may be older by so much than the time it could be read from.
 HELD_BACK_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`after` and `before`, ms, hold that time between them; unknown is unbounded.
+    """Bounds of append times: from `after` to `before`, ms; unknown is unbounded.
 
-    `end_after` and `end_before` are the log's ends at those moments; unknown where a bound is
-    not from a reading of the log's end.
+    `end_after` and `end_before`: the log ends at these times, unknown where the bound is not by a
+    log end.
     """
 
     after: Column
@@ -183,7 +186,7 @@ class Bounds:
 
     @property
     def width(self) -> Column:
-        """How far the bounds are apart, ms."""
+        """From the lower bound to the upper, ms."""
         known = self.after.known & self.before.known
         return Column(np.where(known, self.before.values - self.after.values, 0), known)
 
@@ -197,9 +200,9 @@ class Bounds:
         )
 
     def within(self, other: Bounds) -> Bounds:
-        """These bounds, tightened by record times; these alone where the two contradict.
+        """These bounds, tightened by `other`, of record timestamps; unchanged where they clash.
 
-        Times that come before these by HELD_BACK_MS at most do not: then the bounds hold both.
+        Timestamps may be before these bounds by HELD_BACK_MS; then the bounds are widened to them.
         """
         both = self.after.known & other.before.known
         floor = self.after.values - HELD_BACK_MS
@@ -208,8 +211,10 @@ class Bounds:
         early = both & (other.before.values < self.after.values)
         held_back = early | (both & other.after.known & (other.after.values < self.after.values))
         low = np.where(other.after.known, np.maximum(other.after.values, floor), floor)
-        later = _better(self.after, other.after, clash, other.after.values > self.after.values)
-        sooner = _better(self.before, other.before, clash, other.before.values < self.before.values)
+        later = _is_tighter(self.after, other.after, clash, other.after.values > self.after.values)
+        sooner = _is_tighter(
+            self.before, other.before, clash, other.before.values < self.before.values
+        )
         sooner &= ~early
         return Bounds(
             Column.of(low).where(held_back & ~clash, other.after.where(later, self.after)),
@@ -219,11 +224,11 @@ class Bounds:
         )
 
 
-def carried_bounds(after: Column, before: Column) -> Bounds:
-    """Bounds that an earlier run found; the log's ends at those moments are not known any more."""
+def carry_bounds(after: Column, before: Column) -> Bounds:
+    """Bounds that an earlier run has found; the log ends at these times are not known any more."""
     return Bounds(after, before, Column.unknown(len(after)), Column.unknown(len(before)))
 
 
-def _better(ours: Column, theirs: Column, clash: Mask, tighter: Mask) -> Mask:
+def _is_tighter(ours: Column, theirs: Column, clash: Mask, tighter: Mask) -> Mask:
     mask: Mask = theirs.known & ~clash & (~ours.known | tighter)
     return mask

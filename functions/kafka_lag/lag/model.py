@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run reads, what it knew before, and what it says: three frozen values."""
+"""What goes into a run and comes out of it: cluster reading, previous runs, lag report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_lag.lag.frame import Frame
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read, named so that a person can act on it.
+    """Something that could not be read.
 
     `scope` is broker, group, topic or partition; `reason` one of the contract's unread reasons.
     """
@@ -25,12 +25,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
-    """One look at the cluster: commits read before end offsets, unknown where not answered.
+    """What the brokers answered in one run; commits are read before end offsets.
 
-    The frames hold the columns of their datasets that a broker can tell. A row with an
-    `unread_reason` was asked for and not answered. `hidden_topics` were known before and are
-    not listed now, with the reason, `unlisted_groups` likewise with theirs in their rows;
-    `gone_topics` and `gone_groups` are proven deleted.
+    The frames hold those columns of their datasets that brokers report. A row with an
+    `unread_reason` was requested and not answered. `hidden_topics`: known from earlier runs and not
+    listed in this one, with the reason. `unlisted_groups`: likewise; the reason is in their rows.
+    `gone_topics` and `gone_groups` are confirmed deleted.
     """
 
     topic_partitions: Frame
@@ -54,7 +54,7 @@ class Snapshot:
 
     @classmethod
     def empty(cls) -> Snapshot:
-        """What is known before the first run: nothing."""
+        """Before the first run: no rows."""
         return cls(0, *(Frame.empty(dataset) for dataset in contract.DATASETS))
 
     def dataset(self, name: str) -> Frame:
@@ -69,12 +69,12 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class PreviousRuns:
-    """What earlier runs left behind: the newest snapshot, and log ends over time.
+    """What is known of earlier runs: the newest snapshot, and log ends over time.
 
-    `ends` holds a frame an earlier run, the oldest first: topic, topic_id, partition_id, asked_at,
-    read_at, unread_reason, end_offset of every partition it knew, those of its last reading where
-    the run could not read it. `newest` is one of these runs, if any.
-    `scheduled`: for which time, ms UTC, each of these runs was; empty where that is not known.
+    `ends` holds a frame per run, the oldest first, with a row for each partition: topic, topic_id,
+    partition_id, asked_at, read_at, unread_reason, end_offset. A partition that a run could not
+    read has the values of its last reading. `newest` is one of these runs, if there is any.
+    `scheduled`: the scheduled time of each of these runs, ms UTC; empty where that is not known.
     """
 
     newest: Snapshot
@@ -83,19 +83,19 @@ class PreviousRuns:
 
     @classmethod
     def empty(cls) -> PreviousRuns:
-        """Before the first run."""
+        """Before the first run: nothing is known."""
         return cls(Snapshot.empty())
 
 
 @dataclass(frozen=True, slots=True)
 class LagReport:
-    """What one run says: the snapshot, and beside it what only metrics need.
+    """The result of one run: the snapshot, and what only metrics need.
 
     `group_topics` has a row per group and topic: consumer_group, topic, committed_offset, lag,
-    max_lag, time_lag_seconds; `scaling` a row per group: scaling_lag. A partition that was not
-    read counts as it last was for as long as the rules' window. `look_ups` were asked of the time
-    index.
-    `warnings` say what of the previous runs was not used, and why.
+    max_lag, time_lag_seconds. `scaling` has a row per group: consumer_group, scaling_lag. In
+    `group_topics` an unread partition counts with its last reading for one window. `lags_clamped`:
+    rows with a commit beyond the end, whose lag is 0. `look_ups`: how many were sent.
+    `warnings`: what of the previous runs was not used, and why.
     """
 
     snapshot: Snapshot

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records behind, per group and partition, from offsets read in the order commit, then end."""
+"""Offset lag of each group-partition, from a commit and then log start and end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_lag.lag.columns import Column, Mask
 
 @dataclass(frozen=True, slots=True)
 class OffsetLag:
-    """Lag and what it does not count; all columns have one row per group-partition.
+    """Lag, and what it does not count, a row per group-partition; all in records or offsets.
 
     `position`: the offset of the next unread record, max(committed, log start), or the start of
     the log where an uncommitted partition counts from there.
@@ -30,7 +30,9 @@ class OffsetLag:
     beyond_end: Mask
 
 
-def offset_lag(committed: Column, start: Column, end: Column, *, from_start: Mask) -> OffsetLag:
+def compute_offset_lag(
+    committed: Column, start: Column, end: Column, *, from_start: Mask
+) -> OffsetLag:
     """Lag of each row; `from_start` marks rows that count from the log start if uncommitted.
 
     A commit below the log start counts from the start: what is deleted cannot be read any more.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speeds from one reading to the next: producing, consuming, growing older, draining."""
+"""Rates from one reading to the next: of producing, consuming, ageing and draining."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from kafka_lag.lag.carry_over import PreviousRows, is_recreated, seconds_between, set_where_read
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rules import Rules
 
 # A backlog that takes longer than a year is not being worked off: rates differ by noise alone.
 LONGEST_DRAIN_SECONDS = 365 * 86_400.0
@@ -18,9 +18,10 @@ _COMPARED = ("topic_id", "end_offset", "read_at", "produce_rate")
 
 
 def add_produce_rate(topics: Frame, previous: Snapshot, rules: Rules) -> Frame:
-    """`produce_rate` of each partition: records/s by which its end moved, EWMA.
+    """The partitions with `produce_rate`: records/s by which the end moved, EWMA.
 
-    Unknown at the first reading of a topic and of one recreated; a silent row keeps its rate.
+    Unknown at the first reading of a topic, also of one that was recreated. An unread row keeps its
+    rate.
     """
     every = previous.topic_partitions
     at = locate(topics, every, _PARTITION)
@@ -34,12 +35,13 @@ def add_produce_rate(topics: Frame, previous: Snapshot, rules: Rules) -> Frame:
 def add_rates(
     rows: Frame, previous: PreviousRows, produce_rate: Column, allowed: Column, rules: Rules
 ) -> Frame:
-    """Speeds of each row that was read now, EWMAs, unknown until two readings can tell.
+    """The rows with their rates (EWMAs), set where they were read in this run.
 
-    `consume_rate`: records/s by which the commit moved; going back is no speed.
+    All are unknown until there are two readings.
+    `consume_rate`: records/s by which the commit moved; a commit that goes back is left out.
     `age_growth`: seconds by which the time lag grows in a second, each sample within 0 and 1.
-    `drain_seconds`: lag ÷ (consume_rate - `produce_rate`), 0 when the lag is `allowed`; unknown
-    when it does not shrink, or would take longer than a year.
+    `drain_seconds`: lag ÷ (consume_rate - `produce_rate`); 0 if no more than `allowed` lags;
+    unknown if the lag does not shrink, or if draining takes longer than a year.
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     committed = rows.numbers("committed_offset")
@@ -57,7 +59,7 @@ def add_rates(
 
 
 def _ewma(mean: Column, change: Column, seconds: Column, rules: Rules) -> Column:
-    """The mean with the speed of a change in it, weighed by how long it took.
+    """The moving average with one more sample: `change` in `seconds`.
 
     The half-life is half the window, 5 minutes unless configured, over uneven intervals: weight
     1 - 2^(-seconds/half-life), the first sample 1.

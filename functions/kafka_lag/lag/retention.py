@@ -11,8 +11,8 @@ from kafka_lag import contract
 from kafka_lag.lag.carry_over import Seconds, set_where_read
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.movement import lies_still
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.movement import is_still
 
 # Below this growth, in seconds a second, an age never comes near retention within the 30 days.
 _STANDS = 0.02
@@ -24,9 +24,10 @@ _DELETE = "delete"
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What deletes a partition's records; `known` where its configuration is.
+    """What deletes records of a partition; `known` where its configuration is known.
 
-    `seconds` is retention by time, unknown where there is none; `by_size` marks the others'.
+    `seconds` is the retention time, unknown where there is none. `by_size` marks partitions with a
+    retention size.
     """
 
     known: Mask
@@ -35,22 +36,23 @@ class _Limits:
 
 
 def add_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules: Rules) -> Frame:
-    """`seconds_until_loss`, 0 to 30 days, and `retention_risk` of each row that was read now.
+    """The rows with `seconds_until_loss` and `retention_risk`, set where they were read now.
 
-    `topics` holds the row of `topic_partitions` for each row, `now` the clock, ms, at its reading.
-    The least of what time and size say; 30 days where neither will delete an unread record, and
-    where none is unread. Unknown where there is no lag or no configuration to tell from, and
-    where retention by time counts an age that is unknown or may be any more than is known, unless
-    a risk is known all the same.
-    LOST once records were lost; AT_RISK nearer than the horizon or half the retention time.
+    `topics` holds the partition of each row, `now` the time of its reading, ms.
+    `seconds_until_loss` is the lesser of retention by time and by size, within 0 and 30 days. It is
+    30 days where neither will delete an unread record, and where nothing is unread. It is unknown
+    where lag or configuration is unknown, and where there is a retention time and the age is
+    unknown or has no upper bound; but known where a risk is certain all the same.
+    `retention_risk` is LOST once records were lost, AT_RISK below `find_risk_bound`, else SAFE.
     """
     lag, limits, lost = rows.numbers("lag"), _limits(topics), rows.numbers("records_lost")
-    # Where the log start pushes a group along, its age cannot grow, and says nothing of its speed.
+    # A group whose records are deleted unread moves on with the log start: its age does not grow,
+    # and does not show how slow it is.
     losing = lost > 0
-    caught = lies_still(rows, taken_at, rules) | losing
+    caught = is_still(rows, taken_at, rules) | losing
     by_time, blind = _by_time(rows, limits.seconds, now, caught, rules)
     seconds = np.minimum(by_time, _by_size(rows, topics, limits.by_size))
-    bound = risk_bound(topics, rules)
+    bound = find_risk_bound(topics, rules)
     nothing = (lag == 0) | rows.strings("time_lag_method").is_in([contract.METHOD_ALLOWED])
     known = nothing | (lag.known & limits.known & (~blind | (seconds < bound)))
     left = Column(np.where(nothing, contract.NO_LOSS_SECONDS, seconds), known)
@@ -60,8 +62,8 @@ def add_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules:
     return set_where_read(rows, seconds_until_loss=left, retention_risk=words)
 
 
-def risk_bound(topics: Frame, rules: Rules) -> Seconds:
-    """A loss nearer than this, s, is a risk: the horizon, or half the retention time if less."""
+def find_risk_bound(topics: Frame, rules: Rules) -> Seconds:
+    """A loss in less than these seconds is a risk: the horizon, or half the retention if less."""
     horizon = rules.risk_horizon_ms / 1_000
     return (_limits(topics).seconds / 2).clip(most=horizon).fill(horizon)
 
@@ -81,10 +83,10 @@ def _limits(topics: Frame) -> _Limits:
 def _by_time(
     rows: Frame, limit: Column, now: Column, still: Mask, rules: Rules
 ) -> tuple[Seconds, Mask]:
-    """Seconds until the next record is as old as the limit, and where that may come sooner, as
-    nothing bounds its age.
+    """Seconds until the next unread record is as old as `limit`; and rows where that may be sooner,
+    because their age has no upper bound.
 
-    A growth that is still unknown counts as 1, as if nobody read: the nearest loss possible.
+    An age growth that is unknown counts as 1, as if the group stood still: the nearest loss.
     """
     by_record = (now - rows.numbers("next_record_time")) / 1_000
     age = by_record.or_else(rows.numbers("time_lag_seconds"))
@@ -99,7 +101,7 @@ def _by_time(
 def _by_size(rows: Frame, topics: Frame, limited: Mask) -> Seconds:
     """Seconds until what is produced has pushed the log start to the commit.
 
-    A group that has not committed stands at the log start; a consume rate not yet known is 0.
+    A group that has not committed stands at the log start. An unknown consume rate counts as 0.
     """
     approach = topics.numbers("produce_rate") - rows.numbers("consume_rate").fill(0.0)
     margin = Column.of(rows.numbers("retention_margin").fill(0))
@@ -108,5 +110,5 @@ def _by_size(rows: Frame, topics: Frame, limited: Mask) -> Seconds:
 
 
 def _within_30_days(seconds: Column) -> Seconds:
-    """Within 0 and 30 days, which is also what a loss that never comes counts as."""
+    """Seconds within 0 and 30 days; 30 days where unknown, as for a loss that never comes."""
     return seconds.clip(0.0, contract.NO_LOSS_SECONDS).fill(contract.NO_LOSS_SECONDS)

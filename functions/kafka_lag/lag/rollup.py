@@ -15,22 +15,23 @@ from kafka_lag import contract
 from kafka_lag.lag.carry_over import Seconds
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
-from kafka_lag.lag.retention import risk_bound
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.retention import find_risk_bound
 from kafka_lag.lag.sets import Sets, distinct
-from kafka_lag.lag.status import changed, inactive
+from kafka_lag.lag.status import find_inactive, find_owner_changes
 from kafka_lag.lag.time_lag import Ages
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What each row counts for: as it was read, or for one window as it was last read.
+    """What each row adds to the sums of its group and topic, a row per group-partition.
 
-    `age` in seconds. `missing` rows make the sums of their sets unknown, `uncommitted` ones are
-    counted apart, `ignored` ones belong to no set. The age of an `unbounded` row may be any more
-    than it says.
+    An unread row counts with the values of its last reading, for one window after that.
+    `lag` in records, `age` in seconds. A `missing` row makes the sums of its sets unknown.
+    `uncommitted` rows are counted apart, `ignored` ones in no set. The true age of an `unbounded`
+    row may be larger than `age` by any amount.
     """
 
     lag: Column
@@ -46,14 +47,14 @@ class Counts:
 
 
 def counts_of(rows: Frame) -> Counts:
-    """Of rows of `group_partitions`, stamped with `taken_at`."""
+    """From rows of `group_partitions` that have their `taken_at` and `uncounted`."""
     why = rows.strings("uncounted")
     uncommitted = why.is_in([contract.UNCOMMITTED])
     lag = rows.numbers("lag").or_else(rows.numbers("last_lag"))
     missing = why.is_in([contract.UNKNOWN]) | (~lag.known & ~uncommitted)
     return Counts(
         lag=lag.only(~missing),
-        age=_age(rows).only(~missing),
+        age=_grow_age(rows).only(~missing),
         missing=missing,
         uncommitted=uncommitted,
         ignored=why.is_in([contract.IGNORED]),
@@ -62,7 +63,7 @@ def counts_of(rows: Frame) -> Counts:
 
 
 def unread_seconds(rows: Frame) -> Column:
-    """How long before its run a row was last read; unknown of one that was read in its run."""
+    """Seconds from a row's last reading to its run; unknown of a row that was read in its run."""
     taken_at, read_at = rows.numbers("taken_at"), rows.numbers("read_at")
     known = taken_at.known & read_at.known & rows.strings("unread_reason").known
     passed = np.where(known, taken_at.values - read_at.values, 0) / 1_000
@@ -74,14 +75,14 @@ def totals(sets: Sets, counts: Counts) -> dict[str, Column]:
     return {
         "lag": sets.total(counts.lag, counts.missing),
         "max_lag": sets.maximum(counts.lag, counts.missing),
-        "time_lag_seconds": _oldest(sets, counts),
+        "time_lag_seconds": _find_oldest(sets, counts),
     }
 
 
-def group_topics(rows: Frame) -> Frame:
+def roll_up_group_topics(rows: Frame) -> Frame:
     """A row per group and topic, with `totals` and the sum of its commits.
 
-    A topic of which the user wants every partition ignored has none.
+    A topic of which all partitions are ignored has no row.
     """
     groups, topics, counts = rows.strings("consumer_group"), rows.strings("topic"), counts_of(rows)
     every, first = distinct(groups.codes.values, topics.codes.values)
@@ -97,17 +98,20 @@ def group_topics(rows: Frame) -> Frame:
     return pairs.where(sets.rows().values > 0)
 
 
-def _age(rows: Frame) -> Column:
-    """An age grows while its row is not read; that of a row that lagged by nothing stays 0."""
+def _grow_age(rows: Frame) -> Column:
+    """Ages, s. That of an unread row has grown since its last reading, unless nothing lagged."""
     last, passed = rows.numbers("last_time_lag_seconds"), unread_seconds(rows).values
-    # A record that is dated is unread, though it may have been appended just then.
+    # A row with bounds for its next record lags, also where the age was 0 at that moment.
     behind = (last.values > 0) | rows.numbers("next_record_before").known
     grown = np.where(behind, last.values + passed, last.values)
     return rows.numbers("time_lag_seconds").or_else(Column(grown, last.known))
 
 
-def _oldest(sets: Sets, counts: Counts) -> Column:
-    """The largest age, s; unknown also where it would be 0 beside an unknown one."""
+def _find_oldest(sets: Sets, counts: Counts) -> Column:
+    """The largest age of each set, s.
+
+    It holds beside ages that are unknown, as they can only be larger, unless it is 0.
+    """
     largest = sets.maximum(counts.age)
     blind = sets.have(~counts.age.known & ~counts.uncommitted)
     return largest.only(~blind | (largest.values > 0))
@@ -115,11 +119,11 @@ def _oldest(sets: Sets, counts: Counts) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A row per group-partition.
+    """What the roll-up of groups needs, a row per group-partition.
 
-    `ages` proves bounds, of rows that were read now only. `surplus` is the lag beyond what is
-    allowed, known as the lag is. `produce_rate` (records/s) is the partition's. `until_loss` (s)
-    is known of rows at risk, 0 where records were lost; `risk_known` also marks those at none.
+    `ages` has proven bounds, of rows that were read in this run only. `surplus`: lag beyond what
+    is allowed, in records. `produce_rate`: the partition's, records/s. `until_loss`: seconds, known
+    only of rows at risk, 0 where records were lost. `risk_known` also marks rows without a risk.
     """
 
     counts: Counts
@@ -139,23 +143,23 @@ _UNCOUNTED = Strings.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOW
 
 
 def add_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> Frame:
-    """`taken_at`, and `uncounted`: why a row adds nothing to the sums of its group and topic.
+    """The rows with `taken_at`, and `uncounted`: why a row adds nothing to sums, if it does not.
 
-    A row that was not read counts as it was for one window after it was; then it is unknown.
+    An unread row counts for one window after its last reading; then its lag is unknown.
     """
     unread, read_at = rows.strings("unread_reason").known, rows.numbers("read_at")
     lately = read_at.known & (read_at.values >= taken_at - rules.window_ms)
     valid = ~unread | lately
     uncommitted, known = lags.uncommitted & valid, lags.lag.known & valid
     none = np.zeros(len(rows), bool)
-    ignored = inactive(rows, taken_at) if rules.ignore_inactive else none
+    ignored = find_inactive(rows, taken_at) if rules.ignore_inactive else none
     why = np.select([ignored, uncommitted, ~known], [0, 1, 2], default=3)
     now = Column.of(np.full(len(rows), taken_at, np.int64))
     return rows.with_columns(taken_at=now, uncounted=_UNCOUNTED.take(why))
 
 
 def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: Rules) -> Counted:
-    """Of rows that say what is `uncounted`; `topics` and `allowed` (records) are each row's."""
+    """From rows with `uncounted`; `topics` holds each row's partition, `allowed` is in records."""
     counts = counts_of(rows)
     surplus = np.maximum(counts.lag.values - allowed.values, 0)
     risk = rows.strings("retention_risk").only(~counts.missing)
@@ -164,16 +168,16 @@ def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: R
         ages=ages,
         surplus=Column(surplus, counts.lag.known),
         produce_rate=topics.numbers("produce_rate"),
-        until_loss=_until_loss(rows, risk, risk_bound(topics, rules)),
+        until_loss=_until_loss(rows, risk, find_risk_bound(topics, rules)),
         risk_known=risk.known,
     )
 
 
 def _until_loss(rows: Frame, risk: Strings, bound: Seconds) -> Column:
-    """Seconds of rows at risk, less by the time that went by since an unread row said so.
+    """Seconds until a loss, of rows at risk; 0 where records were lost.
 
-    0 where records were lost. A row that is not read may come to be at risk meanwhile, nearer to a
-    loss than its `bound` (s).
+    For an unread row the time since its last reading is taken off. It may come to be at risk that
+    way: nearer to a loss than its `bound`, s.
     """
     seconds, lost = rows.numbers("seconds_until_loss"), risk.is_in([contract.LOST])
     passed = unread_seconds(rows)
@@ -187,39 +191,40 @@ _GROUP = ("consumer_group",)
 
 
 def roll_up_groups(
-    groups: Frame, rows: Frame, counted: Counted, before: Snapshot, rules: Rules
+    groups: Frame, rows: Frame, counted: Counted, previous: Snapshot, rules: Rules
 ) -> Frame:
-    """The `groups` dataset as far as one run can tell it; what lasts is added by `held`.
+    """The groups with all columns that follow from one run; `track_incidents` adds the others.
 
-    Counts are as the metrics have them. Each row's group must be among the groups.
+    Each row's group must be among the groups.
     """
     every = Sets(locate(rows, groups, _GROUP), len(groups))
     sets = counted.counts.sets(every)
     sums = totals(sets, counted.counts)
     rolled = groups.with_columns(
-        **_decided(groups, rules),
-        **_sizes(groups, rows, every, before),
-        **_partitions(sets, rows, counted),
+        **_find_settings(groups, rules),
+        **_count_members(groups, rows, every, previous),
+        **_count_partitions(sets, rows, counted),
         **sums,
-        **errors(sets, counted, sums["time_lag_seconds"]),
-        **speeds(sets, rows, counted),
-        seconds_until_loss=until_loss(sets, counted),
-        **statuses(sets, rows, counted),
+        **_roll_up_errors(sets, counted, sums["time_lag_seconds"]),
+        **_roll_up_rates(sets, rows, counted),
+        seconds_until_loss=_roll_up_until_loss(sets, counted),
+        **_roll_up_statuses(sets, rows, counted),
     )
     left = (every.rows().values > 0) & (sets.rows().values == 0)
     inactive = Strings.constant(contract.INACTIVE, len(groups)).only(left)
     return rolled.with_columns(status_reason=rolled.strings("status_reason").or_else(inactive))
 
 
-def scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
-    """A row per group: consumer_group, scaling_lag; known only of a group that was read whole.
+def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
+    """A row per group: consumer_group, scaling_lag (records beyond what is allowed).
 
-    A last known value is good enough to be shown, but a service must not be scaled by it.
+    Known only where every partition was read in this run: a value of an earlier run is good enough
+    to be shown, but a service must not be scaled by it.
     """
     counts = counted.counts
     sets = counts.sets(Sets(locate(rows, groups, _GROUP), len(groups)))
-    stalled = status_of(rows).is_in([contract.STALL])
-    # A record that stalls one consumer would stall them all.
+    stalled = fill_last_status(rows).is_in([contract.STALL])
+    # A record that stalls one consumer would stall any other.
     lag = Column(np.where(stalled, 0, counted.surplus.values), counted.surplus.known)
     unknown = counts.missing | rows.strings("unread_reason").known
     return Frame.of(
@@ -230,8 +235,8 @@ def scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
     )
 
 
-def _decided(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
-    """What the user says of a group, by its name."""
+def _find_settings(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
+    """`owner` and `sla_seconds`, as configured for the group's name."""
     names = groups.strings("consumer_group")
     owners = Strings.of(rules.owners.get(name) for name in names.categories)
     limits = Column.optional([rules.sla_seconds.get(n) for n in names.categories], np.float64)
@@ -239,19 +244,24 @@ def _decided(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
     return {"owner": owners.take(at), "sla_seconds": limits.take(at)}
 
 
-def _sizes(groups: Frame, rows: Frame, every: Sets, before: Snapshot) -> dict[str, AnyColumn]:
-    """How many topics and partitions there are, and how many members took or left one."""
+def _count_members(
+    groups: Frame, rows: Frame, every: Sets, previous: Snapshot
+) -> dict[str, AnyColumn]:
+    """Counts of topics, of partitions, and of partitions whose owner changed.
+
+    Owner changes are unknown where the group's members could not be read.
+    """
     codes = rows.strings("consumer_group").codes.values, rows.strings("topic").codes.values
-    heard = ~groups.strings("unread_reason").known & groups.numbers("members").known
+    described = ~groups.strings("unread_reason").known & groups.numbers("members").known
     return {
         "topics": Sets(every.of_row[distinct(*codes)[1]], every.count).rows(),
         "partitions": every.rows(),
-        "owners_changed": every.rows(changed(rows, before)).only(heard),
+        "owners_changed": every.rows(find_owner_changes(rows, previous)).only(described),
     }
 
 
-def _partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
-    """How many partitions no lag counts, and how many records were lost."""
+def _count_partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+    """Counts of partitions with an unknown lag and without a commit, and of records lost."""
     counts, unread = counted.counts, rows.strings("unread_reason").known
     return {
         "partitions_unknown": sets.rows(unread | counts.missing),
@@ -264,29 +274,29 @@ def _partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColum
 GROUP_STATUSES = tuple(contract.GROUP_STATUS_VALUES)
 
 
-def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     """Status, its reason, how complete it is, and the worst partition with member and leader.
 
-    The status is unknown where no partition with a lag was read now, and where all is well but
-    for one that lags and has no status yet; it has the worst partition's reason, or while there is
-    none yet that nobody is there to read. `complete` is 0 where none was read, unknown where none
-    has a commit.
+    The status is that of the worst partition. It is unknown where no partition with a lag was read
+    in this run, and where all are OK but one lags and has no status yet. The reason is that of the
+    worst partition; without a status it can only be no_member. `complete` is the share of
+    partitions that were read: 0 where none was, unknown where none has a commit.
     """
     read = ~rows.strings("unread_reason").known
-    severity = _severities(status_of(rows))
+    severity = _rank_statuses(fill_last_status(rows))
     seen = sets.have(read & counted.counts.lag.known)
     worst_known = sets.maximum(severity)
     # One that lags and cannot be judged yet may be anything: OK would be a guess.
     guess = sets.have(counted.lagging() & ~severity.known) & (worst_known.values == 0)
     status = Strings(worst_known.only(seen & ~guess), GROUP_STATUSES)
-    worst = rows.take(_worst(sets, rows, counted, severity))
+    worst = rows.take(_find_worst(sets, rows, counted, severity))
     reasons = rows.strings("status_reason")
     abandoned = sets.have(read & ~severity.known & reasons.is_in([contract.NO_MEMBER]))
     no_member = Strings.constant(contract.NO_MEMBER, sets.count).only(abandoned & ~status.known)
     return {
         "status": status,
         "status_reason": worst.strings("status_reason").only(status.known).or_else(no_member),
-        "complete": _complete(sets, rows, counted, read),
+        "complete": _share_read(sets, rows, counted, read),
         "worst_topic": worst.strings("topic"),
         "worst_partition": worst.numbers("partition_id"),
         "worst_member": worst.strings("member_id"),
@@ -294,23 +304,23 @@ def statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     }
 
 
-def status_of(rows: Frame) -> Strings:
+def fill_last_status(rows: Frame) -> Strings:
     """Each row's status, its last one where it was not read."""
     unread = rows.strings("unread_reason").known
     return rows.strings("status").or_else(rows.strings("last_status").only(unread))
 
 
-def _severities(status: Strings) -> Column:
+def _rank_statuses(status: Strings) -> Column:
     codes = status.codes_in(tuple(contract.PARTITION_SEVERITIES))
     severities = np.array(tuple(contract.PARTITION_SEVERITIES.values()), np.int32)
     return Column(severities[codes.values], codes.known)
 
 
-def _worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
-    """The row with the worst status, then the oldest, then with most lag, then the first.
+def _find_worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
+    """For each set the row with the worst status, then the oldest, then with most lag; or -1.
 
-    None where all is well, nor where all is well but for a row not heard of, which may be worse.
-    A topic that the group left is less to blame than one it reads, at the same severity.
+    There is none in a set without lag, nor where all known rows are OK and another is missing,
+    which may be worse. Of two rows with one severity, a topic that the group has left comes second.
     """
     left = rows.strings("status_reason").is_in([contract.INACTIVE])
     rank = np.where(severity.known & (severity.values > 0), 2 * severity.values - left, 0)
@@ -322,24 +332,24 @@ def _worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
 
 
 def _or_less(column: Column) -> Rows:
-    """Unknown below all that is known."""
+    """The values, with -1 for unknown: less than all that are known."""
     return np.where(column.known, column.values, -1)
 
 
-def _complete(sets: Sets, rows: Frame, counted: Counted, read: Mask) -> Column:
-    """The share read of the partitions that have a commit, or may have one nobody told."""
+def _share_read(sets: Sets, rows: Frame, counted: Counted, read: Mask) -> Column:
+    """The share that was read of partitions that have, or may have, a commit; within 0 and 1."""
     committed = rows.numbers("committed_offset").known
     whole = sets.rows(committed | counted.counts.missing).values
     share = sets.rows(committed & read).values / np.maximum(whole, 1)
     return Column(share, whole > 0)
 
 
-def errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str, AnyColumn]:
-    """How far the time lag of each set may be off, and how it was found.
+def _roll_up_errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str, AnyColumn]:
+    """`time_lag_error_seconds` and `time_lag_method` of each set; `estimate` is its time lag, s.
 
-    `estimate` is the time lag. The true one lies between the largest lower and the largest upper
-    bound. A row that has no upper bound, or was not read now, may be older than all: at_least, the
-    error unknown.
+    The true time lag lies between the largest lower and the largest upper bound of the rows. A row
+    without an upper bound, such as an unread one, may be older than all others: then the method is
+    at_least and the error unknown.
     """
     bounds, age = counted.ages, counted.counts.age
     least = sets.maximum(bounds.least)
@@ -354,12 +364,12 @@ def errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str, AnyColum
     }
 
 
-def speeds(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
-    """Records a second, summed, and the longest drain time, s.
+def _roll_up_rates(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+    """Rates of each set, records/s, summed over its rows; and its longest drain time, s.
 
-    A rate is unknown where one of its parts is; nothing is consumed of a partition without a
-    commit. Nothing behind drains in 0; a row behind that is not catching up, or whose lag is
-    missing, makes it unknown.
+    A rate is unknown where that of a row is; a partition without a commit has no consume rate to
+    know. A set without lag drains in 0 s. A row that lags and is not catching up, or whose lag is
+    missing, makes the drain time unknown.
     """
     lagging, drain = counted.lagging(), rows.numbers("drain_seconds")
     needed, missing = np.where(lagging, drain.values, 0.0), counted.counts.missing
@@ -373,10 +383,10 @@ def speeds(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
     }
 
 
-def until_loss(sets: Sets, counted: Counted) -> Column:
-    """Least time to a loss, s, among rows known to be at risk, whatever is unknown beside them.
+def _roll_up_until_loss(sets: Sets, counted: Counted) -> Column:
+    """Seconds to the nearest loss among rows known to be at risk, whatever is unknown beside them.
 
-    Where there is none it is the longest told, if the risk of every row that may lag is known.
+    Where no row is at risk it is NO_LOSS_SECONDS; unknown where the risk of a row is unknown.
     """
     unsure = sets.have(~counted.risk_known & ~counted.counts.uncommitted)
     safe = sets.have(counted.risk_known) & ~unsure

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums and extremes of group-partitions for groups and topics: unknown stays unknown.
+"""Sums and extremes over sets of rows, such as the partitions of a group or of a topic.
 
-A sum with a part missing would look like lag worked off, and scale a service in. So a set with
-a missing row has no sum at all; rows that do not count (uncommitted) are left out of it.
+A sum that leaves out an unknown lag would look like lag that was worked off, and scale a service
+in. So the sum of a set with a missing row is unknown.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from kafka_lag.lag.columns import Column, Mask, Rows
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """Rows grouped into `count` sets; `of_row` is each row's set, and `count` is no set."""
+    """Rows in `count` sets, 0 to count - 1. `of_row`: the set of each row; `count` means none."""
 
     of_row: Rows
     count: int
 
     def without(self, mask: Mask) -> Sets:
-        """The same sets, the marked rows in none of them."""
+        """The same sets without the marked rows."""
         return Sets(np.where(mask, self.count, self.of_row).astype(np.int64), self.count)
 
     def rows(self, mask: Mask | None = None) -> Column:
-        """How many rows each set has, or how many marked ones."""
+        """Per set the number of rows, or of marked rows."""
         of_row = self.of_row if mask is None else self.of_row[mask]
         return Column.of(np.bincount(of_row, minlength=self.count + 1)[:-1])
 
     def have(self, mask: Mask) -> Mask:
-        """Which sets have a marked row."""
+        """The sets that have a marked row."""
         found = np.zeros(self.count + 1, bool)
         found[self.of_row[mask]] = True
         return found[:-1]
 
     def total(self, values: Column, missing: Mask | None = None) -> Column:
-        """Sum per set over known values; unknown if none is known or any row is missing."""
+        """Per set the sum of known values; unknown if none is known, or if a row is `missing`."""
         wide = np.result_type(values.values.dtype, np.int64)
         sums = np.zeros(self.count + 1, wide)
         np.add.at(sums, self.of_row[values.known], values.values[values.known].astype(wide))
         return Column(sums[:-1], self._whole(values.known, missing))
 
     def maximum(self, values: Column, missing: Mask | None = None) -> Column:
-        """Largest known value per set, unknown as for `total`."""
+        """Per set the largest known value; unknown as for `total`."""
         known = values.known
         worst = self._largest(self.of_row[known], values.values[known])
         return Column(worst[:-1], self._whole(known, missing))
 
     def minimum(self, values: Column, missing: Mask | None = None) -> Column:
-        """Smallest known value per set, unknown as for `total`."""
+        """Per set the smallest known value; unknown as for `total`."""
         found = self.maximum(Column(-values.values, values.known), missing)
         return Column(-found.values, found.known)
 
     def first_at_maximum(self, among: Mask, *keys: npt.NDArray[Any]) -> Rows:
-        """Per set the marked row with the largest keys, earlier keys first; -1 where none is.
+        """Per set the marked row with the largest first key, then second, and so on; -1 for none.
 
         Of equal rows it is the first.
         """
         rows = np.flatnonzero(among)
         for key in keys:
-            # Rows behind their set's largest leave: no sorting of 200,000 rows.
+            # Only rows with their set's largest value stay: cheaper than sorting 200,000 rows.
             of_row, values = self.of_row[rows], key[rows]
             rows = rows[values == self._largest(of_row, values)[of_row]]
         first = np.full(self.count + 1, -1, np.int64)
@@ -71,7 +71,7 @@ class Sets:
         return first[:-1]
 
     def _largest(self, of_row: Rows, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """By set, also for the rows in none; 0 or less where a set has no row."""
+        """The largest value of each set, then of rows in none; 0 or less for a set without rows."""
         largest = np.full(self.count + 1, values.min(initial=0), values.dtype)
         np.maximum.at(largest, of_row, values)
         return largest
@@ -82,7 +82,7 @@ class Sets:
 
 
 def distinct(*codes: Rows) -> tuple[Sets, Rows]:
-    """Sets of rows with the same codes, and for each set the first row in it."""
+    """Sets of rows that have the same codes in all columns, and the first row of each set."""
     key = np.zeros(len(codes[0]), np.int64)
     for column in codes:
         key = key * (1 + int(column.max(initial=0))) + column

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One word for how a group does on a partition: Burrow's words, bounded in time, not in runs."""
+"""The status of each group-partition: Burrow's words, with limits in time instead of runs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from kafka_lag import contract
 from kafka_lag.lag.carry_over import PreviousRows, Seconds, is_read, seconds_between, set_where_read
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.movement import lately, lies_still, usual
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.movement import is_still, is_within_window
+from kafka_lag.lag.pauses import find_usual_pauses
 from kafka_lag.lag.sets import distinct
 
-# Where it holds, and the status and reason that it gives.
+# The rows it fits, and the status and reason that it gives them.
 StatusRule: TypeAlias = tuple[Mask, str | None, str | None]
 
 _INACTIVE_MS = 24 * 3_600_000
-# A first reading shows no movement.
+# One reading shows no movement.
 _READINGS = 2
-# A backlog that takes longer than so many times its age is not being worked off; one that was
-# slow must do better than that to count as worked off again, or noise in the rates would flip it.
+# A backlog is slow to drain if that takes more than so many times its age. To end being slow it
+# must drain within the second, smaller number, so that noise does not flip the status.
 _SLOW, _SURE = 10.0, 3.0
 
 
@@ -36,21 +37,21 @@ def add_status(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """`status`, `last_status` and `status_reason` of each row, by the first rule that fits.
+    """The rows with `status`, `last_status` and `status_reason`, by the first rule that fits.
 
-    `groups` holds each row's group; `ages` is what is proven of the time lag, in seconds: at least
-    so old, unknown is 0. A row that was not read has no status and keeps the last one with its
-    reason; one without a lag, as nothing is committed, has neither. At the first reading there may
-    be a reason without a status.
+    `groups` holds each row's group. `ages` is the proven lower bound of the time lag, s; an unknown
+    one counts as 0. `allowed` is the lag, in records, that is still OK. An unread row has no
+    `status`, and keeps its `last_status` and reason. A row without a lag, because nothing is
+    committed, has neither status nor reason. The first reading gives at most a reason.
     """
     old, window = previous.rows, rules.window_ms / 1_000
     lag, age = rows.numbers("lag"), ages.fill(0.0)
     first = rows.numbers("observations") < _READINGS
-    alone, moved = unowned(rows, groups), _moved(rows, old)
-    owned_lately = lately(rows.numbers("owned_at"), taken_at, rules)
-    went_back = lately(rows.numbers("rewound_at"), taken_at, rules)
-    still = lies_still(rows, taken_at, rules)
-    pausing = usual(rows, ages, still, taken_at, rules)
+    is_unowned, moved = find_unowned(rows, groups), _has_moved(rows, old)
+    owned_lately = is_within_window(rows.numbers("owned_at"), taken_at, rules)
+    went_back = is_within_window(rows.numbers("rewound_at"), taken_at, rules)
+    still = is_still(rows, taken_at, rules)
+    pausing = find_usual_pauses(rows, ages, still, taken_at, rules)
     not_catching_up = _not_catching_up_since(rows, old, age, taken_at, rules)
     slow = _slow(rows, old, age, not_catching_up, taken_at, rules)
     rules_in_order: list[StatusRule] = [
@@ -59,7 +60,7 @@ def add_status(
         (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
         (~lag.known, None, None),
         (lag <= allowed, contract.OK, None),
-        (first & alone & (age > window), None, contract.NO_MEMBER),
+        (first & is_unowned & (age > window), None, contract.NO_MEMBER),
         (first, None, None),
         (went_back, contract.REWIND, None),
         (_age_after_last_move(rows, age, still, taken_at) <= window, contract.OK, None),
@@ -68,14 +69,14 @@ def add_status(
         (still & owned_lately, contract.STALL, None),
         (still, contract.STOP, None),
         (~slow, contract.OK, None),
-        (alone & ~moved, contract.WARN, contract.NO_MEMBER),
+        (is_unowned & ~moved, contract.WARN, contract.NO_MEMBER),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]
     fits = np.select([where for where, _, _ in rules_in_order], list(range(len(rules_in_order))))
     status = Strings.of(status for _, status, _ in rules_in_order).take(fits)
     reason = Strings.of(reason for _, _, reason in rules_in_order).take(fits)
-    idle = Strings.constant(contract.INACTIVE, len(rows)).only(inactive(rows, taken_at))
+    idle = Strings.constant(contract.INACTIVE, len(rows)).only(find_inactive(rows, taken_at))
     rows = set_where_read(
         rows,
         last_status=status,
@@ -85,10 +86,12 @@ def add_status(
     return rows.with_columns(status=status)
 
 
-def inactive(rows: Frame, taken_at: int) -> Mask:
-    """Rows of groups and topics where in 24 h nobody owned a partition and no commit moved.
+def find_inactive(rows: Frame, taken_at: int) -> Mask:
+    """Rows of a group and topic that the group has left.
 
-    Silent rows count as they were last seen. Where nothing is committed, nothing lies still.
+    That is, in the last 24 h no member owned a partition of the topic and no commit of the group on
+    it changed. An unread row counts with the owner and commit of its last reading. A group that has
+    committed nothing on a topic has not left it.
     """
     owned, moved = rows.numbers("owned_at"), rows.numbers("commit_changed_at")
     since = taken_at - _INACTIVE_MS
@@ -103,11 +106,11 @@ def inactive(rows: Frame, taken_at: int) -> Mask:
 
 
 def _beyond_end(rows: Frame, previous: PreviousRows) -> Mask:
-    """A commit past the end of a recreated topic, or one seen there twice.
+    """Commits past the end of the log: of a recreated topic, or seen there in two runs.
 
-    Seen once it may be a commit of the moment: commits are read before the ends.
+    One run is no proof: the commit and the end are read at different moments.
     """
-    again = _past_end(previous.rows) & ~_moved(rows, previous.rows)
+    again = _past_end(previous.rows) & ~_has_moved(rows, previous.rows)
     mask: Mask = _past_end(rows) & (previous.recreated | again)
     return mask
 
@@ -117,26 +120,30 @@ def _past_end(rows: Frame) -> Mask:
 
 
 def _age_after_last_move(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
-    """The age, in seconds; of a commit that moved within the window, what it was just after.
+    """The age, s, that was left when the commit last moved; the age itself of a still commit.
 
-    It grows from one move to the next: only what a move leaves over says who keeps up.
+    Between two moves the age of any consumer grows. Only what a move leaves over shows whether it
+    keeps up.
     """
     since_move = (taken_at - rows.numbers("commit_changed_at")) / 1_000
     left_over: Seconds = age - since_move.only(~still).fill(0.0)
     return left_over
 
 
-def _moved(rows: Frame, old: Frame) -> Mask:
-    """The commit is another than in the run before: somebody reads, as who is no member may."""
+def _has_moved(rows: Frame, old: Frame) -> Mask:
+    """Rows whose commit is another than in the previous run.
+
+    Consumers that assign partitions themselves commit without being members of the group.
+    """
     return rows.numbers("committed_offset") != old.numbers("committed_offset")
 
 
 def _not_catching_up_since(
     rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules
 ) -> Column:
-    """Since when, ms, no run saw for sure that the backlog was being worked off.
+    """Since when, ms, no run has proven that the backlog is being worked off; unknown if this does.
 
-    A first reading shows no movement, so it counts as a whole window of that.
+    A first reading shows no movement. It counts as if that were so for a whole window.
     """
     first = rows.numbers("observations") < _READINGS
     begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
@@ -147,9 +154,10 @@ def _not_catching_up_since(
 def _slow(
     rows: Frame, old: Frame, age: Seconds, since: Column, taken_at: int, rules: Rules
 ) -> Mask:
-    """Not catching up, and for all the readings of a window not for sure; or slow before.
+    """Rows that are not catching up now, and were not in any run of a window; or were slow before.
 
-    To a consumer that works off bursts of records each looks like that for some minutes.
+    `since` is `not_catching_up_since`. The window is waited for because a burst of records makes
+    any consumer look slow for some minutes.
     """
     slow = old.strings("last_status").is_in([contract.WARN])
     lasted = taken_at - since >= rules.window_ms - rules.interval_ms
@@ -159,11 +167,10 @@ def _slow(
 
 
 def _worked_off(rows: Frame, old: Frame, limit: Seconds) -> Mask:
-    """Whether the backlog would be gone within the limit, by the rates or by what the last
-    reading saw.
+    """Rows whose backlog will be gone within `limit`, s, by their rates or since the last reading.
 
-    The rates remember a burst for minutes after it ended, hence the last reading. It is not
-    asked of rows that were slow: they have caught up when the rates say so.
+    The rates are averages: they show a burst for minutes after it has ended. The change since the
+    last reading does not. It does not count for rows that were slow: these must drain by the rates.
     """
     slow = old.strings("last_status").is_in([contract.WARN])
     lag, seconds = rows.numbers("lag"), seconds_between(rows, old)
@@ -176,21 +183,23 @@ def _worked_off(rows: Frame, old: Frame, limit: Seconds) -> Mask:
 _OWNED = ("consumer_group", "topic", "partition_id")
 
 
-def add_owners(rows: Frame, groups: Frame, before: Snapshot, taken_at: int) -> Frame:
-    """`owned_at`: the last run, ms, in which a live member owned the partition; else unknown.
+def add_owners(rows: Frame, groups: Frame, previous: Snapshot, taken_at: int) -> Frame:
+    """The rows with `owned_at`: the last run, ms, in which a live member owned the partition.
 
-    `groups` holds each row's group: one that told no members may have none of those remembered.
+    `groups` holds each row's group. Where its members could not be read in this run, the row's
+    member is of an earlier run, and does not count.
     """
-    old = before.group_partitions
-    remembered = old.numbers("owned_at").take(locate(rows, old, _OWNED))
+    old = previous.group_partitions
+    previously = old.numbers("owned_at").take(locate(rows, old, _OWNED))
     now = Column(np.full(len(rows), taken_at, np.int64), _owned_now(rows, groups))
-    return rows.with_columns(owned_at=now.or_else(remembered))
+    return rows.with_columns(owned_at=now.or_else(previously))
 
 
-def unowned(rows: Frame, groups: Frame) -> Mask:
-    """Rows that no live member owns, as far as is known; not while partitions are being assigned.
+def find_unowned(rows: Frame, groups: Frame) -> Mask:
+    """Rows that were read and are owned by no live member.
 
-    `groups` holds each row's group. One that could not be described may have members.
+    `groups` holds each row's group. Not so where the group could not be described, as it may have
+    members, nor while its members wait for an assignment.
     """
     members = groups.numbers("members")
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & (
@@ -201,9 +210,9 @@ def unowned(rows: Frame, groups: Frame) -> Mask:
     return mask
 
 
-def changed(rows: Frame, before: Snapshot) -> Mask:
-    """Rows read now and before whose member is another, or came, or went."""
-    old = before.group_partitions
+def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
+    """Rows read in this run whose owner is not that of the previous run, or is new, or has gone."""
+    old = previous.group_partitions
     at = locate(rows, old, _OWNED)
     theirs = old.strings("member_id").take(at)
     members = tuple(dict.fromkeys(theirs.categories + rows.strings("member_id").categories))
@@ -215,6 +224,6 @@ def changed(rows: Frame, before: Snapshot) -> Mask:
 
 
 def _owned_now(rows: Frame, groups: Frame) -> Mask:
-    told = groups.numbers("members").known & ~rows.strings("unread_reason").known
-    mask: Mask = rows.strings("member_id").known & told
+    described = groups.numbers("members").known & ~rows.strings("unread_reason").known
+    mask: Mask = rows.strings("member_id").known & described
     return mask

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the brokers' time index says of offsets: look-ups by time, and the brackets they leave."""
+"""Look-ups in the brokers' time index (ListOffsets by timestamp), and what follows from them.
+
+A look-up names the first record at or after a time. So it bounds the times of all records before
+that one, and of those after it. The times here are record timestamps, ms.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,15 @@ import numpy as np
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 
-# Asks for the newest timestamp and its offset instead of the first at or after a time [KIP-734].
+# In the place of a time: look up the record with the newest timestamp [KIP-734].
 NEWEST = -3
 
 
 @dataclass(frozen=True, slots=True)
-class TimeQuestions:
-    """One look-up a row: of `partitions` (topic, partition_id, leader), at `times` (ms).
+class TimestampLookups:
+    """A look-up a row, in any order: of `partitions` (topic, partition_id, leader), at `times`, ms.
 
-    A partition may come several times, its rows in any order; a time may be NEWEST.
+    A partition may have several rows. A time may be NEWEST.
     """
 
     partitions: Frame
@@ -31,11 +35,11 @@ class TimeQuestions:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeAnswers:
-    """One answer a question, in their order.
+class LookupResults:
+    """A result for each look-up, in their order.
 
-    `found`: a record was named, by `offsets` and its own timestamp in `times`, ms. `none`: the
-    broker says that there is no such record. Neither: nobody answered.
+    `found`: the broker named a record, with its offset in `offsets` and its timestamp in `times`,
+    ms. `none`: the broker answered that there is no such record. Neither: no answer.
     """
 
     found: Mask
@@ -44,82 +48,85 @@ class TimeAnswers:
     times: Rows
 
     @classmethod
-    def nothing(cls, length: int) -> TimeAnswers:
-        """Nobody answered."""
+    def unanswered(cls, length: int) -> LookupResults:
+        """No answer to any of so many look-ups."""
         no, zeros = np.zeros(length, bool), np.zeros(length, np.int64)
         return cls(no, no.copy(), zeros, zeros.copy())
 
 
-LookUp: TypeAlias = Callable[[TimeQuestions], TimeAnswers]
+LookUp: TypeAlias = Callable[[TimestampLookups], LookupResults]
 
 
-def nobody(questions: TimeQuestions) -> TimeAnswers:
-    """A look-up that reaches no broker: history alone must do."""
-    return TimeAnswers.nothing(len(questions))
+def no_look_up(look_ups: TimestampLookups) -> LookupResults:
+    """Answers none of the look-ups, for runs without a time index."""
+    return LookupResults.unanswered(len(look_ups))
 
 
-# No Kafka record is older than the year 2000: an earlier timestamp is no clock's (seconds taken
-# for milliseconds are in January 1970, -1 is Kafka's word for none).
+# The year 2000. An earlier timestamp is an error: seconds taken for milliseconds are in January
+# 1970, and -1 stands for no timestamp.
 OLDEST_PLAUSIBLE = 946_684_800_000
-# Times are kept below this (the year 2248), so that partition and time fit in one number.
+# Times are cut off at this (the year 2248), so that partition and time fit in one number.
 _ERA = 2**43
 _NO_TIME = _ERA - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Answers so far. Columns by answer: `part`, `asked`, `offset`, `time` of the record named.
+    """All results so far.
 
-    By partition: `newest` timestamp and `newest_offset` of a living record; `heard` where that
-    question was answered; no record is at or after `ceiling`; `gap_from` to `gap_to` are times
-    for which there was said to be none though a newer one lives; `surveyed` where the first
-    questions were asked; `denied` where the broker said that no record has a plausible time;
-    `silent` where an answer is missing.
+    A row per record named: `part` (its partition), `requested` (the time of the look-up), `offset`
+    and `time` of the record.
+    A row per partition: `newest`, the newest timestamp, and `newest_offset`, its record;
+    `newest_answered`, whether that look-up was answered; `ceiling`, at or after which there is no
+    record; `gap_from` to `gap_to`, times at or after which the broker found none although there
+    is a newer one; `surveyed`, whether the first look-ups were sent; `denied`, whether no record
+    has a plausible time; `unanswered`, whether a look-up got no answer.
     """
 
     part: Rows
-    asked: Rows
+    requested: Rows
     offset: Rows
     time: Rows
     newest: Column
     newest_offset: Rows
-    add_answers: Mask
+    newest_answered: Mask
     ceiling: Rows
     gap_from: Rows
     gap_to: Rows
     surveyed: Mask
     denied: Mask
-    silent: Mask
+    unanswered: Mask
 
     @classmethod
     def empty(cls, partitions: int) -> Index:
-        """Nothing asked yet."""
+        """No results yet."""
         none, no = np.zeros(0, np.int64), np.zeros(partitions, bool)
         zeros, far = np.zeros(partitions, np.int64), np.full(partitions, _NO_TIME, np.int64)
         newest = Column.unknown(partitions)
         return cls(
             part=none,
-            asked=none,
+            requested=none,
             offset=none,
             time=none,
             newest=newest,
             newest_offset=zeros,
-            add_answers=no,
+            newest_answered=no,
             ceiling=far,
             gap_from=far,
             gap_to=zeros - 1,
             surveyed=no,
             denied=no,
-            silent=no,
+            unanswered=no,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """Per position: M(c) is at or after `low` and before `high`, ms; unknown is unbounded.
+    """Bounds per position: the largest timestamp up to it is at or after `low` and before `high`.
 
-    `low_offset` and (`next_time`, `next_offset`) are the records named nearest to the position
-    on either side; `exact` where the record at the position itself was named.
+    Both are ms; unknown is unbounded. `low_offset` is the nearest record named at or before the
+    position, `next_offset` with `next_time` the nearest after it. `exact`: the record at the
+    position itself was named.
     """
 
     low: Column
@@ -131,16 +138,16 @@ class Brackets:
 
 
 def add_answers(
-    index: Index, part: Rows, times: Rows, answers: TimeAnswers, log_start: Rows
+    index: Index, part: Rows, times: Rows, answers: LookupResults, log_start: Rows
 ) -> Index:
-    """The index with a round of answers more; `part` and `times` are the questions'."""
+    """The index with the results of one more round; `part` and `times` are of its look-ups."""
     about_newest = times == NEWEST
-    index = _with_newest(index, part, about_newest, answers)
+    index = _add_newest(index, part, about_newest, answers)
     named = answers.found & ~about_newest
-    # No index names a record older than asked for, or deleted: such an answer is none.
+    # A record that is older than the time, or deleted, is no valid answer.
     named &= (answers.times >= times) & (answers.offsets >= log_start[part])
-    silent = index.silent.copy()
-    silent[part[~named & ~answers.none & ~about_newest]] = True
+    unanswered = index.unanswered.copy()
+    unanswered[part[~named & ~answers.none & ~about_newest]] = True
     surveyed, denied = index.surveyed.copy(), index.denied.copy()
     first = times == OLDEST_PLAUSIBLE
     surveyed[part[first]] = True
@@ -148,32 +155,32 @@ def add_answers(
     index = replace(
         index,
         part=np.concatenate([index.part, part[named]]),
-        asked=np.concatenate([index.asked, times[named]]),
+        requested=np.concatenate([index.requested, times[named]]),
         offset=np.concatenate([index.offset, answers.offsets[named]]),
         time=np.concatenate([index.time, np.minimum(answers.times[named], _NO_TIME - 1)]),
-        silent=silent,
+        unanswered=unanswered,
         surveyed=surveyed,
         denied=denied,
     )
     index = _without_deleted(index, log_start)
-    return _with_denials(index, part, times, answers.none & ~about_newest, log_start)
+    return _add_denials(index, part, times, answers.none & ~about_newest, log_start)
 
 
-def brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
-    """What all answers together say of each position; the positions need no order."""
+def find_brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
+    """Brackets of each position by all results; positions may be in any order."""
     living = np.flatnonzero(index.newest.known)
     parts = np.concatenate([index.part, living, part])
     offsets = np.concatenate([index.offset, index.newest_offset[living], offset])
     times = np.concatenate([index.time, index.newest.values[living]])
-    asked = np.concatenate([index.asked, index.newest.values[living] + 1])
+    requested = np.concatenate([index.requested, index.newest.values[living] + 1])
     order = np.lexsort((np.arange(len(parts)), offsets, parts))
     found, base = order < len(times), parts[order] * _ERA
     spot = np.where(found, order, 0)
     line = np.arange(len(order))
     if not len(times):
-        times, asked = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        times, requested = np.zeros(1, np.int64), np.zeros(1, np.int64)
     low = np.maximum.accumulate(base + np.where(found, times[spot], -1)) - base
-    high = base + np.where(found, np.minimum(asked[spot], _NO_TIME - 1), _NO_TIME)
+    high = base + np.where(found, np.minimum(requested[spot], _NO_TIME - 1), _NO_TIME)
     high = np.minimum.accumulate(high[::-1])[::-1] - base
     left = np.maximum.accumulate(np.where(found, line, -1))
     right = np.minimum.accumulate(np.where(found, line, len(line))[::-1])[::-1]
@@ -196,33 +203,34 @@ def brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
     )
 
 
-def _with_newest(index: Index, part: Rows, about_newest: Mask, answers: TimeAnswers) -> Index:
+def _add_newest(index: Index, part: Rows, about_newest: Mask, answers: LookupResults) -> Index:
     named = about_newest & answers.found & (answers.times >= OLDEST_PLAUSIBLE)
     newest = Column(index.newest.values.copy(), index.newest.known.copy())
     newest.values[part[named]] = np.minimum(answers.times[named], _NO_TIME - 1)
     newest.known[part[named]] = True
-    offsets, told = index.newest_offset.copy(), index.add_answers.copy()
+    offsets, answered = index.newest_offset.copy(), index.newest_answered.copy()
     offsets[part[named]] = answers.offsets[named]
-    told[part[about_newest & (answers.found | answers.none)]] = True
-    return replace(index, newest=newest, newest_offset=offsets, add_answers=told)
+    answered[part[about_newest & (answers.found | answers.none)]] = True
+    return replace(index, newest=newest, newest_offset=offsets, newest_answered=answered)
 
 
 def _without_deleted(index: Index, log_start: Rows) -> Index:
-    """The newest timestamp is left out where its record is gone: it may name a deleted one."""
+    """The index without newest timestamps whose record is below the log start: it was deleted."""
     first = log_start.copy()
-    began = index.asked == OLDEST_PLAUSIBLE
+    began = index.requested == OLDEST_PLAUSIBLE
     first[index.part[began]] = np.maximum(first[index.part[began]], index.offset[began])
     alive = index.newest.known & (index.newest_offset >= first)
     return replace(index, newest=index.newest.only(alive))
 
 
-def _with_denials(index: Index, part: Rows, times: Rows, none: Mask, log_start: Rows) -> Index:
-    """Where there was said to be no record: believed only of a log that lost none of its head.
+def _add_denials(index: Index, part: Rows, times: Rows, none: Mask, log_start: Rows) -> Index:
+    """The index with answers that there is no record at or after a time.
 
-    Where the head of the first segment was deleted together with that segment's newest record,
-    brokers deny that there are records at times which later segments hold.
+    They are believed only of a log that starts at 0 and did not name its newest record. Where the
+    first segment has lost its head, and with it its newest record, brokers answer so for times of
+    which later segments hold records.
     """
-    believed = none & ~index.add_answers[part] & (log_start[part] == 0)
+    believed = none & ~index.newest_answered[part] & (log_start[part] == 0)
     doubted = none & ~believed
     ceiling = index.ceiling.copy()
     gap_from, gap_to = index.gap_from.copy(), index.gap_to.copy()

@@ -14,34 +14,40 @@ from kafka_lag.lag.frame import Frame
 
 
 def estimate_time_lag(
-    rows: Frame, lag: Column, allowed: Column, dates: AppendTimes, now: Column
+    rows: Frame, lag: Column, allowed: Column, times: AppendTimes, now: Column
 ) -> Ages:
-    """The age of every row that was read; `now`, ms, is its own reading."""
-    clear = lag <= allowed
-    nothing = Column(np.zeros(len(rows)), clear)
-    behind = ~clear & lag.known
-    # Times are the broker's or a producer's as well: one a moment ahead is age 0, not less.
-    dated = behind & dates.best.known
+    """The time lag of each row, 0 where its lag is `allowed` (records).
+
+    `times` are append times of the next unread records; `now`, ms, is when the row was read.
+    """
+    caught_up = lag <= allowed
+    nothing = Column(np.zeros(len(rows)), caught_up)
+    behind = ~caught_up & lag.known
+    # Append times may be by another clock: one that is ahead of `now` is age 0, not less.
+    dated = behind & times.best.known
     return Ages(
-        seconds=nothing.or_else(_seconds(now, dates.best).only(dated)),
-        least=nothing.or_else(_seconds(now, dates.before).only(dated)),
-        most=nothing.or_else(_seconds(now, dates.after).only(dated)),
-        method=_methods(rows, lag, dates, clear, dated),
+        seconds=nothing.or_else(_seconds(now, times.best).only(dated)),
+        least=nothing.or_else(_seconds(now, times.before).only(dated)),
+        most=nothing.or_else(_seconds(now, times.after).only(dated)),
+        method=_choose_methods(rows, lag, times, caught_up, dated),
     )
 
 
-def add_time_lag(rows: Frame, ages: Ages, dates: AppendTimes) -> Frame:
-    """The rows with their time lag, its error and method; unknown where not read this time.
+def add_time_lag(rows: Frame, ages: Ages, times: AppendTimes) -> Frame:
+    """The rows with their time lag, its error and method; unknown where unread in this run.
 
-    The error is the farther end of what is proven, and unknown where nothing bounds the age.
+    The error is the distance to the farther of the two proven bounds; unknown without an upper one.
     """
     read = ~rows.strings("unread_reason").known
     bounded = ages.seconds.known & ages.most.known
     error = np.maximum(
         ages.most.values - ages.seconds.values, ages.seconds.values - ages.least.fill(0.0)
     )
-    times = {"after": dates.after, "before": dates.before, "time": dates.record}
-    carried = {f"next_record_{name}": column for name, column in times.items()}
+    carried = {
+        "next_record_after": times.after,
+        "next_record_before": times.before,
+        "next_record_time": times.record,
+    }
     return rows.with_columns(
         **{n: column.where(read, rows.numbers(n)) for n, column in carried.items()},
         time_lag_seconds=ages.seconds.only(read),
@@ -50,11 +56,13 @@ def add_time_lag(rows: Frame, ages: Ages, dates: AppendTimes) -> Frame:
     )
 
 
-def _methods(rows: Frame, lag: Column, dates: AppendTimes, clear: Mask, dated: Mask) -> Strings:
-    none = Strings.constant(contract.METHOD_NONE, len(rows)).only(clear & (lag.values == 0))
-    allowed = Strings.constant(contract.METHOD_ALLOWED, len(rows)).only(clear)
+def _choose_methods(
+    rows: Frame, lag: Column, times: AppendTimes, caught_up: Mask, dated: Mask
+) -> Strings:
+    none = Strings.constant(contract.METHOD_NONE, len(rows)).only(caught_up & (lag.values == 0))
+    allowed = Strings.constant(contract.METHOD_ALLOWED, len(rows)).only(caught_up)
     carried = Strings.constant(contract.METHOD_CARRIED, len(rows))
-    return none.or_else(allowed).or_else(dates.method.only(dated)).or_else(carried.only(dated))
+    return none.or_else(allowed).or_else(times.method.only(dated)).or_else(carried.only(dated))
 
 
 def _seconds(now: Column, time: Column) -> Column:
@@ -63,10 +71,10 @@ def _seconds(now: Column, time: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """Time lags of group-partitions in seconds (float64), by the clock of the reading.
+    """Time lags of group-partitions in seconds, by the reporter's clock.
 
-    `seconds` is the estimate. The truth lies in [`least`, `most`]: an unknown `least` proves
-    nothing (0), an unknown `most` is unbounded. `method` is one of the contract's words.
+    `seconds` is the estimate. The true value lies within `least` and `most`; an unknown `least` is
+    0, an unknown `most` is no bound at all. `method` is one of the contract's METHOD_ values.
     """
 
     seconds: Column

@@ -15,8 +15,8 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
-from kafka_lag.lag.rules import NameFilter
 from kafka_lag.sinks.config import Levels
 
 _GROUP = ("consumer_group",)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kafka_lag import contract
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 
 EMF, CLOUDWATCH = NAMED = ("emf", "cloudwatch")
 

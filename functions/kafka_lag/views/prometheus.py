@@ -22,7 +22,7 @@ from kafka_lag.contract import exposition
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.rollup import group_topics
+from kafka_lag.lag.rollup import roll_up_group_topics
 from kafka_lag.lag.sets import distinct
 from kafka_lag.views.http import Answer, Request, WrongQueryError
 from kafka_lag.views.latest_run import Snapshots
@@ -257,7 +257,9 @@ def _group_families(clusters: Sequence[ClusterRun], *, members: bool) -> Iterato
 
 def _topic_families(clusters: Sequence[ClusterRun]) -> Iterator[Metric]:
     pairs = [
-        LabelledRows.of(each.cluster, group_topics(each.group_partitions), _GROUP_TOPIC_LABELS)
+        LabelledRows.of(
+            each.cluster, roll_up_group_topics(each.group_partitions), _GROUP_TOPIC_LABELS
+        )
         for each in clusters
     ]
     yield from _gauges(pairs, _TOPIC_GAUGES)

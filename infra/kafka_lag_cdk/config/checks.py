@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.faults import Fault, Place
 

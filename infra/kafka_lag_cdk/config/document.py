@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from kafka_lag import contract
-from kafka_lag.lag.rules import ByName, NameFilter
+from kafka_lag.lag.group_settings import ByName, NameFilter
 from kafka_lag.settings import (
     DEFAULTS,
     INTERNAL_TOPICS,

@@ -16,14 +16,14 @@ from kafka_lag.brokers.reading import ReadRequest, read_cluster
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.rules import Rules
-from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import LookupResults, TimestampLookups
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from tests.builders import NOON
-from tests.fakes import MemoryStore, RecordingJournal, RecordingSink
+from tests.fakes import MemoryStore, RecordingLogger, RecordingSink
 from tests.functions.brokers.fakes import FakeConnections
 
 SETTINGS = {
@@ -228,14 +228,14 @@ class Runs:
         self.brokers = brokers
         self.seconds = 0.0
         self.configs = TopicSettingsCache(lambda: self.seconds)
-        self.sink, self.journal = RecordingSink(), RecordingJournal()
+        self.sink, self.logger = RecordingSink(), RecordingLogger()
         access = Access(("b:9096",))
         self.collector = Collector(
             Settings(cluster="shop", access=access, rules=Rules(**rules)),
             self,
             MemoryStore(),
             [ConfiguredSink(self.sink, Levels())],
-            self.journal,
+            self.logger,
             lambda: 0.0,
         )
 
@@ -243,7 +243,7 @@ class Runs:
         """What one run, so many seconds after the last, publishes, be it a success or not."""
         self.seconds += after
         self.sink.published.clear()
-        self.journal.warnings.clear()
+        self.logger.warnings.clear()
         self.brokers.kinds.clear()
         self.brokers.pauses.clear()
         with suppress(SourceError):
@@ -256,8 +256,8 @@ class Runs:
             read_cluster(self.brokers, request, self.configs, lambda: now)  # type: ignore[arg-type]
         )
 
-    def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
-        return TimeAnswers.nothing(len(questions))
+    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
+        return LookupResults.unanswered(len(look_ups))
 
     def not_responding(self) -> tuple[Problem, ...]:
         return ()

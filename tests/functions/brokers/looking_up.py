@@ -13,7 +13,7 @@ import numpy as np
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index import NEWEST, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, TimestampLookups
 from tests.functions.brokers.fakes import FakeConnections
 
 # A look-up: topic, partition, time; partitions are led by brokers 1 to 3, 99 by none.
@@ -30,7 +30,7 @@ def leader(number: int) -> int | None:
     return None if number == NOBODYS else 1 + number % 3
 
 
-def _time_questions(look_ups: list[LookUp]) -> TimeQuestions:
+def _lookups_of(look_ups: list[LookUp]) -> TimestampLookups:
     frame = Frame.of(
         {
             "topic": Strings.of(topic for topic, _, _ in look_ups),
@@ -38,7 +38,7 @@ def _time_questions(look_ups: list[LookUp]) -> TimeQuestions:
             "leader": Column.optional([leader(number) for _, number, _ in look_ups], np.int32),
         }
     )
-    return TimeQuestions(frame, np.array([time for _, _, time in look_ups], np.int64))
+    return TimestampLookups(frame, np.array([time for _, _, time in look_ups], np.int64))
 
 
 def _record(topic: str, number: int, time: int) -> tuple[int, int]:
@@ -81,8 +81,8 @@ class OverlappingConnections(FakeConnections):
         self._under_way -= 1
         return await super().send(node, request)
 
-    async def gather(self, questions: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
-        return list(await asyncio.gather(*questions))
+    async def gather(self, coroutines: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
+        return list(await asyncio.gather(*coroutines))
 
 
 class Call:
@@ -108,7 +108,7 @@ class Call:
         answers = asyncio.run(
             look_up(
                 connections,
-                _time_questions(list(look_ups)),
+                _lookups_of(list(look_ups)),
                 self.budget,
                 deadline,
                 lambda: self.now,

@@ -16,7 +16,7 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.time_index import TimeQuestions
+from kafka_lag.lag.time_index import TimestampLookups
 from tests.functions.brokers.listening import ALL, LOOK_UPS, Cluster, cluster
 
 KNOWN = frozenset({"group-1", "group-2", "group-3"})
@@ -44,8 +44,8 @@ class Reader:
 
     def look_up(self, reading: ClusterReading, seconds: float = 4.0) -> list[bool]:
         """Which of the three partitions were answered."""
-        questions = TimeQuestions(reading.topic_partitions, np.full(3, 1000, np.int64))
-        answers = self.source.look_up(questions, time.monotonic() + seconds)
+        look_ups = TimestampLookups(reading.topic_partitions, np.full(3, 1000, np.int64))
+        answers = self.source.look_up(look_ups, time.monotonic() + seconds)
         answered: list[bool] = (answers.found | answers.none).tolist()
         return answered
 

@@ -120,7 +120,7 @@ def test_an_odd_offset_costs_its_partition_and_is_named(
     runs()
     assert [row[:4] for row in _topics(runs)] == [row[:4] for row in before]
     assert {row[:2] for row in _topics(runs) if row[4] == "error"} == lost
-    assert any(said in line for line in runs.journal.warnings), runs.journal.warnings
+    assert any(said in line for line in runs.logger.warnings), runs.logger.warnings
 
 
 _METADATA: list[tuple[str, Change, str]] = [
@@ -146,7 +146,7 @@ def test_a_topic_that_is_oddly_described_is_unread_as_a_whole(
     assert {topic for (topic, _), row in rows.items() if row[4] is not None} <= unread
     assert {row[0] for row in rows.values() if row[4] == "error"} >= {"a"}
     assert sorted(row[:4] for row in rows.values()) == sorted(row[:4] for row in before)
-    assert any(said in line for line in runs.journal.warnings), runs.journal.warnings
+    assert any(said in line for line in runs.logger.warnings), runs.logger.warnings
 
 
 _GROUPS: list[tuple[str, Change, str]] = [
@@ -179,7 +179,7 @@ _GROUPS: list[tuple[str, Change, str]] = [
 def test_a_group_that_is_oddly_answered_is_named(kind: str, change: Change, said: str) -> None:
     runs = _changed(kind, change)
     runs()
-    assert any(said in line for line in runs.journal.warnings), runs.journal.warnings
+    assert any(said in line for line in runs.logger.warnings), runs.logger.warnings
     rows = runs.collector.memory.newest.group_partitions
     lags = {row[0]: row[1:] for row in table(rows, "consumer_group", "unread_reason")}
     assert "g" in lags

@@ -43,7 +43,7 @@ def test_what_an_election_refuses_is_read_in_the_same_run(
     assert values[CLUSTER, contract.READ_ERRORS] == 0
     assert values[CLUSTER, contract.GROUPS_READ] == 1
     assert values[GROUP, contract.OFFSET_LAG] == 0
-    assert runs.journal.warnings == []
+    assert runs.logger.warnings == []
     assert runs.brokers.kinds.count(kind) == times + (2 if kind == "ListGroups" else 1)
 
 
@@ -83,7 +83,7 @@ def test_what_lasts_is_given_up_soon_and_named_as_kafka_does(
     runs = _runs()
     runs.brokers.lasting[kind, item] = code
     runs()
-    assert runs.journal.warnings == [line]
+    assert runs.logger.warnings == [line]
     assert 0 < sum(runs.brokers.pauses) < 3
 
 
@@ -164,7 +164,7 @@ def test_a_partition_without_a_leader_costs_no_second_listing_of_all_topics() ->
         runs()
     listings = [r for r in runs.brokers.requests if getattr(r, "topics", ()) is None]
     assert len(listings) == 2
-    assert runs.journal.warnings == [
+    assert runs.logger.warnings == [
         "partition 'orders-1' not read (no_leader): offsets: LEADER_NOT_AVAILABLE"
     ]
 

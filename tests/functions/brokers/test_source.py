@@ -14,7 +14,7 @@ from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, look_up_until
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
 from tests.builders import NOON, a_reading
 from tests.fakes import FakeSource
 from tests.functions.runs import GROUPS, TOPICS, Run
@@ -30,11 +30,11 @@ class Forbidden(FixedCredentials):
 def test_without_a_reading_no_look_up_is_sent() -> None:
     source = KafkaSource(Access(("localhost:1",)), Forbidden())
     row = Frame.empty(contract.TOPIC_PARTITIONS).take(np.array([-1]))
-    answers = source.look_up(TimeQuestions(row, np.zeros(1, np.int64)), deadline=float("inf"))
+    answers = source.look_up(TimestampLookups(row, np.zeros(1, np.int64)), deadline=float("inf"))
     assert not (answers.found | answers.none).any()
 
 
-LOOK_UPS = TimeQuestions(
+LOOK_UPS = TimestampLookups(
     Frame.of(
         {
             "topic": Strings.of(["orders", "orders"]),
@@ -46,23 +46,23 @@ LOOK_UPS = TimeQuestions(
 )
 
 
-def found(look_ups: TimeQuestions) -> TimeAnswers:
+def found(look_ups: TimestampLookups) -> LookupResults:
     yes, ones = np.ones(len(look_ups), bool), np.ones(len(look_ups), np.int64)
-    return TimeAnswers(yes, ~yes, ones, ones * NOON)
+    return LookupResults(yes, ~yes, ones, ones * NOON)
 
 
 def test_look_ups_are_sent_and_answered_before_the_deadline() -> None:
     source = FakeSource(a_reading(), answers=found)
     answers = look_up_until(source, 27.0, lambda: 26.9)(LOOK_UPS)
     assert answers.found.all()
-    assert (source.time_questions, source.time_deadlines) == ([LOOK_UPS], [27.0])
+    assert (source.look_ups, source.time_deadlines) == ([LOOK_UPS], [27.0])
 
 
 @pytest.mark.parametrize("now", [27.0, 30.0])
 def test_none_is_sent_once_the_deadline_is_past(now: float) -> None:
     source = FakeSource(a_reading(), answers=found)
     answers = look_up_until(source, 27.0, lambda: now)(LOOK_UPS)
-    assert source.time_questions == []
+    assert source.look_ups == []
     assert len(answers.found) == len(LOOK_UPS)
     assert not (answers.found | answers.none).any()
 
@@ -81,5 +81,5 @@ def test_a_run_looks_up_times_in_the_first_three_fifths_of_its_own(
 def test_a_run_that_has_no_time_left_looks_up_none_and_still_publishes() -> None:
     run = Run(a_reading(GROUPS, TOPICS), clock=lambda: 100.0)
     run(seconds_left=0.0)
-    assert run.source.time_questions == []
+    assert run.source.look_ups == []
     assert run.sink.published != []

@@ -72,7 +72,7 @@ def test_settings_that_cannot_be_read_are_a_named_read_error(
     runs.brokers.lasting["DescribeConfigs", "orders"] = code
     values = runs()
     assert values[CLUSTER, contract.READ_ERRORS] == 1
-    assert runs.journal.warnings == [
+    assert runs.logger.warnings == [
         f"topic 'orders' not read ({reason}): settings not read (DescribeConfigs): {name}"
     ]
     assert _retention(runs) == {"orders": None}
@@ -85,7 +85,7 @@ def test_a_missing_right_on_many_topics_is_one_read_error_that_counts_them() -> 
     for name in names:
         runs.brokers.lasting["DescribeConfigs", name] = 29
     assert runs()[CLUSTER, contract.READ_ERRORS] == 1
-    (line,) = runs.journal.warnings
+    (line,) = runs.logger.warnings
     assert line == (
         "topic 't000' not read (denied): settings not read (DescribeConfigs): "
         "TOPIC_AUTHORIZATION_FAILED, nor those of 299 more topics"
@@ -98,7 +98,7 @@ def test_settings_denied_later_serve_until_they_are_five_minutes_old() -> None:
     runs.brokers.lasting["DescribeConfigs", "orders"] = 29
     runs(280.0)
     assert _retention(runs) == {"orders": 604_800_000}
-    assert runs.journal.warnings
+    assert runs.logger.warnings
     runs(20.0)
     assert _retention(runs) == {"orders": None}
 
@@ -108,6 +108,6 @@ def test_a_setting_that_is_no_number_costs_itself_and_is_named() -> None:
     runs = _runs(odd=odd, orders=Topic([(0, 10)]))
     assert runs()[CLUSTER, contract.READ_ERRORS] == 1
     assert _retention(runs) == {"odd": None, "orders": 604_800_000}
-    (line,) = runs.journal.warnings
+    (line,) = runs.logger.warnings
     assert line.startswith("topic 'odd' not read (error): settings not read (DescribeConfigs): ")
     assert line.endswith("retention.ms is 'a week'")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kafka_lag.brokers.topics import TopicListing, list_topics
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 from tests.functions.brokers.fakes import FakeConnections
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns and words behave as lists of Python values in which None is unknown."""
+"""Columns, frames and sets of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.sets import Sets, distinct
+from tests.builders import table
+
+# Columns and words behave as lists of Python values in which None is unknown.
 
 NUMBERS = st.lists(st.none() | st.integers(-(2**40), 2**40), max_size=20)
 NAMES = st.lists(st.none() | st.sampled_from(["", "a", "b", "c", "ü", "a b"]), max_size=20)
@@ -181,3 +187,190 @@ def test_a_value_is_clipped_from_below_and_above(
         None if a is None or b is None else min(a, b) for a, b in pairs
     ]
     assert left.fill(-1).tolist() == [-1 if a is None else a for a, _ in pairs]
+
+
+# Frames: rows found by key as in a dict, joined and completed without losing a column.
+
+KEYS = st.lists(
+    st.tuples(
+        st.none() | st.sampled_from(["g1", "g2", "", "ü"]),
+        st.none() | st.sampled_from(["orders", "g1", "x"]),
+        st.none() | st.integers(0, 3) | st.integers(2**30, 2**31 - 1),
+    ),
+    max_size=25,
+)
+KEY_COLUMNS = ("consumer_group", "topic", "partition_id")
+
+
+def keyed(rows: list[tuple[str | None, str | None, int | None]]) -> Frame:
+    return Frame.of(
+        {
+            "consumer_group": Strings.of(group for group, _, _ in rows),
+            "topic": Strings.of(topic for _, topic, _ in rows),
+            "partition_id": Column.optional([number for *_, number in rows], np.int32),
+        }
+    )
+
+
+@given(KEYS, KEYS)
+def test_locate_finds_what_a_dict_finds(
+    wanted: list[tuple[str | None, str | None, int | None]],
+    among: list[tuple[str | None, str | None, int | None]],
+) -> None:
+    index = {key: row for row, key in enumerate(among) if None not in key}
+    expected = [index.get(key, -1) for key in wanted]
+    assert locate(keyed(wanted), keyed(among), KEY_COLUMNS).tolist() == expected
+
+
+def test_locate_reads_a_key_in_the_order_it_is_given() -> None:
+    wanted, among = keyed([("a", "b", 0)]), keyed([("b", "a", 0)])
+    assert locate(wanted, among, ("consumer_group", "topic")).tolist() == [-1]
+
+
+@given(KEYS, KEYS)
+def test_concat_is_the_rows_of_both(
+    left: list[tuple[str | None, str | None, int | None]],
+    right: list[tuple[str | None, str | None, int | None]],
+) -> None:
+    assert table(keyed(left).concat(keyed(right)), *KEY_COLUMNS) == left + right
+
+
+@given(KEYS)
+def test_a_mask_keeps_the_rows_where_it_is_true(
+    rows: list[tuple[str | None, str | None, int | None]],
+) -> None:
+    frame = keyed(rows)
+    mask = frame.strings("topic").is_in(["orders"])
+    assert table(frame.where(mask), *KEY_COLUMNS) == [row for row in rows if row[1] == "orders"]
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_completed_has_the_contracts_columns_in_its_order(dataset: str) -> None:
+    frame = Frame.of({"read_at": Column.of([1, 2])}).completed(dataset)
+    assert tuple(frame.columns) == tuple(contract.COLUMNS[dataset])
+    assert {len(column) for column in frame.columns.values()} == {2}
+
+
+def test_completed_leaves_what_is_there_and_knows_nothing_else() -> None:
+    frame = Frame.of({"lag": Column.of([7])}).completed(contract.GROUPS)
+    assert table(frame, "lag", "max_lag", "owner") == [(7, None, None)]
+
+
+def test_completed_drops_what_the_dataset_has_not() -> None:
+    frame = Frame.of({"lag": Column.of([7]), "topic": Strings.of(["t"])})
+    assert "topic" not in frame.completed(contract.GROUPS)
+
+
+def test_a_row_taken_from_nowhere_is_all_unknown() -> None:
+    taken = Frame.empty(contract.GROUPS).take(np.array([-1]))
+    assert {column.to_list()[0] for column in taken.columns.values()} == {None}
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"different lengths: \[1, 2\]"):
+        Frame.of({"lag": Column.of([1]), "max_lag": Column.of([1, 2])})
+
+
+def test_strings_are_no_numbers_and_numbers_no_strings() -> None:
+    frame = keyed([("g", "t", 0)])
+    with pytest.raises(TypeError, match="topic holds strings"):
+        frame.numbers("topic")
+    with pytest.raises(TypeError, match="partition_id holds numbers"):
+        frame.strings("partition_id")
+
+
+# Sums and maxima against plain Python; a missing row makes its set unknown.
+
+COUNT = 4
+# Set, value, whether the row is missing: an unknown value need not be (uncommitted counts apart).
+ROWS = st.lists(
+    st.tuples(st.integers(0, COUNT - 1), st.none() | st.integers(0, 9), st.booleans()), max_size=30
+)
+Row = tuple[int, int | None, bool]
+
+
+def sets_of(rows: list[Row]) -> tuple[Sets, Column, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    of_row = np.array([number for number, _, _ in rows], np.int64)
+    missing = np.array([gone for *_, gone in rows], bool)
+    return Sets(of_row, COUNT), Column.optional([value for _, value, _ in rows]), missing
+
+
+def members(rows: list[Row], number: int) -> list[int] | None:
+    """The known values of a set; None when a row of it is missing or nothing is known."""
+    mine = [row for row in rows if row[0] == number]
+    values = [value for _, value, _ in mine if value is not None]
+    return values if values and not any(gone for *_, gone in mine) else None
+
+
+@given(ROWS)
+def test_a_total_is_the_sum_of_a_whole_set_and_else_unknown(rows: list[Row]) -> None:
+    sets, values, missing = sets_of(rows)
+    wholes = [members(rows, number) for number in range(COUNT)]
+    expected = [None if whole is None else sum(whole) for whole in wholes]
+    assert sets.total(values, missing).to_list() == expected
+
+
+@given(ROWS)
+def test_a_maximum_is_that_of_a_whole_set_and_else_unknown(rows: list[Row]) -> None:
+    sets, values, missing = sets_of(rows)
+    wholes = [members(rows, number) for number in range(COUNT)]
+    expected = [None if whole is None else max(whole) for whole in wholes]
+    assert sets.maximum(values, missing).to_list() == expected
+
+
+@given(ROWS)
+def test_a_minimum_is_that_of_a_whole_set_and_else_unknown(rows: list[Row]) -> None:
+    sets, values, missing = sets_of(rows)
+    wholes = [members(rows, number) for number in range(COUNT)]
+    expected = [None if whole is None else min(whole) for whole in wholes]
+    assert sets.minimum(values, missing).to_list() == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, COUNT - 1), st.integers(-2, 2), st.floats(-1, 1))))
+def test_the_worst_row_has_the_largest_keys_in_turn_and_is_the_first_of_equals(
+    rows: list[tuple[int, int, float]],
+) -> None:
+    of_row, *keys = (np.array([row[i] for row in rows], kind) for i, kind in enumerate("qqd"))
+    among = np.arange(len(rows)) % 3 > 0
+    expected = []
+    for number in range(COUNT):
+        mine = [(*row[1:], -at) for at, row in enumerate(rows) if row[0] == number and among[at]]
+        expected.append(-max(mine)[-1] if mine else -1)
+    assert Sets(of_row, COUNT).first_at_maximum(among, *keys).tolist() == expected
+
+
+@given(ROWS)
+def test_rows_left_out_of_their_sets_change_nothing_in_them(rows: list[Row]) -> None:
+    sets, values, left_out = sets_of(rows)
+    kept = sets_of([row for row in rows if not row[2]])
+    for name in ("total", "maximum", "minimum"):
+        expected = getattr(kept[0], name)(kept[1]).to_list()
+        assert getattr(sets.without(left_out), name)(values).to_list() == expected
+    assert sets.without(left_out).rows().to_list() == kept[0].rows().to_list()
+
+
+@given(ROWS)
+def test_marked_rows_are_counted_by_set(rows: list[Row]) -> None:
+    sets, _, missing = sets_of(rows)
+    expected = [sum(gone for s, _, gone in rows if s == number) for number in range(COUNT)]
+    assert sets.rows(missing).to_list() == expected
+
+
+def test_a_sum_may_be_larger_than_32_bits() -> None:
+    sets = Sets(np.zeros(2, np.int64), 1)
+    total = sets.total(Column.of([2**40, 2**40]), np.zeros(2, bool))
+    assert total.to_list() == [2**41]
+
+
+def test_a_sum_of_fractions_keeps_them() -> None:
+    sets = Sets(np.zeros(2, np.int64), 1)
+    assert sets.total(Column.of([0.5, 0.25])).to_list() == [0.75]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30))
+def test_distinct_gives_each_pair_one_set_and_its_first_row(pairs: list[tuple[int, int]]) -> None:
+    left, right = (np.array([pair[i] for pair in pairs], np.int64) for i in range(2))
+    sets, first = distinct(left, right)
+    assert sets.count == len(set(pairs))
+    assert [pairs[first[number]] for number in sets.of_row] == pairs
+    assert all(pairs.index(pairs[row]) == row for row in first)

@@ -11,14 +11,21 @@ import pytest
 from dev.pauses_bench import product
 from dev.pauses_bench.batch import BATCHES
 from kafka_lag.contract import OK, PAUSING, STALL, WARN
-from tests.functions.lag.pausing import Every, Span, a_job, behind, steady, told
+from tests.functions.lag.simulated import (
+    Every,
+    Span,
+    a_job,
+    minutes_behind,
+    report_statuses,
+    steady,
+)
 
 HOUR, DAY, WEEK = 60, 1_440, 10_080
 EVERY_MINUTE, HALF_HOURLY, TWO_HOURLY = Every(), Every(30, 60), Every(120, 240)
 FOR_GOOD = 99 * WEEK
 DEAD = 15 * DAY
 
-Said: TypeAlias = dict[int, tuple[str | None, str | None]]
+Statuses: TypeAlias = dict[int, tuple[str | None, str | None]]
 
 OUTAGES: dict[str, list[Span]] = {
     "two of 2 h on two days": [(DAY, DAY + 120), (2 * DAY, 2 * DAY + 120)],
@@ -35,82 +42,82 @@ def stuck_after(name: str) -> int:
     return OUTAGES[name][-1][1] + 12 * HOUR
 
 
-def first(runs: Said, status: str, since: int) -> int:
+def first(runs: Statuses, status: str, since: int) -> int:
     """Minutes until it is reported."""
     return next(m - since for m, (found, _) in runs.items() if m >= since and found == status)
 
 
 @pytest.fixture(scope="module")
-def failing() -> dict[str, Said]:
+def failing() -> dict[str, Statuses]:
     groups = {
         name: steady([*outages, (stuck_after(name), FOR_GOOD)], every=30)
         for name, outages in OUTAGES.items()
     }
     outages = OUTAGES["three of 2 h every other day"]
     groups[LONGER] = steady([*outages, (7 * DAY, 7 * DAY + 4 * HOUR)], every=30)
-    return told(groups, 7 * DAY + 5 * HOUR, HALF_HOURLY)
+    return report_statuses(groups, 7 * DAY + 5 * HOUR, HALF_HOURLY)
 
 
 @pytest.mark.parametrize("name", OUTAGES)
 def test_a_group_that_is_stuck_after_outages_is_reported_as_soon_as_without(
-    failing: dict[str, Said], name: str
+    failing: dict[str, Statuses], name: str
 ) -> None:
     assert first(failing[name], STALL, stuck_after(name)) == HALF_HOURLY.window
 
 
 def test_an_outage_that_is_longer_than_three_alike_is_reported_as_soon(
-    failing: dict[str, Said],
+    failing: dict[str, Statuses],
 ) -> None:
     assert first(failing[LONGER], STALL, 7 * DAY) == HALF_HOURLY.window
 
 
 def test_outages_of_a_quarter_of_an_hour_teach_nothing() -> None:
     outages = [(30, 45), (80, 95), (125, FOR_GOOD)]
-    runs = told({"g": steady(outages)}, 145, EVERY_MINUTE)["g"]
+    runs = report_statuses({"g": steady(outages)}, 145, EVERY_MINUTE)["g"]
     assert first(runs, STALL, 125) == EVERY_MINUTE.window
 
 
 def test_gaps_of_the_collector_are_no_pauses_of_a_group() -> None:
     gaps = [(50, 70), (90, 110)]
-    runs = told({"g": behind(35)}, 140, EVERY_MINUTE, gaps, known=60)["g"]
+    runs = report_statuses({"g": minutes_behind(35)}, 140, EVERY_MINUTE, gaps, known=60)["g"]
     assert {status for minute, (status, _) in runs.items() if minute >= 45} == {WARN}
 
 
 @pytest.fixture(scope="module")
-def weeks() -> dict[str, Said]:
+def weeks() -> dict[str, Statuses]:
     weekends = [(w * WEEK + 5 * DAY, (w + 1) * WEEK) for w in range(7)]
     daily = a_job(DAY)
     groups = {
         "weekly": a_job(WEEK, 4 * HOUR),
         "weekdays": steady(weekends, every=120),
         "daily": daily,
-        "dead": lambda minute, was: was if minute > DEAD else daily(minute, was),
+        "dead": lambda minute, committed: committed if minute > DEAD else daily(minute, committed),
     }
-    return told(groups, 4 * WEEK + 5 * DAY, TWO_HOURLY)
+    return report_statuses(groups, 4 * WEEK + 5 * DAY, TWO_HOURLY)
 
 
 @pytest.mark.parametrize(
     ("name", "known"), [("weekly", 3 * WEEK), ("weekdays", 3 * WEEK), ("daily", 3 * DAY)]
 )
 def test_a_pause_is_usual_once_three_were_alike(
-    weeks: dict[str, Said], name: str, known: int
+    weeks: dict[str, Statuses], name: str, known: int
 ) -> None:
-    later = [said for minute, said in weeks[name].items() if minute > known]
+    later = [status for minute, status in weeks[name].items() if minute > known]
     assert {status for status, _ in later} == {OK}
     assert (OK, PAUSING) in later
 
 
 @pytest.mark.parametrize("name", ["weekly", "weekdays", "daily"])
-def test_the_first_pauses_of_a_job_are_reported(weeks: dict[str, Said], name: str) -> None:
+def test_the_first_pauses_of_a_job_are_reported(weeks: dict[str, Statuses], name: str) -> None:
     assert STALL in {status for minute, (status, _) in weeks[name].items() if minute < WEEK}
 
 
-def test_a_dead_job_is_reported_within_two_of_its_periods(weeks: dict[str, Said]) -> None:
+def test_a_dead_job_is_reported_within_two_of_its_periods(weeks: dict[str, Statuses]) -> None:
     assert first(weeks["dead"], STALL, DEAD) <= 2 * DAY + TWO_HOURLY.minutes
 
 
 def test_an_hourly_job_that_works_three_quarters_of_the_time_changes_nothing_once_known() -> None:
     (hourly,) = [batch for batch in BATCHES if batch.name == "hourly, 45 minutes of work"]
     track = hourly.track(np.random.default_rng(0), 1, ()).cut(7 * HOUR)
-    said = product.told([track]).status[4 * HOUR :, 0]
-    assert {product.STATUSES[code] for code in said} == {OK}
+    status = product.told([track]).status[4 * HOUR :, 0]
+    assert {product.STATUSES[code] for code in status} == {OK}

@@ -13,7 +13,7 @@ from kafka_lag.notify.messages import Notice, StatusMessage
 from kafka_lag.notify.notifier import CompleteRuns, Notifier, NotifyResult
 from kafka_lag.notify.progress import Claims, StoredObject
 from tests.builders import MINUTE, NOON
-from tests.fakes import RecordingJournal
+from tests.fakes import RecordingLogger
 
 CURSOR = "notified/cursors/shop/sns"
 
@@ -118,7 +118,7 @@ class Bench:
         self.objects = MemoryObjects()
         self.channels = list(channels or [RecordingChannel()])
         self.channel = self.channels[0]
-        self.logger = RecordingJournal()
+        self.logger = RecordingLogger()
         self.now = NOON / 1000
         self._processes = 0
         self.notifier = self.another()

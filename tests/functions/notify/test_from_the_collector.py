@@ -8,7 +8,7 @@ from kafka_lag.lag.model import ClusterReading
 from kafka_lag.notify.notifier import StoredRuns
 from tests.builders import HOUR, MINUTE, NOON, a_reading
 from tests.fakes import MemoryStore
-from tests.functions.lag.time_index.brokers import Broker, Log
+from tests.functions.lag.time_index_fake import Broker, Log
 from tests.functions.notify.fakes import Bench
 from tests.functions.runs import Run
 

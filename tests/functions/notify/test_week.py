@@ -15,9 +15,9 @@ from kafka_lag import contract
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rules import Rules
 from kafka_lag.notify.delivery import HasTime, Unsent
 from kafka_lag.notify.messages import StatusMessage
 from tests.builders import MINUTE, NOON

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
-from kafka_lag.lag.rules import NameFilter
 from kafka_lag.sinks.budget import Plan, mark_published, plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import lag_sets

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from kafka_lag import contract
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rules import NameFilter
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
-from kafka_lag.lag.rules import NameFilter
 from kafka_lag.sinks.budget import Plan, Planner, mark_published, omission_warnings, plan
 from kafka_lag.sinks.config import Levels
 from tests.functions.sinks.reports import a_report

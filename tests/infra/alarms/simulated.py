@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.rules import Rules
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink

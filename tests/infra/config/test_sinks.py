@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_lag.lag.rules import NameFilter
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.settings import settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
 from tests.documents import document

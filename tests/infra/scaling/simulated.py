@@ -9,14 +9,14 @@ from typing import Any
 
 from kafka_lag.brokers.access import Access
 from kafka_lag.collector import Collector
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.rules import NameFilter, Rules
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import emf_line
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from tests.builders import MINUTE, NOON, a_reading
-from tests.fakes import FakeSource, MemoryStore, RecordingJournal, RecordingSink
+from tests.fakes import FakeSource, MemoryStore, RecordingLogger, RecordingSink
 from tests.infra.cloudwatch.metrics import Metrics
 from tests.infra.scaling.autoscaling import Assumed, Service
 
@@ -144,4 +144,4 @@ def _collector(source: FakeSource, sink: RecordingSink) -> Collector:
         cluster="orders", access=Access(("b:9096",)), rules=Rules(), levels=levels, deadline=45.0
     )
     outlets = [ConfiguredSink(sink, levels)]
-    return Collector(settings, source, MemoryStore(), outlets, RecordingJournal(), lambda: 0.0)
+    return Collector(settings, source, MemoryStore(), outlets, RecordingLogger(), lambda: 0.0)

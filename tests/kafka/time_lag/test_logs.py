@@ -14,7 +14,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from dev.kafka import KafkaCluster
 from dev.kafka.readiness import wait_until
 from kafka_lag import contract
-from kafka_lag.lag.rules import ByName
+from kafka_lag.lag.group_settings import ByName
 from tests.kafka.time_lag.watched import (
     HOUR,
     MINUTE,

@@ -14,7 +14,7 @@ from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.model import LagReport
-from kafka_lag.lag.time_index import TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import LookupResults, TimestampLookups
 from kafka_lag.snapshots.previous import Memory
 from tests.kafka.looking import Looker, access, login, only
 from tests.kafka.time_lag.watched import GRACE, HOUR, Watched, dated, every, said, watched
@@ -123,7 +123,7 @@ class Interrupted(KafkaSource):
 
     action: Callable[[], None] | None = None
 
-    def look_up(self, questions: TimeQuestions, deadline: float) -> TimeAnswers:
+    def look_up(self, questions: TimestampLookups, deadline: float) -> LookupResults:
         action, self.action = self.action, None
         if action is not None:
             action()

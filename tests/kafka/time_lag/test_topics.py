@@ -10,7 +10,7 @@ from confluent_kafka.admin import AclOperation, NewPartitions, ResourceType
 
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.group_settings import Rules
 from tests.kafka.looking import (
     Row,
     await_denial,

@@ -11,7 +11,7 @@ import pytest
 
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
-from kafka_lag.lag.rules import Tolerance
+from kafka_lag.lag.group_settings import Tolerance
 from tests.kafka.time_lag.watched import (
     DAY,
     HOUR,

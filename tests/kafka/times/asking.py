@@ -18,7 +18,7 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.time_index import NEWEST, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, TimestampLookups
 from tests.kafka.looking import access, login, only
 
 # Times in tests are minutes since this hour of yesterday; answers are offsets with such minutes.
@@ -65,7 +65,7 @@ class Index:
         at = locate(wanted, self.partitions, ("topic", "partition_id"))
         wanted = wanted.with_columns(leader=self.partitions.numbers("leader").take(at))
         times = [m if m == NEWEST else BASE + round(m * MINUTE) for _, _, m in asked]
-        questions = TimeQuestions(wanted, np.array(times, np.int64))
+        questions = TimestampLookups(wanted, np.array(times, np.int64))
         answers = self.source.look_up(questions, time.monotonic() + seconds)
         minutes = ((answers.times - BASE) / MINUTE).tolist()
         rows = zip(answers.found, answers.none, answers.offsets.tolist(), minutes, strict=True)

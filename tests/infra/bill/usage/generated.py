@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, PreviousRuns, Snapshot
-from kafka_lag.lag.rules import Rules
 from kafka_lag.snapshots.previous import select_log_ends
 from tests.builders import MINUTE, NOON, a_reading
 

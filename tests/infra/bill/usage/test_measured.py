@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
-from kafka_lag.lag.rules import NameFilter
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import emf_line

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
-from kafka_lag.lag.rules import NameFilter
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set

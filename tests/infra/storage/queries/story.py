@@ -23,13 +23,13 @@ from kafka_lag.brokers.access import Access
 from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.rules import ByName, Rules
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.store import FolderStore
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading
-from tests.fakes import FakeSource, RecordingJournal, RecordingSink
+from tests.fakes import FakeSource, RecordingLogger, RecordingSink
 from tests.infra.storage.stack import CLUSTERS
 
 OTHER, SHOP = CLUSTERS
@@ -147,7 +147,7 @@ def _run(store: FolderStore, cluster: str, readings: Mapping[int, ClusterReading
     settings = Settings(cluster=cluster, access=Access(("b:9096",)), rules=RULES)
     source = FakeSource(*readings.values())
     outlets = [ConfiguredSink(RecordingSink(), settings.levels)]
-    collector = Collector(settings, source, store, outlets, RecordingJournal())
+    collector = Collector(settings, source, store, outlets, RecordingLogger())
     for minute in readings:
         # A run that reads no group fails once its snapshot is kept.
         with suppress(SourceError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What could not be read: its row stays a day, its lag counts for a window, then it is absent."""
+"""What is carried over from the previous run, and what is not."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.lag.carry_over import PreviousRows, match_previous, seconds_between, set_where_read
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
-from kafka_lag.lag.rules import NameFilter, Rules
 from tests.builders import (
     HOUR,
     MINUTE,
@@ -24,6 +25,9 @@ from tests.builders import (
     cell,
     table,
 )
+from tests.functions.lag.builders import BEFORE, NOW, Row, column, first, rows, snapshot
+
+# What could not be read: its row stays a day, its lag counts for a window, then it is absent.
 
 WINDOW = Rules().window_ms
 TOPICS: Topics = {"orders": [(0, 10), (0, 10)], "bills": [(0, 7)]}
@@ -32,15 +36,15 @@ SOON = NOON + 5 * MINUTE
 LATE = NOON + WINDOW + MINUTE
 
 
-def before(at: int = NOON) -> Snapshot:
+def previous_snapshot(at: int = NOON) -> Snapshot:
     return a_snapshot(GROUPS, TOPICS, at=at)
 
 
-def silent_group(at: int) -> ClusterReading:
+def unread_group(at: int) -> ClusterReading:
     return a_reading({**GROUPS, "g": contract.NO_COORDINATOR}, TOPICS, at=at)
 
 
-def silent_broker(at: int) -> ClusterReading:
+def broker_not_responding(at: int) -> ClusterReading:
     return a_reading(GROUPS, {**TOPICS, "orders": [(0, 10), contract.TIMEOUT]}, at=at)
 
 
@@ -53,8 +57,8 @@ def hidden_topic(at: int) -> ClusterReading:
 SILENCES = pytest.mark.parametrize(
     "reading",
     [
-        pytest.param(silent_group, id="group"),
-        pytest.param(silent_broker, id="broker"),
+        pytest.param(unread_group, id="group"),
+        pytest.param(broker_not_responding, id="broker"),
         pytest.param(hidden_topic, id="hidden-topic"),
     ],
 )
@@ -62,14 +66,14 @@ SILENCES = pytest.mark.parametrize(
 
 @SILENCES
 def test_within_the_window_the_last_known_lag_counts(reading: Any) -> None:
-    report = a_report(reading(SOON), before(), at=SOON)
+    report = a_report(reading(SOON), previous_snapshot(), at=SOON)
     assert cell(report.snapshot.groups, "lag", consumer_group="g") == 13
     assert cell(report.group_topics, "lag", consumer_group="g", topic="orders") == 6
 
 
 @SILENCES
 def test_after_the_window_the_groups_and_topics_counts_are_absent(reading: Any) -> None:
-    report = a_report(reading(LATE), before(), at=LATE)
+    report = a_report(reading(LATE), previous_snapshot(), at=LATE)
     assert cell(report.snapshot.groups, "lag", consumer_group="g") is None
     assert cell(report.snapshot.groups, "max_lag", consumer_group="g") is None
     assert cell(report.group_topics, "lag", consumer_group="g", topic="orders") is None
@@ -78,7 +82,7 @@ def test_after_the_window_the_groups_and_topics_counts_are_absent(reading: Any) 
 @SILENCES
 @pytest.mark.parametrize("at", [SOON, LATE])
 def test_the_row_itself_stays_without_a_lag(reading: Any, at: int) -> None:
-    rows = a_report(reading(at), before(), at=at).snapshot.group_partitions
+    rows = a_report(reading(at), previous_snapshot(), at=at).snapshot.group_partitions
     key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
     assert cell(rows, "lag", **key) is None
     assert cell(rows, "committed_offset", **key) == 9
@@ -88,29 +92,29 @@ def test_the_row_itself_stays_without_a_lag(reading: Any, at: int) -> None:
 
 @SILENCES
 def test_unread_partitions_are_counted(reading: Any) -> None:
-    groups = a_report(reading(SOON), before(), at=SOON).snapshot.groups
-    unread = {silent_group: 3, silent_broker: 1, hidden_topic: 2}[reading]
+    groups = a_report(reading(SOON), previous_snapshot(), at=SOON).snapshot.groups
+    unread = {unread_group: 3, broker_not_responding: 1, hidden_topic: 2}[reading]
     assert cell(groups, "partitions_unknown", consumer_group="g") == unread
     assert cell(groups, "partitions", consumer_group="g") == 3
 
 
-def test_groups_beside_a_silent_one_are_as_ever() -> None:
-    groups = a_report(silent_group(LATE), before(), at=LATE).snapshot.groups
+def test_groups_beside_an_unread_one_are_as_ever() -> None:
+    groups = a_report(unread_group(LATE), previous_snapshot(), at=LATE).snapshot.groups
     assert cell(groups, "lag", consumer_group="other") == 0
 
 
-def test_the_window_counts_from_the_last_reading_through_many_silent_runs() -> None:
-    last = before()
+def test_the_window_counts_from_the_last_reading_through_many_unread_runs() -> None:
+    last = previous_snapshot()
     for minute in range(1, 10):
         at = NOON + minute * MINUTE
-        last = a_report(silent_broker(at), last, at=at).snapshot
+        last = a_report(broker_not_responding(at), last, at=at).snapshot
         assert cell(last.groups, "lag", consumer_group="g") == 13
-    last = a_report(silent_broker(LATE), last, at=LATE).snapshot
+    last = a_report(broker_not_responding(LATE), last, at=LATE).snapshot
     assert cell(last.groups, "lag", consumer_group="g") is None
 
 
-def test_a_silent_group_keeps_what_was_known_of_it() -> None:
-    groups = a_report(silent_group(SOON), before(), at=SOON).snapshot.groups
+def test_an_unread_group_keeps_what_was_known_of_it() -> None:
+    groups = a_report(unread_group(SOON), previous_snapshot(), at=SOON).snapshot.groups
     key = {"consumer_group": "g"}
     assert cell(groups, "group_state", **key) == "Stable"
     assert cell(groups, "read_at", **key) == NOON + 150
@@ -119,25 +123,25 @@ def test_a_silent_group_keeps_what_was_known_of_it() -> None:
 
 @pytest.mark.parametrize(("age", "kept"), [(24 * HOUR, True), (24 * HOUR + MINUTE, False)])
 def test_a_group_no_longer_listed_keeps_its_rows_for_a_day(age: int, kept: bool) -> None:
-    reading = replace(silent_group(NOON + age), unlisted_groups=frozenset({"g"}))
-    snapshot = a_report(reading, before(), at=NOON + age).snapshot
+    reading = replace(unread_group(NOON + age), unlisted_groups=frozenset({"g"}))
+    snapshot = a_report(reading, previous_snapshot(), at=NOON + age).snapshot
     assert snapshot.groups.strings("consumer_group").is_in(["g"]).any() == kept
     assert snapshot.group_partitions.strings("consumer_group").is_in(["g"]).any() == kept
 
 
 def test_a_group_still_listed_after_a_day_of_denials_keeps_a_row_without_numbers() -> None:
     at = NOON + 24 * HOUR + MINUTE
-    groups = a_report(silent_group(at), before(), at=at).snapshot.groups
+    groups = a_report(unread_group(at), previous_snapshot(), at=at).snapshot.groups
     key = {"consumer_group": "g"}
     assert cell(groups, "unread_reason", **key) == contract.NO_COORDINATOR
     assert cell(groups, "read_at", **key) is None
     assert cell(groups, "lag", **key) is None
 
 
-def test_a_silent_groups_lag_does_not_follow_the_end_that_moves_on() -> None:
+def test_an_unread_groups_lag_does_not_follow_the_end_that_moves_on() -> None:
     topics: Topics = {**TOPICS, "orders": [(0, 10), (400, 500)]}
     groups: Groups = {**GROUPS, "g": contract.NO_COORDINATOR}
-    snapshot = a_report(a_reading(groups, topics, at=SOON), before(), at=SOON).snapshot
+    snapshot = a_report(a_reading(groups, topics, at=SOON), previous_snapshot(), at=SOON).snapshot
     key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
     assert cell(snapshot.groups, "lag", consumer_group="g") == 13
     assert cell(snapshot.group_partitions, "end_offset", **key) == 10
@@ -146,25 +150,25 @@ def test_a_silent_groups_lag_does_not_follow_the_end_that_moves_on() -> None:
 
 @pytest.mark.parametrize(("age", "kept"), [(24 * HOUR, True), (24 * HOUR + MINUTE, False)])
 def test_a_hidden_topic_keeps_its_rows_for_a_day(age: int, kept: bool) -> None:
-    snapshot = a_report(hidden_topic(NOON + age), before(), at=NOON + age).snapshot
+    snapshot = a_report(hidden_topic(NOON + age), previous_snapshot(), at=NOON + age).snapshot
     assert snapshot.topic_partitions.strings("topic").is_in(["orders"]).any() == kept
     assert snapshot.group_partitions.strings("topic").is_in(["orders"]).any() == kept
 
 
-def test_a_commit_read_while_the_partition_is_silent_waits_for_its_end() -> None:
-    """A consumer that goes on against an end nobody told would seem to catch up."""
+def test_a_commit_read_while_the_partition_is_unread_waits_for_its_end() -> None:
+    """A consumer that goes on against an end that was not read would seem to catch up."""
     groups: Groups = {**GROUPS, "g": {"orders": [5, 10], "bills": [0]}}
     topics: Topics = {**TOPICS, "orders": [(0, 10), contract.TIMEOUT]}
-    rows = a_report(a_reading(groups, topics, at=SOON), before(), at=SOON).snapshot
+    rows = a_report(a_reading(groups, topics, at=SOON), previous_snapshot(), at=SOON).snapshot
     key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
     assert cell(rows.group_partitions, "committed_offset", **key) == 9
     assert cell(rows.groups, "lag", consumer_group="g") == 13
 
 
-def test_a_first_commit_read_while_the_partition_is_silent_waits_for_its_end() -> None:
+def test_a_first_commit_read_while_the_partition_is_unread_waits_for_its_end() -> None:
     earlier = a_snapshot({"g": {"orders": [5, None]}}, {"orders": [(0, 10), (0, 10)]})
-    silent: Topics = {"orders": [(0, 10), contract.TIMEOUT]}
-    report = a_report(a_reading({"g": {"orders": [5, 8]}}, silent, at=SOON), earlier, at=SOON)
+    unread: Topics = {"orders": [(0, 10), contract.TIMEOUT]}
+    report = a_report(a_reading({"g": {"orders": [5, 8]}}, unread, at=SOON), earlier, at=SOON)
     row = {"partition_id": 1}
     assert cell(report.snapshot.group_partitions, "committed_offset", **row) is None
     assert cell(report.snapshot.group_partitions, "last_lag", **row) is None
@@ -180,7 +184,7 @@ def test_a_commit_beside_a_partition_never_heard_of_is_kept_without_a_lag() -> N
     assert cell(snapshot.groups, "worst_topic", consumer_group="g") is None
 
 
-def test_an_uncommitted_partition_is_missing_once_silent_for_longer_than_the_window() -> None:
+def test_an_uncommitted_partition_is_missing_once_unread_for_longer_than_the_window() -> None:
     old = a_snapshot({"g": {"orders": [5, None]}}, {"orders": [(0, 10), (0, 10)]})
     now: Groups = {"g": {"orders": [5, contract.DENIED]}}
     late = a_reading(now, {"orders": [(0, 10), (0, 10)]}, at=LATE)
@@ -192,13 +196,13 @@ def test_an_uncommitted_partition_is_missing_once_silent_for_longer_than_the_win
     [(None, None), (None, "id"), ("id", None), ("id", "id")],
     ids=["never", "upgraded", "downgraded", "always"],
 )
-def test_a_silent_partition_is_carried_whether_or_not_brokers_tell_topic_ids(
+def test_an_unread_partition_is_carried_whether_or_not_brokers_report_topic_ids(
     then: str | None, later: str | None
 ) -> None:
-    asked: Groups = {"g": {"orders": [4]}}
-    old = a_snapshot(asked, {"orders": [(0, 10)]}, topic_ids={"orders": then})
-    silent: Topics = {"orders": [contract.NO_LEADER]}
-    now = a_reading(asked, silent, at=SOON, topic_ids={"orders": later})
+    requested: Groups = {"g": {"orders": [4]}}
+    old = a_snapshot(requested, {"orders": [(0, 10)]}, topic_ids={"orders": then})
+    unread: Topics = {"orders": [contract.NO_LEADER]}
+    now = a_reading(requested, unread, at=SOON, topic_ids={"orders": later})
     snapshot = a_report(now, old, at=SOON).snapshot
     assert table(snapshot.topic_partitions, "end_offset", "read_at") == [(10, NOON + 200)]
     assert cell(snapshot.groups, "lag", consumer_group="g") == 6
@@ -229,14 +233,14 @@ def test_a_recreated_topic_that_was_read_counts_at_once() -> None:
 
 def test_a_name_the_filters_no_longer_take_leaves_at_once() -> None:
     rules = Rules(groups=NameFilter(deny=re.compile("^g$")), topics=NameFilter())
-    snapshot = a_report(silent_group(SOON), before(), rules, SOON).snapshot
+    snapshot = a_report(unread_group(SOON), previous_snapshot(), rules, SOON).snapshot
     assert snapshot.groups.strings("consumer_group").to_list() == ["other"]
     assert set(snapshot.group_partitions.strings("consumer_group").to_list()) == {"other"}
 
 
 def test_a_hidden_topic_the_filters_no_longer_take_leaves_at_once() -> None:
     rules = Rules(topics=NameFilter(deny=re.compile("orders")))
-    snapshot = a_report(hidden_topic(SOON), before(), rules, SOON).snapshot
+    snapshot = a_report(hidden_topic(SOON), previous_snapshot(), rules, SOON).snapshot
     assert set(snapshot.topic_partitions.strings("topic").to_list()) == {"bills"}
     assert set(snapshot.group_partitions.strings("topic").to_list()) == {"bills"}
 
@@ -248,3 +252,74 @@ def test_words_that_no_row_uses_do_not_pile_up_from_run_to_run() -> None:
         groups: Groups = {"g": contract.DENIED, f"console-consumer-{run}": {"bills": [0]}}
         last = a_report(a_reading(groups, TOPICS, at=at), last, at=at).snapshot
     assert last.groups.strings("consumer_group").categories == ("g", "console-consumer-3")
+
+
+# Which row of the snapshot before is remembered, and when a topic begins anew.
+
+UNREAD = {"unread_reason": "timeout"}
+
+
+def remembered(previous: Row, now: Row) -> PreviousRows:
+    return match_previous(rows(now), snapshot(rows({"committed_offset": 5, **previous}, at=BEFORE)))
+
+
+def test_a_row_remembers_its_own_group_topic_and_partition() -> None:
+    keys = [("g", "t", 0), ("g", "t", 1), ("g", "u", 0), ("h", "t", 0)]
+    named = [
+        dict(zip(("consumer_group", "topic", "partition_id"), key, strict=True)) for key in keys
+    ]
+    before = rows(*({**row, "committed_offset": n} for n, row in enumerate(named)), at=BEFORE)
+    memory = match_previous(rows(*reversed(named)), snapshot(before))
+    assert memory.rows.numbers("committed_offset").to_list() == [3, 2, 1, 0]
+
+
+def test_before_the_first_run_nothing_is_remembered() -> None:
+    memory = match_previous(rows({}), Snapshot.empty())
+    assert first(memory.rows, "topic", "committed_offset") == (None, None)
+    assert memory.recreated.tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("previous", "now", "recreated"),
+    [
+        pytest.param({"topic_id": "a"}, {"topic_id": "a"}, False, id="same-id"),
+        pytest.param({"topic_id": "a"}, {"topic_id": "b"}, True, id="another-id"),
+        pytest.param({}, {"topic_id": "b"}, False, id="id-learnt"),
+        pytest.param({"topic_id": "a"}, {}, False, id="id-not-reported-now"),
+        pytest.param({}, {}, False, id="broker-without-ids"),
+        pytest.param({"end_offset": 9}, {"end_offset": 9}, False, id="end-stands"),
+        pytest.param({"end_offset": 9}, {"end_offset": 8}, True, id="6-end-went-back"),
+        pytest.param({"end_offset": 9}, {"end_offset": 8, **UNREAD}, False, id="end-not-read-now"),
+        pytest.param({"end_offset": 9}, {}, False, id="end-unknown"),
+    ],
+)
+def test_a_topic_is_another_by_its_id_or_by_an_end_that_went_back(
+    previous: Row, now: Row, recreated: bool
+) -> None:
+    memory = remembered(previous, now)
+    assert memory.recreated.tolist() == [recreated]
+    assert first(memory.rows, "committed_offset") == (None if recreated else 5,)
+
+
+def test_unread_rows_keep_their_columns_where_others_are_updated() -> None:
+    frame = rows({"lag": 1, "status": "OK"}, {"lag": 2, "status": "OK", **UNREAD})
+    words = rows({"status": "WARN"}, {"status": "WARN"}).strings("status")
+    updated = set_where_read(frame, lag=column([None, 9], "long"), status=words)
+    assert updated.numbers("lag").to_list() == [None, 2]
+    assert updated.strings("status").to_list() == ["WARN", "OK"]
+
+
+@pytest.mark.parametrize(
+    ("previous", "now", "seconds"),
+    [
+        pytest.param(BEFORE, NOW, 60.0, id="a-minute"),
+        pytest.param(NOW, BEFORE, 0.0, id="clock-went-back"),
+        pytest.param(None, NOW, 0.0, id="never-read-before"),
+    ],
+)
+def test_the_time_between_readings_is_never_negative(
+    previous: int | None, now: int, seconds: float
+) -> None:
+    assert seconds_between(rows({"read_at": now}), rows({"read_at": previous})).fill(
+        0.0
+    ).tolist() == [seconds]

@@ -3,22 +3,47 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.offset_lag import OffsetLag, offset_lag
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules
+from kafka_lag.lag.model import LagReport
+from tests.builders import Commit, Log, a_reading, a_report, table
 
+RULES = Rules(uncommitted=ByName.of([("^early", EARLIEST)]))
 OFFSET = st.none() | st.integers(0, 2**62)
 ROWS = st.lists(st.tuples(OFFSET, OFFSET, OFFSET, st.booleans()), min_size=1, max_size=30)
 Row = tuple[int | None, int | None, int | None, bool]
 
 
-def of(*rows: Row) -> OffsetLag:
-    committed, start, end = (Column.optional([row[i] for row in rows]) for i in range(3))
-    return offset_lag(committed, start, end, from_start=np.array([row[3] for row in rows]))
+def report_of(*rows: Row) -> LagReport:
+    """A group and a topic per row; a group of the last kind counts from the log start."""
+    names = [f"early-{i}" if row[3] else f"group-{i}" for i, row in enumerate(rows)]
+    groups: dict[str, dict[str, list[Commit]]] = {
+        name: {f"t{i}": [row[0]]} for i, (name, row) in enumerate(zip(names, rows, strict=True))
+    }
+    topics: dict[str, list[Log]] = {f"t{i}": [(0, 0)] for i in range(len(rows))}
+    reading = a_reading(groups, topics)
+    offsets = {
+        "start_offset": Column.optional([row[1] for row in rows]),
+        "end_offset": Column.optional([row[2] for row in rows]),
+    }
+    partitions = reading.topic_partitions.with_columns(**offsets)
+    return a_report(replace(reading, topic_partitions=partitions), rules=RULES)
+
+
+def of(*rows: Row) -> Frame:
+    return report_of(*rows).snapshot.group_partitions
+
+
+def uncommitted(rows: Frame) -> list[bool]:
+    return [why == contract.UNCOMMITTED for why in rows.strings("uncounted").to_list()]
 
 
 @pytest.mark.parametrize(
@@ -50,31 +75,29 @@ def test_lag_loss_and_margin(
     margin: int | None,
 ) -> None:
     found = of((committed, start, end, False))
-    assert found.lag.to_list() == [lag]
-    assert found.lost.to_list() == [lost]
-    assert found.margin.to_list() == [margin]
+    assert table(found, "lag", "records_lost", "retention_margin") == [(lag, lost, margin)]
 
 
 @pytest.mark.parametrize(
-    ("row", "uncommitted"),
+    ("row", "expected"),
     [
         pytest.param((None, 0, 5, False), True, id="2-records-to-read"),
         pytest.param((None, 5, 5, False), False, id="2-nothing-to-read"),
         pytest.param((None, 0, 5, True), False, id="3-counted-from-start"),
-        pytest.param((None, None, 5, False), False, id="10-nobody-can-say"),
+        pytest.param((None, None, 5, False), False, id="10-unknown"),
         pytest.param((3, 0, 5, False), False, id="committed"),
     ],
 )
-def test_uncommitted_is_no_commit_with_records_to_read(row: Row, uncommitted: bool) -> None:
-    assert of(row).uncommitted.tolist() == [uncommitted]
+def test_uncommitted_is_no_commit_with_records_to_read(row: Row, expected: bool) -> None:
+    assert uncommitted(of(row)) == [expected]
 
 
 def test_a_group_that_starts_at_the_earliest_lags_from_the_log_start() -> None:
-    assert of((None, 20, 100, True)).lag.to_list() == [80]
+    assert table(of((None, 20, 100, True)), "lag") == [(80,)]
 
 
 def test_from_start_does_not_move_a_group_that_has_committed() -> None:
-    assert of((60, 20, 100, True)).lag.to_list() == [40]
+    assert table(of((60, 20, 100, True)), "lag") == [(40,)]
 
 
 @pytest.mark.parametrize(
@@ -87,19 +110,19 @@ def test_from_start_does_not_move_a_group_that_has_committed() -> None:
     ],
 )
 def test_beyond_end_is_flagged(row: Row, beyond: bool) -> None:
-    assert of(row).beyond_end.tolist() == [beyond]
+    assert report_of(row).lags_clamped == beyond
 
 
 @given(ROWS)
 def test_nothing_is_ever_negative(rows: list[Row]) -> None:
     found = of(*rows)
-    for column in (found.lag, found.lost, found.margin):
-        assert all(value is None or value >= 0 for value in column.to_list())
+    for values in table(found, "lag", "records_lost", "retention_margin"):
+        assert all(value is None or value >= 0 for value in values)
 
 
 @given(ROWS)
 def test_lag_is_unknown_only_without_an_end_or_a_position(rows: list[Row]) -> None:
-    for row, lag in zip(rows, of(*rows).lag.to_list(), strict=True):
+    for row, (lag,) in zip(rows, table(of(*rows), "lag"), strict=True):
         committed, start, end, from_start = row
         placed = committed is not None or (
             start is not None and end is not None and (from_start or start >= end)
@@ -112,11 +135,12 @@ def test_lag_and_loss_are_all_the_records_after_the_commit(
     committed: int, start: int, extra: int
 ) -> None:
     found = of((committed, start, max(committed, start) + extra, False))
-    (lag,), (lost,) = found.lag.to_list(), found.lost.to_list()
+    ((lag, lost),) = table(found, "lag", "records_lost")
     assert lag + lost == max(committed, start) + extra - committed
 
 
 @given(ROWS)
 def test_a_row_has_a_lag_or_is_uncommitted_never_both(rows: list[Row]) -> None:
     found = of(*rows)
-    assert not (found.lag.known & found.uncommitted).any()
+    for (lag,), apart in zip(table(found, "lag"), uncommitted(found), strict=True):
+        assert not (apart and lag is not None)

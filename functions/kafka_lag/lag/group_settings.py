@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user decides about the meaning of numbers, and which names it is about."""
+"""Settings by which groups and topics are selected and evaluated, some of them by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 _DAY_MS = 24 * 3_600_000
 
-# What `uncommitted` may say of a group.
+# Values of `uncommitted`.
 EARLIEST, APART = "earliest", "apart"
 
 
@@ -32,7 +32,7 @@ class NameFilter:
 
 @dataclass(frozen=True, slots=True)
 class ByName(Generic[T]):
-    """A value for names that an expression is found in; the first that matches decides."""
+    """Values by name: that of the first expression that is found in a name."""
 
     choices: tuple[tuple[re.Pattern[str], T], ...] = ()
 
@@ -48,7 +48,7 @@ class ByName(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How exact a time lag must be: this many ms, or this share of the age, the larger."""
+    """The largest error of a time lag: this many ms, or this share of the age if that is more."""
 
     floor_ms: int = 1_000
     share: float = 0.001
@@ -56,12 +56,15 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """All that is decided; `window_ms` is W, for which an unread row counts as it was.
+    """The configured rules of an evaluation.
 
-    `allowed_lag` is by topic: records that are no lag. By group: `uncommitted` (EARLIEST: lags
-    from the log start where it never committed, else counted apart), `owners`, `sla_seconds`.
-    A status that lasted `hold` runs is held. `risk_horizon_ms`: a loss nearer than this is a risk.
-    With `ignore_inactive` topics that a group left long ago count in none of its sums.
+    `groups` and `topics` select by name. `interval_ms`: from one run to the next. `window_ms`: W,
+    in which a consumer must move, and for which an unread row counts with its last reading.
+    By topic name: `allowed_lag`, records that are still OK. By group name: `owners`, `sla_seconds`
+    and `uncommitted`: a partition without a commit lags from the log start (EARLIEST) or is counted
+    apart (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
+    lags. `lookup_budget`: look-ups per run. `risk_horizon_ms`: a loss sooner than this is a risk.
+    `ignore_inactive`: topics that a group has left count in none of its sums.
     """
 
     groups: NameFilter = field(default_factory=NameFilter)

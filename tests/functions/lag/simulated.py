@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Days of a cluster at one run a minute: behaviours as rows of one frame, ages known exactly."""
+"""Groups simulated over days and weeks at one run a minute."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +11,18 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import Seconds, match_previous
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import AnyColumn, Frame
-from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import PreviousRuns, Snapshot
 from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.rates import add_produce_rate, add_rates
-from kafka_lag.lag.rules import Rules
 from kafka_lag.lag.status import add_status
-from tests.builders import MINUTE, NOON
-from tests.functions.lag.partitions.rows import stable
+from kafka_lag.snapshots.previous import select_log_ends
+from tests.builders import MINUTE, NOON, a_reading, table
+from tests.functions.lag.builders import stable
+
+# Days of a cluster at one run a minute: behaviours as rows of one frame, ages known exactly.
 
 DAYS = 4
 RUNS = DAYS * 1_440
@@ -32,7 +36,7 @@ MINUTES = SECONDS // 60
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Offsets step by step; `owned` is false while nobody owns the partition."""
+    """Offsets step by step; `owned` is false while no member owns the partition."""
 
     end: Rows
     committed: Rows
@@ -40,9 +44,9 @@ class Behaviour:
 
 
 def behaviour(end: Rows, committed: Rows, away: Mask | None = None) -> Behaviour:
-    """A partition that a member owns while its group is stable, as it is unless told."""
-    nobody = np.zeros(STEPS, bool) if away is None else away
-    return Behaviour(end, committed, ~nobody)
+    """A partition that a member owns while its group is stable, as it is by default."""
+    away_at = np.zeros(STEPS, bool) if away is None else away
+    return Behaviour(end, committed, ~away_at)
 
 
 def produced(a_minute: float, seed: int | None = None) -> Rows:
@@ -86,7 +90,7 @@ def batches(end: Rows, every_minutes: int, work_minutes: int = 0) -> Rows:
 
 
 def worked_off(end: Rows, a_minute: Callable[[int], float], first: int = 0) -> Rows:
-    """Commits of a group of so many records a minute, told by the minute, once it is behind."""
+    """Commits of a group of so many records a minute, by the minute, once it is behind."""
     committed, position = np.zeros(STEPS, np.int64), float(first)
     for step in range(STEPS):
         position = min(float(end[step]), position + a_minute(step // A_RUN) / A_RUN)
@@ -101,17 +105,19 @@ def stopped_at(committed: Rows, minute: int) -> Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StatusHistory:
     """Status and reason of each behaviour, run by run."""
 
     statuses: Mapping[str, Sequence[str | None]]
     reasons: Mapping[str, Sequence[str | None]]
 
     def changes(self, name: str, since: int = 0) -> list[tuple[int, str | None]]:
-        """Each run from `since` on that told another status than the run before, and which."""
-        told = self.statuses[name]
+        """Each run from `since` on with another status than the previous run, and which."""
+        statuses = self.statuses[name]
         return [
-            (run, told[run]) for run in range(max(1, since), RUNS) if told[run] != told[run - 1]
+            (run, statuses[run])
+            for run in range(max(1, since), RUNS)
+            if statuses[run] != statuses[run - 1]
         ]
 
 
@@ -126,7 +132,7 @@ class _Cluster:
     ages: Seconds
 
 
-def simulated(behaviours: Mapping[str, Behaviour]) -> Told:
+def simulated(behaviours: Mapping[str, Behaviour]) -> StatusHistory:
     """All runs, each knowing the snapshot before it and nothing else."""
     every, at = tuple(behaviours.values()), np.arange(RUNS) * A_RUN
     cluster = _Cluster(
@@ -143,7 +149,7 @@ def simulated(behaviours: Mapping[str, Behaviour]) -> Told:
         before = _after(cluster, before, run)
         statuses.append(before.group_partitions.strings("status").to_list())
         reasons.append(before.group_partitions.strings("status_reason").to_list())
-    return Told(_by_name(behaviours, statuses), _by_name(behaviours, reasons))
+    return StatusHistory(_by_name(behaviours, statuses), _by_name(behaviours, reasons))
 
 
 def _by_name(
@@ -191,3 +197,96 @@ def _owned_at(cluster: _Cluster, run: int) -> Column:
     since = cluster.owned[:, run::-1].argmax(axis=1)
     ever = cluster.owned[:, : run + 1].any(axis=1)
     return Column.of(NOON + (run - since) * MINUTE, ever)
+
+
+# Groups that read one partition, run by run through `evaluate`, each run knowing the last ones.
+
+A_MINUTE = 600
+# Minutes since the first run, from the first to before the second.
+Span = tuple[int, int]
+# What a group has committed by a minute, given what it had a run before.
+Commits = Callable[[int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Runs so many minutes apart, with a window of so many."""
+
+    minutes: int = 1
+    window: int = 10
+
+    @property
+    def rules(self) -> Rules:
+        """As configured."""
+        interval, window = self.minutes * MINUTE, self.window * MINUTE
+        return Rules(interval_ms=interval, window_ms=window, lookup_budget=0)
+
+
+def written(minute: int) -> int:
+    """The log's end: 600 records a minute."""
+    return 1_000_000 + A_MINUTE * minute
+
+
+def steady(outages: Sequence[Span], every: int = 1, speed: int = 3) -> Commits:
+    """Keeps up but in outages, and works off what they leave at `speed` times the producers'.
+
+    It is seen `every` so many minutes.
+    """
+
+    def commits(minute: int, before: int) -> int:
+        if any(since <= minute < until for since, until in outages):
+            return before
+        return min(written(minute) - 100, before + speed * A_MINUTE * every)
+
+    return commits
+
+
+def a_job(period: int, work: int = 0) -> Commits:
+    """Reads at the start of each period what is there, at once or at an even speed."""
+
+    def commits(minute: int, _: int) -> int:
+        start = minute - minute % period
+        share = min(1.0, (minute - start + 1) / work) if work else 1.0
+        since = written(start - period) if start else written(0)
+        return int(since + (written(start) - since) * share)
+
+    return commits
+
+
+def minutes_behind(minutes: int) -> Commits:
+    """Always so many minutes minutes_behind."""
+    return lambda minute, _: max(written(minute - minutes), written(0))
+
+
+def report_statuses(
+    groups: Mapping[str, Commits],
+    minutes: int,
+    every: Every,
+    gaps: Collection[Span] = (),
+    known: int = 4,
+) -> dict[str, dict[int, tuple[str | None, str | None]]]:
+    """Status and reason of each group by the minute of each run; in gaps no run was.
+
+    A run knows so many earlier log ends: a commit that lies still keeps its date without them.
+    """
+    before, ends = Snapshot.empty(), tuple[Frame, ...]()
+    position = dict.fromkeys(groups, written(0))
+    found: dict[str, dict[int, tuple[str | None, str | None]]] = {name: {} for name in groups}
+    for minute in range(0, minutes, every.minutes):
+        position = {name: groups[name](minute, committed) for name, committed in position.items()}
+        if any(since <= minute < until for since, until in gaps):
+            continue
+        at = NOON + minute * MINUTE
+        reading = a_reading(
+            {name: {"orders": [commit]} for name, commit in position.items()},
+            {"orders": [(0, written(minute))]},
+            at=at,
+            owners={(name, "orders", 0): name for name in groups},
+        )
+        before = evaluate(reading, PreviousRuns(before, ends), every.rules, at).snapshot
+        ends = (*ends, select_log_ends(before.topic_partitions))[-known:]
+        for name, *reported in table(
+            before.group_partitions, "consumer_group", "status", "status_reason"
+        ):
+            found[name][minute] = (reported[0], reported[1])
+    return found

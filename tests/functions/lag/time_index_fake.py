@@ -9,7 +9,7 @@ import numpy as np
 
 from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index import NEWEST, TimeAnswers, TimeQuestions
+from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
 
 
 @dataclass(slots=True)
@@ -62,35 +62,35 @@ class Log:
 
 
 class Broker:
-    """Answers for its logs, by topic and partition; counts what it was asked."""
+    """Answers for its logs, by topic and partition; counts the look-ups."""
 
     def __init__(
         self,
         logs: dict[tuple[str, int], Log],
-        silent: set[str] | None = None,
+        unanswered: set[str] | None = None,
         *,
         knows_newest: bool = True,
     ) -> None:
         self.logs = logs
-        self.silent = silent or set()
+        self.unanswered = unanswered or set()
         self.knows_newest = knows_newest
         self.rounds: list[int] = []
 
     @property
-    def asked(self) -> int:
+    def look_up_count(self) -> int:
         return sum(self.rounds)
 
-    def __call__(self, questions: TimeQuestions) -> TimeAnswers:
-        self.rounds.append(len(questions))
-        names = questions.partitions.strings("topic").to_list()
-        numbers = questions.partitions.numbers("partition_id").to_list()
+    def __call__(self, look_ups: TimestampLookups) -> LookupResults:
+        self.rounds.append(len(look_ups))
+        names = look_ups.partitions.strings("topic").to_list()
+        numbers = look_ups.partitions.numbers("partition_id").to_list()
         answers = [
-            (-2, -2) if name in self.silent else self._one(self.logs[name, number], time)
-            for name, number, time in zip(names, numbers, questions.times.tolist(), strict=True)
+            (-2, -2) if name in self.unanswered else self._one(self.logs[name, number], time)
+            for name, number, time in zip(names, numbers, look_ups.times.tolist(), strict=True)
         ]
         offsets = np.array([o for o, _ in answers], np.int64)
         times = np.array([t for _, t in answers], np.int64)
-        return TimeAnswers(offsets >= 0, offsets == -1, offsets, times)
+        return LookupResults(offsets >= 0, offsets == -1, offsets, times)
 
     def _one(self, log: Log, time: int) -> tuple[int, int]:
         if time == NEWEST:
@@ -98,7 +98,7 @@ class Broker:
         return log.first_at(time)
 
     def partitions(self) -> Frame:
-        """The questions' columns, one row a log."""
+        """The columns of look-ups, one row a log."""
         return Frame.of(
             {
                 "topic": Strings.of(name for name, _ in self.logs),

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.movement import add_movement, lies_still, most_observations
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.movement import add_movement, is_still, most_observations
 from tests.builders import MINUTE, NOON
-from tests.functions.lag.partitions.rows import Row, first, numbers_of, rows, snapshot
+from tests.functions.lag.builders import Row, first, numbers_of, rows, snapshot
 
 RULES = Rules()
 STATE = (
@@ -28,11 +28,11 @@ STATE = (
     "work_since_pause",
     "pause_age_left",
 )
-SILENT = {"unread_reason": "timeout"}
+UNREAD = {"unread_reason": "timeout"}
 
 
 def a_run(values: Row, before: Snapshot, at: int) -> Frame:
-    """One run; a row that is silent carries what it had, but for its time lag."""
+    """One run; an unread row carries what it had, but for its time lag."""
     frame = rows(values, at=at)
     if "unread_reason" in values and len(before.group_partitions):
         carried, reason = before.group_partitions, frame.strings("unread_reason")
@@ -43,12 +43,12 @@ def a_run(values: Row, before: Snapshot, at: int) -> Frame:
 
 def after(*runs: Row, every: int = MINUTE) -> Frame:
     """The last of these runs, begun at noon."""
-    before, told = Snapshot.empty(), rows({})
+    previous, found = Snapshot.empty(), rows({})
     for number, values in enumerate(runs):
         at = NOON + number * every
-        told = a_run(values, before, at)
-        before = snapshot(told, at=at)
-    return told
+        found = a_run(values, previous, at)
+        previous = snapshot(found, at=at)
+    return found
 
 
 def commits(*offsets: int | None) -> list[Row]:
@@ -69,8 +69,8 @@ def test_two_readings_are_counted_however_short_the_window() -> None:
 
 
 def test_a_recreated_topic_is_counted_anew() -> None:
-    told = after({"topic_id": "a"}, {"topic_id": "a"}, {"topic_id": "b"})
-    assert first(told, "observations") == (1,)
+    found = after({"topic_id": "a"}, {"topic_id": "a"}, {"topic_id": "b"})
+    assert first(found, "observations") == (1,)
 
 
 @pytest.mark.parametrize(
@@ -107,19 +107,21 @@ def test_a_rewind_is_kept_until_its_highest_commit_is_reached_again(
     offsets: list[int | None], source: int | None, run: int | None
 ) -> None:
     since = None if run is None else NOON + run * MINUTE
-    told = first(after(*commits(*offsets)), "rewound_from", "rewound_at")
-    assert told == (source, since)
+    found = first(after(*commits(*offsets)), "rewound_from", "rewound_at")
+    assert found == (source, since)
 
 
 def test_a_recreated_topic_was_not_rewound() -> None:
-    told = after({"committed_offset": 9, "end_offset": 9}, {"committed_offset": 0, "end_offset": 2})
-    assert first(told, "rewound_from") == (None,)
+    found = after(
+        {"committed_offset": 9, "end_offset": 9}, {"committed_offset": 0, "end_offset": 2}
+    )
+    assert first(found, "rewound_from") == (None,)
 
 
-def test_a_silent_row_keeps_all_that_is_remembered() -> None:
+def test_an_unread_row_keeps_all_columns_of_the_previous_one() -> None:
     before = snapshot(after(*commits(9, 4, 5)), at=NOON + 2 * MINUTE)
-    told = a_run({**SILENT}, before, NOON + 3 * MINUTE)
-    assert first(told, *STATE) == first(before.group_partitions, *STATE)
+    found = a_run({**UNREAD}, before, NOON + 3 * MINUTE)
+    assert first(found, *STATE) == first(before.group_partitions, *STATE)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_a_silent_row_keeps_all_that_is_remembered() -> None:
 def test_a_commit_lies_still_once_it_has_not_moved_for_longer_than_the_window(
     row: Row, still: bool
 ) -> None:
-    assert lies_still(rows({"committed_offset": 5, **row}), NOON, RULES).tolist() == [still]
+    assert is_still(rows({"committed_offset": 5, **row}), NOON, RULES).tolist() == [still]
 
 
 RUN = st.fixed_dictionaries(
@@ -153,11 +155,11 @@ def test_whatever_runs_see_nothing_is_negative_or_from_the_future(
     runs: list[Row], every: int
 ) -> None:
     with np.errstate(all="raise", under="ignore"):
-        told = after(*runs, every=every)
+        found = after(*runs, every=every)
     last = NOON + (len(runs) - 1) * every
-    seen, changed, source, since, pause, seen_pauses, *_ = first(told, *STATE)
+    seen, changed, source, since, pause, seen_pauses, *_ = first(found, *STATE)
     assert seen is None or 1 <= seen <= 10
     assert all(time is None or NOON <= time <= last for time in (changed, since))
-    assert source is None or source > first(told, "committed_offset")[0]
-    assert all(value >= 0 and np.isfinite(value) for value in numbers_of(told, *STATE))
+    assert source is None or source > first(found, "committed_offset")[0]
+    assert all(value >= 0 and np.isfinite(value) for value in numbers_of(found, *STATE))
     assert (pause is None) == (seen_pauses is None)

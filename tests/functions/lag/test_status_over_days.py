@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three days of runs, one a minute: who keeps a status, and after how many runs trouble is told."""
+"""Three days of runs, one a minute: who keeps a status, and after how many runs it changes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from kafka_lag.contract import OK, PAUSING, REWIND, STALL, STOP, WARN
-from tests.functions.lag.partitions.days import (
+from tests.functions.lag.simulated import (
     DAYS,
     MINUTES,
     Behaviour,
-    Told,
+    StatusHistory,
     batches,
     behaviour,
     behind,
@@ -84,18 +84,20 @@ BACKLOGS = {
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def history() -> StatusHistory:
     return simulated({**HEALTHY, **BURSTS, **BATCHES, **TROUBLED, **BACKLOGS})
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_a_healthy_group_is_ok_in_every_run(told: Told, name: str) -> None:
-    assert set(told.statuses[name][1:]) == {OK}
+def test_a_healthy_group_is_ok_in_every_run(history: StatusHistory, name: str) -> None:
+    assert set(history.statuses[name][1:]) == {OK}
 
 
 @pytest.mark.parametrize("name", BURSTS)
-def test_a_group_that_works_off_random_bursts_is_hardly_ever_slow(told: Told, name: str) -> None:
-    assert len(told.changes(name)) <= 4 * DAYS
+def test_a_group_that_works_off_random_bursts_is_hardly_ever_slow(
+    history: StatusHistory, name: str
+) -> None:
+    assert len(history.changes(name)) <= 4 * DAYS
 
 
 @pytest.mark.parametrize(
@@ -109,18 +111,18 @@ def test_a_group_that_works_off_random_bursts_is_hardly_ever_slow(told: Told, na
     ],
 )
 def test_a_batch_job_is_ok_from_the_end_of_its_third_pause(
-    told: Told, name: str, known: int
+    history: StatusHistory, name: str, known: int
 ) -> None:
-    assert set(told.statuses[name][known:]) == {OK}
-    assert PAUSING in told.reasons[name][known:]
+    assert set(history.statuses[name][known:]) == {OK}
+    assert PAUSING in history.reasons[name][known:]
 
 
 @pytest.mark.parametrize(("name", "every"), [("hourly", HOUR), ("daily", DAY)])
 def test_the_first_three_pauses_of_a_batch_job_are_stalls(
-    told: Told, name: str, every: int
+    history: StatusHistory, name: str, every: int
 ) -> None:
     stalls = [[(n * every + 11, STALL), ((n + 1) * every, OK)] for n in range(3)]
-    assert told.changes(name) == [change for stall in stalls for change in stall]
+    assert history.changes(name) == [change for stall in stalls for change in stall]
 
 
 @pytest.mark.parametrize(
@@ -135,13 +137,13 @@ def test_the_first_three_pauses_of_a_batch_job_are_stalls(
     ],
 )
 def test_trouble_is_told_once_after_so_many_runs(
-    told: Told, name: str, changes: list[tuple[int, str]]
+    history: StatusHistory, name: str, changes: list[tuple[int, str]]
 ) -> None:
-    assert told.changes(name, NOON) == [(NOON + runs, status) for runs, status in changes]
+    assert history.changes(name, NOON) == [(NOON + runs, status) for runs, status in changes]
 
 
-def test_a_group_that_comes_back_is_ok_once_its_speed_is_known(told: Told) -> None:
-    assert told.changes("back after 6 hours", 360) == [(360, WARN), (368, OK)]
+def test_a_group_that_comes_back_is_ok_once_its_speed_is_known(history: StatusHistory) -> None:
+    assert history.changes("back after 6 hours", 360) == [(360, WARN), (368, OK)]
 
 
 @pytest.mark.parametrize(
@@ -154,8 +156,8 @@ def test_a_group_that_comes_back_is_ok_once_its_speed_is_known(told: Told) -> No
     ],
 )
 def test_a_constant_backlog_stays_slow_however_its_rates_jitter(
-    told: Told, rate: int, most: int
+    history: StatusHistory, rate: int, most: int
 ) -> None:
     name = f"half an hour behind {rate} a minute"
-    assert len(told.changes(name, HOUR * 2)) <= most
-    assert told.statuses[name][-1] == WARN
+    assert len(history.changes(name, HOUR * 2)) <= most
+    assert history.statuses[name][-1] == WARN

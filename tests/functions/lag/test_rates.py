@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 
 from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.rates import (
-    LONGEST_DRAIN_SECONDS,
-    add_produce_rate,
-    add_rates,
-)
-from kafka_lag.lag.rules import Rules
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.rates import LONGEST_DRAIN_SECONDS, add_produce_rate, add_rates
 from tests.builders import MINUTE
-from tests.functions.lag.partitions.rows import (
+from tests.functions.lag.builders import (
     BEFORE,
     LATER,
     NOW,
@@ -31,25 +27,25 @@ from tests.functions.lag.partitions.rows import (
 )
 
 RATES = ("consume_rate", "age_growth", "drain_seconds")
-SILENT = {"unread_reason": "timeout"}
+UNREAD = {"unread_reason": "timeout"}
 # Of a mean, what a minute's sample weighs.
 MINUTES = 1 - 2 ** (-60 / 300)
 
 
-def rated(was: Row, now: Row, produce: float | None = None, allowed: int = 0) -> Frame:
+def rated(previous: Row, now: Row, produce: float | None = None, allowed: int = 0) -> Frame:
     frame = rows(now)
-    memory = match_previous(frame, snapshot(rows(was, at=BEFORE)))
+    memory = match_previous(frame, snapshot(rows(previous, at=BEFORE)))
     return add_rates(frame, memory, column([produce]), column([allowed], "long"), Rules())
 
 
-def produced(was: Row, now: Row) -> float | None:
-    before = snapshot(rows(), topic_rows(was, at=BEFORE))
-    (rate,) = first(add_produce_rate(topic_rows(now), before, Rules()), "produce_rate")
+def produced(previous: Row, now: Row) -> float | None:
+    newest = snapshot(rows(), topic_rows(previous, at=BEFORE))
+    (rate,) = first(add_produce_rate(topic_rows(now), newest, Rules()), "produce_rate")
     return rate if rate is None else float(rate)
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "rate"),
+    ("previous", "now", "rate"),
     [
         pytest.param({}, {"committed_offset": 60}, None, id="first-commit"),
         pytest.param({"committed_offset": 0}, {"committed_offset": 60}, 1.0, id="first-sample"),
@@ -95,13 +91,13 @@ def produced(was: Row, now: Row) -> float | None:
     ],
 )
 def test_a_group_consumes_as_fast_as_its_commit_moves(
-    was: Row, now: Row, rate: float | None
+    previous: Row, now: Row, rate: float | None
 ) -> None:
-    assert first(rated(was, now), "consume_rate") == (pytest.approx(rate),)
+    assert first(rated(previous, now), "consume_rate") == (pytest.approx(rate),)
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "growth"),
+    ("previous", "now", "growth"),
     [
         pytest.param(10.0, 40.0, 0.5, id="half-as-fast-as-time"),
         pytest.param(10.0, 70.0, 1.0, id="stuck"),
@@ -112,10 +108,10 @@ def test_a_group_consumes_as_fast_as_its_commit_moves(
     ],
 )
 def test_an_age_grows_between_not_at_all_and_as_fast_as_time(
-    was: float | None, now: float | None, growth: float | None
+    previous: float | None, now: float | None, growth: float | None
 ) -> None:
-    told = rated({"time_lag_seconds": was}, {"time_lag_seconds": now})
-    assert first(told, "age_growth") == (growth,)
+    found = rated({"time_lag_seconds": previous}, {"time_lag_seconds": now})
+    assert first(found, "age_growth") == (growth,)
 
 
 def test_growth_is_kept_while_the_age_is_unknown() -> None:
@@ -142,13 +138,13 @@ def test_growth_is_kept_while_the_age_is_unknown() -> None:
 def test_a_backlog_drains_at_what_is_consumed_beyond_what_is_produced(
     lag: int | None, consume: float | None, produce: float | None, drain: float | None
 ) -> None:
-    was = {"committed_offset": 9, "consume_rate": consume, "read_at": NOW + LATER}
-    told = rated(was, {"committed_offset": 9, "lag": lag}, produce, allowed=7)
-    assert first(told, "drain_seconds") == (drain,)
+    previous = {"committed_offset": 9, "consume_rate": consume, "read_at": NOW + LATER}
+    found = rated(previous, {"committed_offset": 9, "lag": lag}, produce, allowed=7)
+    assert first(found, "drain_seconds") == (drain,)
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "rate"),
+    ("previous", "now", "rate"),
     [
         pytest.param({}, {"end_offset": 60}, None, id="first-end"),
         pytest.param({"end_offset": 0}, {"end_offset": 60}, 1.0, id="first-sample"),
@@ -169,20 +165,22 @@ def test_a_backlog_drains_at_what_is_consumed_beyond_what_is_produced(
         ),
         pytest.param(
             {"end_offset": 0, "produce_rate": 1.0},
-            {"end_offset": 0, "produce_rate": 1.0, **SILENT},
+            {"end_offset": 0, "produce_rate": 1.0, **UNREAD},
             1.0,
-            id="silent",
+            id="unread",
         ),
     ],
 )
-def test_producers_are_as_fast_as_the_end_moves(was: Row, now: Row, rate: float | None) -> None:
-    assert produced(was, now) == pytest.approx(rate)
+def test_producers_are_as_fast_as_the_end_moves(
+    previous: Row, now: Row, rate: float | None
+) -> None:
+    assert produced(previous, now) == pytest.approx(rate)
 
 
-def test_a_silent_row_keeps_its_rates() -> None:
-    kept = {"committed_offset": 9, "consume_rate": 2.0, "age_growth": 0.5, "drain_seconds": 7.0}
-    told = rated(kept, {**kept, **SILENT}, produce=1.0)
-    assert first(told, *RATES) == (2.0, 0.5, 7.0)
+def test_an_unread_row_keeps_its_rates() -> None:
+    carried = {"committed_offset": 9, "consume_rate": 2.0, "age_growth": 0.5, "drain_seconds": 7.0}
+    found = rated(carried, {**carried, **UNREAD}, produce=1.0)
+    assert first(found, *RATES) == (2.0, 0.5, 7.0)
 
 
 @given(st.lists(st.integers(1, 10_000_000), min_size=1, max_size=20), st.integers(0, 1_000))
@@ -214,22 +212,22 @@ ROW = st.fixed_dictionaries(
 
 @given(ROW, ROW, RATE, st.integers(0, 2**62))
 def test_no_rate_is_ever_negative_or_infinite(
-    was: Row, now: Row, produce: float | None, allowed: int
+    previous: Row, now: Row, produce: float | None, allowed: int
 ) -> None:
     with np.errstate(all="raise", under="ignore"):
-        told = rated(was, now, produce, allowed)
-        rate = produced(was, now)
-    numbers = [*numbers_of(told, *RATES), rate or 0.0]
+        found = rated(previous, now, produce, allowed)
+        rate = produced(previous, now)
+    numbers = [*numbers_of(found, *RATES), rate or 0.0]
     assert all(np.isfinite(numbers))
     assert min(numbers) >= 0.0
-    assert all(growth <= 1.0 for growth in numbers_of(told, "age_growth"))
-    assert all(drain <= LONGEST_DRAIN_SECONDS for drain in numbers_of(told, "drain_seconds"))
+    assert all(growth <= 1.0 for growth in numbers_of(found, "age_growth"))
+    assert all(drain <= LONGEST_DRAIN_SECONDS for drain in numbers_of(found, "drain_seconds"))
 
 
 @pytest.mark.parametrize(("window", "weight"), [(600_000, MINUTES), (120_000, 0.5)])
 def test_a_short_window_forgets_a_first_reading_sooner(window: int, weight: float) -> None:
     now, rules = rows({"committed_offset": 160}), Rules(window_ms=window)
-    was = rows({"committed_offset": 100, "consume_rate": 100.0}, at=BEFORE)
+    previous = rows({"committed_offset": 100, "consume_rate": 100.0}, at=BEFORE)
     none = column([0], "long")
-    told = add_rates(now, match_previous(now, snapshot(was)), column([0.0]), none, rules)
-    assert first(told, "consume_rate") == (pytest.approx(100 - 99 * weight),)
+    found = add_rates(now, match_previous(now, snapshot(previous)), column([0.0]), none, rules)
+    assert first(found, "consume_rate") == (pytest.approx(100 - 99 * weight),)

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A status counts once it has lasted, and an incident ends once OK has lasted longer."""
+"""Held statuses, incidents, and deleted groups."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Strings
-from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.incidents import track_incidents
-from kafka_lag.lag.rules import Rules
-from tests.builders import MINUTE, NOON
-from tests.functions.lag.groups.parts import groups_of, left_behind, of_group
+from tests.builders import MINUTE, NOON, a_reading, a_report, table
+from tests.functions.lag.builders import groups_of, left_behind, of_group
+
+# A status counts once it has lasted, and an incident ends once OK has lasted longer.
 
 WORDS = {"O": contract.OK, "W": contract.WARN, "E": contract.ERR, "?": None}
 RULES = Rules(hold=3, window_ms=6 * MINUTE)
@@ -126,3 +129,52 @@ def test_a_held_status_is_one_that_was_seen_since_then(runs: str) -> None:
     if held_status in {contract.WARN, contract.ERR}:
         assert incident is not None
         assert incident <= held_since
+
+
+# A group that is proven gone says so once, with what a message needs.
+
+KEPT: dict[str, AnyColumn] = {
+    "owner": Strings.of(["payments"]),
+    "last_status": Strings.of([contract.WARN]),
+    "held_status": Strings.of([contract.ERR]),
+    "held_since": Column.of([NOON - MINUTE]),
+    "incident_since": Column.of([NOON - 2 * MINUTE]),
+}
+
+
+def after_a_run(*names: str, before: Frame) -> Frame:
+    """The rows of a run in which g is confirmed deleted and these groups are still there."""
+    reading = a_reading({name: {} for name in names}, gone_groups=["g"])
+    return a_report(reading, left_behind(before, NOON - MINUTE)).snapshot.groups
+
+
+def test_a_group_that_is_gone_has_one_row_more() -> None:
+    rows = after_a_run("h", before=groups_of("g", "h"))
+    assert table(rows, "consumer_group", "status_reason") == [("h", None), ("g", contract.GONE)]
+
+
+def test_its_row_says_what_it_was_and_no_status_or_numbers() -> None:
+    old = groups_of("g", **KEPT, status=Strings.of([contract.ERR]), lag=Column.of([7]))
+    row = after_a_run(before=old)
+    assert of_group(row, *KEPT) == tuple(column.to_list()[0] for column in KEPT.values())
+    rest = set(contract.COLUMNS[contract.GROUPS]) - {
+        *KEPT,
+        "consumer_group",
+        "status_reason",
+        "taken_at",
+    }
+    assert of_group(row, *sorted(rest)) == (None,) * len(rest)
+
+
+def test_a_deleted_group_has_one_last_row_only() -> None:
+    assert len(after_a_run(before=after_a_run(before=groups_of("g")))) == 0
+
+
+@pytest.mark.parametrize("names", [(), ("h",)])
+def test_a_group_never_known_has_no_last_row(names: tuple[str, ...]) -> None:
+    assert len(after_a_run(*names, before=groups_of())) == len(names)
+
+
+def test_the_time_of_the_last_reading_is_kept() -> None:
+    old = groups_of("g", read_at=Column.of(np.array([NOON])))
+    assert of_group(after_a_run(before=old), "read_at") == (NOON,)

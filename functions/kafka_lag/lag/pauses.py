@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recurring pauses of a consumer, such as those of a batch job: learnt, and not reported as stops.
+
+A pause is a time in which the commit does not move. What tells batch jobs from outages is how long
+a job works from one pause to the next: the same time again and again, and not much longer than it
+pauses. So a pause is taken for a usual one only if the work before it was as long as usual. There
+are two levels: the second learns pauses that are longer than the first allows, such as the weekends
+of a job that also pauses every night. Times are in seconds, by the reporter's clock; `window` is W.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag.lag.carry_over import Seconds, seconds_between
+from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
+
+# Columns of the two levels, in the order of the fields of `Level`.
+_USUAL = (
+    "pauses_seen",
+    "pause_seconds",
+    "work_between_pauses",
+    "pause_age_left",
+    "work_since_pause",
+)
+_LONG = (
+    "long_pauses_seen",
+    "long_pause_seconds",
+    "work_between_long_pauses",
+    "long_pause_age_left",
+    "work_since_long_pause",
+)
+# A run is missing between two that are farther apart than half a window and than so many intervals.
+_HOLE_INTERVALS = 1.5
+
+
+def learn_pauses(
+    old: Frame, rows: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules
+) -> dict[str, Column]:
+    """The columns of both levels after this run; `old` holds each row of the previous run.
+
+    `forward` and `back` mark commits that moved since then. Most groups never pause: only rows with
+    a long pause, now or before, are looked at.
+    """
+    columns = {name: old.numbers(name) for name in (*_USUAL, *_LONG)}
+    since, age = old.numbers("commit_changed_at"), old.numbers("time_lag_seconds")
+    still_for = (old.numbers("read_at").values - since.values) / 1_000
+    forward = forward & since.known
+    window, passed = rules.window_ms / 1_000, seconds_between(rows, old).fill(0.0)
+    near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)
+    traced = columns[_USUAL[-1]].known | columns[_LONG[-1]].known
+    long = age.known & (np.minimum(still_for, age.values) > window)
+    at = np.flatnonzero((forward & (traced | long)) | (back & traced))
+    move = Move(
+        still_for=still_for[at],
+        age=age.values[at],
+        took=(taken_at - since.values[at]) / 1_000,
+        observed=age.known[at] & near[at] & forward[at],
+    )
+    if not len(at):
+        return columns
+    return _replace_rows(columns, at, learn_from_move(_read_pauses(old, at), move, window))
+
+
+def find_usual_pauses(rows: Frame, ages: Column, still: Mask, taken_at: int, rules: Rules) -> Mask:
+    """Rows whose age recurring pauses explain.
+
+    `ages` (s) stand in for a `time_lag_seconds` that is unknown; `still` marks commits that have
+    not moved for a window. For these the pause counts where it is shorter than the age: a group
+    with an old backlog may pause as well, and hours without records are no pause of the group.
+    """
+    mask = np.zeros(len(rows), bool)
+    at = np.flatnonzero(rows.numbers("pauses_seen").known)
+    if not len(at):
+        return mask
+    age = rows.numbers("time_lag_seconds").or_else(ages).take(at)
+    since = rows.numbers("commit_changed_at").take(at)
+    known_age = np.where(age.known, age.values, np.inf)
+    unmoved = np.where(since.known, (taken_at - since.values) / 1_000, np.inf)
+    pauses = _read_pauses(rows, at)
+    mask[at] = is_explained(pauses, known_age, unmoved, still[at], rules.window_ms / 1_000)
+    return mask
+
+
+def _read_pauses(frame: Frame, at: Rows) -> Pauses:
+    return Pauses(_read_level(frame, at, _USUAL), _read_level(frame, at, _LONG))
+
+
+def _read_level(frame: Frame, at: Rows, names: tuple[str, ...]) -> Level:
+    """One level of these rows.
+
+    Versions before 2.1 counted pauses without the work between them: those count as none.
+    """
+    seen, pause, work, left, worked = (frame.numbers(name).take(at) for name in names)
+    counts = seen.known & pause.known & work.known & left.known
+    return Level(
+        np.where(counts, seen.values, 0.0),
+        np.where(counts, pause.values, 0.0),
+        np.where(counts, work.values, 0.0),
+        np.where(counts, left.values, 0.0),
+        worked,
+    )
+
+
+def _replace_rows(columns: dict[str, Column], at: Rows, pauses: Pauses) -> dict[str, Column]:
+    """The columns with what is known by now put in at the given rows."""
+    replaced: dict[str, Column] = {}
+    for names, level in ((_USUAL, pauses.usual), (_LONG, pauses.long)):
+        counts = level.seen > 0
+        numbers = (level.seen, level.pause, level.work, level.left)
+        new = [*(Column(number, counts) for number in numbers), level.worked]
+        for name, column in zip(names, new, strict=True):
+            values, known = columns[name].values.copy(), columns[name].known.copy()
+            values[at], known[at] = column.values, column.known
+            replaced[name] = Column(values, known)
+    return replaced
+
+
+# So many pauses with like work before them recur; the count ends at the second number.
+_NEEDED, _MOST = 2, 4
+# Work that lasts so many times the pause after it is no part of a rhythm.
+_RATIO = 4.0
+# Two times of work are alike if they differ by so many windows at most, two pauses by one; or by
+# this share of the usual time.
+_WINDOWS, _SHARE = 3.0, 0.15
+# A pause may last so many times the usual one.
+_LIMIT_RATIO = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Recurring pauses of about one length, a row per group-partition.
+
+    `seen`: so many pauses in a row had like work before them. Their usual values, 0 where none was
+    seen: `pause` (how long), `work` (time from one to the next), `left` (the age of the next unread
+    record when the pause begins). `worked`: time since the last pause, unknown if it was not seen.
+    """
+
+    seen: Seconds
+    pause: Seconds
+    work: Seconds
+    left: Seconds
+    worked: Column
+
+    @property
+    def known(self) -> Mask:
+        """Where pauses are known to recur."""
+        mask: Mask = self.seen >= _NEEDED
+        return mask
+
+    @property
+    def limit(self) -> Seconds:
+        """How long a pause of this level may last."""
+        return self.pause * _LIMIT_RATIO
+
+    def where(self, mask: Mask, other: Level) -> Level:
+        """This level where the mask is true, the other where it is false."""
+        return Level(
+            np.where(mask, self.seen, other.seen),
+            np.where(mask, self.pause, other.pause),
+            np.where(mask, self.work, other.work),
+            np.where(mask, self.left, other.left),
+            self.worked.where(mask, other.worked),
+        )
+
+    def take(self, rows: Rows) -> Level:
+        """The level of these rows."""
+        return Level(
+            self.seen[rows],
+            self.pause[rows],
+            self.work[rows],
+            self.left[rows],
+            self.worked.take(rows),
+        )
+
+    def with_worked(self, worked: Column) -> Level:
+        """The same but for the work since the last pause."""
+        return Level(self.seen, self.pause, self.work, self.left, worked)
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """The usual pauses of each row, and longer ones between some of them."""
+
+    usual: Level
+    long: Level
+
+    def take(self, rows: Rows) -> Pauses:
+        """The pauses of these rows."""
+        return Pauses(self.usual.take(rows), self.long.take(rows))
+
+    def without_work(self) -> Pauses:
+        """The same, but the work since the last pause is unknown."""
+        unknown = Column.unknown(len(self.usual.seen), np.float64)
+        return Pauses(self.usual.with_worked(unknown), self.long.with_worked(unknown))
+
+    def where(self, mask: Mask, other: Pauses) -> Pauses:
+        """These where the mask is true, the others where it is false."""
+        return Pauses(self.usual.where(mask, other.usual), self.long.where(mask, other.long))
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Commits that moved since the previous run, a row each.
+
+    `still_for`: how long the commit had not moved by the previous run. `age`: of the next unread
+    record in that run. `took`: from the last change of the commit to this run. `observed` is false
+    where nothing can be learnt: runs are missing in between, or the age is unknown.
+    """
+
+    still_for: Seconds
+    age: Seconds
+    took: Seconds
+    observed: Mask
+
+
+def is_alike(one: Seconds, usual: Seconds, least: float) -> Mask:
+    """Times that differ as one round of a job does from another: by `least`, or by a share."""
+    mask: Mask = np.abs(one - usual) <= _tolerance(usual, least)
+    return mask
+
+
+def learn_from_pause(level: Level, pause: Seconds, left: Seconds, window: float) -> Level:
+    """The level after one more pause, which began at an age of `left`."""
+    worked, known = level.worked.values, level.worked.known
+    left = np.where(known, np.minimum(left, worked), 0.0)
+    busy = known & (worked > _RATIO * pause)
+    fits = known & ~busy & (level.seen > 0) & is_alike(worked, level.work, _WINDOWS * window)
+    fits &= (pause <= level.limit) & (
+        (worked <= _WINDOWS * window) | is_alike(pause, level.pause, window)
+    )
+    less = np.maximum(level.seen - 1, 0)
+    first = known & ~busy & ~fits & (less == 0)
+    # The mean of all pauses that were alike, and from the fourth on a moving one.
+    weight = 1.0 / np.minimum(level.seen + 1, _MOST)
+    seen = np.where(fits, np.minimum(level.seen + 1, _MOST), np.where(known, less, level.seen))
+    again = Level(
+        np.where(first, 1.0, seen),
+        np.where(fits, level.pause + (pause - level.pause) * weight, level.pause),
+        np.where(fits, level.work + (worked - level.work) * weight, level.work),
+        np.where(fits, level.left + (left - level.left) * weight, level.left),
+        Column.of(np.zeros(len(pause))),
+    )
+    return Level(again.seen, pause, worked, left, again.worked).where(first, again)
+
+
+def learn_from_move(pauses: Pauses, move: Move, window: float) -> Pauses:
+    """The pauses once commits have moved; a move that was not observed teaches nothing.
+
+    A pause lasts as long as the commit did not move, or as long as the age if that is less: hours
+    in which nothing is produced are no pause. A pause longer than the usual limit was reported. It
+    leaves the usual level as it is, and counts on the long one.
+    """
+    usual, long = pauses.usual, pauses.long
+    pause = np.minimum(move.still_for, move.age)
+    left = np.maximum(move.age - move.still_for, 0.0)
+    timely, over = pause <= window, usual.known & (pause > usual.limit)
+    more = _add_work(long.worked, move.took).only(usual.known)
+    long = learn_from_pause(long, pause, left, window).where(over, long.with_worked(more))
+    ended = learn_from_pause(usual, pause, left, window)
+    more = _add_work(usual.worked, move.took).where(timely, Column.of(np.zeros(len(pause))))
+    usual = usual.with_worked(more).where(timely | over, ended)
+    return Pauses(usual, long).where(move.observed, pauses.without_work())
+
+
+def is_explained(
+    pauses: Pauses, age: Seconds, unmoved: Seconds, still: Mask, window: float
+) -> Mask:
+    """Ages that recurring pauses explain; `unmoved` is used where the commit is `still`."""
+    usual, long = pauses.usual, pauses.long
+    due = _is_due(usual, still, window)
+    mask: Mask = due & (
+        _is_within(usual, age, unmoved, still)
+        | (_is_due(long, still, window) & _is_within(long, age, unmoved, still))
+    )
+    return mask
+
+
+def _is_due(level: Level, still: Mask, window: float) -> Mask:
+    """Where a pause may be on: pauses recur, and the work before this one was as usual.
+
+    While the commit still moves, the work need only not be longer than usual.
+    """
+    worked, most = level.worked.values, level.work + _tolerance(level.work, _WINDOWS * window)
+    fits = np.where(still, is_alike(worked, level.work, _WINDOWS * window), worked <= most)
+    # A well-known job that pauses most of the time: any work will do.
+    mostly = (level.seen >= _MOST) & (level.work <= level.pause)
+    mask: Mask = level.known & (fits | ~level.worked.known | mostly)
+    return mask
+
+
+def _is_within(level: Level, age: Seconds, unmoved: Seconds, still: Mask) -> Mask:
+    """Where age and pause are no longer than this level allows."""
+    limit = level.limit
+    mask: Mask = (age <= limit + _LIMIT_RATIO * level.left) & (
+        ~still | (np.minimum(age, unmoved) <= limit)
+    )
+    return mask
+
+
+def _tolerance(usual: Seconds, least: float) -> Seconds:
+    return np.maximum(least, _SHARE * usual)
+
+
+def _add_work(worked: Column, took: Seconds) -> Column:
+    return Column(worked.values + took, worked.known)

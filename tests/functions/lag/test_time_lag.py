@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time lag from run to run: sources, bounds, look-ups, held-back ends and wrong clocks."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.group_settings import ByName, Rules
+from kafka_lag.lag.model import LagReport, PreviousRuns
+from kafka_lag.lag.time_index import LookUp, no_look_up
+from tests.builders import HOUR, MINUTE, NOON, a_reading, table
+from tests.functions.lag.builders import SECOND, TIMES, Days, Runs, an_hour, partition, time_lags
+from tests.functions.lag.time_index_fake import Broker, Log
+
+# Time lag from run to run: which source serves, what is looked up, and what is carried.
+
+
+def test_nothing_unread_is_exactly_0() -> None:
+    assert time_lags(Days().run(NOON, [10], (0, 10))) == [(0.0, 0.0, "none")]
+
+
+def test_an_allowed_lag_is_0_by_another_name() -> None:
+    days = Days(rules=Rules(allowed_lag=ByName.of([("^t$", 1)])))
+
+    assert time_lags(days.run(NOON, [9, 8], (0, 10), an_hour()[0]))[0] == (0.0, 0.0, "allowed")
+    assert time_lags(days.run(NOON + MINUTE, [9, 8], (0, 10), an_hour()[0]))[1][0] > 0
+
+
+def test_a_partition_never_committed_has_no_time_lag() -> None:
+    assert time_lags(Days().run(NOON, [None], (0, 10))) == [(None, None, None)]
+
+
+def test_a_cold_start_is_dated_by_the_index() -> None:
+    broker, log = an_hour()
+    report = Days().run(NOON, [100], (0, log.end), broker)
+
+    assert time_lags(report) == [(2600.15, 0.0, "record_time")]
+    assert report.look_ups == broker.look_up_count > 0
+
+
+def test_a_cold_start_that_may_not_ask_knows_nothing() -> None:
+    _, log = an_hour()
+
+    assert time_lags(Days().run(NOON, [100], (0, log.end))) == [(None, None, None)]
+
+
+def test_without_look_ups_history_gives_the_time_between_two_runs() -> None:
+    days = Days()
+    days.run(NOON, [0], (0, 0))
+    report = days.run(NOON + MINUTE, [5], (0, 10))
+
+    seconds, error, method = time_lags(report)[0]
+    assert method == "interpolated"
+    assert seconds == pytest.approx(27, abs=0.2)
+    assert error == pytest.approx(33, abs=0.3)
+
+
+def test_older_than_all_runs_is_at_least_as_old_as_the_first() -> None:
+    days = Days()
+    days.run(NOON, [5], (0, 10))
+    report = days.run(NOON + HOUR, [5], (0, 20))
+
+    assert time_lags(report) == [(3599.95, None, "at_least")]
+
+
+def test_a_consumer_stuck_for_days_is_looked_up_once() -> None:
+    broker, log = an_hour()
+    days = Days()
+    counts = [
+        days.run(NOON + minute * MINUTE, [100], (0, log.end + minute), broker).look_ups
+        for minute in range(200)
+    ]
+
+    assert counts[0] > 0
+    assert set(counts[1:]) == {0}
+
+
+def test_a_carried_date_ages_with_the_clock() -> None:
+    broker, log = an_hour()
+    days = Days()
+    days.run(NOON, [100], (0, log.end), broker)
+
+    assert time_lags(days.run(NOON + MINUTE, [100], (0, log.end))) == [(2660.15, 0.0, "carried")]
+
+
+def test_what_the_budget_left_open_is_asked_for_later() -> None:
+    broker, log = an_hour()
+    days = Days()
+    days.run(NOON, [100], (0, log.end))
+    report = days.run(NOON + MINUTE, [100], (0, log.end), broker)
+
+    assert time_lags(report)[0][2] == "record_time"
+
+
+def test_a_log_start_past_the_commit_voids_its_date() -> None:
+    broker, log = an_hour()
+    days = Days()
+    days.run(NOON, [100], (0, log.end), broker)
+    log.start = 200
+    report = days.run(NOON + MINUTE, [100], (200, log.end), broker)
+
+    assert time_lags(report) == [(1660.15, 0.0, "record_time")]
+
+
+def test_a_recreated_topic_starts_a_new_history_and_says_so() -> None:
+    broker, log = an_hour()
+    days = Days()
+    days.run(NOON, [100], (0, log.end), broker)
+    report = days.run(NOON + MINUTE, [100], (0, 500), topic_ids={"t": "another"})
+
+    assert time_lags(report) == [(None, None, None)]
+    assert report.warnings == ("topic 't' was recreated or truncated: its history starts anew",)
+
+
+# Time lag where sources are at odds: consumers that move, wrong clocks, silence, small budgets.
+
+
+def moving(budget: int, sla: float = 1e6) -> tuple[LagReport, Broker]:
+    """A consumer that moved on a minute after the first run; each record is 6 seconds apart."""
+    broker = Broker({("t", 0): Log([NOON + i * 6 * SECOND for i in range(10)])})
+    levels: ByName[float] = ByName.of([("g", sla)])
+    days = Days(rules=Rules(sla_seconds=levels, lookup_budget=budget))
+    days.run(NOON, [0], (0, 0), broker)
+    return days.run(NOON + MINUTE, [4], (0, 10), broker), broker
+
+
+def test_a_moving_consumer_is_dated_with_a_tenth_of_the_budget() -> None:
+    report, broker = moving(budget=100)
+
+    assert 0 < broker.look_up_count <= 10
+    assert time_lags(report)[0][0] == pytest.approx(36.15)
+
+
+def test_a_moving_consumer_with_a_minute_of_history_needs_no_look_up() -> None:
+    report, broker = moving(budget=9)
+
+    assert broker.look_up_count == 0
+    assert time_lags(report)[0] == (
+        pytest.approx(33, abs=0.3),
+        pytest.approx(33, abs=0.6),
+        "interpolated",
+    )
+
+
+def test_a_service_level_inside_the_bracket_is_worth_the_whole_budget() -> None:
+    report, broker = moving(budget=9, sla=30.0)
+
+    assert broker.look_up_count > 0
+    assert time_lags(report)[0][0] == pytest.approx(36.15)
+
+
+def test_a_record_time_outside_the_bounds_of_history_is_moved_to_them() -> None:
+    back_fill = Broker({("t", 0): Log([NOON - 1000 * HOUR + i for i in range(10)])})
+    days = Days()
+    days.run(NOON, [0], (0, 0))
+    report = days.run(NOON + MINUTE, [0, 5], (0, 10), back_fill)
+
+    for seconds, error, _ in time_lags(report):
+        assert seconds == pytest.approx(60, abs=0.3)
+        assert error == pytest.approx(60, abs=0.3)
+
+
+def test_a_time_ahead_is_unknown_without_history_and_bounded_with_it() -> None:
+    ahead = Broker({("t", 0): Log([NOON + HOUR])})
+    cold = Days().run(NOON, [0], (0, 1), ahead)
+    days = Days()
+    days.run(NOON, [0], (0, 0))
+    warm = days.run(NOON + MINUTE, [0], (0, 1), ahead)
+
+    assert time_lags(cold) == [(None, None, None)]
+    assert time_lags(warm)[0][0] == pytest.approx(30, abs=0.3)
+
+
+def test_a_compacted_topic_is_looked_at_again_once_an_hour() -> None:
+    broker, log = an_hour()
+    days = Days(policy="compact")
+    counts = [
+        days.run(NOON + minute * MINUTE, [100], (0, log.end), broker).look_ups > 0
+        for minute in range(1, 181)
+    ]
+
+    assert counts[0]
+    assert sum(counts[1:]) in (2, 3)
+
+
+def test_without_a_response_the_row_has_no_time_lag_and_the_group_grows_older() -> None:
+    broker, log = an_hour()
+    days = Days()
+    days.run(NOON, [100], (0, log.end), broker)
+    report = days.run(NOON + 5 * MINUTE, [100], contract.TIMEOUT, broker)
+
+    assert time_lags(report) == [(None, None, None)]
+    assert table(report.snapshot.groups, *TIMES)[0][0] == pytest.approx(2900, abs=0.5)
+
+
+def test_an_unread_partition_keeps_its_date_for_when_it_is_back() -> None:
+    broker, log = an_hour()
+    days = Days()
+    days.run(NOON, [100], (0, log.end), broker)
+    days.run(NOON + MINUTE, [100], contract.TIMEOUT, broker)
+    report = days.run(NOON + 2 * MINUTE, [100], (0, log.end))
+
+    assert time_lags(report)[0][0] == pytest.approx(2720, abs=0.5)
+    assert time_lags(report)[0][1] == 0.0
+
+
+def test_while_the_clock_is_back_there_is_no_age_and_the_date_is_kept() -> None:
+    broker, log = an_hour()
+    days = Days()
+    days.run(NOON, [100], (0, log.end), broker)
+    reading = a_reading({"g0": {"t": [100]}}, {"t": [(0, log.end)]}, at=NOON - HOUR)
+    back = evaluate(reading, days.previous_runs, days.rules, NOON + MINUTE, broker)
+    days.previous_runs = replace(days.previous_runs, newest=back.snapshot)
+    report = days.run(NOON + 2 * MINUTE, [100], (0, log.end))
+
+    assert time_lags(back) == [(None, None, None)]
+    assert time_lags(report)[0][:2] == (2720.15, 0.0)
+
+
+def test_a_compacted_topic_keeps_its_date_when_no_broker_answers_at_its_hourly_turn() -> None:
+    broker, log = an_hour()
+    days = Days(policy="compact")
+    days.run(NOON, [100], (0, log.end), broker)
+    methods = {
+        time_lags(days.run(NOON + minute * MINUTE, [100], (0, log.end)))[0][2]
+        for minute in range(1, 61)
+    }
+
+    assert methods == {"carried"}
+
+
+def test_under_a_small_budget_what_rests_is_dated_before_what_moves() -> None:
+    times = [NOON - 10 * HOUR + i * MINUTE for i in range(600)]
+    broker = Broker({("t", number): Log(times) for number in range(2)})
+    previous_runs, rules = PreviousRuns.empty(), Rules(lookup_budget=5)
+    for run in range(4):
+        at = NOON + run * MINUTE
+        reading = a_reading({"g": {"t": [100 + run, 400]}}, {"t": [(0, 600)] * 2}, at=at)
+        report = evaluate(reading, previous_runs, rules, at, broker)
+        previous_runs = PreviousRuns(report.snapshot)
+
+    assert time_lags(report)[1][2] == "carried"
+
+
+def test_one_caught_up_partition_does_not_make_an_unknown_age_0() -> None:
+    reading = a_reading({"g": {"t": [10, 3]}}, {"t": [(0, 10)] * 2})
+    report = evaluate(reading, PreviousRuns.empty(), Rules(), NOON)
+
+    assert table(report.snapshot.groups, *TIMES) == [(None, None, None)]
+    assert table(report.group_topics, "time_lag_seconds") == [(None,)]
+
+
+def test_look_ups_without_an_answer_are_not_counted() -> None:
+    assert Days().run(NOON, [5], (0, 10)).look_ups == 0
+
+
+# A follower that hangs holds the high watermark back: records come, and the log's end stands.
+
+# After a run began ends are requested; an age is by the clock when commits came.
+REQUESTED, NOW = 160, 150
+
+
+def records(every: int) -> list[int]:
+    return list(range(NOON - MINUTE, NOON + 5 * MINUTE, every))
+
+
+class HangingFollower:
+    """One partition; its high watermark stood still from `since` to `until`, ms."""
+
+    def __init__(self, times: list[int], since: int, until: int) -> None:
+        self.times, self.since, self.until = times, since, until
+        self.look_up: LookUp = Broker({("t", 0): Log(times)})
+
+    def end(self, at: int) -> int:
+        """The end that consumers, and a run of that time, see."""
+        requested = at + REQUESTED
+        return bisect_right(
+            self.times, self.since if self.since < requested < self.until else requested
+        )
+
+    def readable(self, offset: int) -> int:
+        """When the high watermark passed this record."""
+        time = self.times[offset]
+        return self.until if self.since < time < self.until else time
+
+
+def beyond(report: LagReport, offsets: list[int], since: list[int], at: int) -> list[float]:
+    """By how many seconds each true age lies outside the reported bounds, where it does."""
+    found = zip(time_lags(report), since, strict=True)
+    outside = [
+        abs((at + NOW - time) / SECOND - seconds) - error for (seconds, error, _), time in found
+    ]
+    assert len(outside) == len(offsets)
+    return [seconds for seconds in outside if seconds > 0.001]
+
+
+@pytest.mark.parametrize("every", [70, 500, 1_900])
+@pytest.mark.parametrize("stall", [5 * SECOND, 29 * SECOND])
+def test_no_age_is_outside_its_bound_while_the_high_watermark_stands_still(
+    stall: int, every: int
+) -> None:
+    requested = NOON + MINUTE + REQUESTED
+    topic = HangingFollower(records(every), requested - stall // 2, requested + stall // 2)
+    first, last = topic.end(NOON + MINUTE) - 3, bisect_right(topic.times, topic.until) + 3
+    offsets = sorted({first + (last - first) * n // 39 for n in range(40)})
+    days, outside = Days(), []
+    for run in range(5):
+        at = NOON + run * MINUTE
+        commits = [min(offset, topic.end(at)) for offset in offsets]
+        report = days.run(at, commits, (0, topic.end(at)), topic.look_up)
+        if run >= 2:
+            outside += beyond(report, offsets, [topic.times[o] for o in offsets], at)
+
+    assert outside == []
+
+
+def test_a_record_that_came_before_the_last_reading_is_dated_by_both_moments() -> None:
+    requested = NOON + MINUTE + REQUESTED
+    topic = HangingFollower(records(500), requested - 2_500, requested + 2_500)
+    offset = topic.end(NOON + MINUTE)
+    days = Days()
+    for run in range(2):
+        at = NOON + run * MINUTE
+        days.run(at, [topic.end(at)], (0, topic.end(at)), topic.look_up)
+    for run in range(2, 5):
+        at = NOON + run * MINUTE
+        report = days.run(at, [offset], (0, topic.end(at)), topic.look_up)
+
+        assert beyond(report, [offset], [topic.times[offset]], at) == []
+        assert beyond(report, [offset], [topic.readable(offset)], at) == []
+        age = (at + NOW - topic.times[offset]) / SECOND
+        assert time_lags(report)[0][0] == pytest.approx(age, abs=1)
+        assert report.look_ups == 0 or run == 2
+
+
+@pytest.mark.parametrize("late", [31 * SECOND, 10 * MINUTE])
+def test_a_record_time_that_no_follower_explains_is_a_producer_s_clock(late: int) -> None:
+    log = Log([NOON - late] * 10)
+    days = Days()
+    days.run(NOON, [0], (0, 0), Broker({("t", 0): log}))
+    for run in range(1, 4):
+        report = days.run(NOON + run * MINUTE, [0], (0, 10), Broker({("t", 0): log}))
+        seconds, error, _ = time_lags(report)[0]
+
+        assert seconds == pytest.approx(60 * run, abs=0.1)
+        assert error == pytest.approx(60, abs=0.1)
+
+
+# A reporter whose own clock is wrong for three runs: ages are right again once it is right.
+
+# The runs with a wrong clock; before and after them it is right.
+WRONG = (0, 1, 2)
+# A record each 10 seconds, an hour long; its time is when it was appended.
+APPENDED = list(range(NOON - 30 * MINUTE + 5 * SECOND, NOON + 30 * MINUTE, 10 * SECOND))
+# Minutes from noon at which the records came that groups do not get past.
+STUCK_AT = (-8.0, -2.3, -1.5, -0.5, 0.0, 0.4, 0.7, 1.2, 1.6, 2.1, 2.6)
+INDEX = Broker({("t", 0): Log(APPENDED)})
+
+
+def end(minute: int) -> int:
+    return bisect_right(APPENDED, NOON + minute * MINUTE + 160)
+
+
+def unread(minutes: float) -> int:
+    """The first record that came at or after so many minutes past noon."""
+    return bisect_left(APPENDED, NOON + int(minutes * MINUTE))
+
+
+@pytest.mark.parametrize("ahead", [-120, -119, -61, -5, 61, 65, 119, 120])
+@pytest.mark.parametrize("look_up", [INDEX, no_look_up], ids=["index", "no-index"])
+def test_ages_are_right_as_soon_as_the_clock_is(look_up: LookUp, ahead: int) -> None:
+    runs, stuck = Runs(look_up=look_up), [unread(minutes) for minutes in STUCK_AT]
+    for minute in range(-10, 8):
+        clock = ahead * SECOND if minute in WRONG else 0
+        commits = [min(offset, end(minute)) for offset in stuck]
+        report = runs.run(minute, commits, end(minute), clock=clock)
+        if minute <= max(WRONG):
+            continue
+        found = table(report.snapshot.group_partitions, *TIMES)
+        for offset, (seconds, error, _) in zip(stuck, found, strict=True):
+            truth = (NOON + minute * MINUTE + 150 - APPENDED[offset]) / SECOND
+            assert abs(seconds - truth) <= error + 0.001
+            assert error <= (1 if look_up is INDEX else 300)
+
+
+def test_what_was_dated_while_the_clock_was_right_needs_no_look_up() -> None:
+    broker = Broker({("t", 0): Log(APPENDED)})
+    runs = Runs(look_up=broker)
+    counts = []
+    for minute in range(-10, 10):
+        clock = -120 * SECOND if minute in WRONG else 0
+        runs.run(minute, 30, end(minute), clock=clock)
+        counts.append(broker.look_up_count)
+
+    assert counts[0] > 0
+    assert set(counts) == {counts[0]}
+
+
+def test_what_is_dated_anew_is_dated_once() -> None:
+    broker, offset = Broker({("t", 0): Log(APPENDED)}), unread(1.2)
+    runs, counts = Runs(look_up=broker), []
+    for minute in range(-10, 10):
+        clock = -120 * SECOND if minute in WRONG else 0
+        runs.run(minute, min(offset, end(minute)), end(minute), clock=clock)
+        counts.append(broker.look_up_count)
+
+    right = counts[10 + max(WRONG) + 1 :]
+    assert len(set(right)) == 1
+
+
+def test_a_clock_that_is_always_a_little_behind_its_schedule_is_believed() -> None:
+    runs = Runs()
+    for minute in range(3):
+        report = runs.run(minute, min(end(minute), 182), end(minute), clock=-2 * SECOND)
+
+    assert partition(report, *TIMES)[2] == "interpolated"
