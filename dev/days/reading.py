@@ -112,6 +112,8 @@ class Reader:
         states = [self._state(group.name, second) for group in groups]
         staffed = zip(groups, states, strict=True)
         members = _numbers(0 if state == "Empty" else len(g.members) for g, state in staffed)[every]
+        # Its members came one by one before the day began, and it was rebalanced for each.
+        counted = np.array([group.group_type == "consumer" for group in groups], bool)
         frame = Frame.of(
             {
                 "consumer_group": _words([group.name for group in groups], every),
@@ -121,6 +123,7 @@ class Reader:
                 "group_type": _words([group.group_type for group in groups], every).only(read),
                 "protocol": _words([group.protocol for group in groups], every).only(read),
                 "members": Column(members.astype(np.int32), read),
+                "group_epoch": Column(members, read & counted & (members > 0)),
             }
         )
         return _where(frame, np.array([g.exists.holds(second) for g in groups], bool))

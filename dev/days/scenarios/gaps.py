@@ -58,7 +58,7 @@ def untold() -> Day:
             nobody,
         ],
         [
-            a_group("of-untold", *names),
+            a_group("of-untold", *names, group_type="consumer"),
             a_group("empty-handed", members=0, protocol=None),
             a_group("sharing", members=1, group_type=contract.UNSUPPORTED_GROUP_TYPES[0]),
         ],
