@@ -78,7 +78,7 @@ def estimate_append_times(
         unread.mask & read_at.known, unread.part, unread.offset, read_at.values
     )
     used, column = np.unique(positions.part, return_inverse=True)
-    partitions = topics.take(used)
+    partitions = topics.lazy_take(used)
     compacted, reading = _is_compacted(partitions), _columns(partitions, _ENDS)
     scheduled = find_on_schedule(reading, previous_runs, taken_at, rules.interval_ms)
     ends = align_ends(reading, previous_runs.ends, scheduled)

@@ -121,7 +121,7 @@ def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
     at = locate(rows, old, _GROUP_PARTITION)
     same = {name: old.columns[name].take(at) for name in ("topic_id", "end_offset")}
     recreated = is_recreated(rows, Frame.of(same))
-    return PreviousRows(old.take(np.where(recreated, -1, at)), recreated)
+    return PreviousRows(old.lazy_take(np.where(recreated, -1, at)), recreated)
 
 
 def is_recreated(rows: Frame, previous: Frame) -> Mask:
@@ -178,11 +178,11 @@ def _fill_unread(
     at = np.where(is_read(rows), -1, locate(rows, old, key))
     at = np.where(Column.of(_is_young(old, taken_at)).take(at).values, at, -1)
     if "topic_id" in rows:
-        at = np.where(_other_topic(rows, old.take(at)), -1, at)
+        at = np.where(_other_topic(rows, old.lazy_take(at)), -1, at)
     new = at < 0
     if new.all():
         return rows
-    previous = old.take(at)
+    previous = old.lazy_take(at)
     columns: dict[str, AnyColumn] = {}
     for name, column in rows.columns.items():
         if name in keep:

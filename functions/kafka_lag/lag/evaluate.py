@@ -54,7 +54,7 @@ def evaluate(
     rows = rows.where(locate(rows, groups, _GROUP) >= 0)
 
     at_topic = locate(rows, topics, _PARTITION)
-    of_topic, of_group = topics.take(at_topic), groups.take(locate(rows, groups, _GROUP))
+    of_topic, of_group = topics.lazy_take(at_topic), groups.lazy_take(locate(rows, groups, _GROUP))
     rows = add_owners(_join_offsets(rows, of_topic), of_group, newest, taken_at)
     previous = match_previous(rows, newest)
     lags, allowed = _offset_lags(rows, rules), _allowed_lag(rows, rules)

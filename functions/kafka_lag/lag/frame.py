@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -75,9 +75,16 @@ class Frame:
         """The rows at these positions; a negative position is a row of unknowns."""
         return Frame({n: c.take(rows) for n, c in self.columns.items()}, len(rows))
 
+    def lazy_take(self, rows: Rows) -> Frame:
+        """As `take`, each column once it is used: to join a wide frame, of which a rule uses few.
+
+        It holds on to this frame, so it is not for what is kept.
+        """
+        return Frame(_LazyColumns(self.columns, rows), len(rows))
+
     def where(self, mask: Mask) -> Frame:
         """The rows at which the mask is true."""
-        return self.take(np.flatnonzero(mask))
+        return self if mask.all() else self.take(np.flatnonzero(mask))
 
     def completed(self, dataset: str) -> Frame:
         """Exactly the columns of the dataset in its order; those not yet there are unknown."""
@@ -98,6 +105,27 @@ class Frame:
             else:
                 joined[name] = column.concat(other.numbers(name))
         return Frame(joined, self.length + other.length)
+
+
+class _LazyColumns(Mapping[str, AnyColumn]):
+    """Columns at some rows, each taken when it is first used."""
+
+    __slots__ = ("_columns", "_rows", "_taken")
+
+    def __init__(self, columns: Mapping[str, AnyColumn], rows: Rows) -> None:
+        self._columns, self._rows = columns, rows
+        self._taken: dict[str, AnyColumn] = {}
+
+    def __getitem__(self, name: str) -> AnyColumn:
+        if name not in self._taken:
+            self._taken[name] = self._columns[name].take(self._rows)
+        return self._taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 def unknown(kind: str, length: int) -> AnyColumn:

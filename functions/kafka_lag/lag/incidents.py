@@ -59,7 +59,7 @@ def _incident(
 def _find_previous(groups: Frame, previous: Snapshot) -> Frame:
     gone = previous.groups.strings("status_reason").is_in([contract.GONE])
     old = previous.groups.where(~gone)
-    return old.take(locate(groups, old, ("consumer_group",)))
+    return old.lazy_take(locate(groups, old, ("consumer_group",)))
 
 
 def _codes(groups: Frame, name: str) -> Column:

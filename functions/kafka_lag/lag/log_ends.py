@@ -76,7 +76,7 @@ def find_bounds(ends: Ends, column: Rows, offset: Rows) -> Bounds:
 
 def _align(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
     """The rows of a run for these partitions, and where they are of another topic of that name."""
-    rows = run.take(locate(partitions, run, _PARTITION))
+    rows = run.lazy_take(locate(partitions, run, _PARTITION))
     theirs = rows.strings("topic_id")
     ours = partitions.strings("topic_id").codes_in(theirs.categories)
     differs = ~(ours.known & (ours.values == theirs.codes.values))

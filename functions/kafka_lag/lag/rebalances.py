@@ -20,7 +20,7 @@ def add_rebalances(groups: Frame, before: Snapshot) -> Frame:
     read none, and where the epoch went down or the type changed, as then it is another group of
     that name.
     """
-    old = before.groups.take(locate(groups, before.groups, ("consumer_group",)))
+    old = before.groups.lazy_take(locate(groups, before.groups, ("consumer_group",)))
     same = ~(groups.strings("group_type") != old.strings("group_type"))
     read = is_read(groups)
     # Rows that were not read have all their columns from the run before, this one too.

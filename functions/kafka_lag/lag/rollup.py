@@ -289,7 +289,7 @@ def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, An
     # One that lags and cannot be judged yet may be anything: OK would be a guess.
     guess = sets.have(counted.lagging() & ~severity.known) & (worst_known.values == 0)
     status = Strings(worst_known.only(seen & ~guess), GROUP_STATUSES)
-    worst = rows.take(_find_worst(sets, rows, counted, severity))
+    worst = rows.lazy_take(_find_worst(sets, rows, counted, severity))
     reasons = rows.strings("status_reason")
     abandoned = sets.have(read & ~severity.known & reasons.is_in([contract.NO_MEMBER]))
     no_member = Strings.constant(contract.NO_MEMBER, sets.count).only(abandoned & ~status.known)

@@ -261,6 +261,17 @@ def test_completed_drops_what_the_dataset_has_not() -> None:
     assert "topic" not in frame.completed(contract.GROUPS)
 
 
+def test_rows_taken_when_used_are_those_taken_at_once() -> None:
+    frame = keyed([("a", "x", 1), (None, "y", None), ("c", "z", 3)])
+    for rows in ([2, 0, -1, 0], [], [1]):
+        at = np.array(rows, np.int64)
+        now, later = frame.take(at), frame.lazy_take(at)
+        assert len(later) == len(rows)
+        assert {n: c.to_list() for n, c in later.columns.items()} == {
+            name: column.to_list() for name, column in now.columns.items()
+        }
+
+
 def test_a_row_taken_from_nowhere_is_all_unknown() -> None:
     taken = Frame.empty(contract.GROUPS).take(np.array([-1]))
     assert {column.to_list()[0] for column in taken.columns.values()} == {None}
