@@ -69,7 +69,7 @@ async def _find_many(connections: Connections, names: list[str]) -> dict[str, Co
         )
     except UnansweredError as error:
         return {name: ConsumerGroup(name, None, failure=failure_of(error)) for name in names}
-    found = {each.key: _group_of(each.key, each) for each in answer.coordinators or ()}
+    found = {each.key: _located_group(each.key, each) for each in answer.coordinators or ()}
     missing = left_out("FindCoordinator")
     return {name: found.get(name, ConsumerGroup(name, None, failure=missing)) for name in names}
 
@@ -81,10 +81,10 @@ async def _find_one(connections: Connections, name: str) -> ConsumerGroup:
         )
     except UnansweredError as error:
         return ConsumerGroup(name, None, failure=failure_of(error))
-    return _group_of(name, answer)
+    return _located_group(name, answer)
 
 
-def _group_of(name: str, coordinator: Any) -> ConsumerGroup:
+def _located_group(name: str, coordinator: Any) -> ConsumerGroup:
     failure = failure_of_code(coordinator.error_code)
     if failure is None and coordinator.node_id >= 0:
         return ConsumerGroup(name, coordinator.node_id)

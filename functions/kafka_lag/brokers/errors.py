@@ -49,7 +49,8 @@ _REASONS: dict[type[Exception], str] = {
     errors.RequestTimedOutError: contract.TIMEOUT,
 }
 
-# For what Kafka calls retriable: an election, a coordinator that still loads.
+# For what Kafka calls retriable: an election, a coordinator that still loads. There are as many
+# pauses in `retries`.
 _RETRIES = 3
 
 

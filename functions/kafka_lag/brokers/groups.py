@@ -85,7 +85,7 @@ async def _list_groups(
                 continue
             named = (each for each in answer.groups or () if each.group_id is not None)
             groups.update(
-                (each.group_id, _group_of(each, node))
+                (each.group_id, _listed_group(each, node))
                 for each in named
                 if wanted.accepts(each.group_id)
             )
@@ -108,7 +108,7 @@ async def _list_of_broker(connections: Connections, node: int) -> Any:
     return failure_of_code(answer.error_code) or answer
 
 
-def _group_of(listed: Any, node: int) -> ConsumerGroup:
+def _listed_group(listed: Any, node: int) -> ConsumerGroup:
     return ConsumerGroup(
         name=listed.group_id,
         coordinator=node,
@@ -143,6 +143,10 @@ async def read_groups(
             moved = await find_coordinators(connections, [group.name for group in groups])
             groups = [replace(g, coordinator=moved[g.name].coordinator) for g in groups]
         unread = [group for group in groups if group.name not in commits.read_at]
+        if retry:
+            # Who has no coordinator yet may have one by the next retry.
+            lost = {g.name: failure for g in unread if (failure := moved[g.name].failure)}
+            commits.unread.update(lost)
         undescribed = [g for g in groups if g.name not in descriptions or failures(g.name)[1]]
         both: list[Coroutine[Any, Any, Any]] = [
             fetch_offsets(connections, unread, table, commits, clock),

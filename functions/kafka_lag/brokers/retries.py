@@ -12,7 +12,7 @@ Items = TypeVar("Items", bound=Sized)
 
 # Seconds before each retry: an election takes less than a second, loading a coordinator more.
 _PAUSES = (0.2, 0.6, 1.5)
-# Of the run's time; what is left is for the requests not sent yet.
+# Of the time that is left when reading begins; the rest is for the requests not sent yet.
 _SHARE = 0.5
 
 

@@ -35,7 +35,7 @@ _REQUEST = ("topic", "partition_id", "leader")
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class Backlog:
     """Group-partitions with unread records: those in `mask`.
 
     `part`: the row of the partition. `offset`: of the next unread record. `lag`: in records.
@@ -62,7 +62,7 @@ class AppendTimeEstimates:
 def estimate_append_times(
     rows: Frame,
     topics: Frame,
-    unread: Unread,
+    backlog: Backlog,
     old: Frame,
     previous_runs: PreviousRuns,
     rules: Rules,
@@ -73,9 +73,9 @@ def estimate_append_times(
 
     `old` holds the previous row of each row. Groups at the same offset share an estimate.
     """
-    read_at = topics.numbers("read_at").take(unread.part)
+    read_at = topics.numbers("read_at").take(backlog.part)
     positions = find_positions(
-        unread.mask & read_at.known, unread.part, unread.offset, read_at.values
+        backlog.mask & read_at.known, backlog.part, backlog.offset, read_at.values
     )
     used, column = np.unique(positions.part, return_inverse=True)
     partitions = topics.lazy_take(used)
@@ -84,7 +84,7 @@ def estimate_append_times(
     ends = align_ends(reading, previous_runs.ends, scheduled)
 
     by_ends = _bounds_from_ends(ends, column, positions, compacted[column])
-    carried = carry_estimates(unread.offset, old, positions)
+    carried = carry_estimates(backlog.offset, old, positions)
     carried = drop_doubted(carried, ends.doubted.take(column))
     estimates = _estimate_without_look_ups(
         by_ends.within(carried.bounds(~carried.ahead)), carried, positions, rules
@@ -98,7 +98,7 @@ def estimate_append_times(
     needs = LookupNeeds(wide & worth, wide & ~worth, carried.best.known)
     targets = _search_targets(partitions, compacted, column, positions, bounds)
     turn = taken_at // rules.interval_ms
-    waiting = WaitingRows(rows, unread.lag, carried.moved, positions, turn)
+    waiting = WaitingRows(rows, backlog.lag, carried.moved, positions, turn)
     found = look_up_times(estimates, targets, needs, waiting, rules, look_up)
     return AppendTimeEstimates(
         times=found.times.take(positions.of_row),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kafka_lag.lag import carry_over
-from kafka_lag.lag.append_time import AppendTimeEstimates, Unread, estimate_append_times
+from kafka_lag.lag.append_time import AppendTimeEstimates, Backlog, estimate_append_times
 from kafka_lag.lag.carry_over import PreviousRows, add_deleted_groups, is_read, match_previous
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
@@ -61,9 +61,9 @@ def evaluate(
     rows = _add_lag(rows, lags)
     lag, read_at = rows.numbers("lag"), rows.numbers("read_at").only(is_read(rows))
 
-    unread = Unread(lag > allowed, at_topic, lags.position, lag)
+    backlog = Backlog(lag > allowed, at_topic, lags.position, lag)
     estimates = estimate_append_times(
-        rows, topics, unread, previous.rows, previous_runs, rules, taken_at, look_up
+        rows, topics, backlog, previous.rows, previous_runs, rules, taken_at, look_up
     )
     ages = estimate_time_lag(rows, lag, allowed, estimates.times, read_at)
     rows = add_time_lag(rows, ages, estimates.times)

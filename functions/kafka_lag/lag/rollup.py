@@ -202,7 +202,7 @@ def roll_up_groups(
     sums = totals(sets, counted.counts)
     rolled = groups.with_columns(
         **_find_settings(groups, rules),
-        **_count_members(groups, rows, every, previous),
+        **_count_holdings(groups, rows, every, previous),
         **_count_partitions(sets, rows, counted),
         **sums,
         **_roll_up_errors(sets, counted, sums["time_lag_seconds"]),
@@ -244,7 +244,7 @@ def _find_settings(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
     return {"owner": owners.take(at), "sla_seconds": limits.take(at)}
 
 
-def _count_members(
+def _count_holdings(
     groups: Frame, rows: Frame, every: Sets, previous: Snapshot
 ) -> dict[str, AnyColumn]:
     """Counts of topics, of partitions, and of partitions whose owner changed.

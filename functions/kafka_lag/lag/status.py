@@ -23,9 +23,9 @@ StatusRule: TypeAlias = tuple[Mask, str | None, str | None]
 _INACTIVE_MS = 24 * 3_600_000
 # One reading shows no movement.
 _READINGS = 2
-# A backlog is slow to drain if that takes more than so many times its age. To end being slow it
-# must drain within the second, smaller number, so that noise does not flip the status.
-_SLOW, _SURE = 10.0, 3.0
+# A backlog is not being caught up with if it takes more than so many times its age to drain. After
+# WARN it must drain within the second, smaller number, so that noise does not flip the status.
+_LONG, _SURE = 10.0, 3.0
 
 
 def add_status(
@@ -52,8 +52,8 @@ def add_status(
     went_back = is_within_window(rows.numbers("rewound_at"), taken_at, rules)
     still = is_still(rows, taken_at, rules)
     pausing = find_usual_pauses(rows, ages, still, taken_at, rules)
-    not_catching_up = _not_catching_up_since(rows, old, age, taken_at, rules)
-    slow = _slow(rows, old, age, not_catching_up, taken_at, rules)
+    since = _not_catching_up_since(rows, old, age, taken_at, rules)
+    not_catching_up = _is_not_catching_up(rows, old, age, since, taken_at, rules)
     rules_in_order: list[StatusRule] = [
         (~is_read(rows), None, None),
         (rows.numbers("records_lost") > 0, contract.ERR, contract.RECORDS_LOST),
@@ -68,7 +68,7 @@ def add_status(
         (pausing, contract.OK, None),
         (still & owned_lately, contract.STALL, None),
         (still, contract.STOP, None),
-        (~slow, contract.OK, None),
+        (~not_catching_up, contract.OK, None),
         (is_unowned & ~moved, contract.WARN, contract.NO_MEMBER),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
@@ -81,7 +81,7 @@ def add_status(
         rows,
         last_status=status,
         status_reason=idle.or_else(reason),
-        not_catching_up_since=not_catching_up,
+        not_catching_up_since=since,
     )
     return rows.with_columns(status=status)
 
@@ -151,18 +151,18 @@ def _not_catching_up_since(
     return since.only(~_worked_off(rows, old, age * _SURE))
 
 
-def _slow(
+def _is_not_catching_up(
     rows: Frame, old: Frame, age: Seconds, since: Column, taken_at: int, rules: Rules
 ) -> Mask:
-    """Rows that are not catching up now, and were not in any run of a window; or were slow before.
+    """Rows that are not catching up now, and were not in any run of a window, or were WARN before.
 
-    `since` is `not_catching_up_since`. The window is waited for because a burst of records makes
-    any consumer look slow for some minutes.
+    `since` is `not_catching_up_since`. The window is waited for because after a burst of records
+    no consumer seems to catch up for some minutes.
     """
-    slow = old.strings("last_status").is_in([contract.WARN])
+    was_warn = _was_warn(old)
     lasted = taken_at - since >= rules.window_ms - rules.interval_ms
-    limit = age * np.where(slow, _SURE, _SLOW)
-    mask: Mask = since.known & (lasted | slow) & ~_worked_off(rows, old, limit)
+    limit = age * np.where(was_warn, _SURE, _LONG)
+    mask: Mask = since.known & (lasted | was_warn) & ~_worked_off(rows, old, limit)
     return mask
 
 
@@ -170,14 +170,18 @@ def _worked_off(rows: Frame, old: Frame, limit: Seconds) -> Mask:
     """Rows whose backlog will be gone within `limit`, s, by their rates or since the last reading.
 
     The rates are averages: they show a burst for minutes after it has ended. The change since the
-    last reading does not. It does not count for rows that were slow: these must drain by the rates.
+    last reading does not. It does not count for rows that were WARN: these must drain by the rates.
     """
-    slow = old.strings("last_status").is_in([contract.WARN])
     lag, seconds = rows.numbers("lag"), seconds_between(rows, old)
     shrank_by = old.numbers("lag") - lag
     shrank = (seconds > 0) & (shrank_by * limit >= lag * seconds)
-    mask: Mask = (rows.numbers("drain_seconds") <= limit) | (shrank & ~slow)
+    mask: Mask = (rows.numbers("drain_seconds") <= limit) | (shrank & ~_was_warn(old))
     return mask
+
+
+def _was_warn(old: Frame) -> Mask:
+    """Rows that the previous run called WARN."""
+    return old.strings("last_status").is_in([contract.WARN])
 
 
 _OWNED = ("consumer_group", "topic", "partition_id")

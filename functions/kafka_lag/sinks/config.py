@@ -33,12 +33,15 @@ class Levels:
     rates: bool = False
 
     @property
+    def chosen_metrics(self) -> tuple[str, ...]:
+        """Metrics of every group beyond those that every group always has."""
+        chosen = (names for key, names in contract.CHOSEN_METRICS.items() if getattr(self, key))
+        return tuple(name for names in chosen for name in names)
+
+    @property
     def group_metrics(self) -> tuple[str, ...]:
         """Metrics of every group; those that are scaled or have a service level have more."""
-        chosen = (
-            n for key, names in contract.CHOSEN_METRICS.items() if getattr(self, key) for n in names
-        )
-        return (*contract.GROUP_METRICS, *chosen)
+        return (*contract.GROUP_METRICS, *self.chosen_metrics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
         contract.PRODUCE_RATE: groups.numbers("produce_rate"),
         contract.CONSUME_RATE: groups.numbers("consume_rate"),
     }
-    return values | {name: chosen[name] for name in levels.group_metrics if name in chosen}
+    return values | {name: chosen[name] for name in levels.chosen_metrics}
 
 
 def _status(status: Strings) -> Column:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.brokers.errors import UnansweredError
 from tests.functions.brokers.brokers import Brokers, Runs, Topic
 
 GROUP, CLUSTER = ("shop", "g"), ("shop",)
@@ -136,6 +137,29 @@ def test_a_group_that_moves_is_read_from_its_new_coordinator() -> None:
     assert runs()[CLUSTER, contract.GROUPS_READ] == 1
     fetched = zip(runs.brokers.requests, runs.brokers.sent_to, strict=True)
     assert [node for requested, node in fetched if hasattr(requested, "require_stable")] == [1, 2]
+
+
+def test_a_group_whose_coordinator_falls_silent_waits_for_the_next_one() -> None:
+    runs = _runs()
+    runs.brokers.codes["FindCoordinator", "g"] = [15]
+
+    def unanswered_at_first(_: Any, answer: Any) -> Any:
+        if runs.brokers.kinds[-1] == "OffsetFetch" and runs.brokers.kinds.count("OffsetFetch") == 1:
+            return UnansweredError(contract.TIMEOUT, "no answer in time")
+        return answer
+
+    runs.brokers.change = unanswered_at_first
+    assert runs()[CLUSTER, contract.GROUPS_READ] == 1
+
+
+def test_a_group_that_no_broker_coordinates_any_more_is_named_so() -> None:
+    runs = _runs()
+    runs.brokers.lasting["FindCoordinator", "g"] = 15
+    runs.brokers.lasting["OffsetFetch", "g"] = 16
+    runs()
+    assert runs.logger.warnings == [
+        "group 'g' not read (no_coordinator): commits: COORDINATOR_NOT_AVAILABLE"
+    ]
 
 
 def test_an_end_is_read_after_the_commit_that_it_is_compared_with() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from kafka_lag import contract
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
@@ -155,7 +156,8 @@ def test_the_collector_publishes_exactly_as_many(
 ) -> None:
     groups, topics, partitions = size
     # Named groups must fit: a configuration in which they do not is refused.
-    assume(levels["max_metrics"] >= 9 + 9 * max(in_policies, in_alarms))
+    largest = len(Levels(**levels).group_metrics) + len(contract.SCALING_METRICS)
+    assume(levels["max_metrics"] >= 9 + largest * max(in_policies, in_alarms))
     names = [f"g{number}" for number in range(groups)]
     in_both = names[:in_policies]
     told = levels | ({"partitions": {}} if with_partitions else {})
