@@ -849,6 +849,7 @@ class _Judge:
 
     def metrics(self) -> None:
         judged: set[Key] = {()}
+        with_rows = {group for group, _, _ in self.rows}
         for group, row in self.group_rows.items():
             wanted = {
                 contract.OFFSET_LAG: row["lag"],
@@ -861,6 +862,9 @@ class _Judge:
                 contract.PRODUCE_RATE: row["produce_rate"],
                 contract.CONSUME_RATE: row["consume_rate"],
             }
+            # A group without a partition gets no metrics, whatever is known of its members.
+            if group not in with_rows:
+                wanted = dict.fromkeys(wanted)
             self._set(f"metrics of {group}", (group,), wanted)
             judged.add((group,))
         pairs: dict[tuple[str, str], list[Row]] = defaultdict(list)

@@ -915,6 +915,13 @@ def test_problems_that_are_only_counted_excuse_as_many_groups_or_partitions() ->
     assert missing in rules(run(frames=planted, metrics=[], log=log), truth)
 
 
+def test_a_group_without_a_partition_has_no_metrics_to_miss() -> None:
+    planted = frames()
+    planted[P].clear()
+    broken = rules(run(frames=planted, metrics=[]))
+    assert not broken & {"metric Members", "metric Rebalancing", "metric EstimatedDrainTime"}
+
+
 def test_a_broker_is_a_reason_only_if_it_led_or_was_under_a_fault() -> None:
     planted, log = frames(), ("broker '7' not read (timeout): x",)
     _without_row(planted)
