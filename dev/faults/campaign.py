@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
-from dev.faults.check import check_run
+from dev.faults.check import WIDE, check_run
 from dev.faults.faults import USER, Orders, Scene, choose, settle
 from dev.faults.proxy import Proxies, Proxy
 from dev.faults.pulse import Pulse
@@ -34,6 +34,9 @@ _SAYS_EVERY = 10.0
 _FAULTS_END_WITHIN = 300.0
 # Of all runs so many must have published numbers, or the campaign judged too little.
 _LEAST_WHOLE = 0.5
+# An age that is right with a larger error than the judge can explain is no wrong number. Which
+# readings a run still had is known to the judge only nearly: some were dropped, or never stored.
+_MOST_WIDE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Result:
     calm_ages: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     wrong: list[Finding] = field(default_factory=list)
+    wide: list[Finding] = field(default_factory=list)
     late: list[tuple[int, float, float]] = field(default_factory=list)
     slowest: float = 0.0
     # Moments at which a broker did not answer though no fault was on it.
@@ -85,11 +89,15 @@ class Result:
     def lacking(self) -> list[str]:
         """What is missing for a campaign that shows anything."""
         least = _LEAST_WHOLE * self.runs
+        stated = self.checked[WIDE]
         shares = {
             "no number was judged by the truth": not self.checked.total(),
             "no fault happened": not self.faults.total(),
             "no run was calm": not self.calm,
             f"{self.whole} of {self.runs} runs published numbers": self.whole < least,
+            f"{len(self.wide)} of {stated} stated errors are too wide": (
+                len(self.wide) > _MOST_WIDE * stated
+            ),
         }
         return [text for text, holds in shares.items() if holds]
 
@@ -107,11 +115,12 @@ class Result:
         if run.calm:
             self.calm_ages += verdict.ages
         self.wrong += verdict.wrong
-        for finding in verdict.wrong:
+        self.wide += verdict.wide
+        for finding in (*verdict.wrong, *verdict.wide):
             self.kept.setdefault(finding.rule, run)
         if verdict.late:
             self.late.append((run.number, run.seconds, run.limit))
-        if verdict.wrong or verdict.late:
+        if verdict.wrong or verdict.wide or verdict.late:
             self.during[run.number] = during
 
 

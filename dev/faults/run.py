@@ -218,7 +218,8 @@ class Verdict:
     """What came of one run: the wrong numbers, and what is missing and why.
 
     `checked` counts numbers held to the truth, `consistent` those held to others of the same run.
-    `ages` counts the ages of unread records by how exact they claim to be.
+    `ages` counts the ages of unread records by how exact they claim to be. `wide` are ages that are
+    right and whose stated error is larger than the readings that the judge knows of explain.
     """
 
     checked: Counter[str] = field(default_factory=Counter)
@@ -226,6 +227,7 @@ class Verdict:
     missing: Counter[str] = field(default_factory=Counter)
     ages: Counter[str] = field(default_factory=Counter)
     wrong: list[Finding] = field(default_factory=list)
+    wide: list[Finding] = field(default_factory=list)
     late: bool = False
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from dev.faults.campaign import Result
-from dev.faults.run import Run, Verdict
+from dev.faults.check import WIDE
+from dev.faults.run import Finding, Run, Verdict
 
 
 def run(**changes: Any) -> Run:
@@ -55,6 +56,14 @@ def test_a_campaign_with_faults_calm_runs_and_numbers_is_good() -> None:
 def test_a_campaign_that_shows_nothing_is_not_good(poor: Result) -> None:
     assert not poor.good
     assert poor.lacking
+
+
+@pytest.mark.parametrize(("wide", "good"), [(0, True), (2, True), (3, False)])
+def test_one_stated_error_in_a_thousand_may_be_wider_than_explained(wide: int, good: bool) -> None:
+    found = result(run())
+    found.checked[WIDE] = 2_000
+    found.wide += [Finding(1, WIDE, "group a on t-0", "22.8 ± 4.1", "exact to 3.2")] * wide
+    assert found.good == good
 
 
 def test_a_campaign_that_is_broken_is_not_good() -> None:

@@ -191,7 +191,8 @@ def judged(
 
 def rules(one: Run, truth: TruthView = TRUTH, earlier: History | None = None) -> set[str]:
     """The rules that a run breaks."""
-    return {finding.rule for finding in judged(one, truth, earlier).wrong}
+    verdict = judged(one, truth, earlier)
+    return {finding.rule for finding in (*verdict.wrong, *verdict.wide)}
 
 
 def test_a_right_run_is_right_and_its_numbers_are_counted() -> None:
