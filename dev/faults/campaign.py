@@ -36,7 +36,8 @@ _FAULTS_END_WITHIN = 300.0
 _LEAST_WHOLE = 0.5
 # An age that is right with a larger error than the judge can explain is no wrong number. Which
 # readings a run still had is known to the judge only nearly: some were dropped, or never stored.
-_MOST_WIDE = 0.001
+# One record that is dated so is judged in every run that it stays unread.
+_MOST_WIDE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
