@@ -11,26 +11,31 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
-from kafka_lag_report.day.partitions import group_partition_days
-from kafka_lag_report.day.reduced import Keeper, Reduced, keeping, reduced
-from kafka_lag_report.day.topic_partitions import TOPIC, produced
+from kafka_lag_report.aggregates import (
+    TOPIC,
+    DayAggregates,
+    Keeper,
+    group_partition_days,
+    keeping,
+    records_produced,
+    reduce_day,
+)
 from kafka_lag_report.history.keeping import keep
 from kafka_lag_report.job import Job
 from kafka_lag_report.page.gather import gather
 from kafka_lag_report.page.model import Limits
 from kafka_lag_report.page.render import render
-from kafka_lag_report.reports.anomalies import anomalies
-from kafka_lag_report.reports.broker_hotspots import broker_hotspots
-from kafka_lag_report.reports.consumer_hotspots import consumer_hotspots
-from kafka_lag_report.reports.coverage import coverage
-from kafka_lag_report.reports.lag_hourly import lag_hourly
-from kafka_lag_report.reports.lag_summary import lag_summary
-from kafka_lag_report.reports.partition_skew import partition_skew
-from kafka_lag_report.reports.retention_risk import retention_risk
 from kafka_lag_report.storage.reports import staged, stored
 from kafka_lag_report.storage.snapshots import Day, leaving_out_bad, read
+from kafka_lag_report.tables.anomalies import anomalies
+from kafka_lag_report.tables.coverage import coverage
+from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
+from kafka_lag_report.tables.lag_hourly import lag_hourly
+from kafka_lag_report.tables.lag_summary import lag_summary
+from kafka_lag_report.tables.partition_skew import partition_skew
+from kafka_lag_report.tables.retention_risk import retention_risk
 
-# As `reduced` takes them.
+# As `reduce_day` takes them.
 DATASETS = ("groups", "group_partitions", "topic_partitions")
 
 # Days that an hour is compared with.
@@ -61,34 +66,34 @@ def report_day(job: Job, day: Day) -> Day:
     return day
 
 
-def _reduced(job: Job, keeper: Keeper, day: Day) -> Reduced:
+def _reduced(job: Job, keeper: Keeper, day: Day) -> DayAggregates:
     keeper.release()
     groups, group_rows, topic_rows = (read(job.spark, day, name) for name in DATASETS)
-    return reduced(groups, group_rows, topic_rows, keeper)
+    return reduce_day(groups, group_rows, topic_rows, keeper)
 
 
-def _reports(job: Job, day: Day, frames: Reduced) -> dict[str, DataFrame]:
+def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
     f = frames
     hours = lag_hourly(f.groups, f.weights)
     dates = [day.date - timedelta(days=back) for back in range(1, DAYS_BEFORE + 1)]
     before = stored(job.spark, job.files, job.options.output, "lag_hourly", day, dates)
     return {
-        "lag_summary": lag_summary(f.groups, f.minutes, f.segments, f.weights, f.intervals),
+        "lag_summary": lag_summary(f.groups, f.runs, f.segments, f.weights, f.intervals),
         "partition_skew": partition_skew(
-            f.segments, f.minutes, f.topic_segments, f.topic_minutes, f.weights, f.intervals
+            f.segments, f.runs, f.topic_segments, f.topic_runs, f.weights, f.intervals
         ),
         "retention_risk": retention_risk(f.segments, f.topic_segments, day.date),
         "lag_hourly": hours,
         "anomalies": anomalies(hours, before),
-        "broker_hotspots": broker_hotspots(f.segments, f.topic_segments),
-        "consumer_hotspots": consumer_hotspots(f.segments),
+        "broker_hotspots": broker_hotspots(f.segments, f.topic_segments, f.produced),
+        "consumer_hotspots": consumer_hotspots(f.segments, f.consumed),
         "coverage": coverage(job.spark, day),
     }
 
 
-def _pages(day: Day, frames: Reduced, written: Mapping[str, DataFrame]) -> dict[str, str]:
+def _pages(day: Day, frames: DayAggregates, written: Mapping[str, DataFrame]) -> dict[str, str]:
     partitions = group_partition_days(frames.segments).join(
-        produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
+        records_produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
     )
     return {
         cluster: render(

@@ -116,7 +116,15 @@ def _group_partition(random: Random, seconds: int, group: int, topic: int, parti
         "retention_margin": _maybe(random, random.choice([0, 5, 50]), 0.5),
         "seconds_until_loss": _maybe(random, random.choice([0.0, 900.0, 2_592_000.0]), 0.5),
         "retention_risk": _maybe(random, random.choice(_WORDS["retention_risk"]), 0.5),
+        "status": _maybe(random, _standing(group, partition)),
     }
+
+
+def _standing(group: int, partition: int) -> str:
+    """Of one group what lags has stood; of another some of it."""
+    if group == 0:
+        return "STALL" if partition % 2 else "STOP"
+    return "STOP" if (group, partition) == (2, 5) else "WARN"
 
 
 def _group_rows(random: Random, seconds: int) -> Iterator[Row]:

@@ -17,10 +17,10 @@ from dev.days.hourly import write_usual_days
 from dev.days.scenarios import older_version, truth
 from dev.report_check import compare, run, written
 from kafka_lag_report.daily_report import main
-from kafka_lag_report.reports.coverage import coverage
 from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.storage.files import Files
 from kafka_lag_report.storage.snapshots.find import find_day
+from kafka_lag_report.tables.coverage import coverage
 from tests.glue_jobs.days import write_run
 from tests.glue_jobs.odd_days import GROUPS, write_odd_day
 

@@ -18,6 +18,8 @@ SELECT
     count(*) AS readings,
     count(lag) AS lags,
     sum(lag) AS lag_sum,
+    coalesce(sum(lag) FILTER (status = 'STALL'), 0) AS stalled_lag,
+    coalesce(sum(lag) FILTER (status = 'STOP'), 0) AS stopped_lag,
     min(taken_at) AS first_at,
     max(taken_at) AS last_at,
     count(end_offset) AS ends,
@@ -65,7 +67,14 @@ SELECT
     consumer_group, topic, partition_id,
     sum(readings) AS readings,
     sum(lags) AS lags,
-    sum(lag_sum) / sum(lags) AS mean_lag
+    sum(lag_sum) / sum(lags) AS mean_lag,
+    -- at least half of the lag was seen while the commit stood
+    CASE
+        WHEN sum(stalled_lag) + sum(stopped_lag) = 0 THEN NULL
+        WHEN 2 * (sum(stalled_lag) + sum(stopped_lag)) < coalesce(sum(lag_sum), 0) THEN NULL
+        WHEN sum(stopped_lag) > sum(stalled_lag) THEN 'stopped'
+        ELSE 'stalled'
+    END AS stands
 FROM group_segments
 GROUP BY ALL;
 
@@ -94,3 +103,43 @@ SELECT
 FROM readings
 LEFT JOIN unread USING (consumer_group, topic, taken_at)
 LEFT JOIN runs USING (taken_at);
+
+-- How far the offset rose for each owner: each rise belongs to the owner of the run that saw it.
+CREATE OR REPLACE TEMP TABLE member_consumption AS
+WITH stretches AS (
+    SELECT
+        consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id, taken_at, committed_offset,
+        row_number() OVER (PARTITION BY consumer_group, topic, topic_id, partition_id ORDER BY taken_at)
+        - row_number() OVER (PARTITION BY consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id ORDER BY taken_at)
+            AS stretch
+    FROM group_partitions
+    WHERE unread_reason IS NULL
+),
+tenures AS (
+    SELECT
+        consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id, stretch,
+        min(taken_at) AS since,
+        min_by(committed_offset, taken_at) AS first_known,
+        max_by(committed_offset, taken_at) AS last_known,
+        count(committed_offset) AS times
+    FROM stretches
+    GROUP BY ALL
+),
+rises AS (
+    SELECT
+        *,
+        last_value(last_known IGNORE NULLS) OVER (
+            PARTITION BY consumer_group, topic, topic_id, partition_id ORDER BY since
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before
+    FROM tenures
+)
+SELECT
+    consumer_group, client_host, client_id, member_id,
+    sum(
+        CASE WHEN times >= 2 OR before IS NOT NULL
+            THEN greatest(last_known - least(first_known, before), 0)
+        END
+    ) AS credited
+FROM rises
+GROUP BY ALL;

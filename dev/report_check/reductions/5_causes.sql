@@ -7,6 +7,7 @@ WITH partitions AS (
         d.consumer_group, d.topic, d.partition_id,
         greatest(d.mean_lag - lag.mean, 0) AS excess,
         d.mean_lag - lag.mean > 1e-9 * lag.mean AS in_excess,
+        d.stands,
         coalesce(p.produced >= 1.5 * made.mean AND made.mean > 0, false) AS over_produced
     FROM group_days AS d
     JOIN spreads AS lag
@@ -21,6 +22,10 @@ totals AS (
         consumer_group, topic,
         sum(excess) AS excess,
         coalesce(sum(excess) FILTER (over_produced), 0) AS excess_over_produced,
+        coalesce(sum(excess) FILTER (stands = 'stalled'), 0) AS excess_stalled,
+        coalesce(sum(excess) FILTER (stands = 'stopped'), 0) AS excess_stopped,
+        list(partition_id ORDER BY partition_id) FILTER (in_excess AND stands IS NOT NULL)
+            AS in_excess_standing,
         list(partition_id ORDER BY partition_id) FILTER (in_excess) AS in_excess,
         list(partition_id ORDER BY partition_id) FILTER (in_excess AND over_produced)
             AS in_excess_over_produced
@@ -52,6 +57,21 @@ holders AS (
             leader NULLS LAST, member_id NULLS LAST, client_id NULLS LAST, client_host NULLS LAST
     ) = 1
 ),
+-- By group and leader: whether lag is higher under it than under all leaders.
+lags_by_leader AS (
+    SELECT consumer_group, h.leader, avg(d.mean_lag) AS mean_lag, count(d.mean_lag) AS partitions
+    FROM holders AS h
+    JOIN group_days AS d USING (consumer_group, topic, partition_id)
+    WHERE h.kind = 'broker'
+    GROUP BY ALL
+),
+lagging AS (
+    SELECT
+        consumer_group, leader,
+        mean_lag - sum(mean_lag * partitions) OVER same / sum(partitions) OVER same >= 100 AS lags
+    FROM lags_by_leader
+    WINDOW same AS (PARTITION BY consumer_group)
+),
 candidates AS (
     SELECT
         consumer_group, topic, h.kind, h.leader, h.member_id, h.client_id, h.client_host,
@@ -62,7 +82,10 @@ candidates AS (
     FROM holders AS h
     JOIN partitions AS p USING (consumer_group, topic, partition_id)
     JOIN totals AS t USING (consumer_group, topic)
-    WHERE CASE h.kind WHEN 'broker' THEN h.leader IS NOT NULL ELSE h.member_id IS NOT NULL END
+    WHERE CASE h.kind
+        WHEN 'broker' THEN h.leader IS NOT NULL
+        ELSE h.member_id IS NOT NULL
+    END
     GROUP BY ALL
 ),
 -- At most one broker and one consumer hold two thirds of an excess.
@@ -70,6 +93,19 @@ blamed AS (
     SELECT *, round(recall * precision, 9) AS fit
     FROM candidates
     WHERE recall >= 2 / 3 - 1e-9 AND precision >= 2 / 3 - 1e-9
+),
+-- The one owner of all that stands still, if it is one.
+standing AS (
+    SELECT
+        consumer_group, topic,
+        count(DISTINCT (h.member_id, h.client_id, h.client_host)) AS owners,
+        max(h.member_id) AS member_id,
+        max(h.client_id) AS client_id,
+        max(h.client_host) AS client_host
+    FROM holders AS h
+    JOIN partitions AS p USING (consumer_group, topic, partition_id)
+    WHERE h.kind = 'consumer' AND p.in_excess AND p.stands IS NOT NULL
+    GROUP BY ALL
 ),
 best AS (
     SELECT
@@ -87,17 +123,41 @@ best AS (
 SELECT
     consumer_group, topic,
     CASE
+        WHEN t.excess_stalled + t.excess_stopped >= (2 / 3 - 1e-9) * t.excess
+            THEN CASE WHEN t.excess_stopped > t.excess_stalled THEN 'stopped' ELSE 'stalled' END
         WHEN t.excess_over_produced >= (2 / 3 - 1e-9) * t.excess THEN 'production'
+        -- what a broker does to one group it does to others
+        WHEN best.kind = 'broker'
+            AND coalesce(l.first = t.consumer_group AND l.last = t.consumer_group, true)
+            THEN 'unexplained'
         ELSE coalesce(best.kind, 'unexplained')
     END AS cause,
     CASE cause
+        WHEN 'stalled' THEN t.in_excess_standing
+        WHEN 'stopped' THEN t.in_excess_standing
         WHEN 'production' THEN t.in_excess_over_produced
         WHEN 'unexplained' THEN t.in_excess
         ELSE best.in_excess
     END AS cause_partitions,
     CASE WHEN cause = 'broker' THEN best.leader END AS cause_leader,
-    CASE WHEN cause = 'consumer' THEN best.member_id END AS cause_member,
-    CASE WHEN cause = 'consumer' THEN best.client_id END AS cause_client_id,
-    CASE WHEN cause = 'consumer' THEN best.client_host END AS cause_client_host
+    CASE
+        WHEN cause = 'consumer' THEN best.member_id
+        WHEN cause = 'stalled' AND owners = 1 THEN standing.member_id
+    END AS cause_member,
+    CASE
+        WHEN cause = 'consumer' THEN best.client_id
+        WHEN cause = 'stalled' AND owners = 1 THEN standing.client_id
+    END AS cause_client_id,
+    CASE
+        WHEN cause = 'consumer' THEN best.client_host
+        WHEN cause = 'stalled' AND owners = 1 THEN standing.client_host
+    END AS cause_client_host
 FROM totals AS t
-LEFT JOIN best USING (consumer_group, topic);
+LEFT JOIN best USING (consumer_group, topic)
+LEFT JOIN standing USING (consumer_group, topic)
+LEFT JOIN (
+    SELECT leader, min(consumer_group) AS first, max(consumer_group) AS last
+    FROM lagging
+    WHERE lags
+    GROUP BY ALL
+) AS l ON l.leader = best.leader;

@@ -13,11 +13,7 @@ WITH led AS (
     GROUP BY ALL
 ),
 made AS (
-    SELECT
-        leader, leader_rack,
-        sum(greatest(end_last - end_first, 0)) FILTER (ends >= 2) AS produced
-    FROM topic_segments
-    GROUP BY ALL
+    SELECT leader, leader_rack, credited AS produced FROM leader_production
 ),
 newest_racks AS (
     SELECT leader, leader_rack
@@ -61,6 +57,15 @@ shares AS (
     FROM leaders AS l
     LEFT JOIN made AS m
         ON m.leader IS NOT DISTINCT FROM l.leader AND m.leader_rack IS NOT DISTINCT FROM l.leader_rack
+),
+compared AS (
+    SELECT
+        *,
+        -- by partition of the others; a sum of doubles may miss all of it by its last digits
+        (1 - lag_share) / nullif(1 - partitions_share, 0) AS others,
+        others <= 1e-9 AS has_all,
+        (lag_share / nullif(partitions_share, 0)) / nullif(others, 0) AS to_others
+    FROM shares
 )
 SELECT
     leader,
@@ -72,5 +77,6 @@ SELECT
     lag_mean,
     lag_share,
     lag_share / nullif(partitions_share, 0) AS lag_to_partitions,
-    lag_share / nullif(partitions_share, 0) >= 2 AND above_mean >= 100 AS hot
-FROM shares
+    CASE WHEN NOT has_all THEN to_others END AS lag_to_others,
+    (has_all OR to_others >= 3) AND above_mean >= 100 AS hot
+FROM compared

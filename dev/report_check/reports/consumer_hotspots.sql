@@ -10,21 +10,9 @@ WITH held AS (
     JOIN group_days AS d USING (consumer_group, topic, partition_id)
     GROUP BY ALL
 ),
-commits AS (
-    SELECT
-        consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id,
-        CASE WHEN sum(commits) >= 2
-            THEN greatest(
-                max_by(commit_last, commit_last_at) - min_by(commit_first, commit_first_at), 0
-            )
-        END AS consumed
-    FROM group_segments
-    GROUP BY ALL
-),
 consumption AS (
-    SELECT consumer_group, client_host, client_id, member_id, sum(consumed) AS consumed
-    FROM commits
-    GROUP BY ALL
+    SELECT consumer_group, client_host, client_id, member_id, credited AS consumed
+    FROM member_consumption
 ),
 members AS (
     SELECT
@@ -48,6 +36,15 @@ shares AS (
         AND c.client_id IS NOT DISTINCT FROM m.client_id
         AND c.member_id IS NOT DISTINCT FROM m.member_id
     WINDOW of_group AS (PARTITION BY m.consumer_group)
+),
+compared AS (
+    SELECT
+        *,
+        -- by partition of the others; a sum of doubles may miss all of it by its last digits
+        (1 - lag_share) / nullif(1 - partitions_share, 0) AS others,
+        others <= 1e-9 AS has_all,
+        (lag_share / partitions_share) / nullif(others, 0) AS to_others
+    FROM shares
 )
 SELECT
     consumer_group,
@@ -60,5 +57,6 @@ SELECT
     lag_mean,
     lag_share,
     lag_share / partitions_share AS lag_to_partitions,
-    lag_share / partitions_share >= 2 AND above_mean >= 100 AS hot
-FROM shares
+    CASE WHEN NOT has_all THEN to_others END AS lag_to_others,
+    (has_all OR to_others >= 3) AND above_mean >= 100 AS hot
+FROM compared

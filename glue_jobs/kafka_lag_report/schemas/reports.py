@@ -124,6 +124,7 @@ BROKER_HOTSPOTS = columns(
     lag_mean=DOUBLE,
     lag_share=DOUBLE,
     lag_to_partitions=DOUBLE,
+    lag_to_others=DOUBLE,
     hot=BOOLEAN,
 )
 
@@ -138,6 +139,7 @@ CONSUMER_HOTSPOTS = columns(
     lag_mean=DOUBLE,
     lag_share=DOUBLE,
     lag_to_partitions=DOUBLE,
+    lag_to_others=DOUBLE,
     hot=BOOLEAN,
 )
 

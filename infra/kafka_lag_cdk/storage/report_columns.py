@@ -124,6 +124,7 @@ REPORT_COLUMNS = {
         "lag_mean": DOUBLE,
         "lag_share": DOUBLE,
         "lag_to_partitions": DOUBLE,
+        "lag_to_others": DOUBLE,
         "hot": BOOLEAN,
     },
     CONSUMER_HOTSPOTS: {
@@ -137,6 +138,7 @@ REPORT_COLUMNS = {
         "lag_mean": DOUBLE,
         "lag_share": DOUBLE,
         "lag_to_partitions": DOUBLE,
+        "lag_to_others": DOUBLE,
         "hot": BOOLEAN,
     },
     COVERAGE: {

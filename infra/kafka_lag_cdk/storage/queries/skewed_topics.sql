@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Topics: whose partitions are uneven
 -- From the daily reports of the week: groups and topics of which one partition has far more lag, or
--- gets far more records, than the mean, and why the lag is uneven: the keys of the records
--- (production), a broker, a consumer, or unexplained, with the partitions that explain it. The
--- newest day comes first, and in it the worse of a topic's two ratios decides.
+-- gets far more records, than the mean, and why the lag is uneven: a commit that stood (stalled,
+-- stopped), the keys of the records (production), a broker, a consumer, or unexplained, with the
+-- partitions that explain it. The newest day comes first, and in it the worse of a topic's two ratios decides.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 WITH asked AS (

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whom a rising offset is credited to: each rise to the owner of the run in which it was seen.
+
+A tenure is a stretch of runs with one owner. It is credited with the rise from the last value known
+before it to its own last one, so tenures add up to the whole. An owner that comes back has several,
+which its segment does not tell apart: those partitions' rows are read once more, in order.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Window, WindowSpec
+from pyspark.sql import functions as sf
+
+from kafka_lag_report.levels import clock, first_and_last
+
+_KNOWN = ("first", "last", "first_at", "last_at", "times")
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """A column that rises, what `segments` call it, and who owns a partition of which log.
+
+    `log` and `owner` are columns of the rows and of the segments.
+    """
+
+    name: str
+    segment: tuple[str, str]
+    log: tuple[str, ...]
+    owner: tuple[str, ...]
+
+    def known(self) -> dict[str, str]:
+        """The segments' columns by what `first_and_last` calls them."""
+        prefix, times = self.segment
+        return {each: times if each == "times" else f"{prefix}_{each}" for each in _KNOWN}
+
+
+def credited(
+    rows: DataFrame, segments: DataFrame, offset: Offset, keep: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
+    """`credited` records per log and owner; null: nothing was known to compare with.
+
+    `rows` are snapshots, `segments` theirs; `keep` computes a small frame. What went back is no
+    negative rise, and what is written or read again counts again.
+    """
+    spans = _spans(segments, offset)
+    returned = keep(_returned(spans, offset))
+    tenures = spans
+    if not returned.isEmpty():
+        tenures = spans.join(returned, [*offset.log], "left_anti").unionByName(
+            _tenures(_of_logs(rows, returned, offset), offset)
+        )
+    before = sf.last("last", ignorenulls=True).over(_until_now(offset, "since"))
+    rise = sf.greatest(sf.col("last") - sf.least("first", "before"), sf.lit(0))
+    known = (sf.col("times") > 1) | (sf.col("before").isNotNull() & (sf.col("times") > 0))
+    return (
+        tenures.withColumn("before", before)
+        .withColumn("rise", sf.when(known, rise))
+        .groupBy(*offset.log, *offset.owner)
+        .agg(sf.sum("rise").alias("credited"))
+    )
+
+
+def _spans(segments: DataFrame, offset: Offset) -> DataFrame:
+    """From an owner's first sight to its last, as if it had stayed: `since`, `until`, values."""
+    known = {name: sf.col(column) for name, column in offset.known().items()}
+    return (
+        _named(segments, offset)
+        .groupBy(*offset.log, *offset.owner)
+        .agg(
+            sf.min("first_at").alias("since"),
+            sf.max("last_at").alias("until"),
+            sf.min_by(known["first"], known["first_at"]).alias("first"),
+            sf.max_by(known["last"], known["last_at"]).alias("last"),
+            sf.sum(known["times"]).alias("times"),
+        )
+    )
+
+
+def _returned(spans: DataFrame, offset: Offset) -> DataFrame:
+    """The logs of which one owner was seen before and after another one."""
+    latest = sf.max("until").over(_until_now(offset, "since"))
+    return (
+        spans.withColumn("latest", latest).where("latest >= since").select(*offset.log).distinct()
+    )
+
+
+def _of_logs(rows: DataFrame, logs: DataFrame, offset: Offset) -> DataFrame:
+    read = _named(rows.where("unread_reason IS NULL"), offset).select(
+        *offset.log, *offset.owner, clock().alias("second"), sf.col(offset.name).alias("value")
+    )
+    return read.join(sf.broadcast(logs), [*offset.log], "left_semi")
+
+
+def _tenures(rows: DataFrame, offset: Offset) -> DataFrame:
+    """The same columns as `_spans` for each tenure of the logs, by their runs."""
+    by_run = Window.partitionBy(*offset.log).orderBy("second")
+    same = sf.lit(True)
+    for name in offset.owner:
+        same &= sf.col(name).eqNullSafe(sf.lag(name).over(by_run))
+    numbered = rows.withColumn("begins", (~same).cast("int")).withColumn(
+        "tenure", sf.sum("begins").over(by_run)
+    )
+    found = first_and_last("value")
+    return (
+        numbered.groupBy(*offset.log, *offset.owner, "tenure")
+        .agg(
+            sf.min("second").alias("since"),
+            sf.max("second").alias("until"),
+            *(found[name].alias(name) for name in ("first", "last", "times")),
+        )
+        .drop("tenure")
+    )
+
+
+def _named(frame: DataFrame, offset: Offset) -> DataFrame:
+    """Without nulls in what is joined by: an unknown topic id is one of its own."""
+    return frame.withColumns(
+        {name: sf.coalesce(name, sf.lit("")) for name in offset.log if name == "topic_id"}
+    )
+
+
+def _until_now(offset: Offset, order: str) -> WindowSpec:
+    earlier = Window.partitionBy(*offset.log).orderBy(order)
+    return earlier.rowsBetween(Window.unboundedPreceding, -1)

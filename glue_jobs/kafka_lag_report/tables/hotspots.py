@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who holds more lag than its part of the partitions explains: brokers, and members of groups."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from kafka_lag_report.schemas.reports import BROKER_HOTSPOTS, CONSUMER_HOTSPOTS
+from kafka_lag_report.skew import LAG_EXCESS
+
+_ROUNDING = 1e-9
+# Of two that share the partitions, the one with three quarters of the lag.
+HOT_FACTOR = 3.0
+
+_CLUSTER = ("cluster",)
+_LEADER = ("cluster", "leader")
+_GROUP = ("cluster", "consumer_group")
+_MEMBER = ("client_host", "client_id", "member_id")
+_PARTITION = (*_GROUP, "topic", "partition_id")
+
+
+def broker_hotspots(
+    segments: DataFrame, topic_segments: DataFrame, produced: DataFrame
+) -> DataFrame:
+    """A row per cluster, leader and rack; null `leader`: while partitions had none.
+
+    A partition whose leader changed counts for each by its part of the runs, and `produced` is
+    what was `credited` to each. Lag is known by
+    leader only: of several racks the newest has it all. A leader that only groups' partitions
+    name has no rack and led nothing.
+    """
+    # all that follows is within a cluster: a few small shuffles instead of many
+    led = _led(topic_segments.repartition(*_CLUSTER), produced.repartition(*_CLUSTER))
+    lag = _lag(segments.repartition(*_CLUSTER))
+    known = led.unionByName(lag, allowMissingColumns=True).repartition(*_CLUSTER)
+    placed = known.select(
+        "*", _newest_first().alias("place"), _over(_LEADER, sf.sum("lag_part")).alias("lag")
+    )
+    brokers = placed.where("place = 1 OR last_at IS NOT NULL").select(
+        *_LEADER,
+        "leader_rack",
+        "produced",
+        sf.coalesce("partitions_led", sf.lit(0.0)).alias("partitions_led"),
+        _lag_mean().alias("lag_mean"),
+    )
+    shares = brokers.select(
+        "*",
+        _share("partitions_led", _CLUSTER).alias("partitions_share"),
+        _share("produced", _CLUSTER).alias("produce_share"),
+        _share("lag_mean", _CLUSTER).alias("lag_share"),
+    )
+    return _judged(shares, _CLUSTER).select("cluster", *BROKER_HOTSPOTS.names)
+
+
+def consumer_hotspots(segments: DataFrame, consumed: DataFrame) -> DataFrame:
+    """A row per cluster, group and member; null `member_id`: while nobody owned the partitions.
+
+    A partition that changed hands counts for each owner by its part of the runs, and `consumed` is
+    what was `credited` to each. `lag_mean` is null where no lag was known while the member owned
+    anything.
+    """
+    # all steps are within a group: one shuffle for all
+    owned = (
+        segments.repartition(*_GROUP)
+        .groupBy(*_PARTITION, *_MEMBER)
+        .agg(
+            sf.sum("reads").alias("reads"),
+            sf.sum("lags").alias("lags"),
+            sf.sum("lag_sum").alias("lag_sum"),
+        )
+    )
+    partition = Window.partitionBy(*_PARTITION)
+    parts = owned.select(
+        *_GROUP,
+        *_MEMBER,
+        sf.try_divide("reads", sf.sum("reads").over(partition)).alias("part"),
+        sf.try_divide("lag_sum", sf.sum("lags").over(partition)).alias("lag_part"),
+    )
+    credited = consumed.repartition(*_GROUP).select(
+        *_GROUP, *_MEMBER, sf.col("credited").alias("consumed")
+    )
+    parts = parts.unionByName(credited, allowMissingColumns=True)
+    members = parts.groupBy(*_GROUP, *_MEMBER).agg(
+        sf.sum("part").alias("partitions_owned"),
+        sf.sum("consumed").alias("consumed"),
+        sf.sum("lag_part").alias("lag_mean"),
+    )
+    shares = members.select(
+        "*",
+        _share("partitions_owned", _GROUP).alias("partitions_share"),
+        _share("lag_mean", _GROUP).alias("lag_share"),
+    )
+    return _judged(shares, _GROUP).select("cluster", *CONSUMER_HOTSPOTS.names)
+
+
+def _share(name: str, of: Sequence[str]) -> Column:
+    """This row's part of the sum over all rows alike in `of`; null when the sum is 0."""
+    return sf.try_divide(name, sf.sum(name).over(Window.partitionBy(*of)))
+
+
+def _judged(owners: DataFrame, of: Sequence[str]) -> DataFrame:
+    """`lag_to_partitions`, `lag_to_others`, and who is `hot` among all rows alike in `of`.
+
+    `lag_to_partitions` is 1 for lag like everybody's, and at most the number of owners. So hot is
+    measured against the others: HOT_FACTOR times their lag a partition (`lag_to_others`; null where
+    they have no partition or no lag, and then all lag is here), and a mean lag of LAG_EXCESS
+    records above the mean of all, as a share of next to nothing says nothing.
+    """
+    mean = sf.avg("lag_mean").over(Window.partitionBy(*of))
+    above = sf.col("lag_mean") - mean >= LAG_EXCESS
+    lag, partitions = sf.col("lag_share"), sf.col("partitions_share")
+    others = sf.try_divide(1 - lag, 1 - partitions)
+    # sums of doubles may miss a whole share by their last digits
+    alone = others <= _ROUNDING
+    to_others = sf.when(~alone, sf.try_divide(sf.try_divide(lag, partitions), others))
+    hot = sf.when(alone, sf.lit(True)).otherwise(sf.col("lag_to_others") >= HOT_FACTOR)
+    return (
+        owners.withColumn("lag_to_partitions", sf.try_divide("lag_share", "partitions_share"))
+        .withColumn("lag_to_others", to_others)
+        .withColumn("hot", hot & above)
+    )
+
+
+def _led(topic_segments: DataFrame, produced: DataFrame) -> DataFrame:
+    partition = Window.partitionBy("cluster", "topic", "partition_id")
+    made = produced.select(*_LEADER, "leader_rack", sf.col("credited").alias("produced"))
+    parts = topic_segments.select(
+        *_LEADER,
+        "leader_rack",
+        "last_at",
+        sf.try_divide("reads", sf.sum("reads").over(partition)).alias("part"),
+    )
+    parts = parts.unionByName(made, allowMissingColumns=True)
+    return parts.groupBy(*_LEADER, "leader_rack").agg(
+        sf.sum("part").alias("partitions_led"),
+        sf.sum("produced").alias("produced"),
+        sf.max("last_at").alias("last_at"),
+    )
+
+
+def _lag(segments: DataFrame) -> DataFrame:
+    partition = Window.partitionBy("cluster", "consumer_group", "topic", "partition_id")
+    parts = segments.select(
+        *_LEADER, sf.try_divide("lag_sum", sf.sum("lags").over(partition)).alias("part")
+    )
+    return parts.groupBy(*_LEADER).agg(sf.sum("part").alias("lag_part"))
+
+
+def _newest_first() -> Column:
+    """1 for a leader's newest rack; the row of its lag comes last, as it has no time."""
+    order = (sf.desc_nulls_last("last_at"), sf.asc_nulls_last("leader_rack"))
+    return sf.row_number().over(Window.partitionBy(*_LEADER).orderBy(*order))
+
+
+def _lag_mean() -> Column:
+    """0 for a leader that nobody lags behind; null when no lag is known in the whole cluster."""
+    here = sf.when(sf.col("place") == 1, sf.col("lag"))
+    any_known = _over(_CLUSTER, sf.max("lag")).isNotNull()
+    return sf.when(any_known, sf.coalesce(here, sf.lit(0.0)))
+
+
+def _over(keys: Sequence[str], measure: Column) -> Column:
+    return measure.over(Window.partitionBy(*keys))

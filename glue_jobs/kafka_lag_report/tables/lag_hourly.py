@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each group's hours, small enough to keep: what `anomalies` calls usual."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from kafka_lag_report.run_weights import weighted_mean, weighted_minutes
+
+_MEANS = ("time_lag_seconds", "lag", "produce_rate", "consume_rate")
+
+
+def lag_hourly(groups: DataFrame, weights: DataFrame) -> DataFrame:
+    """Time-weighted means per cluster, group and UTC hour in which the group was read.
+
+    `known_minutes` is how long time lag was known; a mean is null where its value never was.
+    """
+    read = groups.where("unread_reason IS NULL").select(
+        "cluster", "taken_at", "consumer_group", *_MEANS
+    )
+    hours = read.join(sf.broadcast(weights), ["cluster", "taken_at"]).groupBy(
+        "cluster", "consumer_group", sf.hour("taken_at").alias("hour")
+    )
+    means = {name: weighted_mean(name).alias(name) for name in _MEANS}
+    return hours.agg(
+        weighted_minutes(sf.col("time_lag_seconds").isNotNull()).alias("known_minutes"),
+        means["time_lag_seconds"],
+        sf.max("time_lag_seconds").alias("time_lag_max"),
+        means["lag"],
+        means["produce_rate"],
+        means["consume_rate"],
+    )

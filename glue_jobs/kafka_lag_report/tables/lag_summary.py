@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a day was like for each group, and for each of its topics: lag, status, SLA, speed."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from kafka_lag_report.aggregates import GROUP_TOPIC, net_rise
+from kafka_lag_report.run_weights import weighed, weighted_mean, weighted_minutes
+from kafka_lag_report.schemas.reports import LAG_SUMMARY
+
+GROUP = ("cluster", "consumer_group")
+
+# Members stop while partitions are handed over; the last two are the new protocol's words.
+REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+
+_READ = (
+    "consume_rate",
+    "group_state",
+    "lag",
+    "owner",
+    "owners_changed",
+    "produce_rate",
+    "records_lost",
+    "sla_seconds",
+    "status",
+    "time_lag_error_seconds",
+)
+
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+# Of each run; `lag_days` has them as columns.
+LEVELS = ("lag", "time_lag")
+
+
+def lag_summary(
+    groups: DataFrame,
+    runs: DataFrame,
+    segments: DataFrame,
+    weights: DataFrame,
+    intervals: DataFrame,
+) -> DataFrame:
+    """A row per cluster, group and topic, and one with null `topic` for the group itself.
+
+    The group's own row is what the metrics said (`groups`); it alone has what is judged per group:
+    owner, status, SLA, rebalances, losses.
+    """
+    group = group_days(groups, weights).withColumn("topic", sf.lit(None).cast("string"))
+    topic = topic_days(runs, segments, weights, intervals)
+    days = group.unionByName(topic, allowMissingColumns=True)
+    quotients = _quotients()
+    columns = (
+        quotients.get(field.name, sf.col(field.name)).cast(field.dataType).alias(field.name)
+        for field in LAG_SUMMARY.fields
+    )
+    return days.select("cluster", *columns)
+
+
+def _quotients() -> dict[str, Column]:
+    watched = sf.unix_seconds("last_seen") - sf.unix_seconds("first_seen") + sf.col("last_weight")
+    unknown = watched / 60 - sf.col("known_minutes")
+    return {
+        # greatest() skips nulls and would call the unknown 0
+        "unknown_minutes": sf.when(unknown.isNotNull(), sf.greatest(unknown, sf.lit(0.0))),
+        "catch_up_capacity": sf.try_divide("best_consume_rate", "produce_rate"),
+        "sla_compliance": sf.try_divide("sla_met_minutes", "sla_minutes"),
+    }
+
+
+def group_days(groups: DataFrame, weights: DataFrame) -> DataFrame:
+    """A row for each group with any row, read or not: only an unread one may say that it is gone.
+
+    Minutes and counts of a group that was never read are 0, everything else is null.
+    """
+    read = sf.col("unread_reason").isNull()
+    rows = groups.join(sf.broadcast(weights), ["cluster", "taken_at"]).select(
+        *GROUP,
+        "weight",
+        "taken_at",
+        sf.when(read, sf.col("taken_at")).alias("seen_at"),
+        sf.when(read, sf.col("time_lag_seconds")).alias("time_lag"),
+        *(sf.when(read, sf.col(name)).alias(name) for name in _READ),
+        sf.col("status_reason").eqNullSafe("gone").alias("gone"),
+    )
+    followed = with_percentiles(rows.withColumn("status_before", _status_before()), GROUP)
+    days = {**levels(), **_group_rates(), **_seen(), **_status(), **_sla()}
+    return followed.groupBy(*GROUP).agg(*(c.alias(name) for name, c in days.items()))
+
+
+def _status_before() -> Column:
+    """The last known one; runs that know none are passed over."""
+    runs = Window.partitionBy(*GROUP).orderBy("taken_at")
+    earlier = runs.rowsBetween(Window.unboundedPreceding, -1)
+    return sf.last("status", ignorenulls=True).over(earlier)
+
+
+def _group_rates() -> dict[str, Column]:
+    return {name: weighted_mean(name) for name in ("produce_rate", "consume_rate")}
+
+
+def _seen() -> dict[str, Column]:
+    return {
+        "first_seen": sf.min("seen_at"),
+        "last_seen": sf.max("seen_at"),
+        "last_weight": sf.max_by("weight", "seen_at"),
+        "records_lost": sf.max("records_lost"),
+        "gone": sf.bool_or("gone"),
+    }
+
+
+def _status() -> dict[str, Column]:
+    status = sf.col("status")
+    moving = sf.col("group_state").isin(*REBALANCING) | (sf.col("owners_changed") > 0)
+    return {
+        "ok_minutes": weighted_minutes(status == "OK"),
+        "warn_minutes": weighted_minutes(status == "WARN"),
+        "err_minutes": weighted_minutes(status == "ERR"),
+        "status_changes": sf.count_if(status != sf.col("status_before")),
+        "rebalancing_runs": sf.count_if(moving),
+    }
+
+
+def _sla() -> dict[str, Column]:
+    sla, time_lag = sf.col("sla_seconds"), sf.col("time_lag")
+    # at least so old, and nobody knows how much older: a promise broken for certain, or undecided
+    decided = (time_lag > sla) | sf.col("time_lag_error_seconds").isNotNull()
+    return {
+        "owner": _last_known("owner"),
+        "sla_seconds": _last_known("sla_seconds"),
+        "sla_minutes": weighted_minutes(sla.isNotNull() & time_lag.isNotNull() & decided),
+        "sla_met_minutes": weighted_minutes((time_lag <= sla) & decided),
+    }
+
+
+def _last_known(name: str) -> Column:
+    return sf.max_by(name, sf.when(sf.col(name).isNotNull(), sf.col("taken_at")))
+
+
+def topic_days(
+    minutes: DataFrame, segments: DataFrame, weights: DataFrame, intervals: DataFrame
+) -> DataFrame:
+    """A row for each group's topic of which any partition was read."""
+    measures = {**levels(), "midnight": sf.date_trunc("day", sf.min("taken_at"))}
+    runs = (
+        with_percentiles(weighed(minutes, weights, intervals), GROUP_TOPIC)
+        .groupBy(*GROUP_TOPIC)
+        .agg(*(measure.alias(name) for name, measure in measures.items()))
+    )
+    days = _offsets(segments).join(runs, [*GROUP_TOPIC])
+    seen = days.withColumns({f"{end}_seen": _time(f"{end}_at") for end in ("first", "last")})
+    return weighed(seen, weights, intervals, at="last_seen").withColumnRenamed(
+        "weight", "last_weight"
+    )
+
+
+def _offsets(segments: DataFrame) -> DataFrame:
+    """Records a second, and seconds of the day between which any partition was read."""
+    # all that follows is within a group's topic: one shuffle for all
+    topics = segments.repartition(*GROUP_TOPIC)
+    partitions = topics.groupBy(*GROUP_TOPIC, "topic_id", "partition_id").agg(
+        net_rise("end", "ends").alias("produced"),
+        net_rise("committed", "commits").alias("consumed"),
+        sf.min("first_at").alias("first_at"),
+        sf.max("last_at").alias("last_at"),
+    )
+    seconds = sf.max("last_at") - sf.min("first_at")
+    return partitions.groupBy(*GROUP_TOPIC).agg(
+        sf.try_divide(sf.sum("produced"), seconds).alias("produce_rate"),
+        sf.try_divide(sf.sum("consumed"), seconds).alias("consume_rate"),
+        sf.min("first_at").alias("first_at"),
+        sf.max("last_at").alias("last_at"),
+    )
+
+
+def _time(second: str) -> Column:
+    return sf.timestamp_seconds(sf.unix_seconds("midnight") + sf.col(second))
+
+
+def with_percentiles(runs: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """`lag_p50` to `time_lag_p99` of all rows alike in `keys`, on each of these rows.
+
+    A value counts as often as its weight has whole seconds, once at least. As a plain aggregate
+    Spark would hold the values of all keys at once and send them through a shuffle; over a window
+    it holds those of one.
+    """
+    over = Window.partitionBy(*keys)
+    times = sf.greatest(sf.floor(sf.col("weight") + 0.5), sf.lit(1))
+    found = {
+        name: sf.percentile(name, list(PERCENTILES.values()), times).over(over) for name in LEVELS
+    }
+    arrays = runs.select("*", *(values.alias(f"{name}_all") for name, values in found.items()))
+    return arrays.select(
+        *runs.columns,
+        *(
+            sf.col(f"{name}_all")[place].alias(f"{name}_{level}")
+            for name in LEVELS
+            for place, level in enumerate(PERCENTILES)
+        ),
+    )
+
+
+def levels() -> dict[str, Column]:
+    """Aggregates over `with_percentiles`: what lag and time lag were like, and the best speed."""
+    found = [f"{name}_{level}" for name in LEVELS for level in PERCENTILES]
+    return {
+        **{name: sf.max(name) for name in found},
+        **{f"{name}_max": sf.max(name) for name in LEVELS},
+        "known_minutes": weighted_minutes(sf.col("lag").isNotNull()),
+        "best_consume_rate": sf.max("consume_rate"),
+    }

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every report has the columns that it declares, in their order."""
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from kafka_lag_report.aggregates import Keeper, reduce_day
+from kafka_lag_report.schemas import CLUSTER, REPORTS
+from kafka_lag_report.tables.anomalies import anomalies
+from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
+from kafka_lag_report.tables.lag_hourly import lag_hourly
+from kafka_lag_report.tables.lag_summary import lag_summary
+from tests.glue_jobs.days import frame
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(name="reports", scope="module")
+def _reports(spark: SparkSession) -> dict[str, DataFrame]:
+    groups, group_rows, topic_rows = (
+        frame(spark, name, []) for name in ("groups", "group_partitions", "topic_partitions")
+    )
+    day = reduce_day(groups, group_rows, topic_rows, Keeper())
+    hourly = lag_hourly(day.groups, day.weights)
+    return {
+        "lag_summary": lag_summary(day.groups, day.runs, day.segments, day.weights, day.intervals),
+        "lag_hourly": hourly,
+        "anomalies": anomalies(hourly, hourly),
+        "broker_hotspots": broker_hotspots(day.segments, day.topic_segments, day.produced),
+        "consumer_hotspots": consumer_hotspots(day.segments, day.consumed),
+    }
+
+
+NAMES = ("lag_summary", "lag_hourly", "anomalies", "broker_hotspots", "consumer_hotspots")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_report_has_the_columns_it_declares(reports: dict[str, DataFrame], name: str) -> None:
+    declared = StructType([CLUSTER, *REPORTS[name].fields])
+
+    found = [(field.name, field.dataType) for field in reports[name].schema]
+    assert found == [(field.name, field.dataType) for field in declared]
