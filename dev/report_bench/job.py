@@ -137,7 +137,7 @@ def _environment() -> dict[str, str]:
     """This process's own, and where the job finds its package and its Python."""
     return {
         **os.environ,
-        "PYTHONPATH": str(_ROOT),
+        "PYTHONPATH": os.pathsep.join(str(_ROOT / name) for name in ("glue_jobs", "functions", "")),
         "PYTHONUNBUFFERED": "1",
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
