@@ -127,14 +127,14 @@ def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame,
 def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
     levels = keeper.keep(reduce_group_partitions(rows))
     segments = keeper.keep(group_segments(levels))
-    consumed = keeper.keep(credited(rows, segments, CONSUMED, keeper.keep))
+    consumed = keeper.keep(credited(rows, segments, CONSUMED))
     return segments, group_runs(levels), consumed
 
 
 def _of_topics(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
     levels = keeper.keep(reduce_topic_partitions(rows))
     segments = keeper.keep(topic_segments(levels))
-    produced = keeper.keep(credited(rows, segments, PRODUCED, keeper.keep))
+    produced = keeper.keep(credited(rows, segments, PRODUCED))
     return segments, topic_runs(levels), produced
 
 

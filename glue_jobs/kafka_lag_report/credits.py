@@ -6,10 +6,9 @@ before it to its own last one, so tenures add up to the whole. An owner that com
 which its segment does not tell apart: those partitions' rows are read once more, in order.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Window, WindowSpec
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
 from kafka_lag_report.levels import clock, first_and_last
@@ -35,22 +34,20 @@ class Offset:
         return {each: times if each == "times" else f"{prefix}_{each}" for each in _KNOWN}
 
 
-def credited(
-    rows: DataFrame, segments: DataFrame, offset: Offset, keep: Callable[[DataFrame], DataFrame]
-) -> DataFrame:
+def credited(rows: DataFrame, segments: DataFrame, offset: Offset) -> DataFrame:
     """`credited` records per log and owner; null: nothing was known to compare with.
 
-    `rows` are snapshots, `segments` theirs; `keep` computes a small frame. What went back is no
-    negative rise, and what is written or read again counts again.
+    `rows` are snapshots, `segments` theirs. What went back is no negative rise, and what is written
+    or read again counts again. Computes at once which logs have to be read once more.
     """
     spans = _spans(segments, offset)
-    returned = keep(_returned(spans, offset))
+    returned = [row["key"] for row in _returned(spans, offset).collect()]
     tenures = spans
-    if not returned.isEmpty():
-        tenures = spans.join(returned, [*offset.log], "left_anti").unionByName(
-            _tenures(_of_logs(rows, returned, offset), offset)
-        )
-    before = sf.last("last", ignorenulls=True).over(_until_now(offset, "since"))
+    if returned:
+        keys = sf.broadcast(rows.sparkSession.createDataFrame([(k,) for k in returned], "key long"))
+        again = _tenures(_read(rows, offset).join(keys, "key", "left_semi"), offset)
+        tenures = spans.join(keys, "key", "left_anti").unionByName(again)
+    before = sf.last("last", ignorenulls=True).over(_until_now(offset))
     rise = sf.greatest(sf.col("last") - sf.least("first", "before"), sf.lit(0))
     known = (sf.col("times") > 1) | (sf.col("before").isNotNull() & (sf.col("times") > 0))
     return (
@@ -65,8 +62,7 @@ def _spans(segments: DataFrame, offset: Offset) -> DataFrame:
     """From an owner's first sight to its last, as if it had stayed: `since`, `until`, values."""
     known = {name: sf.col(column) for name, column in offset.known().items()}
     return (
-        _named(segments, offset)
-        .groupBy(*offset.log, *offset.owner)
+        segments.groupBy(*offset.log, *offset.owner)
         .agg(
             sf.min("first_at").alias("since"),
             sf.max("last_at").alias("until"),
@@ -74,22 +70,29 @@ def _spans(segments: DataFrame, offset: Offset) -> DataFrame:
             sf.max_by(known["last"], known["last_at"]).alias("last"),
             sf.sum(known["times"]).alias("times"),
         )
+        .withColumn("key", _key(offset))
     )
 
 
 def _returned(spans: DataFrame, offset: Offset) -> DataFrame:
-    """The logs of which one owner was seen before and after another one."""
-    latest = sf.max("until").over(_until_now(offset, "since"))
-    return (
-        spans.withColumn("latest", latest).where("latest >= since").select(*offset.log).distinct()
-    )
+    """The keys of logs of which one owner was seen before and after another one."""
+    latest = sf.max("until").over(_until_now(offset))
+    return spans.withColumn("latest", latest).where("latest >= since").select("key").distinct()
 
 
-def _of_logs(rows: DataFrame, logs: DataFrame, offset: Offset) -> DataFrame:
-    read = _named(rows.where("unread_reason IS NULL"), offset).select(
-        *offset.log, *offset.owner, clock().alias("second"), sf.col(offset.name).alias("value")
+def _key(offset: Offset) -> Column:
+    """A number for a log. Two with the same one are both read once more, which is as right."""
+    return sf.xxhash64(*offset.log)
+
+
+def _read(rows: DataFrame, offset: Offset) -> DataFrame:
+    return rows.where("unread_reason IS NULL").select(
+        *offset.log,
+        *offset.owner,
+        clock().alias("second"),
+        sf.col(offset.name).alias("value"),
+        _key(offset).alias("key"),
     )
-    return read.join(sf.broadcast(logs), [*offset.log], "left_semi")
 
 
 def _tenures(rows: DataFrame, offset: Offset) -> DataFrame:
@@ -103,7 +106,7 @@ def _tenures(rows: DataFrame, offset: Offset) -> DataFrame:
     )
     found = first_and_last("value")
     return (
-        numbered.groupBy(*offset.log, *offset.owner, "tenure")
+        numbered.groupBy(*offset.log, *offset.owner, "tenure", "key")
         .agg(
             sf.min("second").alias("since"),
             sf.max("second").alias("until"),
@@ -113,13 +116,6 @@ def _tenures(rows: DataFrame, offset: Offset) -> DataFrame:
     )
 
 
-def _named(frame: DataFrame, offset: Offset) -> DataFrame:
-    """Without nulls in what is joined by: an unknown topic id is one of its own."""
-    return frame.withColumns(
-        {name: sf.coalesce(name, sf.lit("")) for name in offset.log if name == "topic_id"}
-    )
-
-
-def _until_now(offset: Offset, order: str) -> WindowSpec:
-    earlier = Window.partitionBy(*offset.log).orderBy(order)
+def _until_now(offset: Offset) -> WindowSpec:
+    earlier = Window.partitionBy(*offset.log).orderBy("since")
     return earlier.rowsBetween(Window.unboundedPreceding, -1)
