@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hours beside the same hour of the days before, from the reports that were stored."""
+"""Hours beside those of the same weekday in the weeks before, from the reports that were stored."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,13 +11,13 @@ import pytest
 from tests.dev.report_check.small_days import DAY, reports, second, write_rows
 from tests.glue_jobs.days import Row
 
-WEEK = [100.0, 90.0, 110.0, 100.0, 130.0, 100.0, 95.0]  # median 100, deviations' median 5
+WEEKS = [100.0, 90.0, 110.0, 100.0, 130.0, 100.0]  # median 100, deviations' median 5
 
 
 def store(root: Path, values: list[float | None], column: str = "time_lag_seconds") -> None:
-    """An hour of `billing` for each of the days before, the newest first."""
+    """An hour of `billing` for each of the weeks before, the newest first."""
     for back, value in enumerate(values, start=1):
-        day = DAY - timedelta(days=back)
+        day = DAY - timedelta(weeks=back)
         place = root / "reports/lag_hourly/cluster=demo" / f"dt={day}"
         place.mkdir(parents=True, exist_ok=True)
         row = {"consumer_group": ["billing"], "hour": pa.array([0], pa.int32())}
@@ -36,17 +36,18 @@ def today(
 
 # hours before, today's -> deviation, null: no row
 CASES: dict[str, tuple[list[float | None], float | None, float | None]] = {
-    "by a tenth of the usual": ([1000.0] * 7, 1600.0, 6.0),
-    "by ten seconds or a tenth": ([*WEEK], 150.0, 5.0),
-    "not far enough": ([*WEEK], 149.9, None),
-    "low": ([*WEEK], 0.0, -10.0),
-    "by the spread": ([0.0, 0.0, 0.0, 100.0, 200.0, 200.0, 200.0], 1000.0, 900 / 148.26),
-    "by ten seconds": ([0.0] * 7, 50.0, 5.0),
-    "six days are no history": ([*WEEK[:6]], 9999.0, None),
-    "nor are seven of which one is unknown": ([*WEEK[:6], None], 9999.0, None),
-    "the fourteenth day counts": ([None] * 7 + WEEK, 150.0, 5.0),
-    "the fifteenth does not": ([None] * 8 + WEEK, 150.0, None),
-    "nothing known today": ([*WEEK], None, None),
+    "by a tenth of the usual": ([1000.0] * 6, 1600.0, 6.0),
+    "by ten seconds or a tenth": ([*WEEKS], 150.0, 5.0),
+    "not far enough": ([*WEEKS], 149.9, None),
+    "low": ([*WEEKS], 0.0, -10.0),
+    # A group of one hour: twice the median deviation, which is 80.
+    "by the spread": ([0.0, 20.0, 100.0, 100.0, 180.0, 200.0], 1060.0, 6.0),
+    "by ten seconds": ([0.0] * 6, 50.0, 5.0),
+    "two weeks are no history": ([*WEEKS[:2]], 9999.0, None),
+    "nor are three of which one is unknown": ([*WEEKS[:2], None], 9999.0, None),
+    "the sixth week counts": ([None] * 3 + [100.0] * 3, 150.0, 5.0),
+    "the seventh does not": ([None] * 4 + [100.0] * 3, 150.0, None),
+    "nothing known today": ([*WEEKS], None, None),
 }
 
 
@@ -61,7 +62,7 @@ def test_an_hour_beside_its_usual_range(case: str, tmp_path: Path) -> None:
 
 
 def test_what_is_told_of_it(tmp_path: Path) -> None:
-    store(tmp_path, [2.0, 2.0, 2.0, 2.0, 1.0, 3.0, 2.0, 2.0], "produce_rate")
+    store(tmp_path, [2.0, 2.0, 2.0, 1.0, 3.0, 2.0], "produce_rate")
 
     (row,) = today(tmp_path, 0.5, "produce_rate")
 
@@ -75,11 +76,28 @@ def test_what_is_told_of_it(tmp_path: Path) -> None:
         # a tenth of the usual is as much as the floor of 0.2
         "deviation": pytest.approx(-7.5),
         "direction": "low",
-        "days": 8,
+        "days": 6,
     }
 
 
 def test_another_hour_has_its_own_history(tmp_path: Path) -> None:
-    store(tmp_path, [*WEEK])
+    store(tmp_path, [*WEEKS])
 
     assert today(tmp_path, 9999.0, hour=1) == []
+
+
+def test_a_queue_has_a_floor_of_its_own(tmp_path: Path) -> None:
+    store(tmp_path, [0.0] * 6, "lag")
+
+    (row,) = today(tmp_path, 120, "lag")
+
+    assert (row["measure"], row["value"], row["deviation"]) == ("lag", 120.0, 6.0)
+
+
+def test_other_weekdays_are_no_history(tmp_path: Path) -> None:
+    store(tmp_path, [*WEEKS])
+    for folder in sorted((tmp_path / "reports/lag_hourly/cluster=demo").iterdir()):
+        day = date.fromisoformat(folder.name.removeprefix("dt=")) + timedelta(days=1)
+        folder.rename(folder.with_name(f"dt={day}"))
+
+    assert today(tmp_path, 9999.0) == []
