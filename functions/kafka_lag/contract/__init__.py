@@ -159,7 +159,7 @@ COMPACTED_TAG = "kafka-lag-compacted"
 COMPACTED_VALUE = "true"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
-SCHEMA_VERSION = "2.2"
+SCHEMA_VERSION = "2.3"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 
 # Why a row was not read this time (null: it was).
