@@ -26,7 +26,9 @@ _SCHEMA = pa.schema(
                 "known_minutes",
                 "time_lag_seconds",
                 "time_lag_max",
+                "time_lag_deviation",
                 "lag",
+                "lag_deviation",
                 "produce_rate",
                 "consume_rate",
             ),
@@ -45,7 +47,9 @@ class Hour:
     known_minutes: float | None = 60.0
     time_lag_seconds: float | None = None
     time_lag_max: float | None = None
+    time_lag_deviation: float | None = None
     lag: float | None = None
+    lag_deviation: float | None = None
     produce_rate: float | None = None
     consume_rate: float | None = None
 
@@ -64,7 +68,9 @@ def usual_hours(groups: Iterable[str], seed: int) -> list[Hour]:
                     hour=hour,
                     time_lag_seconds=age,
                     time_lag_max=2 * age,
+                    time_lag_deviation=age / 4,
                     lag=age * rate,
+                    lag_deviation=age * rate / 4,
                     produce_rate=rate,
                     consume_rate=rate,
                 )
@@ -83,7 +89,7 @@ def write_hours(root: Path, cluster: str, day: date, rows: Sequence[Hour]) -> Pa
 
 
 def write_usual_days(
-    root: Path, cluster: str, groups: Sequence[str], *, before: date, days: int = 14
+    root: Path, cluster: str, groups: Sequence[str], *, before: date, days: int = 42
 ) -> None:
     """So many usual days, the last of them the one before `before`."""
     for back in range(1, days + 1):

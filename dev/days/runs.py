@@ -16,7 +16,7 @@ from dev.days.events import HOUR, Events, Forgotten, Missing, Span
 from dev.days.logs import Logs
 from dev.days.reading import Reader
 from kafka_lag import contract
-from kafka_lag.lag.columns import Strings
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
@@ -39,6 +39,7 @@ def runs(
     cast = Cast(day, Logs(day), events)
     commits, reader = Commits(cast, events), Reader(cast, events, _ms(midnight, 0))
     rules, memory = _rules(day.rules, every), Memory.empty()
+    usual = _usual(day)
     first, begin, end = (
         round(hour * HOUR / step) for hour in (-day.warm_up_hours, hours.begin, hours.end)
     )
@@ -48,7 +49,8 @@ def runs(
         moved, at = commits.move_on(second), _ms(midnight, second)
         if events.on(Missing, second) or not (number >= begin or at in remembered):
             continue
-        report = evaluate(reader.read(second, moved), memory.previous_runs(), rules, at)
+        previous = replace(memory.previous_runs(), usual=usual)
+        report = evaluate(reader.read(second, moved), previous, rules, at)
         memory = memory.add_run(report.snapshot, rules.interval_ms, stored=True)
         if number >= begin:
             yield _finished(report.snapshot, events, second)
@@ -58,6 +60,21 @@ def _remembered(midnight: datetime, seconds: list[float], step: float) -> set[in
     """Those of earlier runs whose log ends a collector still knows after the last of them."""
     times = [_ms(midnight, second) for second in seconds]
     return set(downsample(times, times[-1] + 1, round(step * 1_000))) if times else set()
+
+
+def _usual(day: Day) -> Frame:
+    """The same at every hour, and half of it as spread."""
+    learnt = [group for group in day.groups if any(group.usual)]
+    lag, age = (np.array([group.usual[n] for group in learnt], float) for n in (0, 1))
+    return Frame.of(
+        {
+            "consumer_group": Strings.of(group.name for group in learnt),
+            "usual_lag": Column.of(lag),
+            "lag_spread": Column.of(lag / 2),
+            "usual_time_lag": Column.of(age),
+            "time_lag_spread": Column.of(age / 2),
+        }
+    )
 
 
 def _ms(midnight: datetime, second: float) -> int:

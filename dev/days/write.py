@@ -25,7 +25,14 @@ MINUTE = timedelta(minutes=1)
 # What the version before did not have, by dataset.
 _LATER_COLUMNS = {
     "1": {
-        contract.GROUPS: ("status_since", "group_epoch", "rebalances"),
+        contract.GROUPS: (
+            "status_since",
+            "group_epoch",
+            "rebalances",
+            "usual_lag",
+            "usual_time_lag",
+            "unusual",
+        ),
         contract.GROUP_PARTITIONS: (
             "work_between_pauses",
             "work_since_pause",

@@ -15,7 +15,7 @@ from dev.report_check.objects import Object, folder, literal, objects_of, sound
 from dev.report_check.types import Kind, casts, kinds_of
 from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
 
-_HISTORY_DAYS = 14
+_HISTORY_WEEKS = 6
 _QUERIES = files("dev.report_check")
 
 
@@ -69,7 +69,7 @@ def _open_snapshots(
 
 
 def _open_past(connection: duckdb.DuckDBPyConnection, root: Path, cluster: str, day: date) -> None:
-    days = [day - timedelta(days=back) for back in range(1, _HISTORY_DAYS + 1)]
+    days = [day - timedelta(weeks=back) for back in range(1, _HISTORY_WEEKS + 1)]
     places = [folder(root, "reports", "lag_hourly", cluster=cluster, day=each) for each in days]
     paths = [path for place in places for path in place.glob("*.parquet")]
     _view(connection, "past_hours", kinds_of(REPORTS["lag_hourly"]), paths)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from kafka_lag.errors import ReporterError, SourceError, StoreError
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, LagReport, Problem, Snapshot
+from kafka_lag.lag.usual import no_figures
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.budget import Planner, mark_published, omission_warnings
 from kafka_lag.sinks.config import Levels
@@ -29,6 +30,7 @@ from kafka_lag.sinks.metric_sets import (
 )
 from kafka_lag.snapshots.previous import Memory, load_memory
 from kafka_lag.snapshots.store import SnapshotStore, call_within, write_snapshot
+from kafka_lag.snapshots.usual import load_usual
 
 # Problems named in a log; a broker that is down can make thousands of partitions unread.
 _NAMED_PROBLEMS = 20
@@ -48,6 +50,8 @@ _LEAST_SECONDS = 1.0
 # A loss that is so much farther away than a risk may be one in the next run.
 _NEAR_LOSS_SECONDS = 3_600.0
 
+_HOUR_MS = 3_600_000
+
 
 class WarningLogger(Protocol):
     """Takes what people should know of a run; powertools' Logger is one."""
@@ -62,6 +66,15 @@ class Outcome:
 
     report: LagReport
     objects_written: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """The usual figures of an hour (since 1970), or the warning that there are none."""
+
+    hour: int = -1
+    figures: Frame = field(default_factory=no_figures)
+    warning: str = ""
 
 
 class Collector:
@@ -84,6 +97,7 @@ class Collector:
         self._logger = logger
         self._clock = clock
         self.memory = Memory.empty()
+        self._usual = _Usual()
 
     def run(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
         """One run for the scheduled time `taken_at`, ms UTC.
@@ -98,6 +112,8 @@ class Collector:
         memory, failures = self._load_memory(taken_at, _LOADING_SHARE * limit)
         # A set made without knowing the one before would become the newest, and forget it all.
         may_store = not failures
+        if not failures:
+            self._load_usual(taken_at, began + _LOADING_SHARE * limit - self._clock())
         reading = self._read(memory.newest, began + _READING_SHARE * limit, failures)
         report = self._evaluate(reading, memory, taken_at, began + _LOOK_UP_SHARE * limit)
         plans = self._planner.plans(report, memory.newest)
@@ -144,6 +160,24 @@ class Collector:
         self._log_warnings(loaded.warnings)
         return loaded.value, []
 
+    def _load_usual(self, taken_at: int, seconds: float) -> None:
+        """What is usual at this hour, once an hour; without it a run is as good but for that."""
+        hour = taken_at // _HOUR_MS
+        if self._usual.hour == hour:
+            return
+        figures, warning = no_figures(), ""
+        try:
+            figures = call_within(
+                max(seconds, _LEAST_SECONDS),
+                lambda: load_usual(self._store, self._settings.cluster, taken_at),
+            )
+        except StoreError as error:
+            warning = f"what is usual for the groups is not known: {error}"
+            # What stands for days is said once by each warm function.
+            if warning != self._usual.warning:
+                self._log_warnings([warning])
+        self._usual = _Usual(hour, figures, warning)
+
     def _read(
         self, previous: Snapshot, deadline: float, failures: list[ReporterError]
     ) -> ClusterReading:
@@ -189,7 +223,8 @@ class Collector:
         """
         look_up = look_up_until(self._source, deadline, self._clock)
         rules = self._settings.rules
-        report = evaluate(reading, memory.previous_runs(), rules, taken_at, look_up)
+        previous_runs = replace(memory.previous_runs(), usual=self._usual.figures)
+        report = evaluate(reading, previous_runs, rules, taken_at, look_up)
         return replace(report, problems=report.problems + self._source.not_responding())
 
     def _publish(

@@ -11,6 +11,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
+from kafka_lag.contract import USUAL_WEEKS
 from kafka_lag_report.aggregates import (
     TOPIC,
     DayAggregates,
@@ -34,12 +35,10 @@ from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.lag_summary import lag_summary
 from kafka_lag_report.tables.partition_skew import partition_skew
 from kafka_lag_report.tables.retention_risk import retention_risk
+from kafka_lag_report.tables.usual import write_usual
 
 # As `reduce_day` takes them.
 DATASETS = ("groups", "group_partitions", "topic_partitions")
-
-# Days that an hour is compared with.
-DAYS_BEFORE = 14
 
 
 def report_day(job: Job, day: Day) -> Day:
@@ -63,6 +62,9 @@ def report_day(job: Job, day: Day) -> Day:
                 staging.write_pages(_pages(day, frames, written))
             with job.timings.stage("publish"):
                 staging.publish()
+    if job.options.history and not day.in_progress:
+        with job.timings.stage("usual"):
+            write_usual(job, day)
     return day
 
 
@@ -75,7 +77,7 @@ def _reduced(job: Job, keeper: Keeper, day: Day) -> DayAggregates:
 def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
     f = frames
     hours = lag_hourly(f.groups, f.weights)
-    dates = [day.date - timedelta(days=back) for back in range(1, DAYS_BEFORE + 1)]
+    dates = [day.date - timedelta(weeks=back) for back in range(1, USUAL_WEEKS + 1)]
     before = stored(job.spark, job.files, job.options.output, "lag_hourly", day, dates)
     return {
         "lag_summary": lag_summary(f.groups, f.runs, f.segments, f.weights, f.intervals),

@@ -16,7 +16,7 @@ Read one UTC day of snapshots, or each day of a range, and write that day's repo
   retention_risk     which partitions lost records, or came near it, and when
   lag_summary        lag, status, SLA and rates of each group and topic
   lag_hourly         each group's hours, which anomalies are measured by
-  anomalies          hours unlike the same hour of the 14 days before
+  anomalies          hours unlike the same hour of that weekday in the 6 weeks before
   broker_hotspots    brokers with more than their share
   consumer_hotspots  members with more than their share
   coverage           how much of the day was seen, and which objects were left out

@@ -48,8 +48,8 @@ def _write_days(root: Path) -> None:
     for minute in range(3):
         write_run(root, "groups", [], at=MIDNIGHT + timedelta(minutes=minute), folder="empty")
     write_usual_days(root, ODD, [f"g{number}" for number in range(GROUPS)], before=DAY)
-    write_usual_days(root, "truth", ["keyed", "promised", "away", "stops"], before=DAY, days=9)
-    write_usual_days(root, "once", [f"g{number}" for number in range(GROUPS)], before=DAY, days=6)
+    write_usual_days(root, "truth", ["keyed", "promised", "away", "stops"], before=DAY, days=21)
+    write_usual_days(root, "once", [f"g{number}" for number in range(GROUPS)], before=DAY, days=14)
 
 
 @pytest.fixture(name="reported", scope="module")

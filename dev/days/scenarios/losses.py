@@ -32,10 +32,10 @@ def retention() -> Day:
 
 
 def service_level() -> Day:
-    """`promised` has an owner and an SLA, which it misses for a part of the day."""
+    """`promised` has an owner and an SLA, which it misses for a part of the day, unlike usual."""
     return a_day(
         [a_topic("payments", [2.0, 2.0])],
-        [a_group("promised", "payments")],
+        [a_group("promised", "payments", usual=(40.0, 10.0))],
         Slow(when=SLA_MISSED, rows=Rows(group="promised", partitions=(0,))),
         rules=Rules(
             owners=ByName.of([("^promised$", SLA_OWNER)]),

@@ -8,7 +8,9 @@ SELECT
     sum(time_lag_seconds * weight) / sum(weight) FILTER (time_lag_seconds IS NOT NULL)
         AS time_lag_seconds,
     max(time_lag_seconds) AS time_lag_max,
+    stddev_pop(time_lag_seconds) AS time_lag_deviation,
     sum(lag * weight) / sum(weight) FILTER (lag IS NOT NULL) AS lag,
+    stddev_pop(lag) AS lag_deviation,
     sum(produce_rate * weight) / sum(weight) FILTER (produce_rate IS NOT NULL) AS produce_rate,
     sum(consume_rate * weight) / sum(weight) FILTER (consume_rate IS NOT NULL) AS consume_rate
 FROM group_runs

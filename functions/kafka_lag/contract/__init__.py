@@ -17,6 +17,17 @@ from kafka_lag.contract.columns import LONG as LONG
 from kafka_lag.contract.columns import STRING as STRING
 from kafka_lag.contract.columns import TIMESTAMP as TIMESTAMP
 from kafka_lag.contract.columns import TOPIC_PARTITIONS as TOPIC_PARTITIONS
+from kafka_lag.contract.usual import FAR as FAR
+from kafka_lag.contract.usual import FLOORS as FLOORS
+from kafka_lag.contract.usual import LEAST_WEEKS as LEAST_WEEKS
+from kafka_lag.contract.usual import USUAL_COLUMNS as USUAL_COLUMNS
+from kafka_lag.contract.usual import USUAL_DATE_KEY as USUAL_DATE_KEY
+from kafka_lag.contract.usual import USUAL_PART as USUAL_PART
+from kafka_lag.contract.usual import USUAL_PREFIX as USUAL_PREFIX
+from kafka_lag.contract.usual import USUAL_VERSION as USUAL_VERSION
+from kafka_lag.contract.usual import USUAL_VERSION_KEY as USUAL_VERSION_KEY
+from kafka_lag.contract.usual import USUAL_WEEKS as USUAL_WEEKS
+from kafka_lag.contract.usual import usual_key as usual_key
 
 # Environment of the collector.
 ENV_CONFIG = "KAFKA_LAG_CONFIG"
@@ -148,7 +159,7 @@ COMPACTED_TAG = "kafka-lag-compacted"
 COMPACTED_VALUE = "true"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
-SCHEMA_VERSION = "2.2"
+SCHEMA_VERSION = "2.3"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 
 # Why a row was not read this time (null: it was).

@@ -130,5 +130,8 @@ COLUMNS = {
         "held_status": STRING,
         "held_since": TIMESTAMP,
         "incident_since": TIMESTAMP,
+        "usual_lag": DOUBLE,
+        "usual_time_lag": DOUBLE,
+        "unusual": BOOLEAN,
     },
 }

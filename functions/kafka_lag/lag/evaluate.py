@@ -30,6 +30,7 @@ from kafka_lag.lag.rollup import (
 from kafka_lag.lag.status import add_owners, add_status
 from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
+from kafka_lag.lag.usual import add_unusual
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
 _NAMED = 5
@@ -76,6 +77,7 @@ def evaluate(
     counts = count_rows(rows, of_topic, allowed, ages, rules)
     groups = roll_up_groups(groups, rows, counts, newest, rules)
     groups = track_incidents(groups, newest, taken_at, rules)
+    groups = add_unusual(groups, previous_runs.usual)
     groups = add_deleted_groups(groups, reading, newest)
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
     return LagReport(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.usual import no_figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,14 @@ class PreviousRuns:
     partition_id, asked_at, read_at, unread_reason, end_offset. A partition that a run could not
     read has the values of its last reading. `newest` is one of these runs, if there is any.
     `scheduled`: the scheduled time of each of these runs, ms UTC; empty where that is not known.
+    `usual`: what the daily report says is usual at this run's weekday and hour, a row a group, with
+    the columns of `contract.USUAL_COLUMNS`.
     """
 
     newest: Snapshot
     ends: tuple[Frame, ...] = ()
     scheduled: tuple[int, ...] = ()
+    usual: Frame = field(default_factory=no_figures)
 
     @classmethod
     def empty(cls) -> PreviousRuns:

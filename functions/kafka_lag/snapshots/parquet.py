@@ -59,7 +59,7 @@ def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None
         if contract.SCHEMA_VERSION_KEY.encode() not in (schema.metadata or {}):
             raise UnusableError(f"not a {dataset} file: it names no schema version")
         table = file.read(columns=[name for name in types if name in schema.names])
-        found = {n: _from_arrow(table[n], types[n]) for n in table.column_names}
+        found = {n: from_arrow(table[n], types[n]) for n in table.column_names}
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnusableError(f"not a readable {dataset} file: {error}") from error
     rows = file.metadata.num_rows
@@ -76,7 +76,8 @@ def _to_arrow(column: AnyColumn, kind: str) -> Any:
     return pa.DictionaryArray.from_arrays(codes, categories)
 
 
-def _from_arrow(chunks: Any, kind: str) -> AnyColumn:
+def from_arrow(chunks: Any, kind: str) -> AnyColumn:
+    """A table's column as one of this contract type, null as unknown."""
     array = chunks.combine_chunks()
     if kind == contract.INT_LIST:
         return Strings.of(None if row is None else tuple(row) for row in array.to_pylist())

@@ -30,7 +30,7 @@ class Checksum:
 
 
 def checksum(table: pa.Table) -> Checksum:
-    """Of a table of whole numbers, floating ones, times, dictionaries of text, lists of numbers."""
+    """Of a table of numbers, truths, times, dictionaries of text, lists of numbers."""
     drawn = np.random.default_rng(_SEED).integers(1 << 63, size=table.num_columns, dtype=np.uint64)
     factors = drawn * np.uint64(2) + np.uint64(1)
     rows = np.zeros(table.num_rows, dtype=np.uint64)
@@ -71,10 +71,9 @@ def _texts(column: pa.DictionaryArray) -> Words:
 
 
 def _numbers(column: pa.Array) -> Words:
-    known = column.fill_null(0)
-    if not pa.types.is_floating(known.type):
-        known = known.cast(pa.int64())
-    words: Words = known.to_numpy().view(np.uint64).copy()
+    if not pa.types.is_floating(column.type):
+        column = column.cast(pa.int64())
+    words: Words = column.fill_null(0).to_numpy().view(np.uint64).copy()
     return words
 
 

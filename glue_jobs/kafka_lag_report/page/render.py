@@ -101,7 +101,8 @@ def _seen(coverage: Coverage) -> float | None:
 
 
 def _unit(measure: str) -> Callable[[float | None], str]:
-    return words.duration if measure == "time_lag_seconds" else words.rate
+    shown = {"time_lag_seconds": words.duration, "lag": words.count, "produce_rate": words.rate}
+    return shown[measure]
 
 
 def _capitalize_first(text: Markup) -> Markup:

@@ -4,7 +4,7 @@
 import pyarrow as pa
 
 from kafka_lag_report.schemas.snapshots import SNAPSHOTS
-from kafka_lag_report.schemas.types import DOUBLE, INT, INT_LIST, LONG, STRING, TIMESTAMP
+from kafka_lag_report.schemas.types import BOOLEAN, DOUBLE, INT, INT_LIST, LONG, STRING, TIMESTAMP
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {
@@ -12,6 +12,7 @@ _TYPES = {
     LONG: pa.int64(),
     INT: pa.int32(),
     DOUBLE: pa.float64(),
+    BOOLEAN: pa.bool_(),
     TIMESTAMP: pa.timestamp("ms", tz="UTC"),
     INT_LIST: pa.list_(pa.int32()),
 }

@@ -97,7 +97,9 @@ LAG_HOURLY = columns(
     known_minutes=DOUBLE,
     time_lag_seconds=DOUBLE,
     time_lag_max=DOUBLE,
+    time_lag_deviation=DOUBLE,
     lag=DOUBLE,
+    lag_deviation=DOUBLE,
     produce_rate=DOUBLE,
     consume_rate=DOUBLE,
 )

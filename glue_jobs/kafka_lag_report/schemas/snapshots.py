@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The columns of the snapshots as Spark reads them; one that a file lacks is null."""
 
-from kafka_lag_report.schemas.types import DOUBLE, INT, INT_LIST, LONG, STRING, TIMESTAMP, columns
+from kafka_lag_report.schemas.types import (
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    INT_LIST,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    columns,
+)
 
 TOPIC_PARTITIONS = columns(
     taken_at=TIMESTAMP,
@@ -118,6 +127,9 @@ GROUPS = columns(
     held_status=STRING,
     held_since=TIMESTAMP,
     incident_since=TIMESTAMP,
+    usual_lag=DOUBLE,
+    usual_time_lag=DOUBLE,
+    unusual=BOOLEAN,
 )
 
 SNAPSHOTS = {

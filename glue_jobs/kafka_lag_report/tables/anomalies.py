@@ -1,35 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hours unlike the same hour of the group's last days, by median and median deviation.
+"""Hours unlike the same hour of the same weekday in the weeks before.
 
-Both hold up to half the days being odd themselves, so a bad day does not become the usual one.
-Nothing is to be configured: short of a week of history there is no row, and a group that is always
-even is not judged by its tiny spread, but by a tenth of the usual value or a floor.
+By median and median deviation, which hold while less than half the weeks are odd themselves: a
+holiday does not become the usual day. Nothing is to be configured. Short of LEAST_WEEKS there is no
+row, and a group that is always even is not judged by its tiny spread, but by a tenth of the usual
+value or a floor.
 """
+
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-LEAST_DAYS = 7
-FAR = 5.0
+from kafka_lag.contract import FAR, FLOORS, LEAST_WEEKS, USUAL_PART
 
 # Makes the median deviation of normal values their standard deviation.
 NORMAL = 1.4826
-USUAL_PARTS = 10
+# The same for few values, whose median lies too near to them: six have 1.35 times as much.
+NORMAL_OF_FEW = 2.0
 
-# Seconds, and records a second, below which a difference is nothing.
-FLOORS = {"time_lag_seconds": 10.0, "produce_rate": 0.2}
+MEASURES = ("time_lag_seconds", "lag", "produce_rate")
+# How far apart the runs of an hour lie, of the measures that the collector compares.
+WITHIN = {"time_lag_seconds": "time_lag_deviation", "lag": "lag_deviation"}
 
-_KEY = ("cluster", "consumer_group", "hour", "measure")
+_HOUR = ("cluster", "consumer_group", "hour")
 
 
 def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
     """The hours of `today` at least FAR times the usual spread away from the usual value.
 
-    Both frames are `lag_hourly`; `before` has the days to compare with (column `dt`).
+    Both frames are `lag_hourly`; `before` has the days of the same weekday (column `dt`).
     """
-    far = _values(today).join(_usual(before), [*_KEY]).withColumn("deviation", _deviation())
+    usual = usual_hours(before, MEASURES).drop("weekday")
+    far = _values(today, MEASURES).join(usual, [*_HOUR, "measure"])
+    far = far.withColumn("deviation", _deviation())
     return far.where(sf.abs("deviation") >= FAR).select(
-        *_KEY,
+        *_HOUR,
+        "measure",
         "value",
         "usual",
         "spread",
@@ -39,31 +46,59 @@ def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
     )
 
 
-def _values(hours: DataFrame) -> DataFrame:
-    """One row a measure; null is unknown and neither counts as a day nor as far from usual."""
-    return hours.unpivot(_KEY[:-1], tuple(FLOORS), "measure", "value")
+def usual_hours(hours: DataFrame, measures: Sequence[str]) -> DataFrame:
+    """What is usual for each group, weekday (1 is Monday), hour and measure with enough days.
 
-
-def _usual(before: DataFrame) -> DataFrame:
-    """Median and median deviation of each hour with enough days."""
-    median = sf.median("value").over(Window.partitionBy(*_KEY))
-    days = _values(before).withColumn("usual", median)
-    usual = days.groupBy(*_KEY).agg(
+    `hours` are `lag_hourly` with their days (`dt`). `usual` is the median. `spread`, in standard
+    deviations, is that of the hour or that of all hours of the group's weekday, as parts of their
+    usual values, whichever is more: six days alone often happen to lie close together. `within` is
+    the usual deviation of an hour's runs from its mean, null where no day told.
+    """
+    group = ("cluster", "consumer_group", "measure", "weekday")
+    weekday = (sf.weekday(sf.to_date("dt")) + 1).cast("int").alias("weekday")
+    days = _values(hours, measures, weekday).where("value IS NOT NULL")
+    # All windows and groups below are parts of these: the rows are sent once.
+    days = days.repartition("cluster", "consumer_group", "measure")
+    days = days.withColumn("usual", sf.median("value").over(Window.partitionBy(*group, "hour")))
+    days = days.withColumn("off", sf.abs(sf.col("value") - sf.col("usual")))
+    part = sf.try_divide(sf.col("off"), sf.col("usual"))
+    days = days.withColumn("part", sf.median(part).over(Window.partitionBy(*group)))
+    usual = days.groupBy(*group, "hour").agg(
         sf.max("usual").alias("usual"),
-        sf.median(sf.abs(sf.col("value") - sf.col("usual"))).alias("spread"),
+        (NORMAL * sf.median("off")).alias("of_hour"),
+        (NORMAL_OF_FEW * sf.max("usual") * sf.max("part")).alias("of_weekday"),
+        sf.median("within").alias("within"),
         sf.count("value").cast("int").alias("days"),
     )
-    return usual.where(sf.col("days") >= LEAST_DAYS)
+    return usual.where(sf.col("days") >= LEAST_WEEKS).select(
+        *_HOUR,
+        "weekday",
+        "measure",
+        "usual",
+        sf.greatest("of_hour", "of_weekday").alias("spread"),
+        "within",
+        "days",
+    )
+
+
+def _values(hours: DataFrame, measures: Sequence[str], *more: Column) -> DataFrame:
+    """One row a measure; null is unknown and neither counts as a day nor as far from usual."""
+    rows = [
+        sf.struct(
+            sf.lit(name).alias("measure"),
+            sf.col(name).alias("value"),
+            (sf.col(WITHIN[name]) if name in WITHIN else sf.lit(None).cast("double")).alias(
+                "within"
+            ),
+        )
+        for name in measures
+    ]
+    return hours.select(*_HOUR, *more, sf.inline(sf.array(*rows)))
 
 
 def _deviation() -> Column:
+    """By how many spreads the value lies above the usual one; below, it is negative."""
     usual = sf.col("usual")
-    scale = sf.greatest(NORMAL * sf.col("spread"), usual / USUAL_PARTS, _floor())
+    floor = sf.create_map(*(sf.lit(word) for pair in FLOORS.items() for word in pair))
+    scale = sf.greatest(sf.col("spread"), usual * USUAL_PART, floor[sf.col("measure")])
     return (sf.col("value") - usual) / scale
-
-
-def _floor() -> Column:
-    floor = sf.lit(None).cast("double")
-    for measure, least in FLOORS.items():
-        floor = sf.when(sf.col("measure") == measure, least).otherwise(floor)
-    return floor

@@ -12,7 +12,8 @@ _MEANS = ("time_lag_seconds", "lag", "produce_rate", "consume_rate")
 def lag_hourly(groups: DataFrame, weights: DataFrame) -> DataFrame:
     """Time-weighted means per cluster, group and UTC hour in which the group was read.
 
-    `known_minutes` is how long time lag was known; a mean is null where its value never was.
+    `known_minutes` is how long time lag was known; a mean is null where its value never was. The
+    deviations are standard ones, of the hour's runs from each other.
     """
     read = groups.where("unread_reason IS NULL").select(
         "cluster", "taken_at", "consumer_group", *_MEANS
@@ -25,7 +26,9 @@ def lag_hourly(groups: DataFrame, weights: DataFrame) -> DataFrame:
         weighted_minutes(sf.col("time_lag_seconds").isNotNull()).alias("known_minutes"),
         means["time_lag_seconds"],
         sf.max("time_lag_seconds").alias("time_lag_max"),
+        sf.stddev_pop("time_lag_seconds").alias("time_lag_deviation"),
         means["lag"],
+        sf.stddev_pop("lag").alias("lag_deviation"),
         means["produce_rate"],
         means["consume_rate"],
     )

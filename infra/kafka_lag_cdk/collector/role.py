@@ -65,13 +65,12 @@ def _on_bucket(scope: Construct, cluster: Cluster, bucket: str) -> Iterator[Righ
         f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster.name}/*"
         for dataset in contract.DATASETS
     ]
-    yield listing(arn, *own)
-    yield allow(
-        "s3:GetObject",
-        "s3:PutObject",
-        on=[f"{arn}/{prefix}" for prefix in own],
-        because="a key a minute, this cluster's only",
-    )
+    usual = contract.usual_key(f"cluster={cluster.name}")
+    yield listing(arn, *own, usual)
+    keys = "a key a minute, this cluster's only"
+    runs = [f"{arn}/{prefix}" for prefix in own]
+    yield allow("s3:GetObject", on=[*runs, f"{arn}/{usual}"], because=keys)
+    yield allow("s3:PutObject", on=runs, because=keys)
 
 
 def _on_cluster(arn: str) -> Iterator[Right]:

@@ -72,12 +72,12 @@ class Keep(Strict):
     """Days after which data expires; snapshots only once they are compacted into history.
 
     Eight at least: a collector looks for its newest snapshot up to seven days back. Reports
-    fifteen: each is compared with those of the fourteen days before.
+    22: each is compared with those of its weekday, of which three must be known, six at most.
     """
 
     snapshot_days: Days = 35
     history_days: Days = 400
-    report_days: Annotated[int, Field(ge=15, le=3650)] = 400
+    report_days: Annotated[int, Field(ge=22, le=3650)] = 400
 
 
 class Report(Strict):

@@ -39,6 +39,9 @@ _COMMAND_LINE = "kafka_lag/cli/"
 _KEY_LENGTH = 16
 _KEPT = 3
 
+# What the Glue job may import of the library.
+_OF_THE_LIBRARY = ("kafka_lag/__init__.py", "kafka_lag/contract/", "kafka_lag/formatting.py")
+
 
 def build(
     target: Target, folder: Path, *, sources: Path = FUNCTIONS, fetch: Fetch = fetch_wheels
@@ -48,18 +51,27 @@ def build(
     Raises PackagingError when dependencies cannot be fetched; then `folder` is as it was.
     """
     names = _Names(own=f"functions-{target}", packages=f"packages-{target}")
-    return _built(names, target, folder, sources, _Steps(fetch, prune))
+    return _built(names, target, folder, sources, _files(sources), _Steps(fetch, prune))
 
 
 def glue_package(
-    folder: Path, *, sources: Path = GLUE_JOBS, fetch: Fetch = fetch_wheels
+    folder: Path,
+    *,
+    sources: Path = GLUE_JOBS,
+    library: Path = FUNCTIONS,
+    fetch: Fetch = fetch_wheels,
 ) -> Package:
     """The zip of the Glue job and of what it imports that Glue lacks, likewise.
+
+    Of the `library` it has what the job may import: the contract and the formatting.
 
     Raises PackagingError also when something of that is compiled, as Glue cannot import it.
     """
     names = _Names(own="glue_jobs", packages="packages-glue")
-    return _built(names, GLUE, folder, sources, _Steps(fetch, keep_pure))
+    own = _files(sources) | {
+        name: path for name, path in _files(library).items() if name.startswith(_OF_THE_LIBRARY)
+    }
+    return _built(names, GLUE, folder, sources, own, _Steps(fetch, keep_pure))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +90,16 @@ class _Steps:
     prune: Callable[[Path], None]
 
 
-def _built(names: _Names, target: Target, folder: Path, sources: Path, steps: _Steps) -> Package:
+def _built(
+    names: _Names,
+    target: Target,
+    folder: Path,
+    sources: Path,
+    own: dict[str, Path],
+    steps: _Steps,
+) -> Package:
     text = _requirements(sources, target)
     dependencies = folder / f"{names.packages}-{_key([text, *_rules()])}.zip"
-    own = _files(sources)
     path = folder / f"{names.own}-{_key([dependencies.name, *_contents(own)])}.zip"
     if not path.exists():
         if not dependencies.exists():

@@ -20,7 +20,8 @@ _SNAPSHOTS, _HISTORY, _REPORTS = (
     contract.HISTORY_PREFIX,
     contract.REPORT_PREFIX,
 )
-_FOLDERS = (_SNAPSHOTS, _HISTORY, _REPORTS)
+_USUAL = contract.USUAL_PREFIX
+_FOLDERS = (_SNAPSHOTS, _HISTORY, _REPORTS, _USUAL)
 _LOGS = "/aws-glue/jobs/*"
 
 _MANY_OBJECTS = "Objects under this prefix have names that a day or a run gives them."
@@ -70,7 +71,7 @@ def _on_bucket(bucket: s3.IBucket) -> Iterator[Right]:
         "s3:PutObject",
         "s3:DeleteObject",
         "s3:AbortMultipartUpload",
-        on=[bucket.arn_for_objects(f"{each}/*") for each in (_HISTORY, _REPORTS)],
+        on=[bucket.arn_for_objects(f"{each}/*") for each in (_HISTORY, _REPORTS, _USUAL)],
         because=_MANY_OBJECTS,
     )
     # A compacted snapshot is marked as one, so that it may expire.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is unusual for a group and hour: each case is a group at 7 o'clock."""
 
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -16,57 +17,77 @@ pytestmark = pytest.mark.spark
 HOURS = "cluster string, " + ", ".join(
     f"{field.name} {field.dataType.simpleString()}" for field in LAG_HOURLY.fields
 )
-TIME_LAG, PRODUCED = "time_lag_seconds", "produce_rate"
-STEADY: list[float | None] = [100.0] * 8
-ODD_DAYS: list[float | None] = [100.0, 120.0, 80.0, 100.0, 140.0, 60.0, 100.0, 9000.0]
+TIME_LAG, LAG, PRODUCED = "time_lag_seconds", "lag", "produce_rate"
+STEADY: list[float | None] = [100.0] * 6
+ODD_WEEKS: list[float | None] = [100.0, 110.0, 90.0, 100.0, 120.0, 9000.0]
 
-# measure, the days before, today -> usual, spread, deviation, direction, days; None: nothing said
+# measure, the weeks before, today -> usual, spread, deviation, direction, days; None: nothing said.
+# A group of one hour: its spread is twice the median deviation.
 CASES: dict[str, tuple[str, list[float | None], float | None, tuple[Any, ...] | None]] = {
-    "far above": (TIME_LAG, STEADY, 160.0, (100.0, 0.0, 6.0, "high", 8)),
-    "far below": (TIME_LAG, STEADY, 40.0, (100.0, 0.0, -6.0, "low", 8)),
-    "just far enough": (TIME_LAG, STEADY, 150.0, (100.0, 0.0, 5.0, "high", 8)),
+    "far above": (TIME_LAG, STEADY, 160.0, (100.0, 0.0, 6.0, "high", 6)),
+    "far below": (TIME_LAG, STEADY, 40.0, (100.0, 0.0, -6.0, "low", 6)),
+    "just far enough": (TIME_LAG, STEADY, 150.0, (100.0, 0.0, 5.0, "high", 6)),
     "not far enough": (TIME_LAG, STEADY, 149.9, None),
     "a tenth of the usual, where it is more": (
         TIME_LAG,
-        [1000.0] * 7,
+        [1000.0] * 3,
         1600.0,
-        (1000.0, 0.0, 6.0, "high", 7),
+        (1000.0, 0.0, 6.0, "high", 3),
     ),
-    "seconds are nothing": (TIME_LAG, [0.0] * 7, 49.0, None),
-    "a minute is something": (TIME_LAG, [0.0] * 7, 60.0, (0.0, 0.0, 6.0, "high", 7)),
-    "a few records are nothing": (PRODUCED, [0.0] * 7, 0.9, None),
-    "production where none was": (PRODUCED, [0.0] * 7, 1.2, (0.0, 0.0, 6.0, "high", 7)),
-    "production that stopped": (PRODUCED, [50.0] * 7, 0.0, (50.0, 0.0, -10.0, "low", 7)),
-    "by the spread of the days, an odd one among them": (
+    "seconds are nothing": (TIME_LAG, [0.0] * 6, 49.0, None),
+    "a minute is something": (TIME_LAG, [0.0] * 6, 60.0, (0.0, 0.0, 6.0, "high", 6)),
+    "a few records of lag are nothing": (LAG, [0.0] * 6, 99.0, None),
+    "a queue where none was": (LAG, [0.0] * 6, 120.0, (0.0, 0.0, 6.0, "high", 6)),
+    "a queue that grew": (LAG, [1000.0] * 6, 3000.0, (1000.0, 0.0, 20.0, "high", 6)),
+    "a few records are nothing": (PRODUCED, [0.0] * 6, 0.9, None),
+    "production where none was": (PRODUCED, [0.0] * 6, 1.2, (0.0, 0.0, 6.0, "high", 6)),
+    "production that stopped": (PRODUCED, [50.0] * 6, 0.0, (50.0, 0.0, -10.0, "low", 6)),
+    "by the spread of the weeks, an odd one among them": (
         TIME_LAG,
-        ODD_DAYS,
-        397.0,
-        (100.0, 20.0, 297 / (1.4826 * 20), "high", 8),
+        ODD_WEEKS,
+        225.0,
+        (105.0, 20.0, 6.0, "high", 6),
     ),
-    "within the spread of the days": (TIME_LAG, ODD_DAYS, 245.0, None),
-    "between two middle days": (
+    "within the spread of the weeks": (TIME_LAG, ODD_WEEKS, 204.0, None),
+    "between two middle weeks": (
         TIME_LAG,
-        [100.0, 110.0] * 4,
-        163.0,
-        (105.0, 5.0, 58 / 10.5, "high", 8),
+        [100.0, 110.0] * 3,
+        168.0,
+        (105.0, 10.0, 6.0, "high", 6),
     ),
-    "history too short": (TIME_LAG, [100.0] * 6, 9000.0, None),
-    "days that knew nothing are no history": (TIME_LAG, [100.0] * 6 + [None] * 8, 9000.0, None),
+    "history too short": (TIME_LAG, [100.0] * 2, 9000.0, None),
+    "weeks that knew nothing are no history": (TIME_LAG, [100.0] * 2 + [None] * 4, 9000.0, None),
     "unknown today": (TIME_LAG, STEADY, None, None),
 }
+# Of days on which every other hour was steady: the spread is 1.4826 times the median deviation.
+QUIET_DAY = "by the spread of the hour alone"
 
 
 def _hour(case: str, measure: str, value: float | None, **more: Any) -> Row:
     return {"consumer_group": case, "hour": 7, measure: value, **more}
 
 
+def _saturday(weeks_ago: int) -> str:
+    return str(date(2026, 1, 31) - timedelta(weeks=weeks_ago))
+
+
 @pytest.fixture(name="found", scope="module")
 def _found(spark: SparkSession) -> dict[str, Any]:
     today = [_hour(case, measure, value) for case, (measure, _, value, _) in CASES.items()]
+    today.append(_hour(QUIET_DAY, TIME_LAG, 105.0 + 6 * 1.4826 * 10))
     before = [
-        _hour(case, measure, value, dt=f"2026-01-{day + 1:02}")
+        _hour(case, measure, value, dt=_saturday(week + 1))
         for case, (measure, values, _, _) in CASES.items()
-        for day, value in enumerate(values)
+        for week, value in enumerate(values)
+    ]
+    before += [
+        _hour(QUIET_DAY, TIME_LAG, value, dt=_saturday(week + 1))
+        for week, value in enumerate([95.0, 115.0] * 3)
+    ]
+    before += [
+        {**_hour(QUIET_DAY, TIME_LAG, 100.0, dt=_saturday(week + 1)), "hour": hour}
+        for week in range(6)
+        for hour in (8, 9, 10)
     ]
     # the other hours, groups and clusters of a history are no history of this one
     other = [
@@ -91,5 +112,14 @@ def test_unusual_hour(found: dict[str, Any], case: str) -> None:
     assert tuple(row[name] for name in names) == pytest.approx(expected, abs=1e-9)
 
 
+def test_an_hour_that_varies_more_than_others_has_a_spread_of_its_own(
+    found: dict[str, Any],
+) -> None:
+    row = found[QUIET_DAY]
+    assert (row["usual"], row["spread"]) == (105.0, pytest.approx(14.826))
+    assert row["deviation"] == pytest.approx(6.0)
+
+
 def test_quiet_hours_have_no_row(found: dict[str, Any]) -> None:
-    assert found.keys() == {case for case, (*_, row) in CASES.items() if row}
+    unusual = {case for case, (*_, row) in CASES.items() if row}
+    assert found.keys() == {*unusual, QUIET_DAY}

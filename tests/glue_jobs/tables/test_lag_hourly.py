@@ -27,7 +27,9 @@ CASES: dict[str, tuple[dict[float, Row], int, Row]] = {
             "known_minutes": 4.0,
             "time_lag_seconds": 17.5,
             "time_lag_max": 20.0,
+            "time_lag_deviation": 5.0,
             "lag": 175.0,
+            "lag_deviation": 50.0,
             "produce_rate": 1.75,
             "consume_rate": 3.5,
         },
@@ -40,7 +42,13 @@ CASES: dict[str, tuple[dict[float, Row], int, Row]] = {
     "an hour ends before the next": (
         {59: {"lag": 1}, 60: {"lag": 7}},
         1,
-        {"lag": 7.0, "known_minutes": 0.0, "time_lag_seconds": None, "time_lag_max": None},
+        {
+            "lag": 7.0,
+            "lag_deviation": 0.0,
+            "known_minutes": 0.0,
+            "time_lag_seconds": None,
+            "time_lag_max": None,
+        },
     ),
     "the last hour": ({1439: {"lag": 3}}, 23, {"lag": 3.0}),
     "what was not read is unknown": (

@@ -7,8 +7,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from kafka_lag import contract
 from tests.infra.configured import KEY, SECRET, UUID
 from tests.infra.rehearsal.resolve import ACCOUNT
@@ -55,13 +53,16 @@ def test_the_schedule_may_invoke_the_function_and_only_ours_may_be_it(of: Of) ->
     ]
 
 
-def test_it_may_write_its_log_and_list_its_own_snapshots_only(of: Of) -> None:
+def test_it_may_write_its_log_and_list_its_own_objects_only(of: Of) -> None:
     logs, _, listing, *_ = statements(of, "scram", "s3:ListBucket")
     assert logs["Action"] == ["logs:CreateLogStream", "logs:PutLogEvents"]
     assert "collectorlog" in logs["Resource"]
     assert listing["Condition"] == {
         "StringLike": {
-            "s3:prefix": [f"snapshots/{name}/cluster=orders/*" for name in contract.DATASETS]
+            "s3:prefix": [
+                *(f"snapshots/{name}/cluster=orders/*" for name in contract.DATASETS),
+                "usual/cluster=orders/usual.parquet",
+            ]
         }
     }
 
@@ -86,9 +87,12 @@ def test_with_iam_it_may_describe_its_cluster_and_read_nothing(of: Of) -> None:
     assert "secretsmanager:GetSecretValue" not in may
 
 
-@pytest.mark.parametrize("action", ["s3:GetObject", "s3:PutObject"])
-def test_it_may_touch_its_own_clusters_snapshots_only(of: Of, action: str) -> None:
-    assert rights(of, "scram")[action] == [
+def test_it_may_touch_its_own_clusters_objects_only(of: Of) -> None:
+    runs = [
         f"arn:aws:s3:::the-bucket/snapshots/{dataset}/cluster=orders/*"
         for dataset in contract.DATASETS
     ]
+    usual = "arn:aws:s3:::the-bucket/usual/cluster=orders/usual.parquet"
+    may = rights(of, "scram")
+    assert may["s3:PutObject"] == runs
+    assert may["s3:GetObject"] == [*runs, usual]

@@ -55,7 +55,7 @@ def test_a_private_slack_channel_is_taken() -> None:
     assert found.shared.notify.slack[0].channel_id == "G0123ABCD"
 
 
-@pytest.mark.parametrize(("key", "least"), [("snapshot_days", 8), ("report_days", 15)])
+@pytest.mark.parametrize(("key", "least"), [("snapshot_days", 8), ("report_days", 22)])
 def test_nothing_expires_before_it_was_read_for_the_last_time(key: str, least: int) -> None:
     assert deployment(shared={"keep": {key: least}}).shared.keep.model_dump()[key] == least
     (told,) = refused(cluster_json(), shared={"keep": {key: least - 1}})

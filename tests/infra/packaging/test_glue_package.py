@@ -23,6 +23,14 @@ JOB = {
     "requirements.txt": "dep==1.0 \\\n    --hash=sha256:aa\n",
     "kafka_lag_report/__pycache__/a.cpython-313.pyc": "",
 }
+LIBRARY = {
+    "kafka_lag/__init__.py": "",
+    "kafka_lag/contract/__init__.py": "",
+    "kafka_lag/contract/columns.py": "",
+    "kafka_lag/formatting.py": "",
+    "kafka_lag/collector.py": "",
+    "kafka_lag/lag/usual.py": "",
+}
 PURE = {
     "dep/__init__.py": "",
     "dep/style.css": "",
@@ -40,11 +48,14 @@ class GlueProject:
 
     def __init__(self, folder: Path) -> None:
         self.sources = write(folder / "glue_jobs", JOB)
+        self.library = write(folder / "functions", LIBRARY)
         self.index = Index(PURE)
         self.output = folder / "output"
 
     def build(self) -> Package:
-        return glue_package(self.output, sources=self.sources, fetch=self.index.fetch)
+        return glue_package(
+            self.output, sources=self.sources, library=self.library, fetch=self.index.fetch
+        )
 
 
 def _names(package: Package) -> list[str]:
@@ -66,12 +77,22 @@ def test_the_glue_zip_has_the_job_with_its_data_and_packages_with_their_licences
         "dep-1.0.dist-info/licenses/COPYING",
         "dep/__init__.py",
         "dep/style.css",
+        "kafka_lag/__init__.py",
+        "kafka_lag/contract/__init__.py",
+        "kafka_lag/contract/columns.py",
+        "kafka_lag/formatting.py",
         "kafka_lag_report/__init__.py",
         "kafka_lag_report/page/page.css",
         "kafka_lag_report/page/page.html.j2",
         "kafka_lag_report/page/page.js",
         "kafka_lag_report/storage/log4j2.properties",
     ]
+
+
+def test_a_changed_contract_is_another_zip(job: GlueProject) -> None:
+    first = job.build()
+    write(job.library, {"kafka_lag/contract/columns.py": "NEW = 1"})
+    assert job.build().sha256 != first.sha256
 
 
 def test_a_changed_job_is_another_zip_without_fetching_again(job: GlueProject) -> None:

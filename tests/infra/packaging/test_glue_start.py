@@ -90,7 +90,7 @@ def _topic(aws: AwsStandIn) -> tuple[str, str]:
 
 
 def test_only_what_glue_has_can_be_imported_beside_the_zip(glue: Glue) -> None:
-    names = ("boto3", "kafka_lag_report", "jinja2", "markupsafe", "pyspark", "pytest")
+    names = ("boto3", "kafka_lag", "kafka_lag_report", "jinja2", "markupsafe", "pyspark", "pytest")
 
     assert [name for name in names if glue.has(name)] == ["boto3", "pyspark"]
 
@@ -107,6 +107,10 @@ def test_it_compacts_each_dataset(run: Run, name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(REPORT_COLUMNS) - {"anomalies"}))
 def test_it_writes_each_report_that_has_something_to_say(run: Run, name: str) -> None:
     assert {path.suffix for path in run.files(contract.REPORT_PREFIX, name)} == {".parquet"}
+
+
+def test_it_writes_what_is_usual_for_the_collector(run: Run) -> None:
+    assert (run.output / contract.usual_key("cluster=demo")).is_file()
 
 
 def test_it_writes_the_page(run: Run) -> None:

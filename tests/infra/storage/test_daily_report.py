@@ -145,6 +145,9 @@ def test_a_report_without_a_summary_has_neither_the_topic_nor_a_right_on_it() ->
         ("s3:PutObject", "history/groups/cluster=c/dt=2026-01-31/x.parquet"),
         ("s3:DeleteObject", "history/groups/cluster=c/dt=2026-01-31/x.parquet"),
         ("s3:AbortMultipartUpload", "history/groups/cluster=c/dt=2026-01-31/x.parquet"),
+        ("s3:GetObject", "usual"),
+        ("s3:GetObject", "usual/cluster=c/usual.parquet"),
+        ("s3:PutObject", "usual/cluster=c/usual.parquet"),
         ("s3:PutObjectTagging", "snapshots/groups/cluster=c/dt=2026-01-31/hour=12/x.parquet"),
     ],
 )
@@ -187,6 +190,8 @@ def test_it_lists_the_folders_of_data_alone() -> None:
         "reports/*",
         "snapshots",
         "snapshots/*",
+        "usual",
+        "usual/*",
     ]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What needs a person's attention, worst first, a sentence each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import chain, groupby
@@ -176,6 +176,13 @@ def _who(client: str | None, member: str) -> Name:
     return Name(client or member)
 
 
+_MEASURES: dict[str, tuple[str, Callable[[float | None], str]]] = {
+    "time_lag_seconds": ("time lag", words.duration),
+    "lag": ("lag", words.count),
+    "produce_rate": ("produce rate", words.rate),
+}
+
+
 def _anomalies(anomalies: Iterable[Anomaly]) -> Iterator[Finding]:
     def series(one: Anomaly) -> tuple[str, str]:
         return (one.group, one.measure)
@@ -183,8 +190,7 @@ def _anomalies(anomalies: Iterable[Anomaly]) -> Iterator[Finding]:
     for (group, measure), hours in groupby(sorted(anomalies, key=series), key=series):
         rows = sorted(hours, key=lambda row: -abs(row.deviation or 0.0))
         worst, others = rows[0], len(rows) - 1
-        what = "time lag" if measure == "time_lag_seconds" else "produce rate"
-        show = words.duration if measure == "time_lag_seconds" else words.rate
+        what, show = _MEASURES[measure]
         also = f", and in {words.plural(others, 'other hour')}" if others else ""
         text = f" was unusual: {what} {show(worst.value)} from {words.minute(worst.hour * 60)}"
         said = (Name(group), f"{text} (usually {show(worst.usual)}){also}.")

@@ -11,7 +11,14 @@ from kafka_lag_report.storage.snapshots.footers import DAMAGED, VERSION_KEY, Foo
 MAJOR = 2
 # Columns that came later, by dataset: files of versions before the one named may lack them.
 ADDED: dict[str, dict[str, tuple[int, int]]] = {
-    "groups": {"status_since": (2, 0), "group_epoch": (2, 2), "rebalances": (2, 2)},
+    "groups": {
+        "status_since": (2, 0),
+        "group_epoch": (2, 2),
+        "rebalances": (2, 2),
+        "usual_lag": (2, 3),
+        "usual_time_lag": (2, 3),
+        "unusual": (2, 3),
+    },
     "group_partitions": {
         "work_between_pauses": (2, 1),
         "work_since_pause": (2, 1),

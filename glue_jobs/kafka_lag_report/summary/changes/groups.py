@@ -58,6 +58,7 @@ def _rate(records: float) -> str:
 
 _MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "time_lag_seconds": ("time lag", span),
+    "lag": ("lag", "{:,.0f} records".format),
     "produce_rate": ("records produced", _rate),
 }
 

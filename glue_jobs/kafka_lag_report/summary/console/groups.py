@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups: how they kept their SLA, and which hours were unlike their usual ones."""
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
 
@@ -62,22 +64,28 @@ def _most_unusual() -> list[Column]:
 
 
 def _anomaly_cells(row: Row) -> Cells:
-    is_time = row["measure"] == "time_lag_seconds"
-    told = span if is_time else _rate
+    measure, told = _MEASURES[row["measure"]]
     return {
         "cluster": shown(row["cluster"]),
         "group": shown(row["consumer_group"]),
         "hour (UTC)": f"{row['hour']:02}:00",
-        "measure": "time lag" if is_time else "records produced",
+        "measure": measure,
         "was": told(row["value"]),
         "usually": told(row["usual"]),
         "deviation": number(row["deviation"], "+,.1f"),
-        "of days": number(row["days"], "d"),
+        "of weeks": number(row["days"], "d"),
     }
 
 
 def _rate(records: float | None) -> str:
     return "-" if records is None else f"{records:,.1f}/s"
+
+
+_MEASURES: dict[str, tuple[str, Callable[[float | None], str]]] = {
+    "time_lag_seconds": ("time lag", span),
+    "lag": ("lag", number),
+    "produce_rate": ("records produced", _rate),
+}
 
 
 GROUPS = Section(

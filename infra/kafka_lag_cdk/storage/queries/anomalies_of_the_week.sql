@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Groups: hours that were not as usual, this week
--- From the daily reports: a group's time lag or produce rate in an hour of the day, far from what
--- the same hour of the 14 days before was. A group without 7 such days is not listed. deviation
--- counts in units of the usual spread.
+-- From the daily reports: a group's time lag, lag or produce rate in an hour of the day, far from
+-- what the same hour of that weekday was in the six weeks before. A group without three such weeks
+-- is not listed. deviation counts in units of the usual spread.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 WITH asked AS (

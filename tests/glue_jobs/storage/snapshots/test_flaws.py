@@ -19,6 +19,7 @@ PARQUET = {
     "bigint": "int64",
     "int": "int32",
     "double": "double",
+    "boolean": "boolean",
     "timestamp": "int64 TIMESTAMP(MILLIS,true)",
     "array<int>": "group LIST",
 }

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The usual figures of a cluster's groups, as the daily report leaves them in the store."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafka_lag import contract
+from kafka_lag.errors import UnusableError
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.usual import no_figures
+from kafka_lag.snapshots.parquet import from_arrow
+from kafka_lag.snapshots.store import SnapshotStore
+
+_HOUR = ("weekday", "hour")
+
+
+def load_usual(store: SnapshotStore, cluster: str, taken_at: int) -> Frame:
+    """The figures for the weekday and hour, UTC, of a run; the columns of `USUAL_COLUMNS`.
+
+    None are known where there is no object, as before the first daily report. Raises UnusableError
+    for one that cannot be used, else StoreError.
+    """
+    key = contract.usual_key(f"cluster={cluster}")
+    try:
+        data = store.read(key)
+    except UnusableError:
+        return no_figures()
+    return read_usual(data, key, datetime.fromtimestamp(taken_at / 1000, UTC))
+
+
+def read_usual(data: bytes, key: str, time: datetime) -> Frame:
+    """The rows for the weekday and hour of `time`, UTC; the object's other rows are not decoded.
+
+    Raises UnusableError for bytes that are no such object, that a newer version wrote, or that know
+    none of the weeks with which they would compare.
+    """
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        _check_metadata(file.schema_arrow.metadata or {}, key, time.date())
+        parts = [_rows_of_hour(file, group, time) for group in range(file.num_row_groups)]
+        table = pa.concat_tables([part for part in parts if part is not None] or [_no_rows(file)])
+        columns = {n: from_arrow(table[n], kind) for n, kind in contract.USUAL_COLUMNS.items()}
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise UnusableError(f"{key} is no readable file of usual figures: {error}") from error
+    return Frame(columns, table.num_rows) if table.num_rows else no_figures()
+
+
+def _check_metadata(metadata: dict[bytes, bytes], key: str, today: date) -> None:
+    version = metadata[contract.USUAL_VERSION_KEY.encode()].decode()
+    if int(version.partition(".")[0]) > int(contract.USUAL_VERSION.partition(".")[0]):
+        raise UnusableError(
+            f"{key} is of version {version} and this collector reads up to "
+            f"{contract.USUAL_VERSION}: deploy the collector of the daily report's release"
+        )
+    known = date.fromisoformat(metadata[contract.USUAL_DATE_KEY.encode()].decode())
+    if today - known > timedelta(weeks=contract.USUAL_WEEKS):
+        raise UnusableError(f"{key} is of {known}: the daily report has written none since then")
+
+
+def _rows_of_hour(file: Any, group: int, time: datetime) -> Any:
+    """A row group's rows for the weekday and hour; None where it has none."""
+    hours = file.read_row_group(group, columns=_HOUR)
+    same = (hours["weekday"].to_numpy() == time.isoweekday()) & (
+        hours["hour"].to_numpy() == time.hour
+    )
+    if not same.any():
+        return None
+    return file.read_row_group(group, columns=[*contract.USUAL_COLUMNS]).filter(pa.array(same))
+
+
+def _no_rows(file: Any) -> Any:
+    return file.schema_arrow.empty_table()

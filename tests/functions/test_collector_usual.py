@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The usual figures in a run: read once an hour, and a run without them is as good but for that."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.errors import StoreError
+from kafka_lag.snapshots.previous import load_newest
+from tests.builders import HOUR, MINUTE, NOON, a_reading, cell
+from tests.fakes import MemoryStore
+from tests.functions.runs import TOPICS, Run
+
+KEY = "usual/cluster=shop/usual.parquet"
+SATURDAY = 6  # 2026-01-31
+
+
+def usual_object(
+    rows: Sequence[dict[str, Any]], version: str = "1.0", date: str | None = "2026-01-30"
+) -> bytes:
+    """As the daily report writes it."""
+    kinds = {"string": pa.string(), "int": pa.int32(), "double": pa.float64()}
+    schema = pa.schema([(n, kinds[kind]) for n, kind in contract.USUAL_COLUMNS.items()])
+    metadata = {"kafka_lag_usual_version": version, "kafka_lag_usual_date": date}
+    data = io.BytesIO()
+    pq.write_table(
+        pa.Table.from_pylist([*rows], schema).replace_schema_metadata(
+            {name: text for name, text in metadata.items() if text is not None}
+        ),
+        data,
+        row_group_size=2,
+    )
+    return data.getvalue()
+
+
+def row(hour: int, lag: float, *, weekday: int = SATURDAY, group: str = "g") -> dict[str, Any]:
+    return {
+        "weekday": weekday,
+        "hour": hour,
+        "consumer_group": group,
+        "usual_lag": lag,
+        "lag_spread": 1.0,
+        "usual_time_lag": None,
+        "time_lag_spread": None,
+    }
+
+
+# A lag of 6, and one of 6,000 of the same group.
+FEW = a_reading({"g": {"orders": [5, 9]}}, TOPICS)
+MANY = a_reading({"g": {"orders": [5, 9]}}, {"orders": [(0, 6004), (0, 10)]}, at=NOON + MINUTE)
+EVERY_DAY = [row(hour, 7.0, weekday=day) for day in range(1, 8) for hour in range(24)]
+
+
+def store_of(data: bytes) -> MemoryStore:
+    store = MemoryStore()
+    store.objects[KEY] = data
+    return store
+
+
+def said(run: Run, at: int) -> tuple[Any, Any, Any]:
+    """usual_lag, usual_time_lag and unusual of the group in the run at this time."""
+    groups = load_newest(run.store, "shop", at + 1).value.groups
+    names = ("usual_lag", "usual_time_lag", "unusual")
+    lag, time_lag, unusual = (cell(groups, name, consumer_group="g") for name in names)
+    return lag, time_lag, unusual
+
+
+def warnings(run: Run) -> list[str]:
+    """Without those of readings that are the same an hour later."""
+    return [each for each in run.logger.warnings if "log ends" not in each]
+
+
+def test_groups_are_compared_with_the_hour_and_weekday_of_the_run() -> None:
+    rows = [
+        *(row(12, 1.0, weekday=day) for day in range(1, 8) if day != SATURDAY),
+        *(row(hour, 2.0) for hour in range(24) if hour != 12),
+        row(12, 3.0, group="a"),
+        row(12, 7.0),
+        row(12, 4.0, group="z"),
+    ]
+    run = Run(FEW, MANY, store=store_of(usual_object(rows)))
+    run(NOON)
+    assert said(run, NOON) == (7.0, None, False)
+    run(NOON + MINUTE)
+    assert said(run, NOON + MINUTE) == (7.0, None, True)
+
+
+def test_the_object_is_read_once_an_hour() -> None:
+    run = Run(store=store_of(usual_object([row(12, 7.0), row(13, 8.0)])))
+    run(NOON)
+    run.store.calls.clear()
+    for minute in range(1, 60):
+        run(NOON + minute * MINUTE)
+    assert "read" not in run.store.calls
+    run(NOON + HOUR)
+    assert run.store.calls.count("read") == 1
+    assert said(run, NOON + HOUR)[0] == 8.0
+
+
+def test_before_the_first_daily_report_nothing_is_said_of_it() -> None:
+    run = Run()
+    run()
+    assert said(run, NOON) == (None, None, None)
+    assert run.logger.warnings == []
+
+
+def test_an_hour_that_is_not_learnt_is_unknown() -> None:
+    run = Run(store=store_of(usual_object([row(11, 7.0), row(13, 7.0)])))
+    run()
+    assert said(run, NOON) == (None, None, None)
+    assert run.logger.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"scribble", "no readable file of usual figures"),
+        (usual_object(EVERY_DAY)[:-200], "no readable file of usual figures"),
+        (usual_object(EVERY_DAY, date=None), "no readable file of usual figures"),
+        (usual_object(EVERY_DAY, date="soon"), "no readable file of usual figures"),
+        (usual_object(EVERY_DAY, version="2.0"), "deploy the collector"),
+        (usual_object(EVERY_DAY, date="2025-12-19"), "the daily report has written none since"),
+    ],
+)
+def test_an_object_of_no_use_is_one_warning_and_no_failure(data: bytes, words: str) -> None:
+    run = Run(store=store_of(data))
+    for at in (NOON, NOON + MINUTE, NOON + HOUR):
+        assert run(at) == 3
+        assert said(run, at) == (None, None, None)
+    (warning,) = warnings(run)
+    assert words in warning
+    assert KEY in warning
+
+
+def test_a_newer_minor_version_is_read() -> None:
+    run = Run(store=store_of(usual_object([row(12, 7.0)], version="1.9")))
+    run()
+    assert said(run, NOON)[0] == 7.0
+
+
+class _Denying(MemoryStore):
+    """Refuses the usual figures alone."""
+
+    def read(self, key: str) -> bytes:
+        if key == KEY:
+            raise StoreError("access denied")
+        return super().read(key)
+
+
+def test_a_store_that_refuses_the_object_is_one_warning_and_no_failure() -> None:
+    run = Run(store=_Denying())
+    run(NOON)
+    run(NOON + HOUR)
+    assert warnings(run) == ["what is usual for the groups is not known: access denied"]
+
+
+def test_a_run_that_cannot_load_its_past_does_not_ask_for_the_usual_either() -> None:
+    run = Run(store=MemoryStore({"keys"}))
+    with pytest.raises(StoreError):
+        run()
+    assert "read" not in run.store.calls

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Saturday of a quiet weekend through the whole job: what is unusual, and what later is usual."""
+
+import math
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from dev.days.hourly import Hour, write_hours
+from kafka_lag_report.daily_report import main
+from tests.glue_jobs.days import Row, report_rows, write_run
+
+pytestmark = pytest.mark.spark
+
+SATURDAY = date(2026, 1, 31)
+HOUR = 12
+KEY = "usual/cluster=demo/usual.parquet"
+# Of a working day; on Saturdays and Sundays 40 % of it.
+TIME_LAG, LAG, RATE = 100.0, 5_000.0, 50.0
+# A Monday of the weeks before was a holiday.
+HOLIDAY = SATURDAY - timedelta(days=26)
+# As many times as much as on a Saturday, by group.
+TODAY = {"even": 1.0, "three times": 3.0, "stopped": 0.0, "only lags": 1.0}
+
+
+def level(day: date) -> float:
+    return 0.4 if day.isoweekday() > 5 or day == HOLIDAY else 1.0
+
+
+def write_weeks(root: Path) -> None:
+    """Six weeks of `lag_hourly`, with 5 % more in every other week, and a queue of 4 to 6 parts."""
+    for back in range(1, 43):
+        day = SATURDAY - timedelta(days=back)
+        much = level(day) * (1.05 if day.isocalendar().week % 2 else 1.0)
+        rows = [
+            Hour(
+                consumer_group=group,
+                hour=hour,
+                time_lag_seconds=much * TIME_LAG,
+                time_lag_deviation=3.0,
+                lag=much * LAG,
+                lag_deviation=much * 1_000.0,
+                produce_rate=much * RATE,
+            )
+            for group in TODAY
+            for hour in (HOUR, HOUR + 1)
+        ]
+        write_hours(root, "demo", day, rows)
+
+
+def write_saturday(root: Path) -> None:
+    """Two runs at noon."""
+    for minute in range(2):
+        at = datetime(2026, 1, 31, HOUR, minute, tzinfo=UTC)
+        rows: list[Row] = [
+            {
+                "consumer_group": group,
+                "time_lag_seconds": 0.4 * TIME_LAG * much,
+                "lag": round(0.4 * LAG * (9 if group == "only lags" else much)),
+                "produce_rate": 0.4 * RATE * much,
+            }
+            for group, much in TODAY.items()
+        ]
+        write_run(root, "groups", rows, at=at)
+        write_run(root, "group_partitions", [], at=at)
+        write_run(root, "topic_partitions", [], at=at)
+
+
+def report(root: Path, *more: str, day: date = SATURDAY, today: date | None = None) -> int:
+    now = datetime.combine(today or day + timedelta(days=1), datetime.min.time(), UTC)
+    arguments = ["--input", str(root), "--output", str(root), "--show", "0", "--date", str(day)]
+    return main([*arguments, *more], now=lambda: now + timedelta(hours=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The day's anomalies by group and measure, and the object's rows and metadata."""
+
+    root: Path
+    anomalies: dict[tuple[str, str], Row]
+    rows: list[Row]
+    metadata: dict[str, str]
+
+
+@pytest.fixture(name="reported", scope="module")
+def _reported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    assert spark
+    root = tmp_path_factory.mktemp("saturday")
+    write_weeks(root)
+    write_saturday(root)
+    (root / KEY).parent.mkdir(parents=True)
+    (root / KEY).write_bytes(b"damaged, and written anew")
+    assert report(root) == 0
+    anomalies = report_rows(root, "anomalies", "demo", str(SATURDAY))
+    table = pq.ParquetFile(root / KEY).read()
+    said = {name.decode(): text.decode() for name, text in table.schema.metadata.items()}
+    found = {(row["consumer_group"], row["measure"]): row for row in anomalies}
+    return Reported(root, found, table.to_pylist(), said)
+
+
+def test_a_quiet_weekend_is_nothing_unusual(reported: Reported) -> None:
+    assert [group for group, _ in reported.anomalies if group == "even"] == []
+
+
+def test_three_times_a_saturday_is_unusual_in_each_measure(reported: Reported) -> None:
+    found = {
+        measure: (row["value"], row["usual"], row["direction"], row["days"])
+        for (group, measure), row in reported.anomalies.items()
+        if group == "three times"
+    }
+    # Three weeks of six with 5 % more: the usual Saturday lies between them.
+    assert found == {
+        "time_lag_seconds": (pytest.approx(120.0), pytest.approx(41.0), "high", 6),
+        "lag": (6000.0, pytest.approx(2050.0), "high", 6),
+        "produce_rate": (pytest.approx(60.0), pytest.approx(20.5), "high", 6),
+    }
+
+
+def test_production_that_stopped_is_unusual(reported: Reported) -> None:
+    assert reported.anomalies["stopped", "produce_rate"]["direction"] == "low"
+
+
+def test_a_queue_alone_is_unusual_too(reported: Reported) -> None:
+    measures = [measure for group, measure in reported.anomalies if group == "only lags"]
+    assert measures == ["lag"]
+
+
+def test_the_page_names_the_queue_by_its_records(reported: Reported) -> None:
+    page = (reported.root / f"reports/page/cluster=demo/dt={SATURDAY}/report.html").read_text()
+    assert "18,000" in page
+    assert "2,050" in page
+
+
+def test_the_object_has_a_row_for_each_weekday_hour_and_group(reported: Reported) -> None:
+    keys = [(row["weekday"], row["hour"], row["consumer_group"]) for row in reported.rows]
+    hours = (HOUR, HOUR + 1)
+    assert keys == [(d, h, group) for d in range(1, 8) for h in hours for group in sorted(TODAY)]
+    assert reported.metadata == {
+        "kafka_lag_usual_version": "1.0",
+        "kafka_lag_usual_date": "2026-01-31",
+    }
+
+
+def usual(reported: Reported, weekday: int, group: str = "even", hour: int = HOUR) -> Row:
+    (found,) = [
+        row
+        for row in reported.rows
+        if (row["weekday"], row["hour"], row["consumer_group"]) == (weekday, hour, group)
+    ]
+    return found
+
+
+def test_the_day_reported_is_among_those_that_are_usual_from_now_on(reported: Reported) -> None:
+    # Before it 40, 42, 40, 42, 40 and 42 s; now its own 40 s instead of the oldest 42 s.
+    assert usual(reported, 6)["usual_time_lag"] == 40.0
+    assert usual(reported, 6, hour=HOUR + 1)["usual_time_lag"] == 40.0
+    assert usual(reported, 6, "three times")["usual_time_lag"] == 41.0
+
+
+def test_a_holiday_is_not_what_its_weekday_is_usually_like(reported: Reported) -> None:
+    assert 100.0 <= usual(reported, 1)["usual_time_lag"] <= 105.0
+
+
+def test_the_spread_of_a_run_takes_in_that_of_an_hours_runs(reported: Reported) -> None:
+    row = usual(reported, 2)
+    # Six Tuesdays, 100 and 105 s in turn: 2.5 s off 102.5 s, twice that; and 3 s within an hour.
+    assert row["usual_time_lag"] == 102.5
+    assert row["time_lag_spread"] == pytest.approx(math.hypot(5.0, 3.0), abs=0.06)
+    assert row["usual_lag"] == 5125.0
+    assert row["lag_spread"] == pytest.approx(math.hypot(250.0, 1025.0), abs=0.06)
+
+
+def test_nothing_but_the_object_is_left_behind(reported: Reported) -> None:
+    found = [path for path in (reported.root / "usual").rglob("*") if path.is_file()]
+    assert [path.name for path in found if not path.name.startswith(".")] == ["usual.parquet"]
+    assert list((reported.root / "reports").glob("_*")) == []
+
+
+def test_a_day_that_is_reported_again_later_does_not_replace_a_newer_object(
+    reported: Reported, tmp_path: Path
+) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(reported.root, root)
+    path = root / KEY
+    table = pq.ParquetFile(path).read()
+    newer = {"kafka_lag_usual_version": "1.0", "kafka_lag_usual_date": "2026-02-01"}
+    pq.write_table(table.slice(0, 1).replace_schema_metadata(newer), path)
+    assert report(root, today=date(2026, 2, 5)) == 0
+    assert pq.ParquetFile(path).metadata.num_rows == 1
+
+
+def test_a_day_in_progress_teaches_nothing(reported: Reported, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(reported.root / "snapshots", root / "snapshots")
+    assert report(root, today=SATURDAY) == 0
+    assert not (root / "usual").exists()
