@@ -223,7 +223,9 @@ def test_hours_are_means_over_what_was_known(tmp_path: Path) -> None:
         "known_minutes": 3,
         "time_lag_seconds": pytest.approx((10 * 60 + 40 * 120) / 180),
         "time_lag_max": 40,
+        "time_lag_deviation": 15,
         "lag": 2.5,
+        "lag_deviation": 1.5,
         "produce_rate": pytest.approx((2 * 60 + 5 * 120) / 180),
         "consume_rate": 3,
     }

@@ -3,6 +3,7 @@
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from kafka_lag_report.reports.anomalies import anomalies
@@ -35,7 +36,7 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
     return {
         "lag_summary": lag_summary(groups, minutes, segments, weights, intervals),
         "lag_hourly": hourly,
-        "anomalies": anomalies(hourly, hourly),
+        "anomalies": anomalies(hourly, hourly.withColumn("dt", sf.lit("2026-01-24"))),
         "broker_hotspots": broker_hotspots(segments, topic_segments),
         "consumer_hotspots": consumer_hotspots(segments),
     }
