@@ -3,6 +3,7 @@
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from kafka_lag_report.aggregates import Keeper, reduce_day
@@ -26,7 +27,7 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
     return {
         "lag_summary": lag_summary(day.groups, day.runs, day.segments, day.weights, day.intervals),
         "lag_hourly": hourly,
-        "anomalies": anomalies(hourly, hourly),
+        "anomalies": anomalies(hourly, hourly.withColumn("dt", sf.lit("2026-01-24"))),
         "broker_hotspots": broker_hotspots(day.segments, day.topic_segments, day.produced),
         "consumer_hotspots": consumer_hotspots(day.segments, day.consumed),
     }
