@@ -6,11 +6,12 @@ Glue gets this file as its script and the package as a zip in --extra-py-files.
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 
-from kafka_lag_report.errors import DataError, ReportError
+from kafka_lag_report.errors import FailedError, ReportError, cause
 from kafka_lag_report.history.marking import mark_compacted
 from kafka_lag_report.job import Job, say
 from kafka_lag_report.one_day import report_day
@@ -21,6 +22,10 @@ from kafka_lag_report.storage.session import open_session
 from kafka_lag_report.storage.snapshots import Day, asked_days
 from kafka_lag_report.telling import send, serve, tell
 from kafka_lag_report.timings import Timings
+
+# Of a cluster's raw objects of a day, up to which its day takes seconds, most of them planning.
+SMALL_BYTES = 32 << 20
+SMALL_AT_ONCE = 3
 
 
 def utc_now() -> datetime:
@@ -39,6 +44,11 @@ def main(
         if options.ignored:
             say(f"ignored, not options of this job: {', '.join(options.ignored)}")
         run(options, objects())
+    except FailedError as error:
+        # of a single failure all is said
+        if len(error.failures) > 1:
+            say(str(error))
+        return error.exit_code
     except ReportError as error:
         say(str(error))
         return error.exit_code
@@ -46,49 +56,67 @@ def main(
 
 
 def run(options: Options, objects: Objects) -> None:
-    """Report each day in order; ReportError for all that a user can cause."""
+    """Report each day in order, cluster by cluster; ReportError for all that a user can cause."""
     timings = Timings(time.monotonic, print if options.timings else _nothing)
     with timings.stage("session"):
         spark = open_session()
     job = Job(spark, Files(spark), objects, options, timings)
-    failed = [day.date for day in asked_days(job.files, options, say) if not _reported(job, day)]
-    if failed:
-        raise DataError(f"not reported as asked: {', '.join(map(str, failed))}; see above")
+    failures = [each for day in asked_days(job.files, options, say) for each in _report(job, day)]
+    if failures:
+        raise FailedError(failures)
 
 
-def _reported(job: Job, day: Day) -> bool:
-    """Whether all went well; of several days, one that fails is told and the others go on."""
-    try:
-        _report(job, day)
-    except DataError as error:
-        if len(job.options.dates) == 1:
-            raise
-        say(f"{day.date}: {error}")
-        return False
-    return True
+def _report(job: Job, day: Day) -> Iterator[str]:
+    """Report the day's clusters, then tell people of those that succeeded; every failure's name.
 
-
-def _report(job: Job, day: Day) -> None:
-    """Write what the day has, then let the world know: each way is tried, whatever others say."""
-    done = report_day(job, day)
-    ways = {
-        "serve": partial(serve, job, done),
-        "tell": partial(tell, job, done),
-        "send": partial(send, job, done),
-        "mark": partial(mark_compacted, done),
-    }
-    refused = [error for name, way in ways.items() if (error := _tried(job, name, way))]
-    if refused:
-        raise DataError(". Also: ".join(map(str, refused)))
-
-
-def _tried(job: Job, name: str, way: Callable[[], None]) -> DataError | None:
-    with job.timings.stage(name):
+    Each failure is one line as soon as it happens: a run that is killed has named those before.
+    """
+    failed = _each_cluster(job, day)
+    yield from (f"{cluster} on {day.date}" for cluster in failed)
+    done = day.only(name for name in day.clusters if name not in failed)
+    ways: dict[str, Callable[[], None]] = {"send": partial(send, job, done, failed)}
+    if done.clusters:
+        ways = {"tell": partial(tell, job, done), **ways}
+    for name, way in ways.items():
         try:
-            way()
-        except DataError as error:
-            return error
+            with job.timings.stage(name):
+                way()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others are done
+            say(f"{day.date}: {cause(error)}")
+            yield f"{name} on {day.date}"
+
+
+def _each_cluster(job: Job, day: Day) -> dict[str, str]:
+    """Report the clusters, each by itself; the causes of those that failed.
+
+    Small ones a few at a time, as most of their time is Spark's planning; then the others one by
+    one, the largest last, so that it takes no time from any other.
+    """
+    sizes = {name: day.only([name]).size for name in day.clusters}
+    ascending = sorted(day.clusters, key=lambda name: (sizes[name], name))
+    small = [name for name in ascending if sizes[name] <= SMALL_BYTES]
+    with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
+        causes = dict(zip(small, pool.map(partial(_cluster, job, day), small), strict=True))
+    causes |= {name: _cluster(job, day, name) for name in ascending if name not in causes}
+    return {name: why for name in day.clusters if (why := causes[name])}
+
+
+def _cluster(job: Job, day: Day, name: str) -> str | None:
+    """Why the cluster has no report, or not all of it; null if nothing failed."""
+    try:
+        one = report_day(job, day.only([name]))
+        for stage, way in (("serve", serve), ("mark", _mark)):
+            with job.timings.stage(stage):
+                way(job, one)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+        why = cause(error)
+        say(f"no report of {name} on {day.date}: {why}")
+        return why
     return None
+
+
+def _mark(_: Job, day: Day) -> None:
+    mark_compacted(day)
 
 
 def _nothing(_: str) -> None:

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 
@@ -39,19 +40,22 @@ def serve(job: Job, day: Day) -> None:
         serve_as_html((page_address(output, day, c) for c in day.clusters), s3_client())
 
 
-def send(job: Job, day: Day) -> None:
+def send(job: Job, day: Day, failed: Mapping[str, str]) -> None:
     """Publish what changed since the day before; DataError if the topic refuses.
 
-    Without a topic nothing is sent, and of a range only the newest day is news.
+    `failed` are clusters without a report, and why. Without a topic nothing is sent, and of a
+    range only the newest day is news.
     """
     topic_arn = job.options.topic_arn
     if not topic_arn or day.date != job.options.dates[-1]:
         return
-    if changed := summary(job, day, topic_region(topic_arn)):
+    if changed := summary(job, day, topic_region(topic_arn), failed):
         publish(changed, topic_arn, sns_client(topic_arn))
 
 
-def summary(job: Job, day: Day, region: str | None) -> Message | None:
+def summary(
+    job: Job, day: Day, region: str | None, failed: Mapping[str, str] = MappingProxyType({})
+) -> Message | None:
     """What changed since the day before, in words; null: nothing to tell."""
     # with those that have nothing today, as a collector that died is news
     asked = replace(day, clusters={**day.clusters, **day.absent})
@@ -66,6 +70,7 @@ def summary(job: Job, day: Day, region: str | None) -> Message | None:
         today=today,
         before=before,
         links=pages,
+        failed=failed,
         always=job.options.always_summarise,
     )
 

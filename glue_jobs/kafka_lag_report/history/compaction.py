@@ -5,7 +5,7 @@ In Arrow's columns and not in Spark's rows: a day of 14 million rows takes a qua
 It runs in Spark's workers, a file each, wherever they are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -44,7 +44,7 @@ def compact(part: Part, objects: Objects) -> int:
     UndecodedError for a source whose rows cannot be read; StoreError if the store refuses;
     DataError if what was written is not what was to be read.
     """
-    found = _of_one_piece(pa.concat_tables(_tables(part, objects)))
+    found = _together(part, list(_tables(part, objects)))
     before = checksum(found)
     if part.rows not in (None, before.rows):
         raise _different(part, before.rows)
@@ -77,22 +77,27 @@ def _tables(part: Part, objects: Objects) -> Iterator[pa.Table]:
 
 
 def _table(dataset: str, source: Source, data: bytes) -> pa.Table:
-    """The rows in the history's columns; those that the file lacks are null."""
-    schema = arrow_schema(dataset)
+    """The rows in the history's columns, null where the file lacks one, then all that it has more.
+
+    More columns are those of a newer MINOR version, by name and of the types that they have.
+    """
+    declared = arrow_schema(dataset)
     try:
         footer = pq.read_metadata(pa.BufferReader(data))
-        names = set(schema.names) & set(footer.schema.to_arrow_schema().names)
+        there = footer.schema.to_arrow_schema()
+        more = sorted(set(there.names) - set(declared.names))
+        schema = pa.schema([*declared, *(_more(there.field(name)) for name in more)])
         file = pq.ParquetFile(
             pa.BufferReader(data),
             metadata=footer,
-            read_dictionary=[f.name for f in schema if f.name in names and f.type == TEXT],
+            read_dictionary=[f.name for f in schema if f.name in there.names and f.type == TEXT],
         )
-        rows = file.read(sorted(names), use_threads=False)
+        rows = file.read(use_threads=False)
         # damage may decode to places in a dictionary that has none such
         rows.validate(full=True)
         columns = [
             rows[field.name].cast(field.type, safe=False)
-            if field.name in names
+            if field.name in rows.column_names
             else pa.nulls(rows.num_rows, field.type)
             for field in schema
         ]
@@ -102,6 +107,23 @@ def _table(dataset: str, source: Source, data: bytes) -> pa.Table:
     except (pa.ArrowException, ValueError, OSError) as error:
         raise UndecodedError(source.address) from error
     return _left(pa.table(columns, schema), source.passed_over)
+
+
+def _more(field: pa.Field) -> pa.Field:
+    text = field.type in (pa.string(), pa.large_string()) or pa.types.is_dictionary(field.type)
+    return pa.field(field.name, TEXT if text else field.type)
+
+
+def _together(part: Part, tables: Sequence[pa.Table]) -> pa.Table:
+    """All rows with the columns of all; DataError if files have one with types that cannot meet."""
+    try:
+        rows = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise DataError(
+            f"the {part.dataset} for {part.target} differ in a column: {error}"
+        ) from error
+    names = arrow_schema(part.dataset).names
+    return _of_one_piece(rows.select([*names, *sorted(set(rows.column_names) - set(names))]))
 
 
 def _left(rows: pa.Table, passed_over: frozenset[int]) -> pa.Table:

@@ -5,7 +5,7 @@
 <output>/history/<dataset>/cluster=<c>/dt=YYYY-MM-DD/*.parquet
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
@@ -50,6 +50,21 @@ class Day:
     flaws: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     compacted: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its objects."""
+        return sum(run.size for runs in self.runs.values() for run in runs)
+
+    def only(self, clusters: Iterable[str]) -> "Day":
+        """The same day of these clusters; those that have nothing of it stay known."""
+        names = set(clusters)
+        return replace(
+            self,
+            clusters={name: folder for name, folder in self.clusters.items() if name in names},
+            sources={name: source for name, source in self.sources.items() if name in names},
+            runs={place: runs for place, runs in self.runs.items() if place[1] in names},
+        )
 
     def folder(self, dataset: str, cluster: str) -> str:
         """Where the date's objects lie."""
