@@ -8,19 +8,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from kafka_lag_report.errors import FailedError, ReportError, cause
-from kafka_lag_report.history.marking import mark_compacted
-from kafka_lag_report.job import Job, say
-from kafka_lag_report.one_day import report_day
+from kafka_lag_report.cluster_day import Job, report_cluster
+from kafka_lag_report.compaction import delete_compacted
+from kafka_lag_report.errors import DataError, FailedError, ReportError, cause
 from kafka_lag_report.options import Options, parse
-from kafka_lag_report.storage.files import Files
-from kafka_lag_report.storage.objects import Anywhere, Objects
-from kafka_lag_report.storage.session import open_session
-from kafka_lag_report.storage.snapshots import Day, asked_days
-from kafka_lag_report.telling import send, serve, tell
+from kafka_lag_report.read_snapshots import Day, find_day, requested_days, snapshot_dates
+from kafka_lag_report.session import open_session
+from kafka_lag_report.storage import Storage
+from kafka_lag_report.telling import send, tell
 from kafka_lag_report.timings import Timings
 
 # Of a cluster's raw objects of a day, up to which its day takes seconds, most of them planning.
@@ -36,14 +34,14 @@ def utc_now() -> datetime:
 def main(
     argv: Sequence[str] | None = None,
     now: Callable[[], datetime] = utc_now,
-    objects: Callable[[], Objects] = Anywhere,
+    storage: Callable[[], Storage] = Storage,
 ) -> int:
-    """Write and print each day's reports; the exit code, after one sentence if it is not 0."""
+    """Write each day's reports and tell of them; the exit code, after a line for each failure."""
     try:
         options = parse(argv, now)
         if options.ignored:
             say(f"ignored, not options of this job: {', '.join(options.ignored)}")
-        run(options, objects())
+        run(options, storage())
     except FailedError as error:
         # of a single failure all is said
         if len(error.failures) > 1:
@@ -55,35 +53,40 @@ def main(
     return 0
 
 
-def run(options: Options, objects: Objects) -> None:
-    """Report each day in order, cluster by cluster; ReportError for all that a user can cause."""
+def say(sentence: str) -> None:
+    """Tell whoever started the job, beside its output."""
+    print(f"daily_report: {sentence}", file=sys.stderr)
+
+
+def run(options: Options, storage: Storage) -> None:
+    """Report each day in order, cluster by cluster; ReportError for all that a user can cause.
+
+    Each failure is one line as soon as it happens: a run that is killed has named those before.
+    """
     timings = Timings(time.monotonic, print if options.timings else _nothing)
     with timings.stage("session"):
         spark = open_session()
-    job = Job(spark, Files(spark), objects, options, timings)
-    failures = [each for day in asked_days(job.files, options, say) for each in _report(job, day)]
+    job = Job(spark, storage, options, timings)
+    failures, clusters = [], dict[str, str]()
+    for day in requested_days(storage, options, say):
+        clusters |= {**day.absent, **day.clusters}
+        failures += _report(job, day)
+    for cluster, folder in clusters.items() if options.snapshot_days else ():
+        failures += _attempt(
+            job, "delete", f"old snapshots of {cluster}", partial(_delete_old, job, cluster, folder)
+        )
     if failures:
         raise FailedError(failures)
 
 
 def _report(job: Job, day: Day) -> Iterator[str]:
-    """Report the day's clusters, then tell people of those that succeeded; every failure's name.
-
-    Each failure is one line as soon as it happens: a run that is killed has named those before.
-    """
+    """Report the day's clusters, then tell people of it; the names of all that failed."""
     failed = _each_cluster(job, day)
     yield from (f"{cluster} on {day.date}" for cluster in failed)
     done = day.only(name for name in day.clusters if name not in failed)
-    ways: dict[str, Callable[[], None]] = {"send": partial(send, job, done, failed)}
     if done.clusters:
-        ways = {"tell": partial(tell, job, done), **ways}
-    for name, way in ways.items():
-        try:
-            with job.timings.stage(name):
-                way()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the others are done
-            say(f"{day.date}: {cause(error)}")
-            yield f"{name} on {day.date}"
+        yield from _attempt(job, "tell", f"log of {day.date}", partial(tell, job, done))
+    yield from _attempt(job, "send", f"message of {day.date}", partial(send, job, done, failed))
 
 
 def _each_cluster(job: Job, day: Day) -> dict[str, str]:
@@ -102,12 +105,9 @@ def _each_cluster(job: Job, day: Day) -> dict[str, str]:
 
 
 def _cluster(job: Job, day: Day, name: str) -> str | None:
-    """Why the cluster has no report, or not all of it; null if nothing failed."""
+    """Why the cluster has no report; null if it has one."""
     try:
-        one = report_day(job, day.only([name]))
-        for stage, way in (("serve", serve), ("mark", _mark)):
-            with job.timings.stage(stage):
-                way(job, one)
+        report_cluster(job, day, name)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         why = cause(error)
         say(f"no report of {name} on {day.date}: {why}")
@@ -115,8 +115,39 @@ def _cluster(job: Job, day: Day, name: str) -> str | None:
     return None
 
 
-def _mark(_: Job, day: Day) -> None:
-    mark_compacted(day)
+def _attempt(job: Job, stage: str, what: str, work: Callable[[], None]) -> Iterator[str]:
+    """Do the work; its name if it failed."""
+    try:
+        with job.timings.stage(stage):
+            work()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the rest is done
+        say(f"{what}: {cause(error)}")
+        yield what
+
+
+def _delete_old(job: Job, cluster: str, folder: str) -> None:
+    """Delete the cluster's raw objects of all days that are old enough and in the history."""
+    options = job.options
+    oldest = options.today - timedelta(days=options.snapshot_days or 0)
+    root, errors = f"{options.input}/snapshots", []
+    for date in snapshot_dates(job.storage, root, folder):
+        if date >= oldest:
+            continue
+        try:
+            old = find_day(
+                job.storage, options.input, options.output, date, [cluster], options.today
+            )
+            _, why_not = delete_compacted(job.spark, job.storage, old, cluster)
+        except DataError as error:
+            errors.append(error)
+            continue
+        if why_not:
+            say(
+                f"snapshots of {cluster} on {date} stay: {why_not}; run the job for that day "
+                f"(--date {date})"
+            )
+    if errors:
+        raise DataError(". Also: ".join(map(str, errors)))
 
 
 def _nothing(_: str) -> None:

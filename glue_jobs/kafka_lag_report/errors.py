@@ -8,7 +8,7 @@ ReportError
     ├── FailedError        some clusters, or the message; the others are done
     ├── NoSnapshotsError   a date that has none
     ├── StoreError         the store's fault, and not that of a file's bytes
-    └── UndecodedError     a file's own fault, known only once its rows are read
+    └── CorruptObjectsError  files' own fault, known only once their rows are read
 """
 
 import re
@@ -58,16 +58,18 @@ class StoreError(DataError):
     """S3 or the disk refused; the objects that it refused may be as good as any."""
 
 
-class UndecodedError(DataError):
-    """One file whose rows cannot be decoded, though it has a footer; a day may do without it."""
+class CorruptObjectsError(DataError):
+    """Files whose rows cannot be decoded, though they have footers; a day may do without some."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
+    def __init__(self, paths: Sequence[str]) -> None:
+        super().__init__(paths)
+        self.paths = tuple(paths)
 
     def __str__(self) -> str:
-        """The sentence."""
-        return f"cannot read {self.path}: {UNDECODED}; restore or remove this file"
+        """A sentence each."""
+        return ". Also: ".join(
+            f"cannot read {path}: {UNDECODED}; restore or remove this file" for path in self.paths
+        )
 
 
 def cause(error: BaseException) -> str:

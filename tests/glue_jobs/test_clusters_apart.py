@@ -15,7 +15,7 @@ from moto import mock_aws
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.daily_report import main
-from kafka_lag_report.storage.objects import Disk
+from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import group_row, minute, report_rows, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -26,13 +26,13 @@ DATASETS = ("groups", "group_partitions", "topic_partitions")
 VERSION = "kafka_lag_schema_version"
 
 
-class NoRoom(Disk):
+class NoRoom(Storage):
     """A disk with one cluster whose rows do not fit into memory."""
 
-    def read(self, address: str) -> bytes:
-        if f"cluster={HUNGRY}/" in address:
+    def read(self, path: str) -> bytes:
+        if f"cluster={HUNGRY}/" in path:
             raise MemoryError("cannot allocate 9000000000 bytes")
-        return super().read(address)
+        return super().read(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _ended(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> End
         sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=asked["Attributes"]["QueueArn"])
         places = ["--input", str(root), "--output", str(root), "--date", DATE]
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as err:
-            code = main([*places, "--topic-arn", topic], objects=NoRoom)
+            code = main([*places, "--topic-arn", topic], storage=NoRoom)
         sent = sqs.receive_message(QueueUrl=queue).get("Messages", [])
     message = json.loads(json.loads(sent[0]["Body"])["Message"])["content"]["description"]
     return Ended(root, code, err.getvalue().splitlines(), message)

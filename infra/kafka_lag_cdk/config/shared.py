@@ -69,7 +69,7 @@ class Notify(Strict):
 
 
 class Keep(Strict):
-    """Days after which data expires; snapshots only once they are compacted into history.
+    """Days after which data is deleted; snapshots only once the history holds their rows.
 
     Eight at least: a collector looks for its newest snapshot up to seven days back. Reports
     fifteen: each is compared with those of the fourteen days before.

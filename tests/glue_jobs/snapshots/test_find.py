@@ -5,23 +5,22 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from pyspark.sql import SparkSession
 
 from kafka_lag_report.errors import DataError
+from kafka_lag_report.read_snapshots import run_time
 from kafka_lag_report.schemas import SNAPSHOTS
-from kafka_lag_report.storage.snapshots.day import run_time
 from tests.glue_jobs.days import NOON, minute, write_run
-from tests.glue_jobs.storage.snapshots.places import AFTER, DATE, found, utc, write_history
+from tests.glue_jobs.snapshots.places import AFTER, DATE, found, utc, write_history
 
 pytestmark = pytest.mark.spark
 
 ODD = "blå & 1/2"
 
 
-def test_each_object_has_its_time_and_size(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_object_has_its_time_and_size(tmp_path: Path) -> None:
     late, early = (write_run(tmp_path, "groups", [], at=minute(m)) for m in (75, 0))
 
-    runs = found(spark, tmp_path).runs["groups", "demo"]
+    runs = found(tmp_path).runs["groups", "demo"]
 
     assert [(run.taken_at, run.size) for run in runs] == [
         (NOON, early.stat().st_size),
@@ -51,42 +50,38 @@ def test_a_run_in_shards_has_one_time() -> None:
     assert [run_time(name, DATE) for name in names] == [NOON, NOON]
 
 
-def test_files_under_other_names_and_hidden_ones_are_not_found(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_files_under_other_names_and_hidden_ones_are_not_found(tmp_path: Path) -> None:
     path = write_run(tmp_path, "groups", [])
     path.with_suffix(".parquet.part").write_text("being written")
     path.with_name("_copy.parquet").write_text("hidden")
     (path.parent / "_temporary").mkdir()
     (path.parent / "_temporary" / path.name).write_text("hidden")
 
-    assert [run.path for run in found(spark, tmp_path).runs["groups", "demo"]] == [str(path)]
+    assert [run.path for run in found(tmp_path).runs["groups", "demo"]] == [str(path)]
 
 
-def test_a_day_is_in_progress_until_it_is_over(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_day_is_in_progress_until_it_is_over(tmp_path: Path) -> None:
     write_run(tmp_path, "groups", [])
 
-    assert found(spark, tmp_path, today=DATE).in_progress
-    assert not found(spark, tmp_path, today=AFTER).in_progress
+    assert found(tmp_path, today=DATE).in_progress
+    assert not found(tmp_path, today=AFTER).in_progress
 
 
-def test_a_cluster_without_the_day_is_absent(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_cluster_without_the_day_is_absent(tmp_path: Path) -> None:
     write_run(tmp_path, "groups", [])
     folder = f"cluster={quote(ODD, safe='')}"
     (tmp_path / "snapshots/groups" / folder / "dt=2026-01-30").mkdir(parents=True)
 
-    day = found(spark, tmp_path)
+    day = found(tmp_path)
 
     assert (day.clusters, day.absent) == ({"demo": "cluster=demo"}, {ODD: folder})
 
 
-def test_a_cluster_that_is_not_there_is_named_with_those_that_are(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_cluster_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     write_run(tmp_path, "groups", [])
 
     with pytest.raises(DataError, match=r"no cluster prod under .*; there are: demo$"):
-        found(spark, tmp_path, "prod")
+        found(tmp_path, "prod")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +96,7 @@ def test_a_cluster_that_is_not_there_is_named_with_those_that_are(
     ],
 )
 def test_a_day_is_in_the_history_once_objects_are_gone(
-    raw: list[str], compacted: list[str], source: str | None, spark: SparkSession, tmp_path: Path
+    raw: list[str], compacted: list[str], source: str | None, tmp_path: Path
 ) -> None:
     for dataset in SNAPSHOTS:
         made = write_run(tmp_path / "made", dataset, [])
@@ -111,10 +106,10 @@ def test_a_day_is_in_the_history_once_objects_are_gone(
         if dataset in compacted:
             write_history(tmp_path, dataset, made)
 
-    assert found(spark, tmp_path).sources.get("demo") == source
+    assert found(tmp_path).sources.get("demo") == source
 
 
-def test_a_cluster_of_the_history_alone_is_known(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_cluster_of_the_history_alone_is_known(tmp_path: Path) -> None:
     write_history(tmp_path, "groups", write_run(tmp_path / "made", "groups", []), folder="old")
 
-    assert found(spark, tmp_path).sources == {"old": "history"}
+    assert found(tmp_path).sources == {"old": "history"}

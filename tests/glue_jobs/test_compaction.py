@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_lag_report.errors import DataError, StoreError, UndecodedError
-from kafka_lag_report.history.compaction import Part, Source, compact
-from kafka_lag_report.storage.objects import Disk
+from kafka_lag_report.compaction import Part, compact
+from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
+from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import Row, group_row, minute, write_run
 
 
-class Rewriting(Disk):
+class Rewriting(Storage):
     """A disk that keeps something else than it was given."""
 
     def write(self, address: str, data: bytes) -> None:
@@ -26,21 +26,18 @@ class Rewriting(Disk):
         pq.write_table(changed, address)
 
 
-class Forgetting(Disk):
+class Forgetting(Storage):
     """A disk that keeps the beginning of what it was given."""
 
     def write(self, address: str, data: bytes) -> None:
         super().write(address, data[:100])
 
 
-def part(
-    root: Path,
-    *paths: Path,
-    passed_over: frozenset[int] = frozenset(),
-    rows: int | None = None,
-) -> Part:
-    sources = tuple(Source(str(path), passed_over) for path in paths)
-    return Part("group_partitions", sources, str(root / "made" / "part.parquet"), rows)
+def part(root: Path, *paths: Path, rows: int | None = None) -> Part:
+    """Of so many rows; null: as many as there are."""
+    count = sum(pq.read_metadata(path).num_rows for path in paths) if rows is None else rows
+    target = str(root / "made" / "part.parquet")
+    return Part("group_partitions", tuple(map(str, paths)), target, count)
 
 
 def written(root: Path) -> list[Row]:
@@ -73,7 +70,7 @@ def rewritten(path: Path, **columns: Any) -> Path:
 
 
 def test_all_rows_are_there_by_name_and_time(tmp_path: Path) -> None:
-    rows = compact(part(tmp_path, *runs(tmp_path, 3)), Disk())
+    rows = compact(part(tmp_path, *runs(tmp_path, 3)), Storage())
 
     found = [(r["consumer_group"], r["partition_id"], r["taken_at"]) for r in written(tmp_path)]
     assert rows == 12
@@ -88,7 +85,7 @@ def test_all_rows_are_there_by_name_and_time(tmp_path: Path) -> None:
 def test_a_column_that_a_file_lacks_is_null(tmp_path: Path) -> None:
     older, newer = runs(tmp_path, 2)
 
-    compact(part(tmp_path, rewritten(older, end_offset=None), newer), Disk())
+    compact(part(tmp_path, rewritten(older, end_offset=None), newer), Storage())
 
     assert {(r["taken_at"], r["end_offset"]) for r in written(tmp_path)} == {
         (minute(0), None),
@@ -101,24 +98,15 @@ def test_times_in_microseconds_become_the_histories_milliseconds(tmp_path: Path)
     fine = [minute(0) + timedelta(microseconds=1999)] * 4
     rewritten(path, read_at=pa.array(fine, pa.timestamp("us", tz="UTC")))
 
-    compact(part(tmp_path, path), Disk())
+    compact(part(tmp_path, path), Storage())
 
     assert written(tmp_path)[0]["read_at"] == minute(0) + timedelta(milliseconds=1)
-
-
-def test_rows_of_runs_that_are_passed_over_stay_out(tmp_path: Path) -> None:
-    seconds = frozenset({int(minute(1).timestamp())})
-
-    rows = compact(part(tmp_path, *runs(tmp_path, 3), passed_over=seconds), Disk())
-
-    assert rows == 8
-    assert {row["taken_at"] for row in written(tmp_path)} == {minute(0), minute(2)}
 
 
 def test_of_no_rows_there_is_no_file(tmp_path: Path) -> None:
     empty = write_run(tmp_path, "group_partitions", [])
 
-    assert compact(part(tmp_path, empty), Disk()) == 0
+    assert compact(part(tmp_path, empty), Storage()) == 0
     assert not (tmp_path / "made").exists()
 
 
@@ -128,10 +116,10 @@ def test_a_file_that_cannot_be_decoded_is_named(tmp_path: Path) -> None:
     data[4:600] = bytes(596)
     bad.write_bytes(data)
 
-    with pytest.raises(UndecodedError) as failure:
-        compact(part(tmp_path, good, bad), Disk())
+    with pytest.raises(CorruptObjectsError) as failure:
+        compact(part(tmp_path, good, bad), Storage())
 
-    assert failure.value.path == str(bad)
+    assert failure.value.paths == (str(bad),)
     assert str(failure.value).startswith(f"cannot read {bad}: its rows cannot be decoded")
 
 
@@ -145,12 +133,12 @@ def test_damage_in_the_midst_of_a_file_is_found_or_harmless(tmp_path: Path, dama
     data[4 + damage * (pq.read_metadata(path).serialized_size // 2) % (len(data) // 2)] ^= 0xFF
     path.write_bytes(data)
 
-    with contextlib.suppress(UndecodedError):
-        assert compact(part(tmp_path, path), Disk()) == 60
+    with contextlib.suppress(CorruptObjectsError):
+        assert compact(part(tmp_path, path, rows=60), Storage()) == 60
 
 
 @pytest.mark.parametrize("store", [Rewriting(), Forgetting()], ids=["other rows", "no Parquet"])
-def test_what_is_not_what_was_read_is_no_history(tmp_path: Path, store: Disk) -> None:
+def test_what_is_not_what_was_read_is_no_history(tmp_path: Path, store: Storage) -> None:
     (tmp_path / "made").mkdir()
 
     with pytest.raises(DataError, match=r"differ from the 4 rows of their sources; nothing was"):
@@ -159,7 +147,7 @@ def test_what_is_not_what_was_read_is_no_history(tmp_path: Path, store: Disk) ->
 
 def test_fewer_rows_than_were_counted_are_no_history(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="differ from the 4 rows"):
-        compact(part(tmp_path, *runs(tmp_path, 1), rows=5), Disk())
+        compact(part(tmp_path, *runs(tmp_path, 1), rows=5), Storage())
 
     assert not (tmp_path / "made").exists()
 
@@ -168,4 +156,4 @@ def test_a_store_that_refuses_is_named(tmp_path: Path) -> None:
     (tmp_path / "made").write_text("a file, where a folder should be")
 
     with pytest.raises(StoreError, match=r"cannot write .*part\.parquet: .*; check address and r"):
-        compact(part(tmp_path, *runs(tmp_path, 1)), Disk())
+        compact(part(tmp_path, *runs(tmp_path, 1)), Storage())

@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.errors import DataError
-from kafka_lag_report.storage.files import naming
-from kafka_lag_report.storage.snapshots import Day, leaving_out_bad, read
-from kafka_lag_report.storage.snapshots.left_out import MOST_REPEATS
+from kafka_lag_report.errors import CorruptObjectsError, DataError
+from kafka_lag_report.read_snapshots import MOST_REPEATS, Day, read, skip_corrupt_objects
+from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import group_row, minute, write_run
-from tests.glue_jobs.storage.snapshots.places import (
+from tests.glue_jobs.snapshots.places import (
     damage_pages,
     found,
     rewrite,
@@ -37,7 +36,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     ),
     "foreign": (lambda p: rewrite(p, pa.table({"a": [1]}), None), "no snapshot of this reporter"),
     "column missing": (lambda p: rewrite(p, without(p, "lag")), "column lag is missing"),
-    "column of another type": (lambda p: rewrite(p, with_text(p, "lag")), "lag is binary STRING"),
+    "column of another type": (lambda p: rewrite(p, with_text(p, "lag")), "lag is string"),
     "pages damaged": (damage_pages, "its rows cannot be decoded"),
     "another name": (lambda p: p.rename(p.with_name("copy.parquet")), "its name is no run's"),
 }
@@ -45,7 +44,9 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 
 def lags(spark: SparkSession) -> Callable[[Day], list[int]]:
     def work(day: Day) -> list[int]:
-        return sorted(row["lag"] for row in read(spark, day, "group_partitions").collect())
+        return sorted(
+            row["lag"] for row in read(spark, Storage(), day, "group_partitions").collect()
+        )
 
     return work
 
@@ -57,10 +58,10 @@ def test_one_bad_object_is_left_out_and_said_why(
     paths = write_runs(tmp_path, 3)
     spoil(paths[1])
 
-    day, result = leaving_out_bad(spark, found(spark, tmp_path), lags(spark))
+    day, result = skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
 
     assert result == [0, 2]
-    (left,) = day.left_out("group_partitions", "demo")
+    (left,) = day.skipped("group_partitions", "demo")
     assert words in day.flaws[left.path]
     assert {Path(run.path) for run in day.usable("group_partitions", "demo")} == {
         paths[0],
@@ -68,11 +69,11 @@ def test_one_bad_object_is_left_out_and_said_why(
     }
 
 
-def test_a_good_day_is_worked_on_once_and_whole(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_good_day_is_worked_on_once_and_whole(tmp_path: Path) -> None:
     write_runs(tmp_path, 2)
     days: list[Day] = []
 
-    day, _ = leaving_out_bad(spark, found(spark, tmp_path), days.append)
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), days.append)
 
     assert days == [day]
     assert not day.flaws
@@ -94,29 +95,29 @@ def test_many_bad_objects_stop_the_run(
         path.write_text("no")
 
     with pytest.raises(DataError, match=sentence) as raised:
-        leaving_out_bad(spark, found(spark, tmp_path), lags(spark))
+        skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
 
     assert str(paths[0]) in str(raised.value)
     assert "restore or remove" in str(raised.value)
 
 
-def test_one_in_a_hundred_may_be_left_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_one_in_a_hundred_may_be_skipped(tmp_path: Path) -> None:
     paths = write_runs(tmp_path, 200)
     for path in paths[:2]:
         path.write_text("no")
 
-    day, _ = leaving_out_bad(spark, found(spark, tmp_path), lambda _: None)
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda _: None)
 
     assert len(day.flaws) == 2
 
 
-def test_each_dataset_and_cluster_may_lose_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_dataset_and_cluster_may_lose_one(tmp_path: Path) -> None:
     places = [("groups", "demo"), ("group_partitions", "demo"), ("groups", "other")]
     for dataset, folder in places:
         write_run(tmp_path, dataset, [], folder=folder)
         write_run(tmp_path, dataset, [], folder=folder, at=minute(1)).write_text("no")
 
-    day, _ = leaving_out_bad(spark, found(spark, tmp_path), lambda _: None)
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda _: None)
 
     assert len(day.flaws) == len(places)
 
@@ -126,19 +127,18 @@ def test_a_newer_version_stops_the_run(spark: SparkSession, tmp_path: Path) -> N
     rewrite(paths[1], version="3")
 
     with pytest.raises(DataError, match="schema version 3"):
-        leaving_out_bad(spark, found(spark, tmp_path), lags(spark))
+        skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
 
 
-def test_damage_is_found_behind_the_works_own_words(spark: SparkSession, tmp_path: Path) -> None:
+def test_damage_is_found_while_rows_are_written(spark: SparkSession, tmp_path: Path) -> None:
     paths = write_runs(tmp_path, 3)
     damage_pages(paths[1])
 
     def work(day: Day) -> None:
-        with naming("cannot write to the history"):
-            rows = read(spark, day, "group_partitions")
-            rows.write.mode("overwrite").parquet(str(tmp_path / "written"))
+        rows = read(spark, Storage(), day, "group_partitions")
+        rows.write.mode("overwrite").parquet(str(tmp_path / "written"))
 
-    day, _ = leaving_out_bad(spark, found(spark, tmp_path), work)
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), work)
 
     assert list(day.flaws) == [str(paths[1])]
 
@@ -151,15 +151,15 @@ def test_damage_is_found_under_odd_names(spark: SparkSession, tmp_path: Path) ->
     ]
     damage_pages(paths[0])
 
-    day, rows = leaving_out_bad(
-        spark, found(spark, root), lambda day: read(spark, day, "groups").collect()
+    day, rows = skip_corrupt_objects(
+        Storage(), found(root), lambda day: read(spark, Storage(), day, "groups").collect()
     )
 
     assert list(day.flaws) == [str(paths[0])]
     assert len(rows) == 1
 
 
-def test_damage_that_goes_on_stops_the_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_damage_that_goes_on_stops_the_run(tmp_path: Path) -> None:
     # one of each cluster's two, one after another, as Spark names the first it meets
     folders = [f"c-{number}" for number in range(MOST_REPEATS + 1)]
     paths = [write_run(tmp_path, "groups", [], folder=folder) for folder in folders]
@@ -169,40 +169,45 @@ def test_damage_that_goes_on_stops_the_run(spark: SparkSession, tmp_path: Path) 
 
     def work(day: Day) -> None:
         days.append(day)
-        raise DataError(f"cannot read file:{paths[len(days) - 1]}")
+        raise CorruptObjectsError([str(paths[len(days) - 1])])
 
     with pytest.raises(DataError, match=r"its rows cannot be decoded, as those of 3 others"):
-        leaving_out_bad(spark, found(spark, tmp_path), work)
+        skip_corrupt_objects(Storage(), found(tmp_path), work)
 
     assert len(days) == 1 + MOST_REPEATS
 
 
 @pytest.mark.parametrize(
-    "said",
+    "failure",
     [
-        "the session was stopped",
-        "file:/x/snapshots/groups/cluster=demo/dt=2026-01-30/hour=12/20260130T120000Z-0of1.parquet",
+        DataError("the session was stopped"),
+        CorruptObjectsError(
+            ["file:/x/snapshots/groups/cluster=demo/20260130T120000Z-0of1.parquet"]
+        ),
     ],
+    ids=["of no object", "of another day"],
 )
-def test_a_failure_that_names_no_object_of_the_day_passes(
-    said: str, spark: SparkSession, tmp_path: Path
+def test_a_failure_that_blames_no_object_of_the_day_passes(
+    failure: DataError, tmp_path: Path
 ) -> None:
     write_run(tmp_path, "groups", [])
 
     def work(_: Day) -> None:
-        raise DataError(said)
+        raise failure
 
-    with pytest.raises(DataError, match=said):
-        leaving_out_bad(spark, found(spark, tmp_path), work)
+    with pytest.raises(DataError) as raised:
+        skip_corrupt_objects(Storage(), found(tmp_path), work)
+
+    assert raised.value is failure
 
 
 def test_an_object_that_vanished_is_no_bad_one(spark: SparkSession, tmp_path: Path) -> None:
     paths = write_runs(tmp_path, 3)
-    day = found(spark, tmp_path)
+    day = found(tmp_path)
     paths[1].unlink()
 
-    with pytest.raises(DataError, match=rf"cannot read {paths[1]}: .*FileNotFound"):
-        leaving_out_bad(spark, day, lags(spark))
+    with pytest.raises(DataError, match=rf"cannot read {paths[1]}: .*No such file"):
+        skip_corrupt_objects(Storage(), day, lags(spark))
 
 
 def test_an_object_that_vanishes_at_work_is_no_bad_one(spark: SparkSession, tmp_path: Path) -> None:
@@ -211,12 +216,12 @@ def test_an_object_that_vanishes_at_work_is_no_bad_one(spark: SparkSession, tmp_
 
     def work(day: Day) -> None:
         days.append(day)
-        rows = read(spark, day, "group_partitions")
+        rows = read(spark, Storage(), day, "group_partitions")
         paths[1].unlink(missing_ok=True)
         rows.collect()
 
     with pytest.raises(DataError, match=str(paths[1])):
-        leaving_out_bad(spark, found(spark, tmp_path), work)
+        skip_corrupt_objects(Storage(), found(tmp_path), work)
 
     assert len(days) == 1
 
@@ -226,4 +231,4 @@ def test_a_broken_file_of_the_history_is_named(spark: SparkSession, tmp_path: Pa
     write_history(tmp_path, "group_partitions", made).write_text("no")
 
     with pytest.raises(DataError, match=r"history/.*part-0.parquet: .*restore or remove"):
-        leaving_out_bad(spark, found(spark, tmp_path), lags(spark))
+        skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))

@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One date from snapshots to history, reports and pages: the order of the steps.
+"""One cluster's day from snapshots to history, reports and page: the order of the steps.
 
 Snapshots are scanned once, into the history, and the reports read its few files. A day in progress
 has no history yet: there the one scan is the reports'.
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import partial
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
+from kafka_lag_report.compaction import compact_day
 from kafka_lag_report.day.partitions import group_partition_days
 from kafka_lag_report.day.reduced import Keeper, Reduced, keeping, reduced
 from kafka_lag_report.day.topic_partitions import TOPIC, produced
-from kafka_lag_report.history.keeping import keep
-from kafka_lag_report.job import Job
+from kafka_lag_report.options import Options
 from kafka_lag_report.page.gather import gather
 from kafka_lag_report.page.model import Limits
 from kafka_lag_report.page.render import render
+from kafka_lag_report.read_snapshots import (
+    Day,
+    naming_corrupt_files,
+    read,
+    skip_corrupt_objects,
+)
+from kafka_lag_report.report_files import staged, stored, stored_folders
 from kafka_lag_report.reports.anomalies import anomalies
 from kafka_lag_report.reports.broker_hotspots import broker_hotspots
 from kafka_lag_report.reports.consumer_hotspots import consumer_hotspots
@@ -27,8 +36,8 @@ from kafka_lag_report.reports.lag_hourly import lag_hourly
 from kafka_lag_report.reports.lag_summary import lag_summary
 from kafka_lag_report.reports.partition_skew import partition_skew
 from kafka_lag_report.reports.retention_risk import retention_risk
-from kafka_lag_report.storage.reports import staged, stored
-from kafka_lag_report.storage.snapshots import Day, leaving_out_bad, read
+from kafka_lag_report.storage import Storage
+from kafka_lag_report.timings import Timings
 
 # As `reduced` takes them.
 DATASETS = ("groups", "group_partitions", "topic_partitions")
@@ -37,41 +46,53 @@ DATASETS = ("groups", "group_partitions", "topic_partitions")
 DAYS_BEFORE = 14
 
 
-def report_day(job: Job, day: Day) -> Day:
-    """Write all there is to write of the day; what of it was left out is in the day returned.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every cluster and day of a run shares."""
+
+    spark: SparkSession
+    storage: Storage
+    options: Options
+    timings: Timings
+
+
+def report_cluster(job: Job, day: Day, cluster: str) -> None:
+    """Write all there is to write of one cluster's day.
 
     DataError if something cannot be read or written; earlier output of the day stands then, but
     for a history that is ready sooner.
     """
+    day = day.only([cluster])
     if job.options.history and not day.in_progress:
         with job.timings.stage("history"):
-            work = partial(keep, job.spark, job.files, job.objects)
-            day, _ = leaving_out_bad(job.spark, day, work)
+            work = partial(compact_day, job.spark, job.storage)
+            day, _ = skip_corrupt_objects(job.storage, day, work)
         day = day.from_history()
     with keeping() as keeper:
         with job.timings.stage("reduce"):
-            day, frames = leaving_out_bad(job.spark, day, partial(_reduced, job, keeper))
-        with staged(job.files, job.options.output, day) as staging:
-            with job.timings.stage("reports"):
+            work_on = partial(_reduced, job, keeper)
+            day, frames = skip_corrupt_objects(job.storage, day, work_on)
+        with staged(job.storage, job.options.output, day, cluster) as staging:
+            with job.timings.stage("reports"), _naming_earlier_reports(job, day):
                 written = staging.write(_reports(job, day, frames))
             with job.timings.stage("pages"):
-                staging.write_pages(_pages(day, frames, written))
+                page = _page(day, cluster, frames, written)
             with job.timings.stage("publish"):
-                staging.publish()
-    return day
+                staging.publish(page)
 
 
 def _reduced(job: Job, keeper: Keeper, day: Day) -> Reduced:
     keeper.release()
-    groups, group_rows, topic_rows = (read(job.spark, day, name) for name in DATASETS)
+    groups, group_rows, topic_rows = (read(job.spark, job.storage, day, name) for name in DATASETS)
     return reduced(groups, group_rows, topic_rows, keeper)
 
 
 def _reports(job: Job, day: Day, frames: Reduced) -> dict[str, DataFrame]:
     f = frames
     hours = lag_hourly(f.groups, f.weights)
-    dates = [day.date - timedelta(days=back) for back in range(1, DAYS_BEFORE + 1)]
-    before = stored(job.spark, job.files, job.options.output, "lag_hourly", day, dates)
+    before = stored(
+        job.spark, job.storage, job.options.output, "lag_hourly", day, _dates_before(day)
+    )
     return {
         "lag_summary": lag_summary(f.groups, f.minutes, f.segments, f.weights, f.intervals),
         "partition_skew": partition_skew(
@@ -82,24 +103,27 @@ def _reports(job: Job, day: Day, frames: Reduced) -> dict[str, DataFrame]:
         "anomalies": anomalies(hours, before),
         "broker_hotspots": broker_hotspots(f.segments, f.topic_segments),
         "consumer_hotspots": consumer_hotspots(f.segments),
-        "coverage": coverage(job.spark, day),
+        "coverage": coverage(job.spark, job.storage, day),
     }
 
 
-def _pages(day: Day, frames: Reduced, written: Mapping[str, DataFrame]) -> dict[str, str]:
+def _dates_before(day: Day) -> list[date]:
+    return [day.date - timedelta(days=back) for back in range(1, DAYS_BEFORE + 1)]
+
+
+def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
+    def folders() -> list[str]:
+        output, dates = job.options.output, _dates_before(day)
+        return stored_folders(job.storage, output, "lag_hourly", day, dates)
+
+    return naming_corrupt_files(job.storage, folders)
+
+
+def _page(day: Day, cluster: str, frames: Reduced, written: Mapping[str, DataFrame]) -> str:
     partitions = group_partition_days(frames.segments).join(
         produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
     )
-    return {
-        cluster: render(
-            gather(
-                written,
-                frames.groups,
-                partitions,
-                cluster=cluster,
-                day=day.date,
-                limits=Limits(),
-            )
-        )
-        for cluster in day.clusters
-    }
+    page = gather(
+        written, frames.groups, partitions, cluster=cluster, day=day.date, limits=Limits()
+    )
+    return render(page)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_report.history.layout import KEYS, ROW_GROUP_ROWS, TIME, encoded, shares, sorted_rows
+from kafka_lag_report.compaction import KEYS, ROW_GROUP_ROWS, TIME, encoded, sorted_rows
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.schemas.arrow import arrow_schema
 from tests.glue_jobs.days import Row, minute
@@ -79,29 +79,3 @@ def test_a_reader_finds_a_name_without_the_rest() -> None:
         ("g0065", "g0065"),
     ]
     assert all(r.has_column_index and r.has_offset_index for r in ranges)
-
-
-@given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 100))
-def test_shares_are_all_items_in_order_and_of_about_a_size(sizes: list[int], most: int) -> None:
-    found = shares(sizes, most)
-
-    assert [size for share in found for size in sizes[share]] == sizes
-    assert all(sizes[share] for share in found)
-    # half an item too many, at either end
-    assert all(sum(sizes[share]) <= 1.5 * most + max(sizes) for share in found)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "expected"),
-    [
-        ([], []),
-        ([5], [1]),
-        ([500], [1]),
-        ([1] * 100, [100]),
-        ([50] * 6, [2, 2, 2]),
-        ([10] * 29, [9, 10, 10]),
-    ],
-    ids=str,
-)
-def test_a_share_is_a_file_of_so_many_bytes(sizes: list[int], expected: list[int]) -> None:
-    assert [len(sizes[share]) for share in shares(sizes, 100)] == expected

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
-from kafka_lag_report.storage.files import Files
-from kafka_lag_report.storage.snapshots import Day, find_day
+from kafka_lag_report.read_snapshots import Day, find_day
+from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import NOON, group_row, minute, write_run
 
 DATE = NOON.date()
@@ -17,8 +16,8 @@ AFTER = DATE + timedelta(days=1)
 VERSION = "kafka_lag_schema_version"
 
 
-def found(spark: SparkSession, root: Path, *wanted: str, today: date = AFTER) -> Day:
-    return find_day(Files(spark), str(root), str(root), DATE, wanted, today)
+def found(root: Path, *wanted: str, today: date = AFTER) -> Day:
+    return find_day(Storage(), str(root), str(root), DATE, wanted, today)
 
 
 def write_runs(root: Path, count: int, dataset: str = "group_partitions") -> list[Path]:

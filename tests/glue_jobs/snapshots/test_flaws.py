@@ -7,20 +7,19 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag_report.errors import DataError
+from kafka_lag_report.read_snapshots import ADDED, MAJOR, Run, flaw
 from kafka_lag_report.schemas import SNAPSHOTS
-from kafka_lag_report.storage.snapshots import Run
-from kafka_lag_report.storage.snapshots.flaws import ADDED, MAJOR, flaw
-from kafka_lag_report.storage.snapshots.footers import VERSION_KEY, Footer
+from kafka_lag_report.storage import VERSION_KEY, Footer
 from tests.glue_jobs.days import NOON
 
 RUN = Run("s3://b/snapshots/x.parquet", "hour=12/x.parquet", 9, NOON)
 PARQUET = {
-    "string": "binary STRING",
+    "string": "string",
     "bigint": "int64",
     "int": "int32",
     "double": "double",
-    "timestamp": "int64 TIMESTAMP(MILLIS,true)",
-    "array<int>": "group LIST",
+    "timestamp": "timestamp[ms, tz=UTC]",
+    "array<int>": "list<int32>",
 }
 
 
@@ -76,9 +75,9 @@ def test_the_version_before_lacks_what_came_since() -> None:
         (footer(status_since=None), "column status_since is missing"),
         (footer(version="1", lag=None), "no snapshot of groups: column lag is missing"),
         (footer("group_partitions"), "no snapshot of groups: column owner is missing"),
-        (footer(lag="binary STRING"), "column lag is binary STRING and should be bigint"),
+        (footer(lag="string"), "column lag is string and should be bigint"),
         (footer(lag="int32"), "column lag is int32 and should be bigint"),
-        (footer(taken_at="int64 TIMESTAMP(MILLIS,false)"), "column taken_at is int64 TIME"),
+        (footer(taken_at="timestamp[ms]"), "column taken_at is timestamp[ms] and"),
         (footer(version="1", status_since="double"), "column status_since is double"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_report.history.checksum import Checksum, checksum
+from kafka_lag_report.checksum import Checksum, checksum
 from kafka_lag_report.schemas.arrow import TEXT
 
 _SCHEMA = pa.schema(

@@ -8,16 +8,17 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from kafka_lag_report.errors import DataError
+from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
+from kafka_lag_report.report_files import page_address, staged, stored
 from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING
-from kafka_lag_report.storage.files import JVM_FAILURES, Files
-from kafka_lag_report.storage.parquet import naming_broken_files
-from kafka_lag_report.storage.reports import page_address, staged, stored
-from kafka_lag_report.storage.snapshots import Day
+from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import ARROW, NOON, report_rows
 
 pytestmark = pytest.mark.spark
@@ -69,9 +70,8 @@ def files_below(root: Path) -> list[str]:
 def test_nothing_is_seen_before_it_is_published(spark: SparkSession, tmp_path: Path) -> None:
     write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
 
-    with staged(Files(spark), str(tmp_path), a_day()) as staging:
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
         staging.write({NAME: hours(spark, ("demo", "later", 1))})
-        staging.write_pages({"demo": "a page"})
         seen = report_rows(tmp_path, NAME)
 
     assert [row["consumer_group"] for row in seen] == ["earlier"]
@@ -80,33 +80,47 @@ def test_nothing_is_seen_before_it_is_published(spark: SparkSession, tmp_path: P
 
 
 def test_staged_reports_are_read_as_they_were_written(spark: SparkSession, tmp_path: Path) -> None:
-    reports = {NAME: hours(spark, (ODD, "g", 7)), "anomalies": nothing(spark, "anomalies")}
+    reports = {NAME: hours(spark, ("demo", "g", 7)), "anomalies": nothing(spark, "anomalies")}
 
-    with staged(Files(spark), str(tmp_path), a_day()) as staging:
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
         read = staging.write(reports)
         columns, (row,) = read[NAME].columns, read[NAME].collect()
         none = read["anomalies"].collect()
 
-    assert (row["cluster"], row["consumer_group"], row["hour"]) == (ODD, "g", 7)
+    assert (row["cluster"], row["consumer_group"], row["hour"]) == ("demo", "g", 7)
     assert columns == ["cluster", *REPORTS[NAME].names]
     assert none == []
 
 
-def test_a_cluster_has_one_sorted_file_and_its_page(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [("demo", group, hour) for group in "cab" for hour in (2, 1)]
-    with staged(Files(spark), str(tmp_path), a_day()) as staging:
-        staging.write({NAME: hours(spark, *rows, (ODD, "x", 1)).repartition(3)})
-        staging.write_pages({"demo": "<p>one", ODD: "<p>two"})
-        staging.publish()
+@pytest.mark.parametrize("cluster", [ODD, "demo"])
+def test_a_cluster_has_one_sorted_file_and_its_page(
+    cluster: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = [(cluster, group, hour) for group in "cab" for hour in (2, 1)]
+    with staged(Storage(), str(tmp_path), a_day(), cluster) as staging:
+        staging.write({NAME: hours(spark, *rows).repartition(3)})
+        staging.publish("<p>one")
 
     expected = sorted((group, hour) for _, group, hour in rows)
-    assert [(r["consumer_group"], r["hour"]) for r in report_rows(tmp_path, NAME)] == expected
-    parquet = [path for path in files_below(tmp_path) if path.endswith(".parquet")]
-    assert [path.rpartition("/")[0] for path in parquet] == [
-        f"reports/{NAME}/{folder}/dt=2026-01-31" for folder in sorted(FOLDERS.values())
+    found = report_rows(tmp_path, NAME, cluster=FOLDERS[cluster].removeprefix("cluster="))
+    assert [(r["consumer_group"], r["hour"]) for r in found] == expected
+    assert files_below(tmp_path) == [
+        f"reports/{NAME}/{FOLDERS[cluster]}/dt=2026-01-31/report.parquet",
+        f"reports/page/{FOLDERS[cluster]}/dt=2026-01-31/report.html",
     ]
-    pages = [Path(page_address(str(tmp_path), a_day(), cluster)) for cluster in FOLDERS]
-    assert [page.read_text() for page in pages] == ["<p>one", "<p>two"]
+    assert Path(page_address(str(tmp_path), a_day(), cluster)).read_text() == "<p>one"
+
+
+def test_a_report_without_rows_takes_the_earlier_one_away(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
+
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
+        staging.write({NAME: nothing(spark, NAME)})
+        staging.publish("a page")
+
+    assert report_rows(tmp_path, NAME) == []
 
 
 def test_only_the_days_own_output_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
@@ -114,12 +128,12 @@ def test_only_the_days_own_output_is_replaced(spark: SparkSession, tmp_path: Pat
         write_report(tmp_path, folder, 30, "earlier", 1)
         write_report(tmp_path, folder, 31, "earlier", 1)
 
-    with staged(Files(spark), str(tmp_path), a_day()) as staging:
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
         staging.write({NAME: hours(spark, ("demo", "new", 1))})
-        staging.publish()
+        staging.publish("a page")
 
     assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["new"]
-    assert report_rows(tmp_path, NAME, cluster=quote(ODD, safe="")) == []
+    assert len(report_rows(tmp_path, NAME, cluster=quote(ODD, safe=""))) == 1
     assert len(report_rows(tmp_path, NAME, day="2026-01-30")) == 1
 
 
@@ -129,8 +143,8 @@ def test_a_report_that_fails_leaves_the_earlier_ones(spark: SparkSession, tmp_pa
     fails = hours(spark, ("demo", "new", 1)).withColumn("lag", sf.expr(FAILS))
 
     with (
-        pytest.raises(JVM_FAILURES, match="on purpose"),
-        staged(Files(spark), str(tmp_path), a_day()) as staging,
+        pytest.raises((Py4JJavaError, PySparkException), match="on purpose"),
+        staged(Storage(), str(tmp_path), a_day(), "demo") as staging,
     ):
         staging.write({"anomalies": nothing(spark, "anomalies"), NAME: fails})
 
@@ -144,7 +158,7 @@ def test_published_reports_are_read_for_the_dates_asked(
         for hour, folder in enumerate(FOLDERS.values()):
             write_report(tmp_path, folder, number, f"g{number}", hour)
 
-    rows = stored(spark, Files(spark), str(tmp_path), NAME, a_day(), BEFORE)
+    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
 
     assert rows.schema["dt"].dataType == STRING
     assert rows.columns == ["cluster", "dt", *REPORTS[NAME].names]
@@ -158,7 +172,7 @@ def test_published_reports_are_read_for_the_dates_asked(
 
 
 def test_where_nothing_was_published_there_are_no_rows(spark: SparkSession, tmp_path: Path) -> None:
-    rows = stored(spark, Files(spark), str(tmp_path), NAME, a_day(), BEFORE)
+    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
 
     assert rows.columns == ["cluster", "dt", *REPORTS[NAME].names]
     assert rows.collect() == []
@@ -169,7 +183,11 @@ def test_a_broken_earlier_report_is_named(spark: SparkSession, tmp_path: Path) -
     broken = tmp_path / "reports" / NAME / "cluster=demo" / f"dt={yesterday:%Y-%m-%d}/p.parquet"
     broken.parent.mkdir(parents=True)
     broken.write_text("no")
-    rows = stored(spark, Files(spark), str(tmp_path), NAME, a_day(), BEFORE)
+    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
 
-    with pytest.raises(DataError, match=f"{broken}.*restore or remove"), naming_broken_files():
+    folder = str(broken.parent)
+    with (
+        pytest.raises(DataError, match=f"{broken}.*restore or remove"),
+        naming_corrupt_files(Storage(), lambda: [folder]),
+    ):
         rows.collect()
