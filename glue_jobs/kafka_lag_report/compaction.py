@@ -278,7 +278,7 @@ def _in_workers(spark: SparkSession, items: Sequence[Any], work: Callable[[Any],
         raise next(e for e in failures if not isinstance(e, CorruptObjectsError))
     if corrupt:
         raise CorruptObjectsError([path for error in corrupt for path in error.paths])
-    return done
+    return [result for result in done if not isinstance(result, DataError)]
 
 
 def _tried(work: Callable[[Any], T], item: Any) -> T | DataError:

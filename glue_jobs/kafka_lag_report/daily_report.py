@@ -15,7 +15,13 @@ from kafka_lag_report.cluster_day import Job, report_cluster
 from kafka_lag_report.compaction import delete_compacted
 from kafka_lag_report.errors import DataError, FailedError, ReportError, cause
 from kafka_lag_report.options import Options, parse
-from kafka_lag_report.read_snapshots import Day, find_day, requested_days, snapshot_dates
+from kafka_lag_report.read_snapshots import (
+    FROM_SNAPSHOTS,
+    Day,
+    find_day,
+    requested_days,
+    snapshot_dates,
+)
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.telling import send, tell
@@ -67,7 +73,7 @@ def run(options: Options, storage: Storage) -> None:
     with timings.stage("session"):
         spark = open_session()
     job = Job(spark, storage, options, timings)
-    failures, clusters = [], dict[str, str]()
+    failures, clusters = list[str](), dict[str, str]()
     for day in requested_days(storage, options, say):
         clusters |= {**day.absent, **day.clusters}
         failures += _report(job, day)
@@ -97,7 +103,9 @@ def _each_cluster(job: Job, day: Day) -> dict[str, str]:
     """
     sizes = {name: day.only([name]).size for name in day.clusters}
     ascending = sorted(day.clusters, key=lambda name: (sizes[name], name))
-    small = [name for name in ascending if sizes[name] <= SMALL_BYTES]
+    # how much there is of a day that is only in the history, nobody looked at
+    known = [name for name in ascending if day.sources[name] == FROM_SNAPSHOTS]
+    small = [name for name in known if sizes[name] <= SMALL_BYTES]
     with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
         causes = dict(zip(small, pool.map(partial(_cluster, job, day), small), strict=True))
     causes |= {name: _cluster(job, day, name) for name in ascending if name not in causes}

@@ -433,7 +433,7 @@ def undecodable(storage: Storage, paths: Sequence[str]) -> list[str]:
         return False
 
     # few at once, as each is held as a whole
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(2) as pool:
         return [path for path, bad in zip(paths, pool.map(corrupt, paths), strict=True) if bad]
 
 

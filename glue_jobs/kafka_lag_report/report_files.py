@@ -58,7 +58,7 @@ class Staging:
     def _write(self, name: str, report: DataFrame) -> DataFrame:
         """One file, sorted by the key columns so that queries can skip in it."""
         columns = REPORTS[name].names
-        rows = report.select(*columns).coalesce(1)
+        rows = report.select(*columns).repartition(1)
         rows = rows.sortWithinPartitions(*(key for key in _KEYS if key in columns))
         folder = f"{self.folder}/{name}"
         rows.write.option("compression", "zstd").parquet(folder)

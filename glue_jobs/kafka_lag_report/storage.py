@@ -161,7 +161,7 @@ class Storage:
         import boto3  # noqa: PLC0415
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
-        client = boto3.client("s3")
+        client: Any = boto3.client("s3")
         for start in range(0, len(keys), _DELETED_AT_ONCE):
             some = [{"Key": key} for key in keys[start : start + _DELETED_AT_ONCE]]
             try:

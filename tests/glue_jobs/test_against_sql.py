@@ -85,7 +85,7 @@ def test_the_coverage_of_a_day_in_progress_is_what_sql_says(
 ) -> None:
     found = find_day(Storage(), str(reported), str(reported), DAY, ["truth", "once"], DAY)
     # by hand, as Spark 3.5 has no toArrow
-    rows = [row.asDict() for row in coverage(spark, found).collect()]
+    rows = [row.asDict() for row in coverage(spark, Storage(), found).collect()]
 
     said = {}
     with duckdb.connect() as connection:

@@ -19,18 +19,18 @@ from tests.glue_jobs.days import Row, group_row, minute, write_run
 class Rewriting(Storage):
     """A disk that keeps something else than it was given."""
 
-    def write(self, address: str, data: bytes) -> None:
+    def write(self, path: str, data: bytes, content_type: str | None = None) -> None:
         rows = pq.read_table(pa.BufferReader(data))
         end = rows.schema.get_field_index("end_offset")
         changed = rows.set_column(end, "end_offset", pa.array([1] * len(rows)))
-        pq.write_table(changed, address)
+        pq.write_table(changed, path)
 
 
 class Forgetting(Storage):
     """A disk that keeps the beginning of what it was given."""
 
-    def write(self, address: str, data: bytes) -> None:
-        super().write(address, data[:100])
+    def write(self, path: str, data: bytes, content_type: str | None = None) -> None:
+        super().write(path, data[:100])
 
 
 def part(root: Path, *paths: Path, rows: int | None = None) -> Part:
