@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from dev.kafka.jars import ENV_VERSION
-from kafka_lag_report.storage.session import open_session
+from kafka_lag_report.session import open_session
 from tests.dev.cluster_fixture import shared_cluster
 from tests.kafka_versions import summary
 

@@ -17,11 +17,11 @@ from pathlib import Path
 import pyspark
 
 from dev.report_bench.memory import PeakMemory
-from kafka_lag_report.storage.session import OWN_JVM
+from kafka_lag_report.session import OWN_JVM
 
 CORES, HEAP = 2, "2g"
 # What no query of the reports' numbers would do.
-NOT_REPORTS = ("session", "history", "pages", "serve", "tell", "send", "mark")
+NOT_REPORTS = ("session", "history", "pages", "tell", "send", "delete")
 _ROOT = Path(__file__).parents[2]
 SCRIPT = _ROOT / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
 SLOW_SCRIPT = Path(__file__).with_name("slow_job.py")
@@ -128,7 +128,8 @@ def stages(lines: Iterable[str], clock: Callable[[], float]) -> Told:
     for line in lines:
         last_line = line.strip() or last_line
         if found := _STAGE.fullmatch(line.strip()):
-            seconds[found["name"]] = float(found["seconds"])
+            # one of each cluster
+            seconds[found["name"]] = seconds.get(found["name"], 0.0) + float(found["seconds"])
             ended[found["name"]] = clock()
     return Told(seconds, ended, last_line)
 

@@ -6,38 +6,37 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
 
 from kafka_lag_report.daily_report import main
-from kafka_lag_report.storage.objects import Disk
+from kafka_lag_report.storage import Storage
 
 DELAY, LOG = "BENCH_OPEN_DELAY_SECONDS", "BENCH_OPEN_LOG"
 
 
-@dataclass(frozen=True, slots=True)
-class SlowDisk(Disk):
-    """Files of which each takes `delay` seconds to open, and is written down in `log`."""
+class SlowDisk(Storage):
+    """Files of which each takes as long to open, and is written down, as the environment says."""
 
-    delay: float
-    log: str
-
-    def read(self, address: str) -> bytes:
+    def read(self, path: str) -> bytes:
         """All of a file, later."""
-        line = f"{time.time() * 1_000:.0f} {address}\n".encode()
-        # a line is one write, which processes do not mix
-        log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        try:
-            os.write(log, line)
-        finally:
-            os.close(log)
-        time.sleep(self.delay)
-        return super(SlowDisk, self).read(address)
+        _open_slowly(path)
+        return super().read(path)
+
+    def tail(self, path: str) -> bytes:
+        """The end of a file, later."""
+        _open_slowly(path)
+        return super().tail(path)
 
 
-def slow_disk() -> SlowDisk:
-    """As the bench's environment has it."""
-    return SlowDisk(float(os.environ[DELAY]), os.environ[LOG])
+def _open_slowly(path: str) -> None:
+    line = f"{time.time() * 1_000:.0f} {path}\n".encode()
+    # a line is one write, which processes do not mix
+    log = os.open(os.environ[LOG], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        os.write(log, line)
+    finally:
+        os.close(log)
+    time.sleep(float(os.environ[DELAY]))
 
 
 if __name__ == "__main__":
-    sys.exit(main(objects=slow_disk))
+    sys.exit(main(storage=SlowDisk))

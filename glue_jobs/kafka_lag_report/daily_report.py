@@ -6,21 +6,30 @@ Glue gets this file as its script and the package as a zip in --extra-py-files.
 
 import sys
 import time
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from kafka_lag_report.errors import DataError, ReportError
-from kafka_lag_report.history.marking import mark_compacted
-from kafka_lag_report.job import Job, say
-from kafka_lag_report.one_day import report_day
+from kafka_lag_report.cluster_day import Job, report_cluster
+from kafka_lag_report.compaction import delete_compacted
+from kafka_lag_report.errors import DataError, FailedError, ReportError, cause
 from kafka_lag_report.options import Options, parse
-from kafka_lag_report.storage.files import Files
-from kafka_lag_report.storage.objects import Anywhere, Objects
-from kafka_lag_report.storage.session import open_session
-from kafka_lag_report.storage.snapshots import Day, asked_days
-from kafka_lag_report.telling import send, serve, tell
+from kafka_lag_report.read_snapshots import (
+    FROM_SNAPSHOTS,
+    Day,
+    find_day,
+    requested_days,
+    snapshot_dates,
+)
+from kafka_lag_report.session import open_session
+from kafka_lag_report.storage import Storage
+from kafka_lag_report.telling import send, tell
 from kafka_lag_report.timings import Timings
+
+# Of a cluster's raw objects of a day, up to which its day takes seconds, most of them planning.
+SMALL_BYTES = 32 << 20
+SMALL_AT_ONCE = 3
 
 
 def utc_now() -> datetime:
@@ -31,64 +40,122 @@ def utc_now() -> datetime:
 def main(
     argv: Sequence[str] | None = None,
     now: Callable[[], datetime] = utc_now,
-    objects: Callable[[], Objects] = Anywhere,
+    storage: Callable[[], Storage] = Storage,
 ) -> int:
-    """Write and print each day's reports; the exit code, after one sentence if it is not 0."""
+    """Write each day's reports and tell of them; the exit code, after a line for each failure."""
     try:
         options = parse(argv, now)
         if options.ignored:
             say(f"ignored, not options of this job: {', '.join(options.ignored)}")
-        run(options, objects())
+        run(options, storage())
+    except FailedError as error:
+        # of a single failure all is said
+        if len(error.failures) > 1:
+            say(str(error))
+        return error.exit_code
     except ReportError as error:
         say(str(error))
         return error.exit_code
     return 0
 
 
-def run(options: Options, objects: Objects) -> None:
-    """Report each day in order; ReportError for all that a user can cause."""
+def say(sentence: str) -> None:
+    """Tell whoever started the job, beside its output."""
+    print(f"daily_report: {sentence}", file=sys.stderr)
+
+
+def run(options: Options, storage: Storage) -> None:
+    """Report each day in order, cluster by cluster; ReportError for all that a user can cause.
+
+    Each failure is one line as soon as it happens: a run that is killed has named those before.
+    """
     timings = Timings(time.monotonic, print if options.timings else _nothing)
     with timings.stage("session"):
         spark = open_session()
-    job = Job(spark, Files(spark), objects, options, timings)
-    failed = [day.date for day in asked_days(job.files, options, say) if not _reported(job, day)]
-    if failed:
-        raise DataError(f"not reported as asked: {', '.join(map(str, failed))}; see above")
+    job = Job(spark, storage, options, timings)
+    failures, clusters = list[str](), dict[str, str]()
+    for day in requested_days(storage, options, say):
+        clusters |= {**day.absent, **day.clusters}
+        failures += _report(job, day)
+    for cluster, folder in clusters.items() if options.snapshot_days else ():
+        failures += _attempt(
+            job, "delete", f"old snapshots of {cluster}", partial(_delete_old, job, cluster, folder)
+        )
+    if failures:
+        raise FailedError(failures)
 
 
-def _reported(job: Job, day: Day) -> bool:
-    """Whether all went well; of several days, one that fails is told and the others go on."""
+def _report(job: Job, day: Day) -> Iterator[str]:
+    """Report the day's clusters, then tell people of it; the names of all that failed."""
+    failed = _each_cluster(job, day)
+    yield from (f"{cluster} on {day.date}" for cluster in failed)
+    done = day.only(name for name in day.clusters if name not in failed)
+    if done.clusters:
+        yield from _attempt(job, "tell", f"log of {day.date}", partial(tell, job, done))
+    yield from _attempt(job, "send", f"message of {day.date}", partial(send, job, done, failed))
+
+
+def _each_cluster(job: Job, day: Day) -> dict[str, str]:
+    """Report the clusters, each by itself; the causes of those that failed.
+
+    Small ones a few at a time, as most of their time is Spark's planning; then the others one by
+    one, the largest last, so that it takes no time from any other.
+    """
+    sizes = {name: day.only([name]).size for name in day.clusters}
+    ascending = sorted(day.clusters, key=lambda name: (sizes[name], name))
+    # how much there is of a day that is only in the history, nobody looked at
+    known = [name for name in ascending if day.sources[name] == FROM_SNAPSHOTS]
+    small = [name for name in known if sizes[name] <= SMALL_BYTES]
+    with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
+        causes = dict(zip(small, pool.map(partial(_cluster, job, day), small), strict=True))
+    causes |= {name: _cluster(job, day, name) for name in ascending if name not in causes}
+    return {name: why for name in day.clusters if (why := causes[name])}
+
+
+def _cluster(job: Job, day: Day, name: str) -> str | None:
+    """Why the cluster has no report; null if it has one."""
     try:
-        _report(job, day)
-    except DataError as error:
-        if len(job.options.dates) == 1:
-            raise
-        say(f"{day.date}: {error}")
-        return False
-    return True
-
-
-def _report(job: Job, day: Day) -> None:
-    """Write what the day has, then let the world know: each way is tried, whatever others say."""
-    done = report_day(job, day)
-    ways = {
-        "serve": partial(serve, job, done),
-        "tell": partial(tell, job, done),
-        "send": partial(send, job, done),
-        "mark": partial(mark_compacted, done),
-    }
-    refused = [error for name, way in ways.items() if (error := _tried(job, name, way))]
-    if refused:
-        raise DataError(". Also: ".join(map(str, refused)))
-
-
-def _tried(job: Job, name: str, way: Callable[[], None]) -> DataError | None:
-    with job.timings.stage(name):
-        try:
-            way()
-        except DataError as error:
-            return error
+        report_cluster(job, day, name)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+        why = cause(error)
+        say(f"no report of {name} on {day.date}: {why}")
+        return why
     return None
+
+
+def _attempt(job: Job, stage: str, what: str, work: Callable[[], None]) -> Iterator[str]:
+    """Do the work; its name if it failed."""
+    try:
+        with job.timings.stage(stage):
+            work()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the rest is done
+        say(f"{what}: {cause(error)}")
+        yield what
+
+
+def _delete_old(job: Job, cluster: str, folder: str) -> None:
+    """Delete the cluster's raw objects of all days that are old enough and in the history."""
+    options = job.options
+    oldest = options.today - timedelta(days=options.snapshot_days or 0)
+    root, errors = f"{options.input}/snapshots", []
+    for date in snapshot_dates(job.storage, root, folder):
+        if date >= oldest:
+            continue
+        try:
+            old = find_day(
+                job.storage, options.input, options.output, date, [cluster], options.today
+            )
+            _, why_not = delete_compacted(job.spark, job.storage, old, cluster)
+        except DataError as error:
+            errors.append(error)
+            continue
+        if why_not:
+            say(
+                f"snapshots of {cluster} on {date} stay: {why_not}; run the job for that day "
+                f"(--date {date})"
+            )
+    if errors:
+        raise DataError(". Also: ".join(map(str, errors)))
 
 
 def _nothing(_: str) -> None:

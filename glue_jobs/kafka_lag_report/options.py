@@ -33,6 +33,7 @@ exit code: 0 written, 1 snapshots or output at fault, 2 wrong usage.
 Unknown options are named on stderr and ignored, because Glue adds some of its own.
 """
 MOST_DAYS = 366
+LEAST_SNAPSHOT_DAYS = 8
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -41,7 +42,8 @@ class Options:
     """One run over `dates`, ascending; no `clusters` means all that have snapshots of a date.
 
     `today` is the UTC date of the start, so a date that equals it is still in progress; `scheduled`
-    is a run that nobody gave a date; `show` 0 prints no rows; a null `topic_arn` sends no summary.
+    is a run that nobody gave a date; `show` 0 prints no rows; a null `topic_arn` sends no summary;
+    null `snapshot_days` deletes no snapshot.
     """
 
     input: str
@@ -52,6 +54,7 @@ class Options:
     clusters: tuple[str, ...]
     show: int
     history: bool
+    snapshot_days: int | None
     topic_arn: str | None
     always_summarise: bool
     timings: bool
@@ -82,6 +85,7 @@ def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
         clusters=tuple(dict.fromkeys(name for names in given.cluster for name in names)),
         show=given.show,
         history=not given.no_history,
+        snapshot_days=given.snapshot_days,
         topic_arn=given.topic_arn or None,
         always_summarise=given.summary == "always",
         timings=given.timings,
@@ -113,6 +117,8 @@ def _parser() -> _Parser:
     # Glue has no bare options: each comes with a value
     flag: Any = {"nargs": "?", "const": True, "default": False, "type": _flag, "metavar": "true"}
     add("--no-history", **flag, help="report from the snapshots, compact nothing")
+    gone = "delete raw snapshots older than N days, once the history has them (default: none)"
+    add("--snapshot-days", type=_days, metavar="N", help=gone)
     add("--timings", **flag, help="print the seconds of each stage")
     return parser
 
@@ -164,6 +170,15 @@ def _clusters(text: str) -> list[str]:
 def _rows(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows, 0 or more")
+    return int(text)
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal() or int(text) < LEAST_SNAPSHOT_DAYS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of days, {LEAST_SNAPSHOT_DAYS} or more, as collectors look "
+            "back 7"
+        )
     return int(text)
 
 

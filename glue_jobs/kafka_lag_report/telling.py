@@ -2,18 +2,17 @@
 """What a run says in the end: the worst rows to its log, and what changed to a topic."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date, timedelta
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 
-from kafka_lag_report.job import Job
-from kafka_lag_report.page.serving import serve_as_html
+from kafka_lag_report.cluster_day import Job
+from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
+from kafka_lag_report.report_files import page_address, stored, stored_folders
 from kafka_lag_report.schemas import REPORTS
-from kafka_lag_report.storage.objects import s3_client, s3_place
-from kafka_lag_report.storage.parquet import naming_broken_files
-from kafka_lag_report.storage.reports import page_address, stored
-from kafka_lag_report.storage.snapshots import Day
 from kafka_lag_report.summary.changes import changes
 from kafka_lag_report.summary.collecting import findings
 from kafka_lag_report.summary.console import print_reports
@@ -24,7 +23,7 @@ from kafka_lag_report.summary.publishing import publish, sns_client, topic_regio
 
 def tell(job: Job, day: Day, write: Callable[[str], object] = print) -> None:
     """Print what was published of the day, and where it lies."""
-    with naming_broken_files():
+    with _naming_corrupt_reports(job, day):
         print_reports(_published(job, day, day.date), day.date, job.options.show, write)
     output = job.options.output
     write(f"\nWritten for {', '.join(day.clusters)}: {output}/reports")
@@ -32,30 +31,26 @@ def tell(job: Job, day: Day, write: Callable[[str], object] = print) -> None:
         write(f"Page of {cluster}: {page_address(output, day, cluster)}")
 
 
-def serve(job: Job, day: Day) -> None:
-    """Let browsers open the day's pages where they lie."""
-    output = job.options.output
-    if s3_place(output):
-        serve_as_html((page_address(output, day, c) for c in day.clusters), s3_client())
-
-
-def send(job: Job, day: Day) -> None:
+def send(job: Job, day: Day, failed: Mapping[str, str]) -> None:
     """Publish what changed since the day before; DataError if the topic refuses.
 
-    Without a topic nothing is sent, and of a range only the newest day is news.
+    `failed` are clusters without a report, and why. Without a topic nothing is sent, and of a
+    range only the newest day is news.
     """
     topic_arn = job.options.topic_arn
     if not topic_arn or day.date != job.options.dates[-1]:
         return
-    if changed := summary(job, day, topic_region(topic_arn)):
+    if changed := summary(job, day, topic_region(topic_arn), failed):
         publish(changed, topic_arn, sns_client(topic_arn))
 
 
-def summary(job: Job, day: Day, region: str | None) -> Message | None:
+def summary(
+    job: Job, day: Day, region: str | None, failed: Mapping[str, str] = MappingProxyType({})
+) -> Message | None:
     """What changed since the day before, in words; null: nothing to tell."""
     # with those that have nothing today, as a collector that died is news
     asked = replace(day, clusters={**day.clusters, **day.absent})
-    with naming_broken_files():
+    with _naming_corrupt_reports(job, asked):
         eve = _published(job, asked, day.date - timedelta(days=1))
         before = None if eve["coverage"].isEmpty() else findings(eve)
         today = findings(_published(job, day, day.date), before)
@@ -66,12 +61,25 @@ def summary(job: Job, day: Day, region: str | None) -> Message | None:
         today=today,
         before=before,
         links=pages,
+        failed=failed,
         always=job.options.always_summarise,
     )
 
 
 def _published(job: Job, day: Day, on: date) -> Mapping[str, DataFrame]:
     return {
-        name: stored(job.spark, job.files, job.options.output, name, day, [on]).drop("dt")
+        name: stored(job.spark, job.storage, job.options.output, name, day, [on]).drop("dt")
         for name in REPORTS
     }
+
+
+def _naming_corrupt_reports(job: Job, day: Day) -> AbstractContextManager[None]:
+    """Of the day and the day before."""
+    dates = [day.date, day.date - timedelta(days=1)]
+
+    def folders() -> list[str]:
+        output = job.options.output
+        every = (stored_folders(job.storage, output, name, day, dates) for name in REPORTS)
+        return [folder for found in every for folder in found]
+
+    return naming_corrupt_files(job.storage, folders)

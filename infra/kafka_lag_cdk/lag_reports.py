@@ -14,7 +14,7 @@ from constructs import Construct
 from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.config.cluster import Function
-from kafka_lag_cdk.config.shared import Notify, Report, Shared
+from kafka_lag_cdk.config.shared import Notify, Shared
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames, topic_name
 from kafka_lag_cdk.notify.chat import ChatChannels, has_chats
 from kafka_lag_cdk.notify.topic import AlarmTopic
@@ -69,7 +69,7 @@ class LagReports(Construct):
         ).bucket
         told = self._told(name, settings.notify, chat)
         self.workgroup = self._queries(name, settings, bucket, clusters)
-        self.job_name = self._reported(settings.report, bucket, told)
+        self.job_name = self._reported(settings, bucket, told)
         arn = told.topic.topic_arn
         self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=arn, name=name)
         self.views = self._viewed(settings, bucket, package)
@@ -108,13 +108,14 @@ class LagReports(Construct):
         )
         return workgroup.workgroup.ref
 
-    def _reported(self, report: Report, bucket: s3.IBucket, told: AlarmTopic) -> str:
+    def _reported(self, settings: Shared, bucket: s3.IBucket, told: AlarmTopic) -> str:
         """The job's name."""
         job = DailyReport(
             self,
             "DailyReport",
             bucket=bucket,
-            report=report,
+            report=settings.report,
+            keep=settings.keep,
             package=glue_package(BUILT).path,
             told=told,
         )

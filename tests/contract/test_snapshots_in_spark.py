@@ -14,8 +14,8 @@ from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_report.daily_report import main
-from kafka_lag_report.storage.files import Files
-from kafka_lag_report.storage.snapshots import find_day, read
+from kafka_lag_report.read_snapshots import find_day, read
+from kafka_lag_report.storage import Storage
 from tests.builders import MINUTE, NOON, a_reading, a_report, a_snapshot
 
 pytestmark = pytest.mark.spark
@@ -42,10 +42,11 @@ def _folder(tmp_path: Path) -> Path:
 def test_every_value_and_every_null_arrives(
     spark: SparkSession, folder: Path, dataset: str
 ) -> None:
-    files, root, day_after = Files(spark), str(folder), date(2026, 2, 1)
+    files, root, day_after = Storage(), str(folder), date(2026, 2, 1)
     day = find_day(files, root, root, date(2026, 1, 31), [], day_after)
     names = list(contract.COLUMNS[dataset])
-    found = [tuple(row[name] for name in names) for row in read(spark, day, dataset).collect()]
+    rows = read(spark, files, day, dataset).collect()
+    found = [tuple(row[name] for name in names) for row in rows]
     written: list[tuple[Any, ...]] = []
     for snapshot in _two_runs():
         frame = snapshot.dataset(dataset).completed(dataset)

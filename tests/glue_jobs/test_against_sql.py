@@ -17,9 +17,9 @@ from dev.days.hourly import write_usual_days
 from dev.days.scenarios import older_version, truth
 from dev.report_check import compare, run, written
 from kafka_lag_report.daily_report import main
+from kafka_lag_report.read_snapshots import find_day
 from kafka_lag_report.schemas import REPORTS
-from kafka_lag_report.storage.files import Files
-from kafka_lag_report.storage.snapshots.find import find_day
+from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.coverage import coverage
 from tests.glue_jobs.days import write_run
 from tests.glue_jobs.odd_days import GROUPS, write_odd_day
@@ -83,9 +83,9 @@ def test_a_report_is_what_sql_says(report: str, reported: Path, expected: Expect
 def test_the_coverage_of_a_day_in_progress_is_what_sql_says(
     spark: SparkSession, reported: Path
 ) -> None:
-    found = find_day(Files(spark), str(reported), str(reported), DAY, ["truth", "once"], DAY)
+    found = find_day(Storage(), str(reported), str(reported), DAY, ["truth", "once"], DAY)
     # by hand, as Spark 3.5 has no toArrow
-    rows = [row.asDict() for row in coverage(spark, found).collect()]
+    rows = [row.asDict() for row in coverage(spark, Storage(), found).collect()]
 
     said = {}
     with duckdb.connect() as connection:

@@ -133,7 +133,7 @@ def test_a_day_folder_without_files_is_no_day(
     [
         (cut_off, "not a Parquet file"),
         (foreign, "no snapshot of this reporter"),
-        (another_type, "column end_offset is binary STRING and should be bigint"),
+        (another_type, "column end_offset is string and should be bigint"),
     ],
 )
 def test_more_bad_objects_stop_the_run(

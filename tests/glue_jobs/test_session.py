@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.storage.session import EVERYWHERE, open_session
+from kafka_lag_report.session import EVERYWHERE, open_session
 
 pytestmark = pytest.mark.spark
 
@@ -33,7 +33,7 @@ def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:
     other.write_text("#!/bin/sh\nexit 1\n")
     other.chmod(0o755)
     program = (
-        "from kafka_lag_report.storage.session import open_session\n"
+        "from kafka_lag_report.session import open_session\n"
         "print(open_session().createDataFrame([(41,)], 'n int').collect())"
     )
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}

@@ -11,13 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_lag_report.cluster_day import Job
 from kafka_lag_report.errors import DataError
-from kafka_lag_report.job import Job
 from kafka_lag_report.options import parse
+from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.schemas import REPORTS
-from kafka_lag_report.storage.files import Files
-from kafka_lag_report.storage.objects import Disk
-from kafka_lag_report.storage.snapshots import Day
+from kafka_lag_report.storage import Storage
 from kafka_lag_report.telling import summary
 from kafka_lag_report.timings import Timings
 from tests.glue_jobs.days import ARROW
@@ -47,7 +46,7 @@ def _told(spark: SparkSession, tmp_path: Path) -> tuple[Job, Day]:
         ["--input", place, "--output", place, "--date", str(DAY)],
         lambda: datetime(2026, 2, 1, 1, tzinfo=UTC),
     )
-    job = Job(spark, Files(spark), Disk(), options, Timings(lambda: 0.0, lambda _: None))
+    job = Job(spark, Storage(), options, Timings(lambda: 0.0, lambda _: None))
     day = Day(
         root=f"{place}/snapshots",
         history=f"{place}/history",

@@ -154,10 +154,6 @@ SNAPSHOT_PREFIX = "snapshots"
 HISTORY_PREFIX = "history"
 REPORT_PREFIX = "reports"
 
-# The tag of a snapshot object whose rows are in the history: only then may it expire.
-COMPACTED_TAG = "kafka-lag-compacted"
-COMPACTED_VALUE = "true"
-
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
 SCHEMA_VERSION = "2.3"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"

@@ -3,7 +3,7 @@
 
 from urllib.parse import quote
 
-from kafka_lag_report.storage.objects import s3_place
+from kafka_lag_report.storage import s3_place
 
 _ELSEWHERE = {"cn-": "amazonaws.cn", "us-gov-": "amazonaws-us-gov.com"}
 _COMMON = "aws.amazon.com"

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from types import MappingProxyType
 
 from kafka_lag_report.summary.changes import Change
 from kafka_lag_report.summary.findings import Findings
@@ -13,7 +14,7 @@ from kafka_lag_report.summary.wording import counted, shown
 LINES = 20
 # SNS wants less than 100 letters of ASCII.
 SUBJECT = 99
-LONGEST_NAME = 60
+LONGEST_NAME, LONGEST_CAUSE = 60, 300
 # Of more clusters than this each has a line only.
 _FEW = 5
 
@@ -33,19 +34,23 @@ def message(
     today: Findings,
     before: Findings | None,
     links: Mapping[str, str],
+    failed: Mapping[str, str] = MappingProxyType({}),
     always: bool = False,
 ) -> Message | None:
     """Word the changes, worst first as they come; null when there are none, unless `always`.
 
-    `links` lead to each cluster's page.
+    `links` lead to each cluster's page; `failed` says by cluster why it has no report.
     """
-    if not changes and not always:
+    if not (changes or failed or always):
         return None
     names = sorted(today.clusters | {change.cluster for change in changes})
     told = _told(changes) or "nothing changed"
+    if failed:
+        told = f"{counted(len(failed), 'cluster')} without a report, {told}"
     of = f" of {shown(names[0], LONGEST_NAME)}" if len(names) == 1 else ""
     against = f" against {day - timedelta(days=1)}" if before else ""
-    head = [f"Kafka lag{of} on {day}{against}: {told}.", *_remarks(today, before), _standing(today)]
+    head = [f"Kafka lag{of} on {day}{against}: {told}.", *_remarks(today, before)]
+    head += [*_failures(failed), _standing(today)]
     changed = list(dict.fromkeys(change.cluster for change in changes))
     calm = [name for name in names if name not in changed]
     room = LINES - len(head)
@@ -67,6 +72,16 @@ def _remarks(today: Findings, before: Findings | None) -> list[str]:
     if cut := sorted(today.cut | (before.cut if before else frozenset())):
         told.append(f"Too many to tell of all, so only of the worst: {', '.join(cut)}.")
     return told
+
+
+def _failures(failed: Mapping[str, str]) -> list[str]:
+    """A line for each cluster without a report, and one for those beyond a few."""
+    lines = [
+        f"no report of {shown(cluster, LONGEST_NAME)}: {shown(why, LONGEST_CAUSE)}"
+        for cluster, why in failed.items()
+    ]
+    more = len(lines) - _FEW
+    return lines if more <= 0 else [*lines[:_FEW], f"no report of {more} more clusters"]
 
 
 def _standing(today: Findings) -> str:

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
+from kafka_lag_report.read_snapshots import FROM_HISTORY, Day, read
 from kafka_lag_report.schemas import CLUSTER, REPORTS, SNAPSHOTS
-from kafka_lag_report.storage.snapshots import Day, read
-from kafka_lag_report.storage.snapshots.day import FROM_HISTORY
+from kafka_lag_report.storage import Storage
 
 MOST_NAMES = 10
 WHOLE_DAY = timedelta(days=1)
@@ -25,12 +25,12 @@ WHOLE_DAY = timedelta(days=1)
 Runs = dict[tuple[str, str], list[datetime]]
 
 
-def coverage(spark: SparkSession, day: Day) -> DataFrame:
+def coverage(spark: SparkSession, storage: Storage, day: Day) -> DataFrame:
     """One row per cluster and dataset; a day without runs has null times and interval."""
     runs = {key: _runs(day, *key) for key in product(SNAPSHOTS, day.clusters)}
     gone = [cluster for cluster, source in day.sources.items() if source == FROM_HISTORY]
     if gone:
-        runs |= _runs_in_history(spark, day, gone)
+        runs |= _runs_in_history(spark, storage, day, gone)
     rows = [_row(day, *key, times) for key, times in runs.items()]
     schema = StructType([CLUSTER, *REPORTS["coverage"].fields])
     return spark.createDataFrame(
@@ -43,11 +43,11 @@ def _runs(day: Day, dataset: str, cluster: str) -> list[datetime]:
     return sorted({run.taken_at for run in day.usable(dataset, cluster) if run.taken_at})
 
 
-def _runs_in_history(spark: SparkSession, day: Day, gone: Sequence[str]) -> Runs:
+def _runs_in_history(spark: SparkSession, storage: Storage, day: Day, gone: Sequence[str]) -> Runs:
     """Times that have rows, of the clusters whose objects are gone: some thousand at most."""
     found: Runs = {key: [] for key in product(SNAPSHOTS, gone)}
     for dataset in SNAPSHOTS:
-        times = read(spark, day, dataset).where(sf.col("cluster").isin(gone))
+        times = read(spark, storage, day, dataset).where(sf.col("cluster").isin(gone))
         # as a number: Python would show the machine's own zone
         seconds = times.select("cluster", sf.unix_seconds("taken_at")).distinct()
         for cluster, second in sorted(seconds.collect()):
@@ -62,7 +62,7 @@ def _row(day: Day, dataset: str, cluster: str, runs: Sequence[datetime]) -> dict
     # so far: the newest run's own interval counts, as that of the day's last does
     so_far = runs[-1] - start + timedelta(seconds=interval or 0) if runs else WHOLE_DAY
     span = so_far if day.in_progress else WHOLE_DAY
-    left_out = day.left_out(dataset, cluster)
+    skipped = day.skipped(dataset, cluster)
     compacted = day.sources[cluster] == FROM_HISTORY
     return {
         "cluster": cluster,
@@ -70,8 +70,8 @@ def _row(day: Day, dataset: str, cluster: str, runs: Sequence[datetime]) -> dict
         "runs": len(runs),
         "expected_runs": round(span.total_seconds() / interval) if interval else None,
         "objects": None if compacted else len(day.runs[dataset, cluster]),
-        "objects_skipped": None if compacted else len(left_out),
-        "skipped": ", ".join(_name(run.name) for run in left_out[:MOST_NAMES]) or None,
+        "objects_skipped": None if compacted else len(skipped),
+        "skipped": ", ".join(_name(run.name) for run in skipped[:MOST_NAMES]) or None,
         "first_run": runs[0] if runs else None,
         "last_run": runs[-1] if runs else None,
         "interval_seconds": interval,

@@ -4,22 +4,18 @@
 <output>/usual/cluster=<c>/usual.parquet
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date, timedelta
-from uuid import uuid4
+from io import BytesIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_lag import contract
-from kafka_lag_report.job import Job
-from kafka_lag_report.storage.files import naming
-from kafka_lag_report.storage.parquet import ENDING, naming_broken_files, written_folders
-from kafka_lag_report.storage.reports import stored
-from kafka_lag_report.storage.snapshots import Day
+from kafka_lag_report.read_snapshots import Day
+from kafka_lag_report.report_files import stored
+from kafka_lag_report.storage import PARQUET, Storage
 from kafka_lag_report.tables.anomalies import usual_hours
 
 # The object's name of each measure's columns.
@@ -54,50 +50,39 @@ def usual_figures(hours: DataFrame) -> DataFrame:
     return figures.select("cluster", *contract.USUAL_COLUMNS)
 
 
-def write_usual(job: Job, day: Day) -> None:
-    """Replace each cluster's object by what is usual after this day, whose reports are published.
+def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day, cluster: str) -> None:
+    """Replace the cluster's object by what is usual after this day, whose reports are published.
 
     An object that knows a later day is left alone. DataError if something cannot be read or
     written.
     """
-    due = [cluster for cluster in day.clusters if not _knows_later(job, day, cluster)]
-    if not due:
+    address = f"{output}/{contract.usual_key(day.clusters[cluster])}"
+    if _knows_later(storage, address, day.date):
         return
-    with _computed(job, day) as folders:
-        for cluster in due:
-            _write(job, day, cluster, folders.get(cluster))
-
-
-@contextmanager
-def _computed(job: Job, day: Day) -> Iterator[dict[str, str]]:
-    """Folders by cluster with the sorted figures; they are deleted afterwards."""
-    output = job.options.output
     dates = [day.date - timedelta(days=back) for back in range(7 * contract.USUAL_WEEKS)]
-    hours = stored(job.spark, job.files, output, "lag_hourly", day, dates)
-    figures = usual_figures(hours).repartition("cluster")
-    staging = f"{output}/{contract.REPORT_PREFIX}/_staging-{uuid4().hex}"
+    hours = stored(spark, storage, output, "lag_hourly", day, dates)
+    staging = f"{output}/{contract.REPORT_PREFIX}/_staging-usual-{day.clusters[cluster]}"
+    storage.delete_folder(staging)
     try:
-        with naming(f"cannot write to {staging}"), naming_broken_files():
-            rows = figures.sortWithinPartitions("cluster", *_SORTED_BY)
-            rows.write.partitionBy("cluster").parquet(staging)
-        yield written_folders(job.files, staging)
+        figures = usual_figures(hours).drop("cluster").repartition(1)
+        figures.sortWithinPartitions(*_SORTED_BY).write.parquet(staging)
+        files = [f"{staging}/{file.name}" for file in storage.objects(staging, PARQUET)]
+        tables = [pq.read_table(pa.BufferReader(storage.read(path))) for path in files]
+        rows = pa.concat_tables(tables) if tables else _no_rows()
+        storage.write(address, _encoded(rows, day.date))
     finally:
-        job.files.delete(staging)
+        storage.delete_folder(staging)
 
 
-def _write(job: Job, day: Day, cluster: str, folder: str | None) -> None:
-    names = [file.name for file in job.files.objects(folder, ENDING)] if folder else []
-    tables = [pq.read_table(pa.BufferReader(job.objects.read(f"{folder}/{n}"))) for n in names]
-    rows = pa.concat_tables(tables).select([*contract.USUAL_COLUMNS]) if tables else _no_rows()
+def _encoded(rows: pa.Table, day: date) -> bytes:
     metadata = {
         contract.USUAL_VERSION_KEY: contract.USUAL_VERSION,
-        contract.USUAL_DATE_KEY: day.date.isoformat(),
+        contract.USUAL_DATE_KEY: day.isoformat(),
     }
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        rows.replace_schema_metadata(metadata), sink, compression="zstd", row_group_size=_ROW_GROUP
-    )
-    job.objects.write(_address(job, day, cluster), sink.getvalue().to_pybytes())
+    file = BytesIO()
+    rows = rows.select([*contract.USUAL_COLUMNS]).replace_schema_metadata(metadata)
+    pq.write_table(rows, file, compression="zstd", row_group_size=_ROW_GROUP)
+    return file.getvalue()
 
 
 def _no_rows() -> pa.Table:
@@ -107,19 +92,14 @@ def _no_rows() -> pa.Table:
     return pa.schema(kinds).empty_table()
 
 
-def _address(job: Job, day: Day, cluster: str) -> str:
-    return f"{job.options.output}/{contract.usual_key(day.clusters[cluster])}"
-
-
-def _knows_later(job: Job, day: Day, cluster: str) -> bool:
+def _knows_later(storage: Storage, address: str, day: date) -> bool:
     """Whether the object that is there was made of a later day; one that is damaged was not."""
-    address = _address(job, day, cluster)
     folder, _, name = address.rpartition("/")
-    if name not in [file.name for file in job.files.objects(folder, ENDING)]:
+    if name not in [file.name for file in storage.objects(folder, PARQUET)]:
         return False
     try:
-        metadata = pq.read_schema(pa.BufferReader(job.objects.read(address))).metadata or {}
+        metadata = pq.read_schema(pa.BufferReader(storage.read(address))).metadata or {}
         known = date.fromisoformat(metadata[contract.USUAL_DATE_KEY.encode()].decode())
     except (pa.ArrowException, KeyError, ValueError, OSError):
         return False
-    return known > day.date
+    return known > day

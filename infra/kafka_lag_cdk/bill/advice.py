@@ -80,8 +80,8 @@ def _of_place(place: PlaceBill, report: Report) -> Iterator[str]:
     minutes = job_minutes(clusters, report.workers)
     if not report.enabled:
         yield (
-            f"Without the daily report nothing in {region} is compacted, so snapshots never "
-            "expire: their storage is that of a year after the deploy, and grows."
+            f"Without the daily report nothing in {region} is compacted, so no snapshot is "
+            "ever deleted: their storage is that of a year after the deploy, and grows."
         )
     if report.enabled and minutes > report.time_limit_minutes:
         yield (

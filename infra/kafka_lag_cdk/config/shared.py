@@ -69,7 +69,7 @@ class Notify(Strict):
 
 
 class Keep(Strict):
-    """Days after which data expires; snapshots only once they are compacted into history.
+    """Days after which data is deleted; snapshots only once the history holds their rows.
 
     Eight at least: a collector looks for its newest snapshot up to seven days back. Reports
     22: each is compared with those of its weekday, of which three must be known, six at most.

@@ -88,13 +88,7 @@ def _claims() -> s3.LifecycleRule:
 
 
 def _rules(keep: Keep) -> Iterator[s3.LifecycleRule]:
-    # A rule knows age, prefix and tag, not whether a day was compacted: the tag says so.
-    yield s3.LifecycleRule(
-        id="compacted-snapshots",
-        prefix=f"{contract.SNAPSHOT_PREFIX}/",
-        tag_filters={contract.COMPACTED_TAG: contract.COMPACTED_VALUE},
-        expiration=Duration.days(keep.snapshot_days),
-    )
+    # Raw snapshots expire by no rule: the job deletes those that the history holds.
     for prefix, days in (
         (contract.HISTORY_PREFIX, keep.history_days),
         (contract.REPORT_PREFIX, keep.report_days),

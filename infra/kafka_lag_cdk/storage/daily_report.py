@@ -12,7 +12,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
-from kafka_lag_cdk.config.shared import NEVER, Report
+from kafka_lag_cdk.config.shared import NEVER, Keep, Report
 from kafka_lag_cdk.findings import explained, understood
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from kafka_lag_cdk.storage.daily_report_role import daily_report_role
@@ -40,6 +40,7 @@ class DailyReport(Construct):
         *,
         bucket: s3.IBucket,
         report: Report,
+        keep: Keep,
         package: Path,
         told: AlarmTopic,
     ) -> None:
@@ -48,7 +49,7 @@ class DailyReport(Construct):
         modules = assets.Asset(self, "Modules", path=str(package))
         listener = None if report.summary == NEVER else told
         role = daily_report_role(self, bucket=bucket, code=[script, modules], told=listener)
-        arguments = _arguments(bucket, report, listener)
+        arguments = _arguments(bucket, report, keep, listener)
         self.job = self._job(role, script, modules, report, arguments)
         self.job_name = self.job.job_name
         if report.enabled:
@@ -103,10 +104,16 @@ class DailyReport(Construct):
         )
 
 
-def _arguments(bucket: s3.IBucket, report: Report, told: AlarmTopic | None) -> dict[str, str]:
+def _arguments(
+    bucket: s3.IBucket, report: Report, keep: Keep, told: AlarmTopic | None
+) -> dict[str, str]:
     """What every run gets; memory and cores stay as Glue sets them for its workers."""
     address = f"s3://{bucket.bucket_name}"
-    arguments = {"--input": address, "--output": address}
+    arguments = {
+        "--input": address,
+        "--output": address,
+        "--snapshot-days": str(keep.snapshot_days),
+    }
     if told:
         arguments |= {"--topic-arn": told.topic.topic_arn, "--summary": report.summary}
     return arguments

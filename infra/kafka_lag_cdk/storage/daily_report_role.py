@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the daily job may do: read the bucket's data, replace what it writes, mark, log, tell."""
+"""What the daily job may do: read the data, replace what it writes, delete old, log, notify."""
 
 from __future__ import annotations
 
@@ -74,10 +74,9 @@ def _on_bucket(bucket: s3.IBucket) -> Iterator[Right]:
         on=[bucket.arn_for_objects(f"{each}/*") for each in (_HISTORY, _REPORTS, _USUAL)],
         because=_MANY_OBJECTS,
     )
-    # A compacted snapshot is marked as one, so that it may expire.
+    # Old snapshots that the history holds are deleted.
     yield allow(
-        "s3:GetObjectTagging",
-        "s3:PutObjectTagging",
+        "s3:DeleteObject",
         on=bucket.arn_for_objects(f"{_SNAPSHOTS}/*"),
         because=_MANY_OBJECTS,
     )

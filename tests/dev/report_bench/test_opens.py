@@ -9,7 +9,7 @@ import pyspark
 import pytest
 
 from dev.report_bench.opens import Shim, compiled, opens
-from dev.report_bench.slow_job import SlowDisk, slow_disk
+from dev.report_bench.slow_job import DELAY, LOG, SlowDisk
 
 JARS = Path(pyspark.__file__).with_name("jars")
 LINES = [
@@ -76,20 +76,21 @@ def test_spark_is_told_where_class_delay_and_log_are(shim: Shim) -> None:
     assert (shim.classes / "SlowLocalFileSystem.class").exists()
 
 
-def test_what_workers_read_waits_and_is_noted_as_well(tmp_path: Path) -> None:
+def test_what_pyarrow_reads_waits_and_is_noted_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, log = tmp_path / "some.parquet", tmp_path / "opens.log"
     file.write_bytes(b"rows")
+    monkeypatch.setenv(DELAY, "0.15")
+    monkeypatch.setenv(LOG, str(log))
 
     began = time.monotonic()
-    data = SlowDisk(0.15, str(log)).read(str(file))
+    read = [SlowDisk().read(str(file)), SlowDisk().tail(str(file))]
 
-    assert data == b"rows"
-    assert time.monotonic() - began >= 0.15
-    assert [line.split()[1] for line in log.read_text().splitlines()] == [str(file)]
+    assert read == [b"rows", b"rows"]
+    assert time.monotonic() - began >= 0.3
+    assert [line.split()[1] for line in log.read_text().splitlines()] == [str(file)] * 2
 
 
-def test_the_job_is_told_of_delay_and_log(shim: Shim, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in shim.environment(0.25).items():
-        monkeypatch.setenv(name, value)
-
-    assert slow_disk() == SlowDisk(0.25, str(shim.log))
+def test_the_job_is_told_of_delay_and_log(shim: Shim) -> None:
+    assert shim.environment(0.25) == {DELAY: "0.25", LOG: str(shim.log)}

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_lag_report.read_snapshots import FROM_HISTORY, FROM_SNAPSHOTS, Day, Run
 from kafka_lag_report.schemas import CLUSTER, REPORTS, SNAPSHOTS
-from kafka_lag_report.storage.snapshots import Day, Run
-from kafka_lag_report.storage.snapshots.day import FROM_HISTORY, FROM_SNAPSHOTS
+from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.coverage import coverage
 from tests.glue_jobs.days import NOON, write_run
-from tests.glue_jobs.storage.snapshots.places import found, write_history
+from tests.glue_jobs.snapshots.places import found, write_history
 
 pytestmark = pytest.mark.spark
 
@@ -46,7 +46,7 @@ def covered(spark: SparkSession, day: Day, dataset: str = "groups") -> dict[str,
     """The dataset's row, with times as text, since Python would show the machine's own zone."""
     texts = [f"string({name}) AS {name}" for name in ("first_run", "last_run")]
     others = [name for name in REPORTS["coverage"].names if name not in ("first_run", "last_run")]
-    rows = coverage(spark, day).selectExpr("cluster", *others, *texts).collect()
+    rows = coverage(spark, Storage(), day).selectExpr("cluster", *others, *texts).collect()
     assert sorted(row["dataset"] for row in rows) == sorted([*SNAPSHOTS] * len(day.clusters))
     return next(row.asDict() for row in rows if row["dataset"] == dataset)
 
@@ -70,7 +70,10 @@ def test_a_day_of_runs_is_told_by_its_objects(spark: SparkSession) -> None:
 
 
 def test_columns_are_the_reports(spark: SparkSession) -> None:
-    assert coverage(spark, a_day()).schema.fields == [CLUSTER, *REPORTS["coverage"].fields]
+    assert coverage(spark, Storage(), a_day()).schema.fields == [
+        CLUSTER,
+        *REPORTS["coverage"].fields,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,7 @@ def test_the_history_tells_the_runs_that_have_rows(spark: SparkSession, tmp_path
     rows.append({"consumer_group": "a", "taken_at": NOON + timedelta(minutes=5)})
     write_history(tmp_path, "groups", write_run(tmp_path / "made", "groups", rows))
 
-    row = covered(spark, found(spark, tmp_path))
+    row = covered(spark, found(tmp_path))
 
     assert (row["runs"], row["source"], row["interval_seconds"]) == (2, FROM_HISTORY, 300.0)
     assert (row["first_run"], row["last_run"]) == ("2026-01-31 12:00:00", "2026-01-31 12:05:00")
@@ -149,8 +152,12 @@ def test_each_cluster_is_told_by_its_own_source(spark: SparkSession, tmp_path: P
     made = write_run(tmp_path / "made", "groups", [{"consumer_group": "a"}])
     write_history(tmp_path, "groups", made, folder="old")
     write_run(tmp_path, "groups", [{"consumer_group": "a"}], folder="new")
-    day = found(spark, tmp_path)
+    day = found(tmp_path)
 
-    rows = coverage(spark, day).where("dataset = 'groups'").select("cluster", "objects", "runs")
+    rows = (
+        coverage(spark, Storage(), day)
+        .where("dataset = 'groups'")
+        .select("cluster", "objects", "runs")
+    )
 
     assert sorted(tuple(row) for row in rows.collect()) == [("new", 1, 1), ("old", None, 1)]

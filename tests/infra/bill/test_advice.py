@@ -136,7 +136,7 @@ def test_only_what_expires_is_said_to_be_as_old_as_it_gets() -> None:
 
 def test_snapshots_that_never_expire_are_told_where_nothing_compacts_them() -> None:
     (sentence,) = told(moved(cluster_json(**SIZED), "us-east-1"), report={"enabled": False})
-    assert "so snapshots never expire: their storage is that of a year" in sentence
+    assert "so no snapshot is ever deleted: their storage is that of a year" in sentence
 
 
 def test_many_clusters_with_too_small_a_budget_share_a_sentence() -> None:

@@ -119,7 +119,7 @@ def _shipped(tmp_path_factory: pytest.TempPathFactory) -> Package:
 
 def test_the_shipped_glue_zip_has_what_the_page_is_made_with(shipped: Package) -> None:
     names = _names(shipped)
-    own = {"kafka_lag_report/daily_report.py", "kafka_lag_report/storage/log4j2.properties"}
+    own = {"kafka_lag_report/daily_report.py", "kafka_lag_report/log4j2.properties"}
     assert own <= set(names)
     assert {"jinja2/__init__.py", "markupsafe/_native.py"} <= set(names)
     assert [name for name in names if re.search(r"\.(so|pyc|pyi|c)$", name)] == []

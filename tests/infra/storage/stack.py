@@ -44,6 +44,7 @@ def report(stack: Stack, data: DataBucket, **changes: Any) -> DailyReport:
             "DailyReport",
             bucket=data.bucket,
             report=Report(**changes),
+            keep=Keep(),
             package=glue_package(Path(folder)).path,
             told=told,
         )

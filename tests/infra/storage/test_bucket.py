@@ -7,7 +7,6 @@ from typing import Any
 
 from aws_cdk import Stack
 
-from kafka_lag import contract
 from kafka_lag_cdk.storage.bucket import DataBucket
 from tests.infra.storage.stack import KEEP, only, synthesised, template
 
@@ -17,19 +16,14 @@ def _rules() -> dict[str, dict[str, Any]]:
     return {rule["Id"]: rule for rule in rules}
 
 
-def test_a_snapshot_expires_only_once_it_is_tagged_as_compacted() -> None:
+def test_no_rule_lets_a_snapshot_expire() -> None:
     expiring = [
-        rule
+        rule["Id"]
         for rule in _rules().values()
         if "ExpirationInDays" in rule and "snapshots/".startswith(rule.get("Prefix", ""))
     ]
 
-    assert [(rule["Prefix"], rule["ExpirationInDays"]) for rule in expiring] == [
-        ("snapshots/", KEEP.snapshot_days)
-    ]
-    assert expiring[0]["TagFilters"] == [
-        {"Key": contract.COMPACTED_TAG, "Value": contract.COMPACTED_VALUE}
-    ]
+    assert expiring == []
 
 
 def test_history_and_reports_expire_after_their_days() -> None:

@@ -148,7 +148,7 @@ def test_a_report_without_a_summary_has_neither_the_topic_nor_a_right_on_it() ->
         ("s3:GetObject", "usual"),
         ("s3:GetObject", "usual/cluster=c/usual.parquet"),
         ("s3:PutObject", "usual/cluster=c/usual.parquet"),
-        ("s3:PutObjectTagging", "snapshots/groups/cluster=c/dt=2026-01-31/hour=12/x.parquet"),
+        ("s3:DeleteObject", "snapshots/groups/cluster=c/dt=2026-01-31/hour=12/x.parquet"),
     ],
 )
 def test_its_role_may_do_what_the_job_does(action: str, key: str) -> None:
@@ -159,11 +159,11 @@ def test_its_role_may_do_what_the_job_does(action: str, key: str) -> None:
     ("action", "resource"),
     [
         ("s3:PutObject", f"{BUCKET}/snapshots/groups/x.parquet"),
-        ("s3:DeleteObject", f"{BUCKET}/snapshots/groups/x.parquet"),
+        ("s3:PutObjectTagging", f"{BUCKET}/snapshots/groups/x.parquet"),
         ("s3:GetObject", f"{BUCKET}/notified/cursors/orders/sns"),
         ("s3:GetObject", f"{ASSETS}/another-asset.zip"),
         ("s3:PutObject", f"{ASSETS}/another-asset.zip"),
-        ("s3:PutObjectTagging", f"{BUCKET}/history/groups/x.parquet"),
+        ("s3:DeleteObject", f"{BUCKET}/notified/cursors/orders/sns"),
         ("sns:Publish", "arn:aws:sns:eu-west-1:111122223333:another"),
         ("logs:PutLogEvents", "arn:aws:logs:eu-west-1:111122223333:log-group:/aws/lambda/f"),
     ],

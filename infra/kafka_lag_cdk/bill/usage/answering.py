@@ -41,9 +41,9 @@ def _views(views: Views, clusters: int) -> Iterator[Item]:
 
 
 def _status_messages(settings: StatusMessages, runs: float, compacted: bool) -> Iterator[Item]:
-    """Runs a month of all clusters; `compacted` objects are tagged, and expire."""
+    """Runs a month of all clusters; `compacted` objects are deleted later."""
     objects, channels = measured.OBJECTS_PER_RUN, settings.topic + (settings.event_bus is not None)
-    events = objects * (3 if compacted else 1) + channels
+    events = objects * (2 if compacted else 1) + channels
     yield from _function("messages", runs, measured.NOTIFY_SECONDS, settings.memory_mb, _MESSAGES)
     kinds = (
         (item.EVENTS, "of the bucket", "event", events, "whatever happens to an object"),

@@ -61,8 +61,9 @@ OPEN_SECONDS = 0.003
 ROWS_PER_CORE_SECOND = 100_000
 CORES = 4
 
-# Reads of each of a day's objects, for the reports and for the history.
-JOB_READS = 2
+# Reads of each of a day's objects: footer and rows, and once more the footer before it is deleted,
+# each with a question for its size.
+JOB_READS = 6
 
 # Where no daily job compacts, no snapshot expires, and what is kept is told as of a year after the
 # deploy.

@@ -30,16 +30,13 @@ def storage(cluster: Cluster, shared: Shared) -> Iterator[Item]:
 def _requests(cluster: Cluster, shared: Shared) -> Iterator[Item]:
     objects = runs_per_day(cluster) * measured.OBJECTS_PER_RUN
     compacted = objects if shared.report.enabled else 0.0
-    days = shared.keep.snapshot_days
     cold = 0 if cluster.paused else measured.COLD_STARTS_PER_DAY
     writes = (objects + cold * measured.COLD_LISTS) * measured.DAYS
-    # One that is compacted gets a tag, so it may expire.
+    # One that is compacted is deleted later, which is free.
     reads = (compacted * measured.JOB_READS + cold * measured.COLD_READS) * measured.DAYS
     kinds = (
         ("writes", "s3_write", writes, f"{measured.OBJECTS_PER_RUN} objects a run"),
-        ("tagging", "s3_write", compacted * measured.DAYS, "each object once"),
         ("reads", "s3_read", reads, "cold starts and the daily job"),
-        ("tags kept", "s3_tag", compacted * days, f"{days} days"),
     )
     for what, price, quantity, basis in kinds:
         if quantity:

@@ -56,7 +56,7 @@ def test_every_run_of_every_cluster_is_compared() -> None:
     assert found["CloudWatch alarms", "of messages"] == 2
 
 
-@pytest.mark.parametrize(("compacts", "events"), [(True, 11), (False, 5)])
+@pytest.mark.parametrize(("compacts", "events"), [(True, 8), (False, 5)])
 def test_all_that_happens_in_the_bucket_is_an_event(compacts: bool, events: int) -> None:
     found = quantities(status_messages={}, report={"enabled": compacts})
     assert found["EventBridge", "of the bucket"] == pytest.approx(RUNS * events)

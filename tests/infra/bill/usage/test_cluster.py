@@ -57,13 +57,11 @@ def test_a_run_of_the_default_size_logs_34_kilobytes() -> None:
 WITHOUT_REPORT = Shared.model_validate({"report": {"enabled": False}})
 
 
-def test_three_objects_a_run_are_written_and_tagged_and_read_twice() -> None:
+def test_three_objects_a_run_are_written_and_read_by_the_job() -> None:
     found = quantities()
     cold = 12 * 30.4
     assert found["S3", "writes"] == pytest.approx(3 * RUNS + 6 * cold)
-    assert found["S3", "reads"] == pytest.approx(2 * 3 * RUNS + 35 * cold)
-    assert found["S3", "tagging"] == pytest.approx(3 * RUNS)
-    assert found["S3", "tags kept"] == 3 * 1440 * 35
+    assert found["S3", "reads"] == pytest.approx(6 * 3 * RUNS + 35 * cold)
 
 
 def test_snapshots_are_kept_for_their_days() -> None:

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One cluster's day from snapshots to history, reports and page: the order of the steps.
+
+Snapshots are scanned once, into the history, and the reports read its few files. A day in progress
+has no history yet: there the one scan is the reports'.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_lag.contract import USUAL_WEEKS
+from kafka_lag_report.aggregates import (
+    TOPIC,
+    DayAggregates,
+    Keeper,
+    group_partition_days,
+    keeping,
+    records_produced,
+    reduce_day,
+)
+from kafka_lag_report.compaction import compact_day
+from kafka_lag_report.options import Options
+from kafka_lag_report.page.gather import gather
+from kafka_lag_report.page.model import Limits
+from kafka_lag_report.page.render import render
+from kafka_lag_report.read_snapshots import (
+    Day,
+    naming_corrupt_files,
+    read,
+    skip_corrupt_objects,
+)
+from kafka_lag_report.report_files import staged, stored, stored_folders
+from kafka_lag_report.storage import Storage
+from kafka_lag_report.tables.anomalies import anomalies
+from kafka_lag_report.tables.coverage import coverage
+from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
+from kafka_lag_report.tables.lag_hourly import lag_hourly
+from kafka_lag_report.tables.lag_summary import lag_summary
+from kafka_lag_report.tables.partition_skew import partition_skew
+from kafka_lag_report.tables.retention_risk import retention_risk
+from kafka_lag_report.tables.usual import write_usual
+from kafka_lag_report.timings import Timings
+
+# As `reduce_day` takes them.
+DATASETS = ("groups", "group_partitions", "topic_partitions")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every cluster and day of a run shares."""
+
+    spark: SparkSession
+    storage: Storage
+    options: Options
+    timings: Timings
+
+
+def report_cluster(job: Job, day: Day, cluster: str) -> None:
+    """Write all there is to write of one cluster's day.
+
+    DataError if something cannot be read or written; earlier output of the day stands then, but
+    for a history that is ready sooner.
+    """
+    day = day.only([cluster])
+    if job.options.history and not day.in_progress:
+        with job.timings.stage("history"):
+            work = partial(compact_day, job.spark, job.storage)
+            day, _ = skip_corrupt_objects(job.storage, day, work)
+        day = day.from_history()
+    with keeping() as keeper:
+        with job.timings.stage("reduce"):
+            work_on = partial(_reduced, job, keeper)
+            day, frames = skip_corrupt_objects(job.storage, day, work_on)
+        with staged(job.storage, job.options.output, day, cluster) as staging:
+            with job.timings.stage("reports"), _naming_earlier_reports(job, day):
+                written = staging.write(_reports(job, day, frames))
+            with job.timings.stage("pages"):
+                page = _page(day, cluster, frames, written)
+            with job.timings.stage("publish"):
+                staging.publish(page)
+    if job.options.history and not day.in_progress:
+        with job.timings.stage("usual"):
+            write_usual(job.spark, job.storage, job.options.output, day, cluster)
+
+
+def _reduced(job: Job, keeper: Keeper, day: Day) -> DayAggregates:
+    keeper.release()
+    groups, group_rows, topic_rows = (read(job.spark, job.storage, day, name) for name in DATASETS)
+    return reduce_day(groups, group_rows, topic_rows, keeper)
+
+
+def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
+    f = frames
+    hours = lag_hourly(f.groups, f.weights)
+    before = stored(
+        job.spark, job.storage, job.options.output, "lag_hourly", day, _dates_before(day)
+    )
+    return {
+        "lag_summary": lag_summary(f.groups, f.runs, f.segments, f.weights, f.intervals),
+        "partition_skew": partition_skew(
+            f.segments, f.runs, f.topic_segments, f.topic_runs, f.weights, f.intervals
+        ),
+        "retention_risk": retention_risk(f.segments, f.topic_segments, day.date),
+        "lag_hourly": hours,
+        "anomalies": anomalies(hours, before),
+        "broker_hotspots": broker_hotspots(f.segments, f.topic_segments, f.produced),
+        "consumer_hotspots": consumer_hotspots(f.segments, f.consumed),
+        "coverage": coverage(job.spark, job.storage, day),
+    }
+
+
+def _dates_before(day: Day) -> list[date]:
+    return [day.date - timedelta(weeks=back) for back in range(1, USUAL_WEEKS + 1)]
+
+
+def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
+    def folders() -> list[str]:
+        output, dates = job.options.output, _dates_before(day)
+        return stored_folders(job.storage, output, "lag_hourly", day, dates)
+
+    return naming_corrupt_files(job.storage, folders)
+
+
+def _page(day: Day, cluster: str, frames: DayAggregates, written: Mapping[str, DataFrame]) -> str:
+    partitions = group_partition_days(frames.segments).join(
+        records_produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
+    )
+    page = gather(
+        written, frames.groups, partitions, cluster=cluster, day=day.date, limits=Limits()
+    )
+    return render(page)

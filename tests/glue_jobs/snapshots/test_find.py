@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is found of a date, and where."""
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.read_snapshots import run_time
+from kafka_lag_report.schemas import SNAPSHOTS
+from tests.glue_jobs.days import NOON, minute, write_run
+from tests.glue_jobs.snapshots.places import AFTER, DATE, found, utc, write_history
+
+pytestmark = pytest.mark.spark
+
+ODD = "blå & 1/2"
+
+
+def test_each_object_has_its_time_and_size(tmp_path: Path) -> None:
+    late, early = (write_run(tmp_path, "groups", [], at=minute(m)) for m in (75, 0))
+
+    runs = found(tmp_path).runs["groups", "demo"]
+
+    assert [(run.taken_at, run.size) for run in runs] == [
+        (NOON, early.stat().st_size),
+        (utc(13, 15), late.stat().st_size),
+    ]
+    assert [Path(run.path) for run in runs] == [early, late]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hour=12/other.parquet",
+        "hour=13/20260131T120000Z-0of1.parquet",
+        "hour=12/20260130T120000Z-0of1.parquet",
+        "20260131T120000Z-0of1.parquet",
+        "hour=12/more/20260131T120000Z-0of1.parquet",
+        "hour=12/20260131T126000Z-0of1.parquet",
+    ],
+)
+def test_a_name_that_no_run_has_tells_no_time(name: str) -> None:
+    assert run_time(name, DATE) is None
+
+
+def test_a_run_in_shards_has_one_time() -> None:
+    names = [f"hour=12/20260131T120000Z-{shard}of2.parquet" for shard in (0, 1)]
+
+    assert [run_time(name, DATE) for name in names] == [NOON, NOON]
+
+
+def test_files_under_other_names_and_hidden_ones_are_not_found(tmp_path: Path) -> None:
+    path = write_run(tmp_path, "groups", [])
+    path.with_suffix(".parquet.part").write_text("being written")
+    path.with_name("_copy.parquet").write_text("hidden")
+    (path.parent / "_temporary").mkdir()
+    (path.parent / "_temporary" / path.name).write_text("hidden")
+
+    assert [run.path for run in found(tmp_path).runs["groups", "demo"]] == [str(path)]
+
+
+def test_a_day_is_in_progress_until_it_is_over(tmp_path: Path) -> None:
+    write_run(tmp_path, "groups", [])
+
+    assert found(tmp_path, today=DATE).in_progress
+    assert not found(tmp_path, today=AFTER).in_progress
+
+
+def test_a_cluster_without_the_day_is_absent(tmp_path: Path) -> None:
+    write_run(tmp_path, "groups", [])
+    folder = f"cluster={quote(ODD, safe='')}"
+    (tmp_path / "snapshots/groups" / folder / "dt=2026-01-30").mkdir(parents=True)
+
+    day = found(tmp_path)
+
+    assert (day.clusters, day.absent) == ({"demo": "cluster=demo"}, {ODD: folder})
+
+
+def test_a_cluster_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    write_run(tmp_path, "groups", [])
+
+    with pytest.raises(DataError, match=r"no cluster prod under .*; there are: demo$"):
+        found(tmp_path, "prod")
+
+
+@pytest.mark.parametrize(
+    ("raw", "compacted", "source"),
+    [
+        (["topic_partitions", "group_partitions", "groups"], [], "snapshots"),
+        (["topic_partitions", "group_partitions", "groups"], ["groups"], "snapshots"),
+        (["groups"], [], "snapshots"),
+        ([], ["groups"], "history"),
+        (["groups"], ["topic_partitions", "groups"], "history"),
+        ([], [], None),
+    ],
+)
+def test_a_day_is_in_the_history_once_objects_are_gone(
+    raw: list[str], compacted: list[str], source: str | None, tmp_path: Path
+) -> None:
+    for dataset in SNAPSHOTS:
+        made = write_run(tmp_path / "made", dataset, [])
+        (tmp_path / "snapshots" / dataset / "cluster=demo").mkdir(parents=True)
+        if dataset in raw:
+            write_run(tmp_path, dataset, [])
+        if dataset in compacted:
+            write_history(tmp_path, dataset, made)
+
+    assert found(tmp_path).sources.get("demo") == source
+
+
+def test_a_cluster_of_the_history_alone_is_known(tmp_path: Path) -> None:
+    write_history(tmp_path, "groups", write_run(tmp_path / "made", "groups", []), folder="old")
+
+    assert found(tmp_path).sources == {"old": "history"}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on one object, by its name and footer."""
+
+from dataclasses import replace
+
+import pytest
+
+from kafka_lag import contract
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.read_snapshots import ADDED, MAJOR, Run, flaw
+from kafka_lag_report.schemas import SNAPSHOTS
+from kafka_lag_report.storage import VERSION_KEY, Footer
+from tests.glue_jobs.days import NOON
+
+RUN = Run("s3://b/snapshots/x.parquet", "hour=12/x.parquet", 9, NOON)
+PARQUET = {
+    "string": "string",
+    "bigint": "int64",
+    "int": "int32",
+    "double": "double",
+    "boolean": "bool",
+    "timestamp": "timestamp[ms, tz=UTC]",
+    "array<int>": "list<int32>",
+}
+
+
+def footer(
+    dataset: str = "groups", version: str | None = contract.SCHEMA_VERSION, **types: str | None
+) -> Footer:
+    """A whole one, but for columns of other types; null takes a column away."""
+    kinds = {field.name: PARQUET[field.dataType.simpleString()] for field in SNAPSHOTS[dataset]}
+    columns = {name: kind for name, kind in {**kinds, **types}.items() if kind}
+    return Footer(version, 1, columns)
+
+
+def test_the_version_and_its_key_are_the_collectors() -> None:
+    major = contract.SCHEMA_VERSION.partition(".")[0]
+    assert (VERSION_KEY, str(MAJOR)) == (contract.SCHEMA_VERSION_KEY, major)
+
+
+@pytest.mark.parametrize("dataset", list(SNAPSHOTS))
+def test_a_snapshot_has_no_flaw(dataset: str) -> None:
+    assert flaw(dataset, RUN, footer(dataset)) is None
+
+
+def test_a_column_of_the_future_is_no_flaw() -> None:
+    assert flaw("groups", RUN, footer(mood="double")) is None
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2", "2.10", "2.999"])
+def test_any_minor_version_is_read(version: str) -> None:
+    assert flaw("groups", RUN, footer(version=version)) is None
+
+
+@pytest.mark.parametrize("dataset", list(ADDED))
+def test_a_file_may_lack_what_came_after_its_version(dataset: str) -> None:
+    gone = dict.fromkeys(ADDED[dataset])
+    assert flaw(dataset, RUN, footer(dataset, "1", **gone)) is None
+    assert "is missing" in (flaw(dataset, RUN, footer(dataset, **gone)) or "")
+
+
+def test_the_version_before_lacks_what_came_since() -> None:
+    assert flaw("groups", RUN, footer(version="1", status_since=None)) is None
+    assert flaw("groups", RUN, footer(version="1")) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (None, "not a Parquet file, or a damaged one"),
+        (footer(version=None), "its metadata has no number as kafka_lag_schema_version"),
+        (footer(version="new"), "its metadata has no number as"),
+        (footer(version="0"), "its metadata has no number as"),
+        (footer(version="2."), "its metadata has no number as"),
+        (footer(version="2.1.1"), "its metadata has no number as"),
+        (footer(status_since=None), "column status_since is missing"),
+        (footer(version="1", lag=None), "no snapshot of groups: column lag is missing"),
+        (footer("group_partitions"), "no snapshot of groups: column owner is missing"),
+        (footer(lag="string"), "column lag is string and should be bigint"),
+        (footer(lag="int32"), "column lag is int32 and should be bigint"),
+        (footer(taken_at="timestamp[ms]"), "column taken_at is timestamp[ms] and"),
+        (footer(version="1", status_since="double"), "column status_since is double"),
+    ],
+)
+def test_a_flaw_is_put_in_words(found: Footer | None, words: str) -> None:
+    assert words in (flaw("groups", RUN, found) or "")
+
+
+def test_a_name_of_no_run_is_a_flaw_whatever_is_inside() -> None:
+    assert "its name" in (flaw("groups", replace(RUN, taken_at=None), footer()) or "")
+
+
+def test_a_newer_version_asks_for_a_newer_job() -> None:
+    sentence = "x.parquet is of schema version 3 and this job reads up to 2.x; deploy"
+
+    with pytest.raises(DataError, match=sentence):
+        flaw("groups", RUN, footer(version="3"))

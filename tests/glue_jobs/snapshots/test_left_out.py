@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A day's work without its bad objects."""
+
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_lag_report.errors import CorruptObjectsError, DataError
+from kafka_lag_report.read_snapshots import MOST_REPEATS, Day, read, skip_corrupt_objects
+from kafka_lag_report.storage import Storage
+from tests.glue_jobs.days import group_row, minute, write_run
+from tests.glue_jobs.snapshots.places import (
+    damage_pages,
+    found,
+    rewrite,
+    with_text,
+    without,
+    write_history,
+    write_runs,
+)
+
+pytestmark = pytest.mark.spark
+
+ODD_FOLDER = quote("blå & 1/2", safe="")
+Spoil = Callable[[Path], object]
+SPOILT: dict[str, tuple[Spoil, str]] = {
+    "cut off": (lambda p: p.write_bytes(p.read_bytes()[:900]), "not a Parquet file"),
+    "empty": (lambda p: p.write_bytes(b""), "not a Parquet file"),
+    "footer spoilt": (
+        lambda p: p.write_bytes(p.read_bytes()[:-300] + b"\xff" * 292 + p.read_bytes()[-8:]),
+        "a damaged one",
+    ),
+    "foreign": (lambda p: rewrite(p, pa.table({"a": [1]}), None), "no snapshot of this reporter"),
+    "column missing": (lambda p: rewrite(p, without(p, "lag")), "column lag is missing"),
+    "column of another type": (lambda p: rewrite(p, with_text(p, "lag")), "lag is string"),
+    "pages damaged": (damage_pages, "its rows cannot be decoded"),
+    "another name": (lambda p: p.rename(p.with_name("copy.parquet")), "its name is no run's"),
+}
+
+
+def lags(spark: SparkSession) -> Callable[[Day], list[int]]:
+    def work(day: Day) -> list[int]:
+        return sorted(
+            row["lag"] for row in read(spark, Storage(), day, "group_partitions").collect()
+        )
+
+    return work
+
+
+@pytest.mark.parametrize(("spoil", "words"), SPOILT.values(), ids=SPOILT)
+def test_one_bad_object_is_left_out_and_said_why(
+    spoil: Spoil, words: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    paths = write_runs(tmp_path, 3)
+    spoil(paths[1])
+
+    day, result = skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
+
+    assert result == [0, 2]
+    (left,) = day.skipped("group_partitions", "demo")
+    assert words in day.flaws[left.path]
+    assert {Path(run.path) for run in day.usable("group_partitions", "demo")} == {
+        paths[0],
+        paths[2],
+    }
+
+
+def test_a_good_day_is_worked_on_once_and_whole(tmp_path: Path) -> None:
+    write_runs(tmp_path, 2)
+    days: list[Day] = []
+
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), days.append)
+
+    assert days == [day]
+    assert not day.flaws
+
+
+@pytest.mark.parametrize(
+    ("runs", "bad", "sentence"),
+    [
+        (1, 1, "not a Parquet file, or a damaged one, of the 1 objects of group_partitions of"),
+        (3, 2, "a damaged one, as are 1 more of the 3 objects of group_partitions of demo on"),
+        (199, 2, "as are 1 more of the 199 objects"),
+    ],
+)
+def test_many_bad_objects_stop_the_run(
+    runs: int, bad: int, sentence: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    paths = write_runs(tmp_path, runs)
+    for path in paths[:bad]:
+        path.write_text("no")
+
+    with pytest.raises(DataError, match=sentence) as raised:
+        skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
+
+    assert str(paths[0]) in str(raised.value)
+    assert "restore or remove" in str(raised.value)
+
+
+def test_one_in_a_hundred_may_be_skipped(tmp_path: Path) -> None:
+    paths = write_runs(tmp_path, 200)
+    for path in paths[:2]:
+        path.write_text("no")
+
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda _: None)
+
+    assert len(day.flaws) == 2
+
+
+def test_each_dataset_and_cluster_may_lose_one(tmp_path: Path) -> None:
+    places = [("groups", "demo"), ("group_partitions", "demo"), ("groups", "other")]
+    for dataset, folder in places:
+        write_run(tmp_path, dataset, [], folder=folder)
+        write_run(tmp_path, dataset, [], folder=folder, at=minute(1)).write_text("no")
+
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda _: None)
+
+    assert len(day.flaws) == len(places)
+
+
+def test_a_newer_version_stops_the_run(spark: SparkSession, tmp_path: Path) -> None:
+    paths = write_runs(tmp_path, 3)
+    rewrite(paths[1], version="3")
+
+    with pytest.raises(DataError, match="schema version 3"):
+        skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
+
+
+def test_damage_is_found_while_rows_are_written(spark: SparkSession, tmp_path: Path) -> None:
+    paths = write_runs(tmp_path, 3)
+    damage_pages(paths[1])
+
+    def work(day: Day) -> None:
+        rows = read(spark, Storage(), day, "group_partitions")
+        rows.write.mode("overwrite").parquet(str(tmp_path / "written"))
+
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), work)
+
+    assert list(day.flaws) == [str(paths[1])]
+
+
+def test_damage_is_found_under_odd_names(spark: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "state [1]"
+    paths = [
+        write_run(root, "groups", [{"consumer_group": "g"}], at=minute(m), folder=ODD_FOLDER)
+        for m in range(2)
+    ]
+    damage_pages(paths[0])
+
+    day, rows = skip_corrupt_objects(
+        Storage(), found(root), lambda day: read(spark, Storage(), day, "groups").collect()
+    )
+
+    assert list(day.flaws) == [str(paths[0])]
+    assert len(rows) == 1
+
+
+def test_damage_that_goes_on_stops_the_run(tmp_path: Path) -> None:
+    # one of each cluster's two, one after another, as Spark names the first it meets
+    folders = [f"c-{number}" for number in range(MOST_REPEATS + 1)]
+    paths = [write_run(tmp_path, "groups", [], folder=folder) for folder in folders]
+    for folder in folders:
+        write_run(tmp_path, "groups", [], folder=folder, at=minute(1))
+    days: list[Day] = []
+
+    def work(day: Day) -> None:
+        days.append(day)
+        raise CorruptObjectsError([str(paths[len(days) - 1])])
+
+    with pytest.raises(DataError, match=r"its rows cannot be decoded, as those of 3 others"):
+        skip_corrupt_objects(Storage(), found(tmp_path), work)
+
+    assert len(days) == 1 + MOST_REPEATS
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        DataError("the session was stopped"),
+        CorruptObjectsError(
+            ["file:/x/snapshots/groups/cluster=demo/20260130T120000Z-0of1.parquet"]
+        ),
+    ],
+    ids=["of no object", "of another day"],
+)
+def test_a_failure_that_blames_no_object_of_the_day_passes(
+    failure: DataError, tmp_path: Path
+) -> None:
+    write_run(tmp_path, "groups", [])
+
+    def work(_: Day) -> None:
+        raise failure
+
+    with pytest.raises(DataError) as raised:
+        skip_corrupt_objects(Storage(), found(tmp_path), work)
+
+    assert raised.value is failure
+
+
+def test_an_object_that_vanished_is_no_bad_one(spark: SparkSession, tmp_path: Path) -> None:
+    paths = write_runs(tmp_path, 3)
+    day = found(tmp_path)
+    paths[1].unlink()
+
+    with pytest.raises(DataError, match=rf"cannot read {paths[1]}: .*No such file"):
+        skip_corrupt_objects(Storage(), day, lags(spark))
+
+
+def test_an_object_that_vanishes_at_work_is_no_bad_one(spark: SparkSession, tmp_path: Path) -> None:
+    paths = write_runs(tmp_path, 3)
+    days: list[Day] = []
+
+    def work(day: Day) -> None:
+        days.append(day)
+        rows = read(spark, Storage(), day, "group_partitions")
+        paths[1].unlink(missing_ok=True)
+        rows.collect()
+
+    with pytest.raises(DataError, match=str(paths[1])):
+        skip_corrupt_objects(Storage(), found(tmp_path), work)
+
+    assert len(days) == 1
+
+
+def test_a_broken_file_of_the_history_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    made = write_run(tmp_path / "made", "group_partitions", [group_row(0, 0, 0, 1)])
+    write_history(tmp_path, "group_partitions", made).write_text("no")
+
+    with pytest.raises(DataError, match=r"history/.*part-0.parquet: .*restore or remove"):
+        skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))

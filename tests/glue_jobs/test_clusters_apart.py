@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run over clusters of which some fail: the others have their report, history and page."""
+
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from moto import mock_aws
+from pyspark.sql import SparkSession
+
+from kafka_lag_report.daily_report import main
+from kafka_lag_report.storage import Storage
+from tests.glue_jobs.days import group_row, minute, report_rows, topic_row, write_run
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+DATE = "2026-01-31"
+CALM, MINOR, BAD, NEWER, HUNGRY = "calm", "minor", "bad", "newer", "hungry"
+DATASETS = ("groups", "group_partitions", "topic_partitions")
+VERSION = "kafka_lag_schema_version"
+
+
+class NoRoom(Storage):
+    """A disk with one cluster whose rows do not fit into memory."""
+
+    def read(self, path: str) -> bytes:
+        if f"cluster={HUNGRY}/" in path:
+            raise MemoryError("cannot allocate 9000000000 bytes")
+        return super().read(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    root: Path
+    code: int
+    err: list[str]
+    message: str
+
+
+def write_cluster(root: Path, name: str) -> list[Path]:
+    """Three runs in which the group reads 10 records a minute and is 5 behind."""
+    paths = []
+    for run in range(3):
+        end = 100 + 10 * run
+        rows = {
+            "groups": [{"consumer_group": "billing", "lag": 5}],
+            "group_partitions": [group_row(0, end - 5, 0, end)],
+            "topic_partitions": [topic_row(0, end)],
+        }
+        for dataset in DATASETS:
+            path = write_run(root, dataset, rows[dataset], at=minute(run), folder=name)
+            paths.append(path)
+    return paths
+
+
+def of_release(path: Path, version: str, **more: pa.Array) -> None:
+    """The object as a later release would have written it, with these columns at its end."""
+    table = pq.ParquetFile(path).read()
+    for name, values in more.items():
+        table = table.append_column(name, values)
+    pq.write_table(table.replace_schema_metadata({VERSION: version}), path)
+
+
+@pytest.fixture(name="ended", scope="module")
+def _ended(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """A run over five clusters: one is of a newer MINOR version, three cannot be reported."""
+    assert spark
+    root = tmp_path_factory.mktemp("apart")
+    objects = {name: write_cluster(root, name) for name in (CALM, MINOR, BAD, NEWER, HUNGRY)}
+    for number, path in enumerate(p for p in objects[MINOR] if "group_partitions" in p.parts):
+        if number:
+            of_release(
+                path,
+                "2.99",
+                zone=pa.array(["eu"]),
+                fetches=pa.array([number], pa.int64()),
+                paused=pa.array([True]),
+                hosts=pa.array([["a", "b"]]),
+            )
+    for path in [p for p in objects[BAD] if "groups" in p.parts][:2]:
+        path.write_text("no Parquet")
+    of_release(objects[NEWER][0], "3.0")
+    with pytest.MonkeyPatch.context() as patched, mock_aws():
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patched.setenv(name, "testing")
+        sns, sqs = (boto3.client(each, region_name="us-east-1") for each in ("sns", "sqs"))
+        topic = sns.create_topic(Name="lag")["TopicArn"]
+        queue = sqs.create_queue(QueueName="team")["QueueUrl"]
+        asked = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])
+        sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=asked["Attributes"]["QueueArn"])
+        places = ["--input", str(root), "--output", str(root), "--date", DATE]
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as err:
+            code = main([*places, "--topic-arn", topic], storage=NoRoom)
+        sent = sqs.receive_message(QueueUrl=queue).get("Messages", [])
+    message = json.loads(json.loads(sent[0]["Body"])["Message"])["content"]["description"]
+    return Ended(root, code, err.getvalue().splitlines(), message)
+
+
+def history(root: Path, dataset: str, cluster: str) -> pa.Table:
+    (file,) = (root / "history" / dataset / f"cluster={cluster}" / f"dt={DATE}").iterdir()
+    return pq.ParquetFile(file).read()
+
+
+@pytest.mark.parametrize("cluster", [CALM, MINOR])
+def test_clusters_beside_one_that_fails_are_reported(ended: Ended, cluster: str) -> None:
+    (topic,) = [r for r in report_rows(ended.root, "lag_summary", cluster) if r["topic"]]
+
+    assert (topic["consumer_group"], topic["topic"]) == ("billing", "orders")
+    page = ended.root / f"reports/page/cluster={cluster}/dt={DATE}/report.html"
+    assert "billing" in page.read_text()
+    assert [history(ended.root, name, cluster).num_rows for name in DATASETS] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("cluster", [BAD, NEWER, HUNGRY])
+def test_a_cluster_that_fails_has_neither_report_nor_page(ended: Ended, cluster: str) -> None:
+    assert not list((ended.root / "reports").rglob(f"cluster={cluster}"))
+
+
+def test_each_failure_is_one_line_and_the_run_fails_with_all(ended: Ended) -> None:
+    *lines, last = ended.err
+
+    assert ended.code == 1
+    assert len(lines) == 3
+    (bad,) = [line for line in lines if f"no report of {BAD} on {DATE}: " in line]
+    assert "not a Parquet file" in bad
+    (newer,) = [line for line in lines if f"no report of {NEWER} on {DATE}: " in line]
+    assert "schema version 3.0" in newer
+    (hungry,) = [line for line in lines if f"no report of {HUNGRY} on {DATE}: " in line]
+    assert "MemoryError: cannot allocate 9000000000 bytes" in hungry
+    assert all(f"{name} on {DATE}" in last for name in (BAD, NEWER, HUNGRY))
+
+
+def test_the_message_says_which_clusters_have_no_report(ended: Ended) -> None:
+    lines = ended.message.splitlines()
+
+    for name in (BAD, NEWER, HUNGRY):
+        assert [line for line in lines if line.startswith(f"no report of {name}: ")], lines
+    assert f"{CALM}: " in ended.message
+    assert "no snapshots of this day" not in ended.message
+
+
+def test_columns_of_a_newer_minor_version_are_in_the_history(ended: Ended) -> None:
+    rows = history(ended.root, "group_partitions", MINOR).sort_by("taken_at")
+
+    types = {n: rows.schema.field(n).type for n in ("zone", "fetches", "paused", "hosts")}
+    assert types == {
+        "zone": pa.string(),
+        "fetches": pa.int64(),
+        "paused": pa.bool_(),
+        "hosts": pa.list_(pa.string()),
+    }
+    assert rows["zone"].to_pylist() == [None, "eu", "eu"]
+    assert rows["fetches"].to_pylist() == [None, 1, 2]
+    assert rows["paused"].to_pylist() == [None, True, True]
+    assert rows["hosts"].to_pylist() == [None, ["a", "b"], ["a", "b"]]
+    assert rows["lag"].to_pylist() == [5, 5, 5]

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A day's history: the snapshots' rows, sorted, and never fewer than it held."""
+
+import shutil
+from datetime import date
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_lag_report.compaction import compact_day, parts
+from kafka_lag_report.errors import DataError, StoreError
+from kafka_lag_report.read_snapshots import Day, find_day, skip_corrupt_objects
+from kafka_lag_report.schemas import SNAPSHOTS
+from kafka_lag_report.storage import Storage
+from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
+
+pytestmark = pytest.mark.spark
+
+DAY = NOON.date()
+GROUPS = ("zebra", "ant")
+
+
+class Throttled(Storage):
+    """A store that is busy with the objects of one minute."""
+
+    def read(self, path: str) -> bytes:
+        if "T120100Z" in path:
+            raise StoreError(f"cannot read {path}: throttled")
+        return super().read(path)
+
+
+def write_minutes(root: Path, numbers: range) -> None:
+    for number in numbers:
+        rows = [group_row(p, 9, 0, 10 + number, consumer_group=g) for g in GROUPS for p in (1, 0)]
+        write_run(root, "group_partitions", rows, at=minute(number))
+        write_run(root, "topic_partitions", [topic_row(0, 10 + number)], at=minute(number))
+        write_run(root, "groups", [{"consumer_group": g} for g in GROUPS], at=minute(number))
+
+
+def found(root: Path, today: date = date(2026, 2, 1)) -> Day:
+    return find_day(Storage(), str(root), str(root), DAY, (), today)
+
+
+def compact_all(spark: SparkSession, root: Path) -> Day:
+    """As the job does it, bad objects left out."""
+    day, _ = skip_corrupt_objects(
+        Storage(), found(root), lambda usable: compact_day(spark, Storage(), usable)
+    )
+    return day
+
+
+def history(root: Path, dataset: str = "group_partitions") -> list[Row]:
+    files = sorted((root / "history" / dataset).rglob("*.parquet"))
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+
+
+def test_rows_are_sorted_by_name_and_time(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(3))
+
+    compact_all(spark, tmp_path)
+
+    order = [(r["consumer_group"], r["partition_id"], r["taken_at"]) for r in history(tmp_path)]
+    assert order == sorted(order)
+    assert len(order) == 12
+    assert [len(history(tmp_path, name)) for name in SNAPSHOTS] == [3, 12, 6]
+    assert sorted(p.name for p in (tmp_path / "history").iterdir()) == sorted(SNAPSHOTS)
+
+
+def test_runs_that_came_late_are_added_and_those_whose_objects_are_gone_stay(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(3))
+    compact_all(spark, tmp_path)
+    for object_of_a_run in (tmp_path / "snapshots").rglob("*T1201*.parquet"):
+        object_of_a_run.unlink()
+    write_minutes(tmp_path, range(3, 4))
+
+    compact_all(spark, tmp_path)
+
+    times = {row["taken_at"] for row in history(tmp_path)}
+    assert times == {minute(number) for number in range(4)}
+    assert len(history(tmp_path)) == 16
+
+
+def test_a_history_that_lacks_nothing_is_left_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(2))
+    compact_all(spark, tmp_path)
+    before = sorted((tmp_path / "history").rglob("*"))
+
+    compact_all(spark, tmp_path)
+
+    assert sorted((tmp_path / "history").rglob("*")) == before
+
+
+def test_a_history_of_which_a_part_is_missing_is_made_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(2))
+    compact_all(spark, tmp_path)
+    (file,) = (tmp_path / "history" / "group_partitions").rglob("*.parquet")
+    # as after a move that ended halfway: every run is there, and not all of its names
+    whole = pq.ParquetFile(file).read()
+    file.unlink()
+    pq.write_table(whole.slice(0, len(whole) // 2), file.with_name("half.parquet"))
+
+    compact_all(spark, tmp_path)
+
+    assert len(history(tmp_path)) == len(whole)
+
+
+def test_a_failure_leaves_whole_files_only(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(2))
+    day = found(tmp_path)
+    objects = list((tmp_path / "snapshots").rglob("*.parquet"))
+    day = day.counted({str(path): pq.read_metadata(path).num_rows for path in objects})
+    bad = [next(p for p in objects if name in p.parts) for name in ("groups", "topic_partitions")]
+    for path in bad:
+        path.write_bytes(b"no Parquet")
+
+    with pytest.raises(DataError) as failure:
+        compact_day(spark, Storage(), day)
+
+    # each file's, as to go on without one costs the whole work again
+    assert all(f"cannot read {path}: its rows" in str(failure.value) for path in bad)
+    assert [len(history(tmp_path, name)) for name in SNAPSHOTS] == [0, 8, 0]
+    assert not list((tmp_path / "history").rglob(".*"))
+
+
+def test_what_the_store_refuses_blames_no_object(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(2))
+
+    with pytest.raises(StoreError, match="throttled"):
+        skip_corrupt_objects(
+            Throttled(), found(tmp_path), lambda usable: compact_day(spark, Throttled(), usable)
+        )
+
+
+def test_a_history_that_is_damaged_is_named_and_stays(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(2))
+    compact_all(spark, tmp_path)
+    (file,) = (tmp_path / "history" / "topic_partitions").rglob("*.parquet")
+    data = bytearray(file.read_bytes())
+    footer = int.from_bytes(data[-8:-4], "little")
+    data[4:100] = bytes(96)
+    file.write_bytes(data)
+    assert footer < len(data) - 100
+    write_minutes(tmp_path, range(2, 3))
+
+    with pytest.raises(DataError, match=f"cannot read .*{file.name}"):
+        compact_all(spark, tmp_path)
+
+    assert file.read_bytes() == data
+
+
+def test_a_large_day_has_several_files_of_a_stretch_each(tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(6))
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
+
+    runs = day.usable("group_partitions", "demo")
+    made = parts("group_partitions", runs, day.rows, "/made", most=8)
+
+    assert [part.rows for part in made] == [8, 8, 8]
+    assert len({part.target for part in made}) == 3
+    minutes = [source[-18:-14] for part in made for source in part.sources]
+    assert minutes == sorted(minutes)
+
+
+def test_a_run_in_shards_lies_in_one_file(tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(2))
+    for path in list((tmp_path / "snapshots/group_partitions").rglob("*.parquet")):
+        shutil.copy(path, path.with_name(path.name.replace("0of1", "1of2")))
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
+
+    made = parts(
+        "group_partitions", day.usable("group_partitions", "demo"), day.rows, "/made", most=4
+    )
+
+    assert [len(part.sources) for part in made] == [2, 2]
+    assert [{source[-23:-13] for source in part.sources} for part in made] == [
+        {made[0].sources[0][-23:-13]},
+        {made[1].sources[0][-23:-13]},
+    ]

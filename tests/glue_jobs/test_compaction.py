@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many files into one that is sorted, and is read back before it counts."""
+
+import contextlib
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_lag_report.compaction import Part, compact
+from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
+from kafka_lag_report.storage import Storage
+from tests.glue_jobs.days import Row, group_row, minute, write_run
+
+
+class Rewriting(Storage):
+    """A disk that keeps something else than it was given."""
+
+    def write(self, path: str, data: bytes, content_type: str | None = None) -> None:
+        rows = pq.read_table(pa.BufferReader(data))
+        end = rows.schema.get_field_index("end_offset")
+        changed = rows.set_column(end, "end_offset", pa.array([1] * len(rows)))
+        pq.write_table(changed, path)
+
+
+class Forgetting(Storage):
+    """A disk that keeps the beginning of what it was given."""
+
+    def write(self, path: str, data: bytes, content_type: str | None = None) -> None:
+        super().write(path, data[:100])
+
+
+def part(root: Path, *paths: Path, rows: int | None = None) -> Part:
+    """Of so many rows; null: as many as there are."""
+    count = sum(pq.read_metadata(path).num_rows for path in paths) if rows is None else rows
+    target = str(root / "made" / "part.parquet")
+    return Part("group_partitions", tuple(map(str, paths)), target, count)
+
+
+def written(root: Path) -> list[Row]:
+    rows: list[Row] = pq.ParquetFile(root / "made" / "part.parquet").read().to_pylist()
+    return rows
+
+
+def runs(root: Path, count: int) -> list[Path]:
+    return [
+        write_run(
+            root,
+            "group_partitions",
+            [group_row(p, 5, 0, 9, consumer_group=g) for g in ("zebra", "ant") for p in (1, 0)],
+            at=minute(number),
+        )
+        for number in range(count)
+    ]
+
+
+def rewritten(path: Path, **columns: Any) -> Path:
+    """The same file with other columns: null drops one."""
+    table = pq.ParquetFile(path).read()
+    for name, values in columns.items():
+        place = table.schema.get_field_index(name)
+        table = table.remove_column(place)
+        if values is not None:
+            table = table.add_column(place, name, values)
+    pq.write_table(table, path)
+    return path
+
+
+def test_all_rows_are_there_by_name_and_time(tmp_path: Path) -> None:
+    rows = compact(part(tmp_path, *runs(tmp_path, 3)), Storage())
+
+    found = [(r["consumer_group"], r["partition_id"], r["taken_at"]) for r in written(tmp_path)]
+    assert rows == 12
+    assert found == [
+        (group, partition, minute(number))
+        for group in ("ant", "zebra")
+        for partition in (0, 1)
+        for number in range(3)
+    ]
+
+
+def test_a_column_that_a_file_lacks_is_null(tmp_path: Path) -> None:
+    older, newer = runs(tmp_path, 2)
+
+    compact(part(tmp_path, rewritten(older, end_offset=None), newer), Storage())
+
+    assert {(r["taken_at"], r["end_offset"]) for r in written(tmp_path)} == {
+        (minute(0), None),
+        (minute(1), 9),
+    }
+
+
+def test_times_in_microseconds_become_the_histories_milliseconds(tmp_path: Path) -> None:
+    (path,) = runs(tmp_path, 1)
+    fine = [minute(0) + timedelta(microseconds=1999)] * 4
+    rewritten(path, read_at=pa.array(fine, pa.timestamp("us", tz="UTC")))
+
+    compact(part(tmp_path, path), Storage())
+
+    assert written(tmp_path)[0]["read_at"] == minute(0) + timedelta(milliseconds=1)
+
+
+def test_of_no_rows_there_is_no_file(tmp_path: Path) -> None:
+    empty = write_run(tmp_path, "group_partitions", [])
+
+    assert compact(part(tmp_path, empty), Storage()) == 0
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_file_that_cannot_be_decoded_is_named(tmp_path: Path) -> None:
+    good, bad = runs(tmp_path, 2)
+    data = bytearray(bad.read_bytes())
+    data[4:600] = bytes(596)
+    bad.write_bytes(data)
+
+    with pytest.raises(CorruptObjectsError) as failure:
+        compact(part(tmp_path, good, bad), Storage())
+
+    assert failure.value.paths == (str(bad),)
+    assert str(failure.value).startswith(f"cannot read {bad}: its rows cannot be decoded")
+
+
+@pytest.mark.parametrize("damage", range(40))
+def test_damage_in_the_midst_of_a_file_is_found_or_harmless(tmp_path: Path, damage: int) -> None:
+    """A place in a dictionary that has none such must not be followed."""
+    path = write_run(tmp_path, "group_partitions", [group_row(p, 5, 0, 9) for p in range(60)])
+    pq.write_table(pq.ParquetFile(path).read(), path, compression="none")
+    data = bytearray(path.read_bytes())
+    # not in the footer: what that is damaged in, is no Parquet file
+    data[4 + damage * (pq.read_metadata(path).serialized_size // 2) % (len(data) // 2)] ^= 0xFF
+    path.write_bytes(data)
+
+    with contextlib.suppress(CorruptObjectsError):
+        assert compact(part(tmp_path, path, rows=60), Storage()) == 60
+
+
+@pytest.mark.parametrize("store", [Rewriting(), Forgetting()], ids=["other rows", "no Parquet"])
+def test_what_is_not_what_was_read_is_no_history(tmp_path: Path, store: Storage) -> None:
+    (tmp_path / "made").mkdir()
+
+    with pytest.raises(DataError, match=r"differ from the 4 rows of their sources; nothing was"):
+        compact(part(tmp_path, *runs(tmp_path, 1)), store)
+
+
+def test_fewer_rows_than_were_counted_are_no_history(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="differ from the 4 rows"):
+        compact(part(tmp_path, *runs(tmp_path, 1), rows=5), Storage())
+
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_store_that_refuses_is_named(tmp_path: Path) -> None:
+    (tmp_path / "made").write_text("a file, where a folder should be")
+
+    with pytest.raises(StoreError, match=r"cannot write .*part\.parquet: .*; check address and r"):
+        compact(part(tmp_path, *runs(tmp_path, 1)), Storage())

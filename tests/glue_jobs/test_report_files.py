@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports staged, published, and read again on later days."""
+
+from datetime import date, timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
+
+from kafka_lag_report.errors import DataError
+from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
+from kafka_lag_report.report_files import page_address, staged, stored
+from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING
+from kafka_lag_report.storage import Storage
+from tests.glue_jobs.days import ARROW, NOON, report_rows
+
+pytestmark = pytest.mark.spark
+
+ODD = "blå & 1/2"
+FOLDERS = {"demo": "cluster=demo", ODD: f"cluster={quote(ODD, safe='')}"}
+NAME = "lag_hourly"
+BEFORE = [date(2026, 1, number) for number in range(17, 31)]
+FAILS = "cast(raise_error('on purpose') AS double)"
+
+
+def a_day() -> Day:
+    return Day(
+        root="in/snapshots",
+        history="out/history",
+        date=date(2026, 1, 31),
+        in_progress=False,
+        clusters=FOLDERS,
+        absent={},
+        sources=dict.fromkeys(FOLDERS, "snapshots"),
+        runs={},
+    )
+
+
+def hours(spark: SparkSession, *rows: tuple[str, str, int]) -> DataFrame:
+    """The report with the most telling columns: cluster, group, hour."""
+    others = [f"cast(null AS {f.dataType.simpleString()}) {f.name}" for f in REPORTS[NAME]][2:]
+    frame = spark.createDataFrame(list(rows), "cluster string, consumer_group string, hour int")
+    return frame.selectExpr("cluster", "consumer_group", "hour", *others)
+
+
+def nothing(spark: SparkSession, name: str) -> DataFrame:
+    return spark.createDataFrame([], StructType([CLUSTER, *REPORTS[name].fields]))
+
+
+def write_report(root: Path, folder: str, number: int, group: str, hour: int) -> None:
+    """One row of an earlier run's report."""
+    place = root / "reports" / NAME / folder / f"dt=2026-01-{number}"
+    place.mkdir(parents=True)
+    row = {"consumer_group": group, "hour": hour}
+    kinds = [(f.name, ARROW[f.dataType.simpleString()]) for f in REPORTS[NAME]]
+    pq.write_table(pa.Table.from_pylist([row], schema=pa.schema(kinds)), place / "part-0.parquet")
+
+
+def files_below(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+def test_nothing_is_seen_before_it_is_published(spark: SparkSession, tmp_path: Path) -> None:
+    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
+
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
+        staging.write({NAME: hours(spark, ("demo", "later", 1))})
+        seen = report_rows(tmp_path, NAME)
+
+    assert [row["consumer_group"] for row in seen] == ["earlier"]
+    assert report_rows(tmp_path, NAME) == seen
+    assert [path.name for path in (tmp_path / "reports").iterdir()] == [NAME]
+
+
+def test_staged_reports_are_read_as_they_were_written(spark: SparkSession, tmp_path: Path) -> None:
+    reports = {NAME: hours(spark, ("demo", "g", 7)), "anomalies": nothing(spark, "anomalies")}
+
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
+        read = staging.write(reports)
+        columns, (row,) = read[NAME].columns, read[NAME].collect()
+        none = read["anomalies"].collect()
+
+    assert (row["cluster"], row["consumer_group"], row["hour"]) == ("demo", "g", 7)
+    assert columns == ["cluster", *REPORTS[NAME].names]
+    assert none == []
+
+
+@pytest.mark.parametrize("cluster", [ODD, "demo"])
+def test_a_cluster_has_one_sorted_file_and_its_page(
+    cluster: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = [(cluster, group, hour) for group in "cab" for hour in (2, 1)]
+    with staged(Storage(), str(tmp_path), a_day(), cluster) as staging:
+        staging.write({NAME: hours(spark, *rows).repartition(3)})
+        staging.publish("<p>one")
+
+    expected = sorted((group, hour) for _, group, hour in rows)
+    found = report_rows(tmp_path, NAME, cluster=FOLDERS[cluster].removeprefix("cluster="))
+    assert [(r["consumer_group"], r["hour"]) for r in found] == expected
+    assert files_below(tmp_path) == [
+        f"reports/{NAME}/{FOLDERS[cluster]}/dt=2026-01-31/report.parquet",
+        f"reports/page/{FOLDERS[cluster]}/dt=2026-01-31/report.html",
+    ]
+    assert Path(page_address(str(tmp_path), a_day(), cluster)).read_text() == "<p>one"
+
+
+def test_a_report_without_rows_takes_the_earlier_one_away(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
+
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
+        staging.write({NAME: nothing(spark, NAME)})
+        staging.publish("a page")
+
+    assert report_rows(tmp_path, NAME) == []
+
+
+def test_only_the_days_own_output_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    for folder in FOLDERS.values():
+        write_report(tmp_path, folder, 30, "earlier", 1)
+        write_report(tmp_path, folder, 31, "earlier", 1)
+
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
+        staging.write({NAME: hours(spark, ("demo", "new", 1))})
+        staging.publish("a page")
+
+    assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["new"]
+    assert len(report_rows(tmp_path, NAME, cluster=quote(ODD, safe=""))) == 1
+    assert len(report_rows(tmp_path, NAME, day="2026-01-30")) == 1
+
+
+def test_a_report_that_fails_leaves_the_earlier_ones(spark: SparkSession, tmp_path: Path) -> None:
+    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
+    before = files_below(tmp_path)
+    fails = hours(spark, ("demo", "new", 1)).withColumn("lag", sf.expr(FAILS))
+
+    with (
+        pytest.raises((Py4JJavaError, PySparkException), match="on purpose"),
+        staged(Storage(), str(tmp_path), a_day(), "demo") as staging,
+    ):
+        staging.write({"anomalies": nothing(spark, "anomalies"), NAME: fails})
+
+    assert files_below(tmp_path) == before
+
+
+def test_published_reports_are_read_for_the_dates_asked(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for number in (16, 17, 30, 31):
+        for hour, folder in enumerate(FOLDERS.values()):
+            write_report(tmp_path, folder, number, f"g{number}", hour)
+
+    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
+
+    assert rows.schema["dt"].dataType == STRING
+    assert rows.columns == ["cluster", "dt", *REPORTS[NAME].names]
+    told = rows.select("cluster", "dt", "consumer_group", "hour").collect()
+    assert sorted(tuple(row) for row in told) == [
+        (ODD, "2026-01-17", "g17", 1),
+        (ODD, "2026-01-30", "g30", 1),
+        ("demo", "2026-01-17", "g17", 0),
+        ("demo", "2026-01-30", "g30", 0),
+    ]
+
+
+def test_where_nothing_was_published_there_are_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
+
+    assert rows.columns == ["cluster", "dt", *REPORTS[NAME].names]
+    assert rows.collect() == []
+
+
+def test_a_broken_earlier_report_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    yesterday = NOON - timedelta(days=1)
+    broken = tmp_path / "reports" / NAME / "cluster=demo" / f"dt={yesterday:%Y-%m-%d}/p.parquet"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("no")
+    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
+
+    folder = str(broken.parent)
+    with (
+        pytest.raises(DataError, match=f"{broken}.*restore or remove"),
+        naming_corrupt_files(Storage(), lambda: [folder]),
+    ):
+        rows.collect()
