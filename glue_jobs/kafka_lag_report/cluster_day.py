@@ -43,7 +43,6 @@ from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.lag_summary import lag_summary
 from kafka_lag_report.tables.partition_skew import partition_skew
 from kafka_lag_report.tables.retention_risk import retention_risk
-from kafka_lag_report.tables.usual import write_usual
 from kafka_lag_report.timings import Timings
 
 # As `reduce_day` takes them.
@@ -83,9 +82,6 @@ def report_cluster(job: Job, day: Day, cluster: str) -> None:
                 page = _page(day, cluster, frames, written)
             with job.timings.stage("publish"):
                 staging.publish(page)
-    if job.options.history and not day.in_progress:
-        with job.timings.stage("usual"):
-            write_usual(job.spark, job.storage, job.options.output, day, cluster)
 
 
 def _reduced(job: Job, keeper: Keeper, day: Day) -> DayAggregates:

@@ -24,6 +24,7 @@ from kafka_lag_report.read_snapshots import (
 )
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
+from kafka_lag_report.tables.usual import write_usual
 from kafka_lag_report.telling import send, tell
 from kafka_lag_report.timings import Timings
 
@@ -90,6 +91,10 @@ def _report(job: Job, day: Day) -> Iterator[str]:
     failed = _each_cluster(job, day)
     yield from (f"{cluster} on {day.date}" for cluster in failed)
     done = day.only(name for name in day.clusters if name not in failed)
+    # of a day in progress nothing is usual yet
+    for cluster in done.clusters if job.options.history and not day.in_progress else ():
+        write = partial(write_usual, job.spark, job.storage, job.options.output, day, cluster)
+        yield from _attempt(job, "usual", f"usual figures of {cluster} on {day.date}", write)
     if done.clusters:
         yield from _attempt(job, "tell", f"log of {day.date}", partial(tell, job, done))
     yield from _attempt(job, "send", f"message of {day.date}", partial(send, job, done, failed))

@@ -166,3 +166,14 @@ def test_help_names_every_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert end.value.code == 0
     assert [name for name in REPORTS if name not in said] == []
     assert "s3://" in said
+
+
+def test_old_snapshots_are_deleted_only_if_days_are_given() -> None:
+    assert parse(PLACES, just_after_midnight).snapshot_days is None
+    assert parse([*PLACES, "--snapshot-days", "8"], just_after_midnight).snapshot_days == 8
+
+
+@pytest.mark.parametrize("days", ["7", "0", "-1", "few", ""])
+def test_days_that_collectors_look_back_cannot_be_deleted(days: str) -> None:
+    with pytest.raises(UsageError, match=r"--snapshot-days: .* is not a number of days, 8 or more"):
+        parse([*PLACES, f"--snapshot-days={days}"], just_after_midnight)
