@@ -15,6 +15,7 @@ from kafka_lag_report.history.marking import mark_compacted
 from kafka_lag_report.job import Job, say
 from kafka_lag_report.one_day import report_day
 from kafka_lag_report.options import Options, parse
+from kafka_lag_report.reports.usual import write_usual
 from kafka_lag_report.storage.files import Files
 from kafka_lag_report.storage.objects import Anywhere, Objects
 from kafka_lag_report.storage.session import open_session
@@ -72,6 +73,7 @@ def _report(job: Job, day: Day) -> None:
     """Write what the day has, then let the world know: each way is tried, whatever others say."""
     done = report_day(job, day)
     ways = {
+        "usual": partial(write_usual, job, done),
         "serve": partial(serve, job, done),
         "tell": partial(tell, job, done),
         "send": partial(send, job, done),

@@ -28,7 +28,6 @@ from kafka_lag_report.reports.lag_hourly import lag_hourly
 from kafka_lag_report.reports.lag_summary import lag_summary
 from kafka_lag_report.reports.partition_skew import partition_skew
 from kafka_lag_report.reports.retention_risk import retention_risk
-from kafka_lag_report.reports.usual import write_usual
 from kafka_lag_report.storage.reports import staged, stored
 from kafka_lag_report.storage.snapshots import Day, leaving_out_bad, read
 
@@ -57,9 +56,6 @@ def report_day(job: Job, day: Day) -> Day:
                 staging.write_pages(_pages(day, frames, written))
             with job.timings.stage("publish"):
                 staging.publish()
-    if job.options.history and not day.in_progress:
-        with job.timings.stage("usual"):
-            write_usual(job, day)
     return day
 
 

@@ -57,9 +57,11 @@ def usual_figures(hours: DataFrame) -> DataFrame:
 def write_usual(job: Job, day: Day) -> None:
     """Replace each cluster's object by what is usual after this day, whose reports are published.
 
-    An object that knows a later day is left alone. DataError if something cannot be read or
-    written.
+    An object that knows a later day is left alone, and so are all by a day in progress and by a run
+    that keeps no history. DataError if something cannot be read or written.
     """
+    if day.in_progress or not job.options.history:
+        return
     due = [cluster for cluster in day.clusters if not _knows_later(job, day, cluster)]
     if not due:
         return
