@@ -16,9 +16,8 @@ from kafka_lag_report.day.reduced import Keeper, Reduced, keeping, reduced
 from kafka_lag_report.day.topic_partitions import TOPIC, produced
 from kafka_lag_report.history.keeping import keep
 from kafka_lag_report.job import Job
-from kafka_lag_report.page.gather import gather
-from kafka_lag_report.page.model import Limits
-from kafka_lag_report.page.render import render
+from kafka_lag_report.page.render import read_page, render
+from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.reports.anomalies import anomalies
 from kafka_lag_report.reports.broker_hotspots import broker_hotspots
 from kafka_lag_report.reports.consumer_hotspots import consumer_hotspots
@@ -27,7 +26,7 @@ from kafka_lag_report.reports.lag_hourly import lag_hourly
 from kafka_lag_report.reports.lag_summary import lag_summary
 from kafka_lag_report.reports.partition_skew import partition_skew
 from kafka_lag_report.reports.retention_risk import retention_risk
-from kafka_lag_report.storage.reports import staged, stored
+from kafka_lag_report.storage.reports import first_reported, staged, stored
 from kafka_lag_report.storage.snapshots import Day, leaving_out_bad, read
 
 # As `reduced` takes them.
@@ -55,7 +54,7 @@ def report_day(job: Job, day: Day) -> Day:
             with job.timings.stage("reports"):
                 written = staging.write(_reports(job, day, frames))
             with job.timings.stage("pages"):
-                staging.write_pages(_pages(day, frames, written))
+                staging.write_pages(_pages(job, day, frames, written))
             with job.timings.stage("publish"):
                 staging.publish()
     return day
@@ -86,20 +85,13 @@ def _reports(job: Job, day: Day, frames: Reduced) -> dict[str, DataFrame]:
     }
 
 
-def _pages(day: Day, frames: Reduced, written: Mapping[str, DataFrame]) -> dict[str, str]:
+def _pages(job: Job, day: Day, frames: Reduced, written: Mapping[str, DataFrame]) -> dict[str, str]:
+    first_days = first_reported(job.files, job.options.output, day)
+    days = read_findings(written, day.date, first_days=first_days)
     partitions = group_partition_days(frames.segments).join(
         produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
     )
     return {
-        cluster: render(
-            gather(
-                written,
-                frames.groups,
-                partitions,
-                cluster=cluster,
-                day=day.date,
-                limits=Limits(),
-            )
-        )
-        for cluster in day.clusters
+        cluster: render(read_page(findings, frames.groups, partitions))
+        for cluster, findings in days.items()
     }

@@ -118,6 +118,16 @@ def stored(
     return rows.select("cluster", "dt", *REPORTS[name].names)
 
 
+def first_reported(files: Files, output: str, day: Day) -> frozenset[str]:
+    """Clusters of the day that have no report of an earlier one."""
+
+    def is_first(folder: str) -> bool:
+        dates = files.folders(f"{output}/reports/coverage/{folder}")
+        return not any(name.startswith("dt=") and name < f"dt={day.date}" for name in dates)
+
+    return frozenset(name for name, folder in day.clusters.items() if is_first(folder))
+
+
 def page_address(output: str, day: Day, cluster: str) -> str:
     """Where a cluster's page lies once it is published."""
     return f"{output}/reports/{PAGE}/{day.clusters[cluster]}/dt={day.date}/{PAGE_FILE}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,9 @@ Fetch = Callable[[Target, Path, Path], None]
 # For people's own machines: no function needs it, nor what it imports.
 _COMMAND_LINE = "kafka_lag/cli/"
 
+# Of the functions, what the Glue job imports: the standard library is enough for it.
+_SHARED = ("kafka_lag/__init__.py", "kafka_lag/formatting.py", "kafka_lag/contract/")
+
 _KEY_LENGTH = 16
 _KEPT = 3
 
@@ -54,12 +57,13 @@ def build(
 def glue_package(
     folder: Path, *, sources: Path = GLUE_JOBS, fetch: Fetch = fetch_wheels
 ) -> Package:
-    """The zip of the Glue job and of what it imports that Glue lacks, likewise.
+    """The zip of the Glue job, of what it shares with the functions, and of what Glue lacks.
 
     Raises PackagingError also when something of that is compiled, as Glue cannot import it.
     """
     names = _Names(own="glue_jobs", packages="packages-glue")
-    return _built(names, GLUE, folder, sources, _Steps(fetch, keep_pure))
+    shared = {name: path for name, path in _files(FUNCTIONS).items() if name.startswith(_SHARED)}
+    return _built(names, GLUE, folder, sources, _Steps(fetch, keep_pure), shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +82,17 @@ class _Steps:
     prune: Callable[[Path], None]
 
 
-def _built(names: _Names, target: Target, folder: Path, sources: Path, steps: _Steps) -> Package:
+def _built(
+    names: _Names,
+    target: Target,
+    folder: Path,
+    sources: Path,
+    steps: _Steps,
+    shared: Mapping[str, Path] | None = None,
+) -> Package:
     text = _requirements(sources, target)
     dependencies = folder / f"{names.packages}-{_key([text, *_rules()])}.zip"
-    own = _files(sources)
+    own = {**_files(sources), **(shared or {})}
     path = folder / f"{names.own}-{_key([dependencies.name, *_contents(own)])}.zip"
     if not path.exists():
         if not dependencies.exists():
