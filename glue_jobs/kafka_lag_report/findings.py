@@ -339,7 +339,8 @@ def standing(day: GroupDay, risk: TopicRisk | None) -> Standing:
     """The worst that happened to a group; `risk` is its worst topic, if any was at risk."""
     if day.records_lost or (risk and risk.partitions_lost):
         lost = day.records_lost or (risk.records_lost if risk else None)
-        return Standing(Rank.LOST, lost)
+        # 0 beside LOST: how many is not known
+        return Standing(Rank.LOST, lost or None)
     if risk and risk.partitions_at_risk:
         return Standing(Rank.AT_RISK, risk.seconds_left)
     if day.err_minutes:

@@ -208,7 +208,7 @@ def _worst_risks(
     topics = retention_risk.groupBy(*_TOPIC).agg(
         sf.count_if(lost).alias("lost"),
         sf.count_if(near).alias("at_risk"),
-        sf.sum(sf.when(lost, sf.col("records_lost"))).alias("records_lost"),
+        sf.sum("records_lost").alias("records_lost"),
         sf.min(left).alias("left"),
         sf.min_by(sf.struct("partition_id", at.alias("at")), left).alias("soonest"),
         sf.min_by("partition_id", sf.when(near, sf.col("least_margin"))).alias("nearest"),

@@ -40,6 +40,10 @@ def test_groups_come_worst_first() -> None:
     assert names == "lost soon risky error late warned gone unknown calm"
 
 
+def test_a_loss_of_unknown_size_is_no_loss_of_nothing() -> None:
+    assert standing(calm(), TopicRisk("geo", "t", 1, 0, 0)) == Standing(Rank.LOST, None)
+
+
 def test_of_equals_the_one_that_suffered_more_is_worse() -> None:
     days = (calm("a", err_minutes=1.0), calm("b", err_minutes=9.0), calm("c", err_minutes=4.0))
 
