@@ -125,7 +125,7 @@ def _report(folder: Path, console: Console) -> int:
     for day in days:
         console.print(f"Spark reads the snapshots of {day}, which takes half a minute …")
         command = [sys.executable, "-m", "kafka_lag_report.daily_report", "--date", day]
-        places = ["--show", "5", "--input", str(folder), "--output", str(folder)]
+        places = ["--input", str(folder), "--output", str(folder)]
         status = subprocess.run([*command, *places], check=False).returncode
         if status:
             return status

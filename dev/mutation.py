@@ -74,14 +74,23 @@ TARGETS = {
     ),
     "findings": Target(
         (
-            f"{_REPORT}/summary/cause.py",
-            f"{_REPORT}/summary/findings.py",
-            f"{_REPORT}/summary/changes/*",
+            f"{_REPORT}/changes.py",
+            f"{_REPORT}/findings.py",
+            f"{_REPORT}/sentences.py",
         ),
-        ("tests/glue_jobs/summary",),
+        (
+            "tests/glue_jobs/page/test_attention.py",
+            "tests/glue_jobs/test_changes.py",
+            "tests/glue_jobs/test_findings.py",
+            "tests/glue_jobs/test_message.py",
+            "tests/glue_jobs/test_sentences.py",
+        ),
     ),
     # Those of the page that need no Spark and no browser.
-    "page": Target((f"{_REPORT}/page/view/attention.py",), ("tests/glue_jobs/page/view",)),
+    "page": Target(
+        (f"{_REPORT}/page/attention.py",),
+        ("tests/glue_jobs/page/test_attention.py", "tests/glue_jobs/page/test_sections.py"),
+    ),
     # Not those that simulate days and weeks: each mutant would wait for them.
     "pauses": Target(
         (f"{_LAG}/movement.py", f"{_LAG}/pauses.py"),

@@ -99,7 +99,7 @@ def run_job(
 def _command(script: Path, source: Path, day: date, settings: Mapping[str, str]) -> list[str]:
     command = [str(_SUBMIT), "--driver-memory", HEAP]
     command += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    command += [str(script), "--timings", "--show", "0"]
+    command += [str(script), "--timings"]
     return [
         *command,
         "--input",

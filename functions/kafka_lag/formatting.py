@@ -96,6 +96,20 @@ def format_rate(number: float) -> str:
     return f"{number:,.0f}/s" if number >= 10 or number == 0 else f"{number:.1f}/s"  # noqa: PLR2004
 
 
+def format_share(share: float) -> str:
+    """A share of 1 in per cent; 100% and 0% only when it is exactly all or nothing."""
+    if 0 < share < 0.001:  # noqa: PLR2004
+        return "<0.1%"
+    if 0.999 < share < 1:  # noqa: PLR2004
+        return ">99.9%"
+    return f"{share:.1%}".replace(".0%", "%")
+
+
+def format_factor(factor: float) -> str:
+    """How many times one number is another."""
+    return f"{factor:,.1f}\u00d7"
+
+
 def format_bytes(number: float, *, space: str = " ") -> str:
     """Bytes in units of 1024, as brokers are configured."""
     power = 0

@@ -288,6 +288,7 @@ def reduce_topic_partitions(topic_partitions: DataFrame) -> DataFrame:
         clock().alias("second"),
         "end_offset",
         "retention_ms",
+        _unlimited().alias("unlimited"),
         "produce_rate",
     )
     return both_levels(rows, TOPIC, TOPIC_SEGMENT, _topic_measures())
@@ -297,11 +298,13 @@ def topic_segments(levels: DataFrame) -> DataFrame:
     """What each partition's day was like under each leader; times are seconds of the UTC day.
 
     `retention_seconds` is the newest known, at `retention_known_at`; null: unlimited, or unknown.
+    `retention_unlimited` is the newest known, at `unlimited_known_at`: nothing is deleted for age.
     """
     limited = sf.when(sf.col("retention_ms") >= 0, sf.col("retention_ms") / 1000)
     return (
         fine_level(levels)
         .withColumn("retention_seconds", limited)
+        .withColumnRenamed("unlimited", "retention_unlimited")
         .drop("retention_ms", "rates", "rate_sum", "rate_max")
     )
 
@@ -325,8 +328,14 @@ def records_produced(segments: DataFrame) -> DataFrame:
     return by_id.groupBy(*TOPIC, "partition_id").agg(sf.sum("rise").alias("produced"))
 
 
+def _unlimited() -> Column:
+    """Null unless one setting says so, or both say no."""
+    return (sf.col("retention_ms") < 0) | ~sf.col("cleanup_policy").contains("delete")
+
+
 def _topic_measures() -> dict[str, Column]:
     known = sf.when(sf.col("retention_ms").isNotNull(), sf.col("second"))
+    judged = sf.when(sf.col("unlimited").isNotNull(), sf.col("second"))
     found = first_and_last("end_offset")
     return {
         "reads": sf.count("second"),
@@ -337,6 +346,8 @@ def _topic_measures() -> dict[str, Column]:
         "rate_max": sf.max("produce_rate"),
         "retention_ms": sf.max_by("retention_ms", known),
         "retention_known_at": sf.max(known),
+        "unlimited": sf.max_by("unlimited", judged),
+        "unlimited_known_at": sf.max(judged),
         **{"ends" if name == "times" else f"end_{name}": c for name, c in found.items()},
     }
 

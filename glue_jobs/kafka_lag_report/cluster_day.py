@@ -25,16 +25,15 @@ from kafka_lag_report.aggregates import (
 )
 from kafka_lag_report.compaction import compact_day
 from kafka_lag_report.options import Options
-from kafka_lag_report.page.gather import gather
-from kafka_lag_report.page.model import Limits
-from kafka_lag_report.page.render import render
+from kafka_lag_report.page.render import read_page, render
+from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import (
     Day,
     naming_corrupt_files,
     read,
     skip_corrupt_objects,
 )
-from kafka_lag_report.report_files import staged, stored, stored_folders
+from kafka_lag_report.report_files import first_reported, staged, stored, stored_folders
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.coverage import coverage
@@ -79,7 +78,7 @@ def report_cluster(job: Job, day: Day, cluster: str) -> None:
             with job.timings.stage("reports"), _naming_earlier_reports(job, day):
                 written = staging.write(_reports(job, day, frames))
             with job.timings.stage("pages"):
-                page = _page(day, cluster, frames, written)
+                page = _page(job, day, cluster, frames, written)
             with job.timings.stage("publish"):
                 staging.publish(page)
 
@@ -122,11 +121,12 @@ def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
     return naming_corrupt_files(job.storage, folders)
 
 
-def _page(day: Day, cluster: str, frames: DayAggregates, written: Mapping[str, DataFrame]) -> str:
+def _page(
+    job: Job, day: Day, cluster: str, frames: DayAggregates, written: Mapping[str, DataFrame]
+) -> str:
+    first_days = first_reported(job.storage, job.options.output, day)
+    findings = read_findings(written, day.date, first_days=first_days)[cluster]
     partitions = group_partition_days(frames.segments).join(
         records_produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
     )
-    page = gather(
-        written, frames.groups, partitions, cluster=cluster, day=day.date, limits=Limits()
-    )
-    return render(page)
+    return render(read_page(findings, frames.groups, partitions))

@@ -96,7 +96,7 @@ def _report(job: Job, day: Day) -> Iterator[str]:
         write = partial(write_usual, job.spark, job.storage, job.options.output, day, cluster)
         yield from _attempt(job, "usual", f"usual figures of {cluster} on {day.date}", write)
     if done.clusters:
-        yield from _attempt(job, "tell", f"log of {day.date}", partial(tell, job, done))
+        yield from _attempt(job, "tell", f"log of {day.date}", partial(tell, job, done, failed))
     yield from _attempt(job, "send", f"message of {day.date}", partial(send, job, done, failed))
 
 

@@ -42,8 +42,8 @@ class Options:
     """One run over `dates`, ascending; no `clusters` means all that have snapshots of a date.
 
     `today` is the UTC date of the start, so a date that equals it is still in progress; `scheduled`
-    is a run that nobody gave a date; `show` 0 prints no rows; a null `topic_arn` sends no summary;
-    null `snapshot_days` deletes no snapshot.
+    is a run that nobody gave a date; a null `topic_arn` sends no summary; null `snapshot_days`
+    deletes no snapshot.
     """
 
     input: str
@@ -52,7 +52,6 @@ class Options:
     today: date
     scheduled: bool
     clusters: tuple[str, ...]
-    show: int
     history: bool
     snapshot_days: int | None
     topic_arn: str | None
@@ -83,7 +82,6 @@ def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
         today=today,
         scheduled=given.date is None,
         clusters=tuple(dict.fromkeys(name for names in given.cluster for name in names)),
-        show=given.show,
         history=not given.no_history,
         snapshot_days=given.snapshot_days,
         topic_arn=given.topic_arn or None,
@@ -111,7 +109,6 @@ def _parser() -> _Parser:
     many = "default: all; several by spaces or commas"
     names: Any = {"nargs": "+", "action": "extend", "type": _clusters, "default": []}
     add("--cluster", **names, metavar="NAME", help=many)
-    add("--show", type=_rows, default=20, metavar="N", help="rows to print, worst first (20)")
     add("--topic-arn", type=_topic, metavar="ARN", help="SNS topic for a summary (default: none)")
     add("--summary", choices=("changes", "always"), default="changes", help="when (changes)")
     # Glue has no bare options: each comes with a value
@@ -165,12 +162,6 @@ def _clusters(text: str) -> list[str]:
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} names no cluster; leave it out for all")
     return names
-
-
-def _rows(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows, 0 or more")
-    return int(text)
 
 
 def _days(text: str) -> int:

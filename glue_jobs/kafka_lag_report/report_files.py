@@ -113,6 +113,16 @@ def stored_folders(
         return [f"{place}/{date}" for place, there in found for date in sorted(wanted & {*there})]
 
 
+def first_reported(storage: Storage, output: str, day: Day) -> frozenset[str]:
+    """Clusters of the day that have no report of an earlier one."""
+
+    def is_first(folder: str) -> bool:
+        dates = storage.folders(f"{output}/reports/coverage/{folder}")
+        return not any(name.startswith("dt=") and name < f"dt={day.date}" for name in dates)
+
+    return frozenset(name for name, folder in day.clusters.items() if is_first(folder))
+
+
 def page_address(output: str, day: Day, cluster: str) -> str:
     """Where a cluster's page lies once it is published."""
     return f"{output}/reports/{_PAGE}/{day.clusters[cluster]}/dt={day.date}/{PAGE_FILE}"

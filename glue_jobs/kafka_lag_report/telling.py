@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says in the end: the worst rows to its log, and what changed to a topic."""
+"""What a run says in the end, to its log and to a topic: the message of the day."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -10,25 +10,25 @@ from types import MappingProxyType
 from pyspark.sql import DataFrame
 
 from kafka_lag_report.cluster_day import Job
+from kafka_lag_report.message import Message, link, message
+from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
-from kafka_lag_report.report_files import page_address, stored, stored_folders
+from kafka_lag_report.report_files import first_reported, page_address, stored, stored_folders
 from kafka_lag_report.schemas import REPORTS
-from kafka_lag_report.summary.changes import changes
-from kafka_lag_report.summary.collecting import findings
-from kafka_lag_report.summary.console import print_reports
-from kafka_lag_report.summary.links import link
-from kafka_lag_report.summary.message import Message, message
-from kafka_lag_report.summary.publishing import publish, sns_client, topic_region
+from kafka_lag_report.sentences import name_of
+from kafka_lag_report.sns import publish, sns_client, topic_region
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def tell(job: Job, day: Day, write: Callable[[str], object] = print) -> None:
-    """Print what was published of the day, and where it lies."""
-    with _naming_corrupt_reports(job, day):
-        print_reports(_published(job, day, day.date), day.date, job.options.show, write)
-    output = job.options.output
-    write(f"\nWritten for {', '.join(day.clusters)}: {output}/reports")
+def tell(
+    job: Job, day: Day, failed: Mapping[str, str], write: Callable[[str], object] = print
+) -> None:
+    """Print the message of the day, whatever changed, and where the pages lie."""
+    if said := _message(job, day, links={}, failed=failed, always=True):
+        write(said.body)
     for cluster in day.clusters:
-        write(f"Page of {cluster}: {page_address(output, day, cluster)}")
+        write(f"Page of {name_of(cluster)}: {page_address(job.options.output, day, cluster)}")
 
 
 def send(job: Job, day: Day, failed: Mapping[str, str]) -> None:
@@ -45,25 +45,29 @@ def send(job: Job, day: Day, failed: Mapping[str, str]) -> None:
 
 
 def summary(
-    job: Job, day: Day, region: str | None, failed: Mapping[str, str] = MappingProxyType({})
+    job: Job, day: Day, region: str | None, failed: Mapping[str, str] = _NONE
 ) -> Message | None:
-    """What changed since the day before, in words; null: nothing to tell."""
+    """What changed since the day before, with links to the pages; null: nothing to tell."""
+    pages = {c: link(page_address(job.options.output, day, c), region) for c in day.clusters}
+    always = job.options.always_summarise
+    return _message(job, day, links=pages, failed=failed, always=always)
+
+
+def _message(
+    job: Job, day: Day, *, links: Mapping[str, str], failed: Mapping[str, str], always: bool
+) -> Message | None:
     # with those that have nothing today, as a collector that died is news
     asked = replace(day, clusters={**day.clusters, **day.absent})
     with _naming_corrupt_reports(job, asked):
-        eve = _published(job, asked, day.date - timedelta(days=1))
-        before = None if eve["coverage"].isEmpty() else findings(eve)
-        today = findings(_published(job, day, day.date), before)
-    pages = {c: link(page_address(job.options.output, day, c), region) for c in day.clusters}
-    return message(
-        changes(today, before),
-        day=day.date,
-        today=today,
-        before=before,
-        links=pages,
-        failed=failed,
-        always=job.options.always_summarise,
-    )
+        eve = day.date - timedelta(days=1)
+        previous = read_findings(_published(job, asked, eve), eve)
+        today = read_findings(
+            _published(job, day, day.date),
+            day.date,
+            first_days=first_reported(job.storage, job.options.output, day),
+            previous=previous,
+        )
+    return message(day.date, today, previous, links=links, failed=failed, always=always)
 
 
 def _published(job: Job, day: Day, on: date) -> Mapping[str, DataFrame]:

@@ -70,7 +70,7 @@ def _local_naive(milliseconds: int) -> datetime:
 
 
 def test_the_reports_tell_the_snapshots_loss_and_margin(spark: SparkSession, folder: Path) -> None:
-    arguments = ["--input", str(folder), "--output", str(folder), "--show", "0"]
+    arguments = ["--input", str(folder), "--output", str(folder)]
     assert main([*arguments, "--date", "2026-01-31"]) == 0
     report = spark.read.parquet(str(folder / "reports/retention_risk/cluster=c-1"))
     rows = {(r.consumer_group, r.topic, r.partition_id): r for r in report.collect()}

@@ -24,11 +24,13 @@ from kafka_lag.formatting import (
     format_bytes,
     format_count,
     format_duration,
+    format_factor,
     format_iso_time,
     format_list,
     format_minute,
     format_quantity,
     format_rate,
+    format_share,
     format_short_duration,
     format_time_of_day,
     python_escape,
@@ -231,6 +233,27 @@ def test_what_does_not_print_is_escaped(
 )
 def test_a_long_text_is_cut(text: str, without_middle: str, without_end: str) -> None:
     assert (cut_middle(text, 6), cut_end(text, 6)) == (without_middle, without_end)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (1.0, "100%"),
+        (0.0, "0%"),
+        (0.667, "66.7%"),
+        (0.33, "33%"),
+        (0.00099, "<0.1%"),
+        (0.001, "0.1%"),
+        (0.9991, ">99.9%"),
+        (0.999, "99.9%"),
+    ],
+)
+def test_a_share_is_all_or_nothing_only_when_it_is(share: float, text: str) -> None:
+    assert format_share(share) == text
+
+
+def test_a_factor_has_a_tenth() -> None:
+    assert format_factor(1234.56) == "1,234.6\u00d7"
 
 
 def test_it_is_python_3_11() -> None:

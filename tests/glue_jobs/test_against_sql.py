@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every number of every report against SQL that shares no code with the job."""
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import quote
 
 import duckdb
 import pyarrow as pa
@@ -58,7 +60,7 @@ def _reported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     assert spark
     root = tmp_path_factory.mktemp("against-sql")
     _write_days(root)
-    place = ["--input", str(root), "--output", str(root), "--no-history", "--show", "0"]
+    place = ["--input", str(root), "--output", str(root), "--no-history"]
     assert main([*place, "--date", str(DAY)], now=lambda: MIDNIGHT + timedelta(days=1)) == 0
     return root
 
@@ -78,6 +80,17 @@ def test_a_report_is_what_sql_says(report: str, reported: Path, expected: Expect
     }
 
     assert {cluster: told for cluster, told in said.items() if told} == {}
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_no_page_has_a_word_of_python(reported: Path, cluster: str) -> None:
+    folder = reported / "reports/page" / f"cluster={quote(cluster, safe='')}" / f"dt={DAY}"
+
+    html = (folder / "report.html").read_text("utf-8")
+
+    shown = re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.DOTALL)
+    assert "means unknown" in shown
+    assert not re.search(r"\b(None|nan|NaN|inf)\b", shown)
 
 
 def test_the_coverage_of_a_day_in_progress_is_what_sql_says(

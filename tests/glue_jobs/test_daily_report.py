@@ -45,7 +45,7 @@ def write_day(root: Path, *, folder: str = "demo", start: datetime = NOON) -> No
 
 def report(root: Path, *more: str, date: str = "2026-01-31") -> int:
     places = ["--input", str(root), "--output", str(root)]
-    return main([*places, "--date", date, "--show", "0", *more])
+    return main([*places, "--date", date, *more])
 
 
 def written(root: Path) -> dict[str, bytes]:
@@ -110,7 +110,7 @@ def _again(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> Again:
     before = written(root)
     rows = {name: report_rows(root, name, ENCODED) for name in REPORTS}
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        assert report(root, "--no-history", "--show", "1", "--cluster", DEMO, SPOILT, ODD) == 0
+        assert report(root, "--no-history", "--cluster", DEMO, SPOILT, ODD) == 0
     return Again(root, before, rows, out.getvalue(), err.getvalue())
 
 
@@ -181,11 +181,13 @@ def test_each_cluster_has_a_page_that_names_its_groups(reported: Path) -> None:
         assert "billing" in page.read_text()
 
 
-def test_the_worst_rows_are_printed_first(again: Again) -> None:
-    assert "Partition skew on 2026-01-31: 2 of 2 group topics skewed" in again.out
-    assert " both " in again.out
-    assert "Retention risk on 2026-01-31: 2 of 6 group partitions lost records" in again.out
-    assert f"{again.root}/reports" in again.out
+def test_the_message_is_printed_and_where_the_pages_lie(again: Again) -> None:
+    lost = "billing lost 200 records of orders on 1 partition: deleted before they were read"
+    assert f"- {SPOILT}: {lost}" in again.out
+    assert f"- {ODD}: {lost}" in again.out
+    for name, folder in ((DEMO, DEMO), (SPOILT, SPOILT), (ODD, ENCODED)):
+        place = f"{again.root}/reports/page/cluster={folder}/dt=2026-01-31/report.html"
+        assert f"Page of {name}: {place}\n" in again.out
     assert again.err == ""
 
 

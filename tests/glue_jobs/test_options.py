@@ -75,7 +75,7 @@ def test_clusters_may_be_listed_or_repeated(given: list[str], expected: tuple[st
         (["--no-history", "true"], True),
         (["--no-history", "False"], False),
         (["--no-history=yes"], True),
-        (["--no-history", "--show", "1"], True),
+        (["--no-history", "--timings"], True),
     ],
 )
 def test_a_flag_may_have_a_value_as_glue_gives_it_one(given: list[str], on: bool) -> None:
@@ -85,7 +85,7 @@ def test_a_flag_may_have_a_value_as_glue_gives_it_one(given: list[str], on: bool
 def test_what_is_left_out_has_its_default() -> None:
     options = parse(PLACES, just_after_midnight)
 
-    assert (options.show, options.history, options.timings) == (20, True, False)
+    assert (options.history, options.timings) == (True, False)
     assert (options.topic_arn, options.always_summarise) == (None, False)
 
 
@@ -132,8 +132,6 @@ def test_an_address_may_be_written_loosely(written: str, meant: str) -> None:
         ([*PLACES, "--date", "2026-02-30"], "'2026-02-30' is not a date"),
         ([*PLACES, "--date", "20260228"], "'20260228' is not a date"),
         ([*PLACES, "--date", "2026-W09-6"], "'2026-W09-6' is not a date"),
-        ([*PLACES, "--show", "-1"], "--show"),
-        ([*PLACES, "--show", "few"], "'few' is not a number"),
         ([*PLACES, "--cluster"], "--cluster"),
         ([*PLACES, "--cluster", "a,"], "'a,' names no cluster"),
         ([*PLACES, "--date", "2026-03-02"], "2026-03-02 is in the future: today is 2026-03-01"),

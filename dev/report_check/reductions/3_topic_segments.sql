@@ -12,7 +12,10 @@ SELECT
     min(taken_at) FILTER (end_offset IS NOT NULL) AS end_first_at,
     max(taken_at) FILTER (end_offset IS NOT NULL) AS end_last_at,
     max_by(retention_ms, taken_at) AS retention_ms,
-    max(taken_at) FILTER (retention_ms IS NOT NULL) AS retention_at
+    max(taken_at) FILTER (retention_ms IS NOT NULL) AS retention_at,
+    max_by(retention_ms < 0 OR cleanup_policy NOT LIKE '%delete%', taken_at) AS unlimited,
+    max(taken_at) FILTER ((retention_ms < 0 OR cleanup_policy NOT LIKE '%delete%') IS NOT NULL)
+        AS unlimited_at
 FROM topic_partitions
 WHERE unread_reason IS NULL
 GROUP BY ALL;

@@ -13,7 +13,8 @@ retention AS (
     SELECT
         topic, partition_id,
         -- -1 is unlimited
-        nullif(max_by(retention_ms, retention_at), -1) / 1000.0::DOUBLE AS seconds
+        nullif(max_by(retention_ms, retention_at), -1) / 1000.0::DOUBLE AS seconds,
+        max_by(unlimited, unlimited_at) AS unlimited
     FROM topic_segments
     GROUP BY ALL
 ),
@@ -49,7 +50,8 @@ SELECT
     CASE
         WHEN records_lost > 0 THEN oldest + records_lost / nullif(rate, 0)
         ELSE oldest
-    END AS retention_needed_seconds
+    END AS retention_needed_seconds,
+    retention.unlimited AS retention_unlimited
 FROM worst
 JOIN rates USING (consumer_group, topic, partition_id)
 LEFT JOIN retention USING (topic, partition_id)

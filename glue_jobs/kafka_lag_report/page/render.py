@@ -8,39 +8,94 @@ in the head allows this page's own style and script by their hashes and nothing 
 import base64
 import hashlib
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from functools import partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from pyspark.sql import DataFrame
 
-from kafka_lag_report.page import words
-from kafka_lag_report.page.model import Coverage, Page, TopicRisk
-from kafka_lag_report.page.view.attention import attention
-from kafka_lag_report.page.view.listing import COLUMNS, listing
-from kafka_lag_report.page.view.sections import cards, sections, skewed_topics, tally
-from kafka_lag_report.page.view.sentences import cause
+from kafka_lag.formatting import (
+    NO_BREAK_SPACE,
+    format_count,
+    format_duration,
+    format_factor,
+    format_rate,
+)
+from kafka_lag_report.findings import Findings
+from kafka_lag_report.page.attention import attention, clock
+from kafka_lag_report.page.drawn import axis_of, interval_of, read_bars, read_curves
+from kafka_lag_report.page.sections import (
+    COLUMNS,
+    Page,
+    calm_sentence,
+    cards,
+    listing,
+    sections,
+    skewed_topics,
+    tally,
+)
+from kafka_lag_report.sentences import (
+    DASH,
+    MEASURES,
+    cause_of,
+    known,
+    measure_words,
+    minutes,
+    name_of,
+    share,
+    time_left,
+)
 
+# Of a table.
 ROWS = 60
+# Groups with a card, skewed topics with bars, and bars of one.
+_CARDS, _TOPICS, _BARS = 24, 6, 48
+
+
+def read_page(findings: Findings, groups: DataFrame, partitions: DataFrame) -> Page:
+    """A cluster's findings with what is drawn of the worst, in two jobs.
+
+    `groups` are the day's snapshot rows, `partitions` a row a group's partition: cluster,
+    consumer_group, topic, partition_id, leader, mean_lag, produced.
+    """
+    groups, partitions = (
+        frame.where(frame["cluster"] == findings.cluster) for frame in (groups, partitions)
+    )
+    axis = axis_of(findings)
+    worst = [day.group for day in findings.groups.rows[:_CARDS]]
+    skewed = [skew.key for skew in findings.actionable_skews if skew.lag_skewed][:_TOPICS]
+    return Page(
+        findings=findings,
+        axis=axis,
+        curves=read_curves(groups, worst, findings.day, axis, interval_of(findings)),
+        bars=read_bars(partitions, skewed, _BARS),
+    )
 
 
 def render(page: Page) -> str:
     """The whole page, under 3 MB whatever the cluster: calm groups are left out first."""
     environment = _environment()
     css, js = (_asset(environment, name) for name in ("report.css", "report.js"))
-    findings = attention(page)
-    listed = listing(page)
+    findings = page.findings
+    found, listed = attention(findings), listing(findings)
     return environment.get_template("report.html.j2").render(
-        page=page,
-        none=words.DASH,
+        page=findings,
+        axis=page.axis,
+        dash=DASH,
         css=css,
         js=js,
         hashes={"css": _hash(css), "js": _hash(js)},
-        findings=findings,
-        tally=tally(page),
-        sections=sections(page, len(findings)),
+        attention=found,
+        calm=calm_sentence(findings),
+        tally=tally(findings),
+        sections=sections(page, len(found)),
         cards=cards(page),
-        risks=page.risks.rows[:ROWS],
-        skews=page.skews.rows[:ROWS],
+        risks=findings.risks.rows[:ROWS],
+        skews=findings.actionable_skews[:ROWS],
+        other_skews=findings.other_skews[:ROWS],
+        brokers=findings.brokers.rows[:ROWS],
+        consumers=findings.consumers.rows[:ROWS],
+        hours=findings.unusual.rows[:ROWS],
         bars=skewed_topics(page),
         columns=COLUMNS,
         rows=listed.rows,
@@ -52,23 +107,45 @@ def render(page: Page) -> str:
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("kafka_lag_report.page", "template"),
+        loader=PackageLoader("kafka_lag_report.page", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = (words.name, words.duration, words.minutes, words.count, words.rate, words.share)
-    for show in (*own, words.times, words.clock, words.minute, cause):
-        environment.filters[show.__name__] = show
     environment.filters |= {
+        "name": name_of,
+        "duration": _known(partial(format_duration, space=NO_BREAK_SPACE)),
+        "time_left": _known(time_left),
+        "minutes": partial(minutes, space=NO_BREAK_SPACE),
+        "count": _known(format_count),
+        "rate": _known(format_rate),
+        "share": share,
+        "times": _known(format_factor),
+        "clock": clock,
+        "minute": _minute,
+        "number": _number,
         "broker": _broker,
-        "loss_at": _loss_at,
-        "seen": _seen,
-        "unit": _unit,
+        "cause": cause_of,
+        "measure": lambda measure: MEASURES.get(measure) or name_of(measure),
+        "unit": lambda measure: _known(measure_words(measure)),
         "capitalize_first": _capitalize_first,
     }
     return environment
+
+
+def _known(words: Callable[[float], str]) -> Callable[[float | None], str]:
+    return partial(known, words)
+
+
+def _number(value: int | None) -> str:
+    """A partition's or a broker's, which has no thousands separators."""
+    return DASH if value is None else str(value)
+
+
+def _minute(number: int) -> str:
+    """A minute of the day as on a clock; 1440 is midnight at its end."""
+    return f"{number // 60:02d}:{number % 60:02d}"
 
 
 def _asset(environment: Environment, name: str) -> Markup:
@@ -84,25 +161,6 @@ def _hash(text: str) -> str:
 
 def _broker(leader: int | None) -> str:
     return "no leader" if leader is None else f"broker {leader}"
-
-
-def _loss_at(risk: TopicRisk) -> datetime | None:
-    """When the first unread record would be deleted, by the least time left of the day."""
-    if risk.seconds_left is None or risk.seconds_left_at is None:
-        return None
-    return risk.seconds_left_at + timedelta(seconds=risk.seconds_left)
-
-
-def _seen(coverage: Coverage) -> float | None:
-    """The share of the expected runs that were seen."""
-    if coverage.runs is None or not coverage.expected_runs:
-        return None
-    return coverage.runs / coverage.expected_runs
-
-
-def _unit(measure: str) -> Callable[[float | None], str]:
-    shown = {"time_lag_seconds": words.duration, "lag": words.count, "produce_rate": words.rate}
-    return shown[measure]
 
 
 def _capitalize_first(text: Markup) -> Markup:

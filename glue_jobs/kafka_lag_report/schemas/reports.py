@@ -56,6 +56,7 @@ RETENTION_RISK = columns(
     least_seconds_until_loss_at=TIMESTAMP,
     retention_seconds=DOUBLE,
     retention_needed_seconds=DOUBLE,
+    retention_unlimited=BOOLEAN,
 )
 
 LAG_SUMMARY = columns(

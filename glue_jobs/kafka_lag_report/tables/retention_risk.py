@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which partitions lost unread records to retention, or came near it, when, and what had helped."""
+"""Which partitions lost unread records, or came near it, when, and what had helped."""
 
 from datetime import UTC, date, datetime
 
@@ -19,7 +19,8 @@ def retention_risk(segments: DataFrame, topic_segments: DataFrame, day: date) ->
     harmless where `lag_at_least_margin` is 0, as nothing unread was there to lose.
     """
     retention = topic_segments.groupBy("cluster", "topic", "partition_id").agg(
-        sf.max_by("retention_seconds", "retention_known_at").alias("retention_seconds")
+        sf.max_by("retention_seconds", "retention_known_at").alias("retention_seconds"),
+        sf.max_by("retention_unlimited", "unlimited_known_at").alias("retention_unlimited"),
     )
     return (
         _days(segments)
@@ -37,6 +38,7 @@ def retention_risk(segments: DataFrame, topic_segments: DataFrame, day: date) ->
             _moment("loss_at", day).alias("least_seconds_until_loss_at"),
             "retention_seconds",
             _needed().alias("retention_needed_seconds"),
+            "retention_unlimited",
         )
     )
 

@@ -36,6 +36,9 @@ Fetch = Callable[[Target, Path, Path], None]
 # For people's own machines: no function needs it, nor what it imports.
 _COMMAND_LINE = "kafka_lag/cli/"
 
+# Of the functions, what the Glue job imports: the standard library is enough for it.
+_SHARED = ("kafka_lag/__init__.py", "kafka_lag/formatting.py", "kafka_lag/contract/")
+
 _KEY_LENGTH = 16
 _KEPT = 3
 
@@ -61,7 +64,7 @@ def glue_package(
     library: Path = FUNCTIONS,
     fetch: Fetch = fetch_wheels,
 ) -> Package:
-    """The zip of the Glue job and of what it imports that Glue lacks, likewise.
+    """The zip of the Glue job, of what it shares with the functions, and of what Glue lacks.
 
     Of the `library` it has what the job may import: the contract and the formatting.
 

@@ -60,6 +60,7 @@ REPORT_COLUMNS = {
         "least_seconds_until_loss_at": TIMESTAMP,
         "retention_seconds": DOUBLE,
         "retention_needed_seconds": DOUBLE,
+        "retention_unlimited": BOOLEAN,
     },
     LAG_SUMMARY: {
         "consumer_group": STRING,

@@ -5,21 +5,19 @@ from datetime import UTC, date, datetime
 from html.parser import HTMLParser
 from typing import Any
 
-from kafka_lag_report.page.model import (
-    Anomaly,
-    Bar,
+from kafka_lag_report.findings import (
     Broker,
     Consumer,
     Coverage,
-    Curve,
+    Findings,
     GroupDay,
     Listed,
-    Page,
-    Peak,
-    Stretch,
     TopicRisk,
     TopicSkew,
+    UnusualHour,
 )
+from kafka_lag_report.page.drawn import Bar, Curve, Peak, Stretch
+from kafka_lag_report.page.sections import Page
 
 DAY = date(2026, 1, 31)
 NASTY = "<script>alert(1)</script>"
@@ -38,7 +36,8 @@ def calm(name: str = "geo", **more: Any) -> GroupDay:
 
 def page(**more: Any) -> Page:
     """A cluster's day with nothing in it but what is asked for."""
-    return Page(**{"cluster": "demo", "day": DAY, **more})
+    drawn = {name: more.pop(name) for name in ("axis", "curves", "bars") if name in more}
+    return Page(Findings(**{"cluster": "demo", "day": DAY, **more}), **drawn)
 
 
 def of(*groups: GroupDay) -> Listed[GroupDay]:
@@ -73,7 +72,7 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
         bars={(name, name): Listed((Bar(0, 1, 3.0, 5), Bar(1, None, None)), 2)},
         brokers=Listed((Broker(1, name, hot=True),), 1),
         consumers=Listed((Consumer(name, name, name, name),), 1),
-        anomalies=Listed((Anomaly(name, 3, "produce_rate", 1.0, 9.0, -6.0, "low", 9),), 1),
+        unusual=Listed((UnusualHour(name, 3, "produce_rate", 1.0, 9.0, -6.0, "low", 9),), 1),
         coverage=(Coverage("groups", 1430, 1440, 1440, 2, f"{name},{name}"),),
     )
 

@@ -12,10 +12,22 @@ from pathlib import Path
 
 import jinja2
 import markupsafe
+import pyspark
 import pytest
 
+import kafka_lag
 import kafka_lag_report
-from kafka_lag_report.page.model import Coverage, Curve, Listed, TopicRisk
+from kafka_lag_report.findings import (
+    Broker,
+    Consumer,
+    Coverage,
+    GroupDay,
+    Listed,
+    TopicRisk,
+    TopicSkew,
+    UnusualHour,
+)
+from kafka_lag_report.page.drawn import Curve
 from kafka_lag_report.page.render import render
 from tests.glue_jobs.page.pages import NASTY, Tags, at, calm, curve, full, of, page
 
@@ -160,18 +172,24 @@ def test_the_worst_names_and_days_stay_under_three_megabytes() -> None:
     full_lists = replace(
         shown,
         curves=dict.fromkeys(shown.curves, flapping),
-        risks=Listed(shown.risks.rows * 500, 500),
-        skews=Listed(
-            tuple(replace(shown.skews.rows[0], topic=f"{topic}") for topic in range(500)), 500
+        findings=replace(
+            shown.findings,
+            risks=Listed(shown.findings.risks.rows * 500, 500),
+            skews=Listed(
+                tuple(
+                    replace(shown.findings.skews.rows[0], topic=f"{topic}") for topic in range(500)
+                ),
+                500,
+            ),
+            consumers=Listed(shown.findings.consumers.rows * 60, 60),
+            unusual=Listed(shown.findings.unusual.rows * 60, 60),
+            brokers=Listed(shown.findings.brokers.rows * 60, 60),
         ),
         bars={
             (group, f"{topic}"): Listed(bars.rows * 24, 48)
             for (group, _), bars in shown.bars.items()
             for topic in range(6)
         },
-        consumers=Listed(shown.consumers.rows * 60, 60),
-        anomalies=Listed(shown.anomalies.rows * 60, 60),
-        brokers=Listed(shown.brokers.rows * 60, 60),
     )
 
     assert len(render(full_lists).encode()) < WIDEST
@@ -180,16 +198,17 @@ def test_the_worst_names_and_days_stay_under_three_megabytes() -> None:
 def test_the_page_renders_from_a_zip_without_compiled_code(tmp_path: Path) -> None:
     archive = tmp_path / "job.zip"
     with zipfile.ZipFile(archive, "w") as packed:
-        for package in (kafka_lag_report, jinja2, markupsafe):
+        for package in (kafka_lag, kafka_lag_report, jinja2, markupsafe):
             root = Path(package.__path__[0])
             for path in root.rglob("*"):
                 if path.is_file() and path.suffix not in (".so", ".pyc"):
                     packed.write(path, path.relative_to(root.parent))
     code = (
         f"import sys; sys.path.insert(0, {str(archive)!r}); from datetime import date;"
-        "from kafka_lag_report.page.model import Page;"
-        "from kafka_lag_report.page.render import render;"
-        "print(render(Page('zipped', date(2026, 1, 31)))); import jinja2, markupsafe;"
+        f"sys.path.append({str(Path(pyspark.__path__[0]).parent)!r});"
+        "from kafka_lag_report.findings import Findings;"
+        "from kafka_lag_report.page.render import Page, render;"
+        "print(render(Page(Findings('zipped', date(2026, 1, 31))))); import jinja2, markupsafe;"
         "assert all('job.zip' in one.__file__ for one in (jinja2, markupsafe))"
     )
 
@@ -199,3 +218,24 @@ def test_the_page_renders_from_a_zip_without_compiled_code(tmp_path: Path) -> No
 
     assert done.returncode == 0, done.stderr
     assert '<bdi class="name">zipped</bdi>' in done.stdout
+
+
+def test_a_page_of_which_nothing_is_known_has_no_word_of_python() -> None:
+    skewed = TopicSkew("g", "t", True, False)
+    nothing = page(
+        groups=of(GroupDay("g")),
+        curves={"g": Curve()},
+        risks=Listed((TopicRisk("g", "t", 1, 1), TopicRisk("g", "u", 1)), 2),
+        skews=Listed(
+            (skewed, replace(skewed, cause="broker"), TopicSkew("g", "u", False, True)), 3
+        ),
+        brokers=Listed((Broker(None, hot=True),), 1),
+        consumers=Listed((Consumer("g"),), 1),
+        unusual=Listed((UnusualHour("g", 0, "lag", None, None, None, "high"),), 1),
+        coverage=(Coverage("groups"),),
+    )
+
+    text = Tags(render(nothing)).text
+
+    assert "A dash (\u2013) means unknown" in text
+    assert not re.search(r"\b(None|nan|NaN|inf)\b", text)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contrast import contrast
 
-CSS = (files("kafka_lag_report.page") / "template" / "report.css").read_text("utf-8")
+CSS = (files("kafka_lag_report.page") / "templates" / "report.css").read_text("utf-8")
 TEXTS = [
     ("ink", "paper"),
     ("ink", "panel"),

@@ -117,3 +117,28 @@ def test_retention_is_the_newest_that_was_known(spark: SparkSession) -> None:
 
     seconds = {row["topic"]: row["retention_seconds"] for row in found}
     assert seconds == {case: value for case, (_, value) in kept.items()}
+
+
+def test_retention_is_unlimited_where_one_setting_says_so_and_limited_where_both_do(
+    spark: SparkSession,
+) -> None:
+    day = 86_400_000
+    settings: dict[str, tuple[int | None, str | None, bool | None]] = {
+        "no age": (-1, "delete", True),
+        "compacted": (day, "compact", True),
+        "both": (day, "compact,delete", False),
+        "policy unknown": (day, None, None),
+        "no age, policy unknown": (-1, None, True),
+        "age unknown": (None, "delete", None),
+        "nothing known": (None, None, None),
+    }
+    groups = [group_row(0, 9, 0, 10, topic=case) for case in settings]
+    topics = [
+        topic_row(0, 10, topic=case, taken_at=minute(0), retention_ms=ms, cleanup_policy=policy)
+        for case, (ms, policy, _) in settings.items()
+    ]
+
+    found = report(spark, groups, topics).collect()
+
+    unlimited = {row["topic"]: row["retention_unlimited"] for row in found}
+    assert unlimited == {case: value for case, (*_, value) in settings.items()}

@@ -43,7 +43,7 @@ def _reported(
     request.getfixturevalue("spark")
     output = tmp_path_factory.mktemp("reports")
     arguments = ["--input", str(folder), "--output", str(output), "--date", "2026-01-31"]
-    assert main([*arguments, "--show", "0", "--no-history"]) == 0
+    assert main([*arguments, "--no-history"]) == 0
     # What the queries of the reports have to get by without opening.
     story.lay_unreadable(output, [f"reports/{name}" for name in _with_rows(output)])
     return Athena(output, story.NOW)

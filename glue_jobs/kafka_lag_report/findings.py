@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cluster's day shows, and from which value on it is worth a sentence.
+
+Page and message render this model and judge nothing themselves. None is unknown, times are aware
+and UTC, durations are seconds unless the name says minutes, shares are of 1.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from enum import IntEnum
+from typing import Generic, TypeVar
+
+from kafka_lag.contract import NO_LOSS_SECONDS
+
+T = TypeVar("T")
+# The key of a topic as one group reads it.
+GroupTopic = tuple[str, str]
+
+# Thresholds. When a topic is skewed stands in day/skewed.py, when a broker or member is hot in
+# reports/hotspots.py, when an hour is unusual in reports/anomalies.py: each with its reason.
+
+# Of the day's runs: fewer are a gap. 15 minutes of a day may be missed by deploys and retries.
+SEEN_SHARE = 0.99
+# With fewer every other number of the day is in doubt.
+DOUBTFUL_SHARE = 0.9
+# A gap lasts longer than so many intervals: one or two runs are missed at any deploy.
+GAP_INTERVALS = 3
+# Compliance from here on is all of the time: a sum of doubles may miss 1 by its last digits.
+SLA_MET = 1 - 1e-9
+# What the contract says where nothing will be lost is no time left.
+NO_LOSS = NO_LOSS_SECONDS
+
+# The values of `cause`; there may be others in reports of a later version.
+PRODUCTION, BROKER, CONSUMER = "production", "broker", "consumer"
+STOPPED, STALLED, UNEXPLAINED = "stopped", "stalled", "unexplained"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is read of a cluster, so that neither driver nor browser grows with it."""
+
+    groups: int = 20_000
+    topics: int = 500
+    rows: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[T]):
+    """The worst rows, worst first, of `total` there are."""
+
+    rows: tuple[T, ...] = ()
+    total: int = 0
+
+    @property
+    def more(self) -> int:
+        """How many are not listed."""
+        return max(0, self.total - len(self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDay:
+    """A group's own row of `lag_summary`."""
+
+    group: str
+    owner: str | None = None
+    lag_max: float | None = None
+    time_lag_p50: float | None = None
+    time_lag_p95: float | None = None
+    time_lag_p99: float | None = None
+    time_lag_max: float | None = None
+    known_minutes: float | None = None
+    unknown_minutes: float | None = None
+    produce_rate: float | None = None
+    consume_rate: float | None = None
+    best_consume_rate: float | None = None
+    catch_up_capacity: float | None = None
+    ok_minutes: float | None = None
+    warn_minutes: float | None = None
+    err_minutes: float | None = None
+    status_changes: int | None = None
+    rebalancing_runs: int | None = None
+    sla_seconds: float | None = None
+    sla_minutes: float | None = None
+    sla_met_minutes: float | None = None
+    sla_compliance: float | None = None
+    records_lost: int | None = None
+    gone: bool | None = None
+
+    @property
+    def missed_sla(self) -> bool | None:
+        """Whether some known minute was over the SLA; None: no SLA, or not known."""
+        return None if self.sla_compliance is None else self.sla_compliance < SLA_MET
+
+    @property
+    def sla_missed_minutes(self) -> float:
+        """Minutes known to be over the SLA; 0 where nothing is known."""
+        return max(0.0, (self.sla_minutes or 0.0) - (self.sla_met_minutes or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRisk:
+    """A group's topic of which records were lost, or would have been in time.
+
+    `retention` is the least of its partitions; `unlimited` says that nothing is deleted for age.
+    """
+
+    group: str
+    topic: str
+    partitions_lost: int = 0
+    partitions_at_risk: int = 0
+    records_lost: int | None = None
+    worst_partition: int | None = None
+    seconds_left: float | None = None
+    seconds_left_at: datetime | None = None
+    least_margin: int | None = None
+    retention: float | None = None
+    retention_needed: float | None = None
+    unlimited: bool | None = None
+
+    @property
+    def key(self) -> GroupTopic:
+        """Group and topic."""
+        return self.group, self.topic
+
+    @property
+    def lost_at(self) -> datetime | None:
+        """When the first unread record would be deleted, by the least time left of the day."""
+        if self.seconds_left is None or self.seconds_left_at is None:
+            return None
+        return self.seconds_left_at + timedelta(seconds=self.seconds_left)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSkew:
+    """A row of `partition_skew` that is skewed in lag or in production."""
+
+    group: str
+    topic: str
+    lag_skewed: bool
+    production_skewed: bool
+    partitions: int | None = None
+    mean: float | None = None
+    max_to_mean: float | None = None
+    top_partition: int | None = None
+    top_share: float | None = None
+    even_share: float | None = None
+    skewed_minutes: float | None = None
+    made_top_partition: int | None = None
+    made_top_share: float | None = None
+    made_even_share: float | None = None
+    cause: str | None = None
+    cause_partitions: tuple[int, ...] = ()
+    cause_leader: int | None = None
+    cause_member: str | None = None
+    cause_client: str | None = None
+    cause_host: str | None = None
+
+    @property
+    def key(self) -> GroupTopic:
+        """Group and topic."""
+        return self.group, self.topic
+
+    @property
+    def actionable(self) -> bool:
+        """Whether somebody can do something about the skew itself.
+
+        Not where nothing explains it, nor where nobody owned the partitions all day: that group
+        is stopped, and its lag is what each partition got.
+        """
+        return not self.lag_skewed or self.cause not in (None, UNEXPLAINED, STOPPED)
+
+    @property
+    def excess(self) -> float:
+        """Records of the top partition's lag beyond an even share: what makes one skew worse.
+
+        By a ratio three hundred records to one hundred would come before a million to half of it.
+        """
+        return (self.mean or 0.0) * ((self.max_to_mean or 1.0) - 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A row of `broker_hotspots`; leader None: partitions that nobody led."""
+
+    leader: int | None
+    rack: str | None = None
+    partitions_led: float | None = None
+    partitions_share: float | None = None
+    produce_share: float | None = None
+    lag_mean: float | None = None
+    lag_share: float | None = None
+    lag_to_partitions: float | None = None
+    hot: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A hot row of `consumer_hotspots`; member None: partitions that nobody owned."""
+
+    group: str
+    host: str | None = None
+    client: str | None = None
+    member: str | None = None
+    partitions_owned: float | None = None
+    partitions_share: float | None = None
+    lag_mean: float | None = None
+    lag_share: float | None = None
+    lag_to_partitions: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnusualHour:
+    """An hour in which a group's measure left its usual range."""
+
+    group: str
+    hour: int
+    measure: str
+    value: float | None
+    usual: float | None
+    deviation: float | None
+    direction: str
+    days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the day one dataset saw."""
+
+    dataset: str
+    runs: int | None = None
+    expected_runs: int | None = None
+    objects: int | None = None
+    objects_skipped: int | None = None
+    skipped: str | None = None
+    first_run: datetime | None = None
+    last_run: datetime | None = None
+    interval: float | None = None
+    longest_gap: float | None = None
+    in_progress: bool | None = None
+    source: str | None = None
+
+    @property
+    def share(self) -> float | None:
+        """The part of the expected runs that was seen."""
+        if self.runs is None or not self.expected_runs:
+            return None
+        return self.runs / self.expected_runs
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether more is missing than any deploy costs."""
+        few = self.share is not None and self.share < SEEN_SHARE
+        gap = self.longest_gap or 0.0
+        return few or bool(self.interval and gap > GAP_INTERVALS * self.interval)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether so much is missing that the day's other numbers are in doubt."""
+        return self.share is not None and self.share < DOUBTFUL_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """One cluster's day; every list is worst first.
+
+    `safe` and `even` are topics that were a finding the day before and are known to be none now.
+    """
+
+    cluster: str
+    day: date
+    groups: Listed[GroupDay] = field(default_factory=Listed)
+    risks: Listed[TopicRisk] = field(default_factory=Listed)
+    skews: Listed[TopicSkew] = field(default_factory=Listed)
+    brokers: Listed[Broker] = field(default_factory=Listed)
+    consumers: Listed[Consumer] = field(default_factory=Listed)
+    unusual: Listed[UnusualHour] = field(default_factory=Listed)
+    coverage: tuple[Coverage, ...] = ()
+    safe: frozenset[GroupTopic] = frozenset()
+    even: frozenset[GroupTopic] = frozenset()
+
+    @property
+    def in_progress(self) -> bool:
+        """True while the day is not over: every number may still change."""
+        return any(dataset.in_progress for dataset in self.coverage)
+
+    @property
+    def first_run(self) -> datetime | None:
+        """The oldest run that any dataset saw."""
+        return min((one.first_run for one in self.coverage if one.first_run), default=None)
+
+    @property
+    def last_run(self) -> datetime | None:
+        """The newest run that any dataset saw."""
+        return max((one.last_run for one in self.coverage if one.last_run), default=None)
+
+    @property
+    def actionable_skews(self) -> tuple[TopicSkew, ...]:
+        """Skew that is worth a sentence."""
+        return tuple(skew for skew in self.skews.rows if skew.actionable)
+
+    @property
+    def other_skews(self) -> tuple[TopicSkew, ...]:
+        """Skew that is worth a row of a table only."""
+        return tuple(skew for skew in self.skews.rows if not skew.actionable)
+
+    @property
+    def worst_gap(self) -> Coverage | None:
+        """The dataset with a gap that saw least, and of those the one with the longest."""
+        gaps = [one for one in self.coverage if one.has_gap]
+        return min(gaps, key=_seen_least, default=None)
+
+
+class Rank(IntEnum):
+    """How a group's day stands; 0 is worst."""
+
+    LOST, AT_RISK, ERROR, SLA, WARNED, GONE, UNKNOWN, CALM = range(8)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The worst that happened to a group: what to sort by within the rank, least first.
+
+    `amount` is of the rank: records lost, seconds left, minutes; None where unknown.
+    """
+
+    rank: Rank
+    amount: float | None = None
+
+    @property
+    def within(self) -> float:
+        """Most lost, least left, longest first."""
+        if self.rank == Rank.AT_RISK:
+            return float("inf") if self.amount is None else self.amount
+        return -(self.amount or 0.0)
+
+
+def standing(day: GroupDay, risk: TopicRisk | None) -> Standing:
+    """The worst that happened to a group; `risk` is its worst topic, if any was at risk."""
+    if day.records_lost or (risk and risk.partitions_lost):
+        lost = day.records_lost or (risk.records_lost if risk else None)
+        # 0 beside LOST: how many is not known
+        return Standing(Rank.LOST, lost or None)
+    if risk and risk.partitions_at_risk:
+        return Standing(Rank.AT_RISK, risk.seconds_left)
+    if day.err_minutes:
+        return Standing(Rank.ERROR, day.err_minutes)
+    if day.missed_sla:
+        return Standing(Rank.SLA, day.sla_missed_minutes)
+    if day.warn_minutes:
+        return Standing(Rank.WARNED, day.warn_minutes)
+    if day.gone:
+        return Standing(Rank.GONE)
+    return Standing(Rank.CALM if day.known_minutes else Rank.UNKNOWN)
+
+
+def worst_first(groups: Iterable[GroupDay], risks: Mapping[str, TopicRisk]) -> tuple[GroupDay, ...]:
+    """Groups by standing, then by their greatest time lag, then by name."""
+
+    def key(day: GroupDay) -> tuple[int, float, float, str]:
+        stands = standing(day, risks.get(day.group))
+        return (stands.rank, stands.within, -(day.time_lag_max or 0.0), day.group)
+
+    return tuple(sorted(groups, key=key))
+
+
+def worst_topics(risks: Iterable[TopicRisk]) -> dict[str, TopicRisk]:
+    """Of each group its first topic: risks come worst first."""
+    return {risk.group: risk for risk in reversed(tuple(risks))}
+
+
+def since_first_run(coverage: Coverage, day: date) -> Coverage:
+    """Of a collector whose first run ever was on this day: nothing before it was missed.
+
+    The longest gap is then unknown, unless the one after the last run accounts for all that is
+    missing, as of gaps the report holds the longest alone.
+    """
+    first, last, interval = coverage.first_run, coverage.last_run, coverage.interval
+    if first is None or last is None or not interval:
+        return coverage
+    midnight = datetime.combine(day, time(), UTC)
+    end = last + timedelta(seconds=interval) if coverage.in_progress else midnight + _DAY
+    expected = round((end - first).total_seconds() / interval)
+    longest = coverage.longest_gap
+    if longest is not None and longest <= (first - midnight).total_seconds():
+        after = (end - last).total_seconds()
+        missing = expected - (coverage.runs or 0)
+        longest = max(after, interval) if missing <= round(after / interval) - 1 else None
+    return replace(coverage, expected_runs=expected, longest_gap=longest)
+
+
+_DAY = timedelta(days=1)
+
+
+def _seen_least(coverage: Coverage) -> tuple[float, float]:
+    return 1.0 if coverage.share is None else coverage.share, -(coverage.longest_gap or 0.0)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The day in at most 20 lines, for a team and for the job's log: what changed, worst first."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from types import MappingProxyType
+from urllib.parse import quote
+
+from kafka_lag.formatting import cut_end, format_quantity
+from kafka_lag_report.changes import LONGEST_NAME, Change, find_changes
+from kafka_lag_report.findings import Findings
+from kafka_lag_report.sentences import name_of
+from kafka_lag_report.storage import s3_place
+
+LINES = 20
+# SNS wants less than 100 letters of ASCII.
+SUBJECT = 99
+LONGEST_CAUSE = 300
+# Of more clusters than this each has a line only.
+_FEW = 5
+_CONSOLES = {"cn-": "amazonaws.cn", "us-gov-": "amazonaws-us-gov.com"}
+_CONSOLE = "aws.amazon.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """`subject` is printable ASCII, `body` plain text without control characters but line ends."""
+
+    subject: str
+    body: str
+
+
+def message(
+    day: date,
+    today: Mapping[str, Findings],
+    previous: Mapping[str, Findings],
+    *,
+    links: Mapping[str, str],
+    failed: Mapping[str, str] = MappingProxyType({}),
+    always: bool = False,
+) -> Message | None:
+    """What changed by cluster, worst first; None when nothing did, unless `always`.
+
+    `links` lead to each cluster's page; `failed` says by cluster why it has no report; `previous`
+    is empty before the first report.
+    """
+    changes = find_changes(today, previous)
+    if not (changes or failed or always):
+        return None
+    names = sorted(today.keys() | {change.cluster for change in changes})
+    counted = _counted(changes) or "nothing changed"
+    if failed:
+        counted = f"{format_quantity(len(failed), 'cluster')} without a report, {counted}"
+    of = f" of {_name(names[0])}" if len(names) == 1 else ""
+    against = f" against {day - timedelta(days=1)}" if previous else ""
+    head = [
+        f"Kafka lag{of} on {day}{against}: {counted}.",
+        *_caveats(today, previous),
+        *_failures(failed),
+        _whole_day(today.values()),
+    ]
+    changed = list(dict.fromkeys(change.cluster for change in changes))
+    calm = [name for name in names if name not in changed]
+    room = LINES - len(head)
+    if len(changed) > _FEW:
+        body = _a_line_each(changes, changed, calm, links, room)
+    else:
+        body = _in_full(changes, changed or names, calm if changed else [], links, room)
+    subject = f"Kafka lag{of} {day}: {counted}".encode("ascii", "replace").decode()
+    return Message(subject=cut_end(subject, SUBJECT), body="\n".join([*head, *body]))
+
+
+def link(address: str, region: str | None) -> str:
+    """The S3 console's page of an object; of anything else, or without a region, the address."""
+    place = s3_place(address)
+    if place is None or region is None:
+        return address
+    bucket, key = place
+    domain = next((d for start, d in _CONSOLES.items() if region.startswith(start)), _CONSOLE)
+    # A folder's name has its own percent signs, which the console must not take for its.
+    query = f"region={region}&prefix={quote(key)}"
+    return f"https://{region}.console.{domain}/s3/object/{bucket}?{query}"
+
+
+def _caveats(today: Mapping[str, Findings], previous: Mapping[str, Findings]) -> list[str]:
+    """What a reader must know to take the rest right."""
+    said = []
+    if any(findings.in_progress for findings in today.values()):
+        said.append("The day is not over: this is what was seen so far.")
+    if not previous:
+        said.append("First report: there is none of the day before to compare with.")
+    lists = {
+        "topics at risk": "risks",
+        "skewed topics": "skews",
+        "groups": "groups",
+        "brokers": "brokers",
+        "unusual hours": "unusual",
+    }
+    days = [*today.values(), *previous.values()]
+    cut = [what for what, name in lists.items() if any(getattr(day, name).more for day in days)]
+    if cut:
+        said.append(f"Too many to tell of all, so only of the worst: {', '.join(cut)}.")
+    return said
+
+
+def _failures(failed: Mapping[str, str]) -> list[str]:
+    """A line for each cluster without a report, and one for those beyond a few."""
+    lines = [
+        f"no report of {_name(cluster)}: {name_of(why, LONGEST_CAUSE)}"
+        for cluster, why in failed.items()
+    ]
+    more = len(lines) - _FEW
+    return lines if more <= 0 else [*lines[:_FEW], f"no report of {more} more clusters"]
+
+
+def _whole_day(today: Iterable[Findings]) -> str:
+    """How the day was, whether that is new or not."""
+    counts: Counter[str] = Counter()
+    for day in today:
+        lost = sum(risk.partitions_lost > 0 for risk in day.risks.rows)
+        counts["with records lost"] += lost
+        counts["at risk"] += len(day.risks.rows) - lost
+        counts["SLA missed"] += sum(bool(group.missed_sla) for group in day.groups.rows)
+        counts["in ERR"] += sum(bool(group.err_minutes) for group in day.groups.rows)
+        counts["skewed"] += sum(skew.lag_skewed for skew in day.actionable_skews)
+        counts["hot"] += sum(bool(broker.hot) for broker in day.brokers.rows)
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return f"All of that day, new or not: {said or 'nothing to attend to'}."
+
+
+def _in_full(
+    changes: Sequence[Change],
+    named: Sequence[str],
+    calm: Sequence[str],
+    links: Mapping[str, str],
+    room: int,
+) -> list[str]:
+    """Each change in a line, then the links."""
+    few = named[:_FEW]
+    end = [f"{_name(name)}: {links[name]}" for name in few if name in links]
+    end += _and_more(calm if calm else named[_FEW:])
+    several = len(named) + len(calm) > 1
+    lines = [
+        f"- {_name(change.cluster)}: {change.text}" if several else f"- {change.text}"
+        for change in changes
+    ]
+    return [*_fitting(lines, room - len(end), "changes"), *end]
+
+
+def _a_line_each(
+    changes: Sequence[Change],
+    changed: Sequence[str],
+    calm: Sequence[str],
+    links: Mapping[str, str],
+    room: int,
+) -> list[str]:
+    """Each cluster in a line: how much of what, the worst, and its link."""
+    end = _and_more(calm)
+    lines = []
+    for name in changed:
+        own = [change for change in changes if change.cluster == name]
+        page = f" {links[name]}" if name in links else ""
+        lines.append(f"- {_name(name)}: {_counted(own)}; {own[0].text}{page}")
+    return [*_fitting(lines, room - len(end), "clusters with changes"), *end]
+
+
+def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:
+    if len(lines) <= room:
+        return list(lines)
+    return [*lines[: room - 1], f"and {len(lines) - room + 1:,} more {what}"]
+
+
+def _and_more(clusters: Sequence[str]) -> list[str]:
+    more = format_quantity(len(clusters), "more cluster")
+    return [f"and {more} without change"] if clusters else []
+
+
+def _counted(changes: Iterable[Change]) -> str:
+    """How many of which kind, worst first."""
+    counts: Counter[str] = Counter()
+    for change in changes:
+        counts[change.kind.value] += change.count
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
+
+
+def _name(text: str) -> str:
+    return name_of(text, LONGEST_NAME)

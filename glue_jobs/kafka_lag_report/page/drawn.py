@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is drawn of a day beside its findings: curves of the worst groups, bars of skewed topics.
+
+One bounded job for each of both. What was not read is a gap in a curve and an unknown minute,
+never a zero.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as sf
+
+from kafka_lag.contract import ERR, OK, WARN
+from kafka_lag_report.findings import Findings, GroupTopic, Listed
+from kafka_lag_report.read_findings import unix_seconds
+
+DAY_MINUTES = 1440
+MINUTE = 60.0
+# So many minutes a point of a whole day's curve stands for at least.
+_LEAST_SLOT = 5.0
+# A day seen for less than this is drawn as long as it was seen: a hairline says nothing.
+_SHORT = DAY_MINUTES / 2
+# Points of a short day's curve at most.
+_POINTS = 288
+_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180)
+_MOST_STEPS = 5
+_STATUSES = (OK, WARN, ERR)
+_GROUPS = "groups"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The minutes of the day that drawings span, with a tick at each multiple of `step`.
+
+    Nothing is known after `until`; a point of a curve stands for `slot` minutes.
+    """
+
+    start: int = 0
+    end: int = DAY_MINUTES
+    step: int = 360
+    until: int = DAY_MINUTES
+    slot: float = _LEAST_SLOT
+
+    @property
+    def minutes(self) -> int:
+        """Its length."""
+        return self.end - self.start
+
+    def share(self, minute: float) -> float:
+        """Where a minute lies, in per cent of the width."""
+        return round(100 * (minute - self.start) / self.minutes, 2)
+
+    @property
+    def ticks(self) -> tuple[int, ...]:
+        """Minutes of the day."""
+        return tuple(range(self.start, self.end + 1, self.step))
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Minutes of the day in one status: OK, WARN, ERR, or None where it is unknown."""
+
+    start: int
+    minutes: int
+    status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The moment of the day's greatest time lag and who was behind then."""
+
+    minute: int
+    seconds: float
+    topic: str | None = None
+    partition: int | None = None
+    leader: int | None = None
+    member: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A group's day: the greatest time lag of each slot of the axis, and its statuses."""
+
+    seconds: tuple[float | None, ...] = ()
+    statuses: tuple[Stretch, ...] = ()
+    peak: Peak | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A partition of a skewed topic: its mean lag of the day, and the broker that led it."""
+
+    partition: int
+    leader: int | None
+    mean_lag: float | None
+    produced: int | None = None
+
+
+def axis_of(findings: Findings) -> Axis:
+    """The whole day, or what was seen of a day that was seen for far less."""
+    interval = interval_of(findings)
+    slot = max(_LEAST_SLOT, math.ceil(interval / MINUTE))
+    first, last = findings.first_run, findings.last_run
+    if first is None or last is None or {first.date(), last.date()} != {findings.day}:
+        return Axis(slot=slot)
+    begin, newest = _minute(first), _minute(last)
+    until = math.floor(newest) + 1 if findings.in_progress else DAY_MINUTES
+    end = min(newest + interval / MINUTE, DAY_MINUTES)
+    if end - begin > _SHORT:
+        return Axis(until=until, slot=slot)
+    step = next(step for step in _STEPS if (end - begin) / step <= _MOST_STEPS)
+    start = math.floor(begin / step) * step
+    end = max(math.ceil(end / step) * step, start + step)
+    slot = max(interval / MINUTE, (end - start) / _POINTS)
+    return Axis(start, end, step, min(math.floor(newest) + 1, end), slot)
+
+
+def interval_of(findings: Findings) -> float:
+    """Seconds between two runs; a minute where nobody can say."""
+    known = (one.interval for one in findings.coverage if one.dataset == _GROUPS and one.interval)
+    return next(known, MINUTE)
+
+
+def read_curves(
+    groups: DataFrame, names: Sequence[str], day: date, axis: Axis, interval: float
+) -> dict[str, Curve]:
+    """The curves of these groups from the `groups` snapshots; `interval` seconds between runs."""
+    if not names:
+        return {}
+    found: dict[str, dict[int, Row]] = {}
+    for row in _slots(groups, names, day, axis).collect():
+        found.setdefault(row["consumer_group"], {})[row["slot"]] = row
+    hold = math.ceil(2 * interval / MINUTE)
+    return {name: _curve(slots, axis, hold) for name, slots in found.items()}
+
+
+def stretches(statuses: Mapping[int, str | None], hold: int, axis: Axis) -> tuple[Stretch, ...]:
+    """Statuses by minute as runs; one stands until the next, for `hold` minutes at most."""
+    minutes: list[str | None] = [None] * axis.until
+    starts = sorted(start for start in statuses if start < axis.until)
+    for start, after in pairwise([*starts, axis.until]):
+        end = min(after, start + hold)
+        minutes[start:end] = [statuses[start]] * (end - start)
+    merged: list[Stretch] = []
+    for minute, status in enumerate(minutes[axis.start :], axis.start):
+        if merged and merged[-1].status == status:
+            merged[-1] = Stretch(merged[-1].start, merged[-1].minutes + 1, status)
+        else:
+            merged.append(Stretch(minute, 1, status))
+    return tuple(merged)
+
+
+def read_bars(
+    partitions: DataFrame, topics: Sequence[GroupTopic], limit: int
+) -> dict[GroupTopic, Listed[Bar]]:
+    """The partitions of these topics, in their order; of many those with most lag."""
+    if not topics:
+        return {}
+    wanted = reduce(
+        or_, ((sf.col("consumer_group") == g) & (sf.col("topic") == t) for g, t in topics)
+    )
+    key = ("consumer_group", "topic")
+    by_lag = (sf.col("mean_lag").desc_nulls_last(), "partition_id")
+    ranked = (
+        partitions.where(wanted)
+        .withColumn("place", sf.row_number().over(Window.partitionBy(*key).orderBy(*by_lag)))
+        .withColumn("total", sf.count("*").over(Window.partitionBy(*key)))
+        .where(sf.col("place") <= limit)
+    )
+    rows = ranked.orderBy(*key, "partition_id").limit(limit * len(topics)).collect()
+    return {
+        topic: _bars([row for row in rows if tuple(row[k] for k in key) == topic])
+        for topic in topics
+    }
+
+
+def _bars(rows: Sequence[Row]) -> Listed[Bar]:
+    drawn = (
+        Bar(row["partition_id"], row["leader"], row["mean_lag"], row["produced"]) for row in rows
+    )
+    return Listed(tuple(drawn), rows[0]["total"] if rows else 0)
+
+
+def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> DataFrame:
+    """A row a group and slot: greatest time lag, who was worst then, and (minute, status) pairs."""
+    midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+    second = unix_seconds("taken_at") - midnight
+    slot = sf.floor((second - axis.start * MINUTE) / (axis.slot * MINUTE)).cast("int")
+    read = sf.col("unread_reason").isNull()
+    worst = sf.struct("minute", "worst_topic", "worst_partition", "worst_leader", "worst_member")
+    return (
+        groups.where(sf.col("consumer_group").isin(*names))
+        .withColumns(
+            {
+                "minute": sf.floor(second / MINUTE).cast("int"),
+                "slot": slot,
+                "lag": sf.when(read, sf.col("time_lag_seconds")),
+                "word": sf.when(read & sf.col("status").isin(*_STATUSES), sf.col("status")),
+            }
+        )
+        .where(sf.col("minute").between(axis.start, axis.end - 1))
+        .groupBy("consumer_group", "slot")
+        .agg(
+            sf.max("lag").alias("lag"),
+            sf.max_by(worst, "lag").alias("worst"),
+            sf.collect_list(sf.struct("minute", "word")).alias("words"),
+        )
+    )
+
+
+def _curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:
+    lags = {number: row["lag"] for number, row in slots.items()}
+    words = {
+        pair["minute"]: pair["word"]
+        for row in slots.values()
+        for pair in sorted(row["words"], key=lambda pair: _STATUSES.index(pair["word"] or OK))
+    }
+    return Curve(
+        seconds=tuple(lags.get(number) for number in range(math.ceil(axis.minutes / axis.slot))),
+        statuses=stretches(words, hold, axis),
+        peak=_peak(list(slots.values())),
+    )
+
+
+def _peak(slots: Sequence[Row]) -> Peak | None:
+    known = [row for row in slots if row["lag"]]
+    if not known:
+        return None
+    top = max(known, key=lambda row: (row["lag"], -row["slot"]))
+    who = top["worst"]
+    return Peak(
+        minute=who["minute"],
+        seconds=top["lag"],
+        topic=who["worst_topic"],
+        partition=who["worst_partition"],
+        leader=who["worst_leader"],
+        member=who["worst_member"],
+    )
+
+
+def _minute(moment: datetime) -> float:
+    return moment.hour * 60 + moment.minute + moment.second / MINUTE

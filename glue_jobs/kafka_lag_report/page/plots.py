@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Geometry of the drawings: paths, ticks and shares of a width, all in numbers; no markup.
+
+A drawing is a box of an axis' minutes by 100 units (per cent of the height) that the page
+stretches to any width; texts stand beside it and keep their size.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from kafka_lag.formatting import NO_BREAK_SPACE, format_count, format_duration
+from kafka_lag_report.page.drawn import DAY_MINUTES, Axis, Bar, Curve, Stretch
+
+HEADROOM = 1.12
+LEAST_TOP = 10.0
+# Per cent of the height under which two texts would run into each other.
+TOO_NEAR = 10.0
+# Under this many stretches each is drawn; beyond, the worst of each slot.
+STRETCHES = 96
+SLOT = DAY_MINUTES // STRETCHES
+STEPS = (
+    *(1, 2, 5, 10, 15, 30),
+    *(60 * n for n in (1, 2, 5, 10, 15, 30)),
+    *(3600 * n for n in (1, 2, 3, 6, 12)),
+)
+DAY = 86_400
+SEVERITY = {"ERR": 3, "WARN": 2, None: 1, "OK": 0}
+# As many leaders as there are colours that people tell apart; the rest share one.
+LEADER_COLOURS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A gridline: its height from the top in per cent, and its text."""
+
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A curve's path and the area under it; gaps where nothing is known."""
+
+    path: str
+    area: str
+    ticks: tuple[Tick, ...]
+    sla: Tick | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A partition's bar: left and width in per cent of the width, top of the height."""
+
+    bar: Bar
+    left: float
+    width: float
+    top: float
+    colour: int | None
+    share: float | None
+    blamed: bool
+    labelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The bars of a topic, the line at which all would be even, and the colours of its leaders."""
+
+    columns: tuple[Column, ...]
+    even: Tick | None
+    leaders: tuple[tuple[int | None, int | None], ...]
+
+
+def line(curve: Curve, axis: Axis, sla_seconds: float | None) -> Line:
+    """The time lag of a day, with its SLA where there is one."""
+    known = [value for value in curve.seconds if value is not None]
+    top = max([LEAST_TOP, *known, *([sla_seconds] if sla_seconds else [])]) * HEADROOM
+    runs = list(_known_runs(curve, axis, top))
+    sla = _tick(sla_seconds, top, "SLA ") if sla_seconds else None
+    ticks = (_tick(value, top) for value in _ticks(top))
+    return Line(
+        path="".join(_path(run) for run in runs),
+        area="".join(_area(run, axis.slot) for run in runs),
+        ticks=tuple(tick for tick in ticks if not sla or abs(tick.y - sla.y) > TOO_NEAR),
+        sla=sla,
+    )
+
+
+def timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
+    """The stretches, or of a day that changes too often the worst status of each 15 minutes."""
+    if len(stretches) <= STRETCHES:
+        return tuple(stretches)
+    worst: dict[int, str | None] = {}
+    for stretch in stretches:
+        end = stretch.start + stretch.minutes - 1
+        for slot in range(stretch.start // SLOT, end // SLOT + 1):
+            here = worst.get(slot, stretch.status)
+            worst[slot] = max(here, stretch.status, key=SEVERITY.__getitem__)
+    runs = groupby(enumerate(sorted(worst)), key=lambda at: (worst[at[1]], at[1] - at[0]))
+    return tuple(_merged([slot for _, slot in run], status) for (status, _), run in runs)
+
+
+def columns(
+    bars: Sequence[Bar],
+    mean: float | None,
+    blamed: Iterable[int],
+    colours: Mapping[int | None, int | None],
+) -> Columns:
+    """Bars side by side in the order given; `mean` is what each would have if all were even."""
+    known = [bar.mean_lag for bar in bars if bar.mean_lag is not None]
+    top = max([1.0, *known, *([mean] if mean else [])]) * HEADROOM
+    step = 100 / max(1, len(bars))
+    causes = frozenset(blamed)
+    every = -(-len(bars) // 16)
+    return Columns(
+        columns=tuple(
+            Column(
+                bar=bar,
+                left=round(place * step + step * 0.12, 2),
+                width=round(step * 0.76, 2),
+                top=_height(bar.mean_lag or 0.0, top),
+                colour=colours.get(bar.leader),
+                share=_share(bar.mean_lag, sum(known)),
+                blamed=bar.partition in causes,
+                labelled=place % every == 0,
+            )
+            for place, bar in enumerate(bars)
+        ),
+        even=Tick(_height(mean, top), f"even share {format_count(mean)}") if mean else None,
+        leaders=tuple((leader, colours.get(leader)) for leader in _sorted(bars)),
+    )
+
+
+def broker_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
+    """A colour for each leader of a page's bars, by its number; None for what has none.
+
+    Of more leaders than colours those with most lag have one.
+    """
+    lag: dict[int, float] = {}
+    for bar in bars:
+        if bar.leader is not None:
+            lag[bar.leader] = lag.get(bar.leader, 0.0) + (bar.mean_lag or 0.0)
+    most = sorted(lag, key=lambda leader: (-lag[leader], leader))[:LEADER_COLOURS]
+    return {None: None} | {leader: place for place, leader in enumerate(sorted(most))}
+
+
+def _tick(seconds: float, top: float, of: str = "") -> Tick:
+    return Tick(_height(seconds, top), f"{of}{format_duration(seconds, space=NO_BREAK_SPACE)}")
+
+
+def _merged(slots: Sequence[int], status: str | None) -> Stretch:
+    return Stretch(slots[0] * SLOT, len(slots) * SLOT, status)
+
+
+def _known_runs(curve: Curve, axis: Axis, top: float) -> Iterable[list[tuple[float, float]]]:
+    """Points of each unbroken run of known slots, at the middle of their slots."""
+    slots = groupby(enumerate(curve.seconds), key=lambda slot: slot[1] is not None)
+    for known, run in slots:
+        if known:
+            yield [
+                (
+                    min(axis.end, round(axis.start + (slot + 0.5) * axis.slot, 2)),
+                    _height(value or 0.0, top),
+                )
+                for slot, value in run
+            ]
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    """A line; a lone point becomes a line of no length, which a round cap makes a dot."""
+    texts = [f"{x:g} {y:g}" for x, y in points]
+    return f"M{'L'.join(texts if len(texts) > 1 else texts * 2)}"
+
+
+def _area(points: Sequence[tuple[float, float]], slot: float) -> str:
+    if len(points) == 1:
+        half = slot / 2
+        (x, y) = points[0]
+        points = [(x - half, y), (x + half, y)]
+    texts = "L".join(f"{x:g} {y:g}" for x, y in points)
+    return f"M{points[0][0]:g} 100L{texts}V100Z"
+
+
+def _height(value: float, top: float) -> float:
+    return round(100 - 100 * value / top, 1)
+
+
+def _ticks(top: float) -> list[float]:
+    """At most three round values below the top."""
+    days = -(-int(top) // (3 * DAY)) * DAY
+    step = next((step for step in STEPS if top / step <= 4), days)  # noqa: PLR2004
+    return [step * n for n in (1, 2, 3) if step * n < top / 1.02]
+
+
+def _share(part: float | None, whole: float) -> float | None:
+    return part / whole if part is not None and whole else None
+
+
+def _sorted(bars: Iterable[Bar]) -> list[int | None]:
+    """Their leaders, none last."""
+    leaders = {bar.leader for bar in bars}
+    return sorted(leaders, key=lambda leader: (leader is None, leader or 0))

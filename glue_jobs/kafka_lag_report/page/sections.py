@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster's day as the page's sections show it: cards, counts, drawings, the table of groups."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+
+from kafka_lag.formatting import (
+    NO_BREAK_SPACE,
+    format_count,
+    format_duration,
+    format_factor,
+    format_quantity,
+    format_rate,
+)
+from kafka_lag_report.findings import (
+    Findings,
+    GroupDay,
+    GroupTopic,
+    Listed,
+    Rank,
+    Standing,
+    TopicSkew,
+    standing,
+    worst_topics,
+)
+from kafka_lag_report.page import plots
+from kafka_lag_report.page.attention import bad_words
+from kafka_lag_report.page.drawn import Axis, Bar, Curve, Peak, Stretch
+from kafka_lag_report.sentences import (
+    DASH,
+    Sentence,
+    cause_of,
+    known,
+    minutes,
+    name_of,
+    share,
+    time_left,
+)
+
+LEVELS = {
+    Rank.LOST: "urgent",
+    Rank.AT_RISK: "urgent",
+    Rank.ERROR: "serious",
+    Rank.SLA: "serious",
+    Rank.WARNED: "notice",
+    Rank.GONE: "notice",
+    Rank.UNKNOWN: "unknown",
+    Rank.CALM: "calm",
+}
+STATIC_ROWS = 60
+# What is left of 3 MB when every other part of the page is as large as it gets.
+REST_BYTES = 1_500_000
+COLUMNS = (
+    "Time lag p95",
+    "Time lag max",
+    "SLA met",
+    "In error",
+    "Unknown",
+    "Most behind",
+    "Produced",
+    "Catch-up",
+)
+Cells = tuple[str, ...]
+_compact = partial(json.dumps, separators=(",", ":"))
+_duration = partial(format_duration, space=NO_BREAK_SPACE)
+_minutes = partial(minutes, space=NO_BREAK_SPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A day's findings with what is drawn of them."""
+
+    findings: Findings
+    axis: Axis = field(default_factory=Axis)
+    curves: Mapping[str, Curve] = field(default_factory=dict)
+    bars: Mapping[GroupTopic, Listed[Bar]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A link to a part of the page, and how many rows it has (None: not worth saying)."""
+
+    id: str
+    title: str
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A level's groups, and their part of a strip of all, in per cent of its width."""
+
+    level: str
+    word: str
+    count: int
+    left: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A group's day, drawn; without a curve when no snapshot of it was read."""
+
+    day: GroupDay
+    level: str
+    word: str
+    peak: Peak | None
+    line: plots.Line
+    timeline: tuple[Stretch, ...]
+    coarse: bool
+    never_behind: bool
+    numbers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SkewedTopic:
+    """A topic's bars, of `total` partitions."""
+
+    skew: TopicSkew
+    cause: Sentence
+    drawn: plots.Columns
+    total: int
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Cells of the rows shown, a JSON list of the others, and how many had no room."""
+
+    rows: tuple[Cells, ...]
+    rest: Markup
+    searchable: int
+    left_out: int
+
+
+def sections(page: Page, attention: int) -> tuple[Section, ...]:
+    """The links under the head of the page, in its order."""
+    of = page.findings
+    other = len(of.other_skews)
+    return (
+        Section("attention", "Attention", attention),
+        *([Section("groups", "Groups")] if page.curves else []),
+        Section("retention", "Retention", of.risks.total),
+        Section("skew", "Skew", of.skews.total - other),
+        *([Section("other-skew", "Other skew", other)] if other else []),
+        Section("brokers", "Brokers", of.brokers.total),
+        Section("consumers", "Hot consumers", of.consumers.total),
+        Section("anomalies", "Unusual hours", of.unusual.total),
+        Section("all", "All groups", of.groups.total),
+        Section("coverage", "Coverage"),
+    )
+
+
+def calm_sentence(findings: Findings) -> str:
+    """Of a day that needs no attention: what of its groups was not, as far as that is known."""
+    total = findings.groups.total
+    if not total:
+        return "No consumer group was seen on this day, so there is nothing to say of any."
+    so_far = " so far" if findings.in_progress else ""
+    sla = len(bad_words(findings.groups.rows)) > 1
+    if total == 1:
+        missed = ", missed no SLA" if sla else ""
+        who = f"The one group neither lost nor risked records, was never in error{missed}"
+    else:
+        missed = " or missed its SLA" if sla else ""
+        comma = "," if sla else " or"
+        who = f"Of {total:,} groups none lost or risked records{comma} was in error{missed}"
+    return f"Nothing does{so_far}. {who}."
+
+
+def tally(findings: Findings) -> tuple[Tally, ...]:
+    """How many groups stand at each level; those too calm to be listed are counted as calm."""
+    risks = worst_topics(findings.risks.rows)
+    days = findings.groups.rows
+    counts = Counter(LEVELS[standing(day, risks.get(day.group)).rank] for day in days)
+    counts["calm"] += findings.groups.more
+    sla = len(bad_words(days)) > 1
+    words = {
+        "urgent": "lost or at risk",
+        "serious": "in error or SLA missed" if sla else "in error",
+        "notice": "warned or gone",
+        "unknown": "unknown",
+        "calm": "calm",
+    }
+    left, parts = 0.0, []
+    for level, word in words.items():
+        width = 100 * counts[level] / max(1, findings.groups.total)
+        parts.append(Tally(level, word, counts[level], round(left, 2), round(width, 2)))
+        left += width
+    return tuple(parts)
+
+
+def cards(page: Page) -> tuple[Card, ...]:
+    """A card for each group that has a curve, worst first."""
+    risks = worst_topics(page.findings.risks.rows)
+    return tuple(
+        _card(page, day, standing(day, risks.get(day.group)))
+        for day in page.findings.groups.rows
+        if day.group in page.curves
+    )
+
+
+def skewed_topics(page: Page) -> tuple[SkewedTopic, ...]:
+    """The topics whose partitions are drawn, worst first; a broker has one colour in all."""
+    colours = plots.broker_colours(bar for bars in page.bars.values() for bar in bars.rows)
+    drawn = []
+    for skew in page.findings.actionable_skews:
+        bars = page.bars.get(skew.key)
+        if bars and bars.rows:
+            columns = plots.columns(bars.rows, skew.mean, skew.cause_partitions, colours)
+            drawn.append(SkewedTopic(skew, cause_of(skew), columns, bars.total, bars.more))
+    return tuple(drawn)
+
+
+def listing(findings: Findings) -> Listing:
+    """All groups: the worst as rows of the page, the others as JSON for its search."""
+    risks = worst_topics(findings.risks.rows)
+    cells = [_cells(day, standing(day, risks.get(day.group))) for day in findings.groups.rows]
+    rest = list(_fitting(cells[STATIC_ROWS:]))
+    shown = cells[:STATIC_ROWS]
+    return Listing(
+        rows=tuple(shown),
+        rest=Markup("[{}]").format(Markup(",").join(rest)),
+        searchable=len(rest),
+        left_out=max(0, findings.groups.total - len(shown) - len(rest)),
+    )
+
+
+def standing_word(stands: Standing) -> str:
+    """A rank in a word or two, with its amount where that is known."""
+    amount = stands.amount
+    if stands.rank == Rank.LOST:
+        return "lost records" if amount is None else f"lost {format_count(amount)}"
+    if stands.rank == Rank.AT_RISK:
+        return "at risk" if amount is None else f"{time_left(amount)} to loss"
+    if stands.rank in (Rank.ERROR, Rank.WARNED):
+        return f"{'error' if stands.rank == Rank.ERROR else 'warned'} {_minutes(amount)}"
+    return "SLA missed" if stands.rank == Rank.SLA else stands.rank.name.lower()
+
+
+def _card(page: Page, day: GroupDay, stands: Standing) -> Card:
+    curve = page.curves[day.group]
+    return Card(
+        day=day,
+        level=LEVELS[stands.rank],
+        word=standing_word(stands),
+        peak=curve.peak,
+        line=plots.line(curve, page.axis, day.sla_seconds),
+        timeline=plots.timeline(curve.statuses),
+        coarse=len(curve.statuses) > plots.STRETCHES,
+        never_behind=day.time_lag_max == 0 and stands.rank not in (Rank.LOST, Rank.AT_RISK),
+        numbers=_numbers(day),
+    )
+
+
+def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
+    runs = day.rebalancing_runs
+    return (
+        ("Time lag p50", known(_duration, day.time_lag_p50)),
+        ("p95", known(_duration, day.time_lag_p95)),
+        ("p99", known(_duration, day.time_lag_p99)),
+        ("max", known(_duration, day.time_lag_max)),
+        ("Most behind", known(format_count, day.lag_max)),
+        ("SLA met", share(day.sla_compliance)),
+        ("In error", _minutes(day.err_minutes)),
+        ("Unknown", _minutes(day.unknown_minutes)),
+        ("Produced", known(format_rate, day.produce_rate)),
+        ("Consumed", known(format_rate, day.consume_rate)),
+        ("Catch-up", known(format_factor, day.catch_up_capacity)),
+        ("Rebalancing", DASH if runs is None else format_quantity(runs, "run")),
+    )
+
+
+def _cells(day: GroupDay, stands: Standing) -> Cells:
+    """Name, owner, level and word of the day, then one text for each of COLUMNS."""
+    return (
+        name_of(day.group),
+        name_of(day.owner) if day.owner else "",
+        LEVELS[stands.rank],
+        standing_word(stands),
+        known(_duration, day.time_lag_p95),
+        known(_duration, day.time_lag_max),
+        share(day.sla_compliance),
+        _minutes(day.err_minutes),
+        _minutes(day.unknown_minutes),
+        known(format_count, day.lag_max),
+        known(format_rate, day.produce_rate),
+        known(format_factor, day.catch_up_capacity),
+    )
+
+
+def _fitting(rows: Iterable[Cells]) -> Iterable[Markup]:
+    """Rows as JSON that no HTML parser sees markup in, as long as the budget lasts."""
+    left = REST_BYTES
+    for row in rows:
+        text = htmlsafe_json_dumps(row, dumps=_compact)
+        left -= len(text) + 1
+        if left < 0:
+            return
+        yield text

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All groups, as many as the page has room for, the worst always."""
+
+import json
+
+from kafka_lag_report.findings import Listed
+from kafka_lag_report.page.sections import COLUMNS, REST_BYTES, STATIC_ROWS, listing
+from tests.glue_jobs.page.pages import NASTY, calm, of, page
+
+
+def test_a_few_groups_need_no_script() -> None:
+    made = listing(page(groups=of(calm("a"), calm("b"))).findings)
+
+    assert ([row[0] for row in made.rows], made.rest, made.left_out) == (["a", "b"], "[]", 0)
+
+
+def test_the_rest_is_found_by_search_with_the_same_cells() -> None:
+    made = listing(
+        page(groups=of(*(calm(f"g{number}") for number in range(STATIC_ROWS + 2)))).findings
+    )
+
+    rest = json.loads(made.rest)
+    assert [row[0] for row in rest] == [f"g{STATIC_ROWS}", f"g{STATIC_ROWS + 1}"]
+    assert {len(row) for row in (*rest, *made.rows)} == {4 + len(COLUMNS)}
+
+
+def test_groups_without_room_are_counted() -> None:
+    days = [calm("x" * 119 + str(number)) for number in range(9_000)]
+
+    made = listing(page(groups=Listed(tuple(days), 9_500)).findings)
+
+    assert len(made.rest) <= REST_BYTES
+    assert made.left_out == 9_500 - STATIC_ROWS - made.searchable > 0
+
+
+def test_no_name_ends_the_script_block() -> None:
+    names = [NASTY, "<!--", "]]>", "\u2028", "&lt;"]
+    days = [*(calm() for _ in range(STATIC_ROWS)), *(calm(name) for name in names)]
+
+    made = listing(page(groups=of(*days)).findings)
+
+    assert not set("<>&\u2028") & set(str(made.rest))
+    assert [row[0] for row in json.loads(made.rest)] == [NASTY, "<!--", "]]>", "\\u2028", "&lt;"]

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts at the head of the page and the cards below it."""
+
+import pytest
+
+from kafka_lag_report.findings import Listed, Rank, Standing
+from kafka_lag_report.page.sections import cards, standing_word, tally
+from tests.glue_jobs.page.pages import calm, curve, of, page
+
+
+def test_the_tally_counts_groups_too_many_to_list_as_calm() -> None:
+    days = (calm("a", err_minutes=1.0), calm("b"))
+
+    counts = {part.level: part.count for part in tally(page(groups=Listed(days, 10)).findings)}
+
+    assert counts == {"urgent": 0, "serious": 1, "notice": 0, "unknown": 0, "calm": 9}
+
+
+def test_the_strip_is_filled_from_end_to_end() -> None:
+    parts = tally(page(groups=of(calm("a", err_minutes=1.0), calm("b"), calm("c"))).findings)
+
+    assert [(part.left, part.width) for part in parts if part.count] == [(0, 33.33), (33.33, 66.67)]
+
+
+def test_only_groups_with_a_curve_have_a_card() -> None:
+    shown = cards(page(groups=of(calm("a"), calm("b")), curves={"b": curve()}))
+
+    assert [card.day.group for card in shown] == ["b"]
+
+
+def test_a_card_says_unknown_where_nothing_is_known() -> None:
+    (card,) = cards(page(groups=of(calm("a")), curves={"a": curve()}))
+
+    assert dict(card.numbers)["Rebalancing"] == "\u2013"
+
+
+@pytest.mark.parametrize(
+    ("stands", "word"),
+    [
+        (Standing(Rank.LOST, 1_204), "lost 1,204"),
+        (Standing(Rank.LOST), "lost records"),
+        (Standing(Rank.AT_RISK, 7_259.0), "2 h to loss"),
+        (Standing(Rank.AT_RISK), "at risk"),
+        (Standing(Rank.ERROR, 61.0), "error 1 h 1 min"),
+        (Standing(Rank.SLA, 9.0), "SLA missed"),
+        (Standing(Rank.CALM), "calm"),
+    ],
+)
+def test_a_group_stands_by_its_worst_in_a_word(stands: Standing, word: str) -> None:
+    assert standing_word(stands).replace("\u00a0", " ") == word

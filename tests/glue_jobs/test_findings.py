@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of groups: what was lost before what may be, before what was late."""
+
+from typing import Any
+
+import pytest
+
+from kafka_lag_report.findings import (
+    Coverage,
+    GroupDay,
+    Rank,
+    Standing,
+    TopicRisk,
+    TopicSkew,
+    since_first_run,
+    standing,
+    worst_first,
+    worst_topics,
+)
+from tests.glue_jobs.page.pages import DAY, at, calm
+
+
+def test_groups_come_worst_first() -> None:
+    days = (
+        calm("calm"),
+        GroupDay("unknown"),
+        calm("gone", gone=True),
+        calm("warned", warn_minutes=3.0),
+        calm("late", sla_compliance=0.9),
+        calm("error", err_minutes=5.0),
+        calm("risky"),
+        calm("soon"),
+        calm("lost", records_lost=1),
+    )
+    risks = (TopicRisk("soon", "t", 0, 1, seconds_left=60.0), TopicRisk("risky", "t", 0, 1))
+
+    ordered = worst_first(days, worst_topics(risks))
+
+    names = " ".join(day.group for day in ordered)
+    assert names == "lost soon risky error late warned gone unknown calm"
+
+
+def test_a_loss_of_unknown_size_is_no_loss_of_nothing() -> None:
+    assert standing(calm(), TopicRisk("geo", "t", 1, 0, 0)) == Standing(Rank.LOST, None)
+
+
+def test_of_equals_the_one_that_suffered_more_is_worse() -> None:
+    days = (calm("a", err_minutes=1.0), calm("b", err_minutes=9.0), calm("c", err_minutes=4.0))
+
+    assert [day.group for day in worst_first(days, {})] == ["b", "c", "a"]
+
+
+def test_calm_groups_come_by_their_time_lag() -> None:
+    days = (calm("a", time_lag_max=None), calm("b", time_lag_max=1.0), calm("c", time_lag_max=9.0))
+
+    assert [day.group for day in worst_first(days, {})] == ["c", "b", "a"]
+
+
+def test_a_risk_is_worse_than_an_error() -> None:
+    risk = TopicRisk("geo", "t", 0, 2, seconds_left=7200.0)
+
+    assert standing(calm(err_minutes=9.0), risk) == Standing(Rank.AT_RISK, 7200.0)
+
+
+@pytest.mark.parametrize(
+    ("compliance", "missed"), [(None, None), (0.5, True), (1.0, False), (0.9999999999, False)]
+)
+def test_an_sla_is_missed_by_more_than_rounding(
+    compliance: float | None, missed: bool | None
+) -> None:
+    assert GroupDay("g", sla_compliance=compliance).missed_sla is missed
+
+
+@pytest.mark.parametrize(
+    ("cause", "actionable"),
+    [("broker", True), ("stalled", True), ("later", True), ("stopped", False), (None, False)],
+)
+def test_skew_without_a_cause_or_of_a_stopped_group_is_no_finding(
+    cause: str | None, actionable: bool
+) -> None:
+    assert TopicSkew("g", "t", True, False, cause=cause).actionable is actionable
+
+
+def test_uneven_production_needs_no_cause() -> None:
+    assert TopicSkew("g", "t", False, True).actionable
+
+
+def evening(**more: Any) -> Coverage:
+    """A collector that was deployed at 17:00."""
+    first = {"first_run": at(17), "last_run": at(23, 59), "interval": 60.0}
+    return Coverage("groups", **{"runs": 420, "expected_runs": 1440, **first, **more})
+
+
+@pytest.mark.parametrize(
+    ("runs", "gap", "longest", "has_gap"),
+    [
+        # all there: the last minute's run stands until midnight
+        ({}, 61_200.0, 60.0, False),
+        # some are missing, and of the gaps only that before the first run is known
+        ({"runs": 400}, 61_200.0, None, True),
+        # all that is missing is missing at the end
+        ({"runs": 180, "last_run": at(19, 59)}, 61_200.0, 14_460.0, True),
+        # a longer gap than that before the first run
+        ({"runs": 9, "first_run": at(1), "last_run": at(1, 8)}, 82_320.0, 82_320.0, True),
+    ],
+)
+def test_a_collector_s_first_day_begins_with_its_first_run(
+    runs: dict[str, Any], gap: float, longest: float | None, has_gap: bool
+) -> None:
+    day = since_first_run(evening(longest_gap=gap, **runs), DAY)
+
+    assert (day.longest_gap, day.has_gap) == (longest, has_gap)
+
+
+def test_a_first_day_in_progress_counts_up_to_its_newest_run() -> None:
+    so_far = evening(runs=60, last_run=at(17, 59), longest_gap=61_200.0, in_progress=True)
+
+    assert since_first_run(so_far, DAY).expected_runs == 60
+
+
+def test_the_worst_topic_of_a_group_speaks_for_it() -> None:
+    first, second = TopicRisk("geo", "a", 1, 0), TopicRisk("geo", "b", 0, 1)
+
+    assert worst_topics((first, second)) == {"geo": first}

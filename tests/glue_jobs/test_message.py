@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The summary's subject and its at most 20 lines."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_lag_report.changes import Kind
+from kafka_lag_report.findings import Coverage, Findings, GroupDay, Listed, TopicRisk
+from kafka_lag_report.message import Message, message
+
+_DAY = date(2026, 1, 31)
+_SEEN = (Coverage("groups", 1440, 1440, interval=60.0, longest_gap=60.0),)
+# What SNS takes as a message, and wants of a subject: less than 100 letters.
+_MOST_BYTES, _MOST_LETTERS = 262_144, 99
+_LOST = "g lost 3 records of t on 1 partition: deleted before they were read"
+
+
+def _day(cluster: str, *, group: str = "g", topics: tuple[str, ...] = (), **more: Any) -> Findings:
+    """A cluster's day, in which the group lost records of these topics."""
+    risks = tuple(TopicRisk(group, topic, 1, records_lost=3) for topic in topics)
+    found = {"coverage": _SEEN, "risks": Listed(risks, len(risks)), **more}
+    return Findings(cluster, _DAY, **found)
+
+
+def _of(*days: Findings) -> dict[str, Findings]:
+    return {day.cluster: day for day in days}
+
+
+def _sent(
+    today: dict[str, Findings], previous: dict[str, Findings], *, always: bool = False
+) -> Message | None:
+    links = {name: f"https://page/{name}" for name in today}
+    return message(_DAY, today, previous, links=links, always=always)
+
+
+def _lines(today: dict[str, Findings], previous: dict[str, Findings] | None = None) -> list[str]:
+    before = {name: _day(name) for name in today} if previous is None else previous
+    found = _sent(today, before)
+    assert found is not None
+    return found.body.splitlines()
+
+
+def test_nothing_happened_is_no_message() -> None:
+    assert _sent(_of(_day("prod")), _of(_day("prod"))) is None
+    assert _sent(_of(_day("prod")), {}) is None
+
+
+def test_nothing_happened_is_said_calmly_where_configured() -> None:
+    today = _of(_day("prod", risks=Listed((TopicRisk("g", "t", 0, 1),), 1)))
+
+    assert _sent(today, today, always=True) == Message(
+        subject="Kafka lag of prod 2026-01-31: nothing changed",
+        body="Kafka lag of prod on 2026-01-31 against 2026-01-30: nothing changed.\n"
+        "All of that day, new or not: 1 at risk.\n"
+        "prod: https://page/prod",
+    )
+
+
+def test_a_single_cluster_is_named_at_the_top_only() -> None:
+    assert _sent(_of(_day("prod", topics=("t",))), _of(_day("prod"))) == Message(
+        subject="Kafka lag of prod 2026-01-31: 1 with records lost",
+        body="Kafka lag of prod on 2026-01-31 against 2026-01-30: 1 with records lost.\n"
+        "All of that day, new or not: 1 with records lost.\n"
+        f"- {_LOST}\n"
+        "prod: https://page/prod",
+    )
+
+
+def test_few_clusters_have_a_line_a_change_and_one_for_the_link() -> None:
+    days = [_day("a", topics=("t",)), _day("b", topics=("t",)), _day("c"), _day("d")]
+
+    assert _lines(_of(*days))[2:] == [
+        f"- a: {_LOST}",
+        f"- b: {_LOST}",
+        "a: https://page/a",
+        "b: https://page/b",
+        "and 2 more clusters without change",
+    ]
+
+
+def test_many_clusters_have_a_line_each_with_the_worst_of_it() -> None:
+    names = [f"c{number:02}" for number in range(18)]
+    days = [_day(name, topics=("t",) if name < "c06" else ()) for name in names]
+
+    assert _lines(_of(*days))[2:] == [
+        *(f"- {name}: 1 with records lost; {_LOST} https://page/{name}" for name in names[:6]),
+        "and 12 more clusters without change",
+    ]
+
+
+@pytest.mark.parametrize("clusters", [1, 3, 5, 6, 17, 40])
+@pytest.mark.parametrize("each", [1, 4, 30])
+@pytest.mark.parametrize("calm", [0, 9])
+def test_a_message_has_twenty_lines_at_most_and_tells_how_much_is_missing(
+    clusters: int, each: int, calm: int
+) -> None:
+    going = (Coverage("groups", 700, in_progress=True),)
+    topics = tuple(f"t{number}" for number in range(each))
+    days = [_day(f"c{number}", topics=topics, coverage=going) for number in range(clusters)]
+    others = [_day(f"calm{number}", coverage=going) for number in range(calm)]
+
+    lines = _lines(_of(*days, *others))
+
+    assert len(lines) <= 20
+    shown = sum(line.startswith("- ") for line in lines)
+    few = clusters <= 5
+    of, what = (clusters * each, "changes") if few else (clusters, "clusters with changes")
+    more = [line for line in lines if line.endswith(f"more {what}")]
+    assert more == ([f"and {of - shown} more {what}"] if of > shown else [])
+    assert len(lines) == 20 or not more
+
+
+def test_a_day_in_progress_says_so() -> None:
+    ongoing = _day("prod", topics=("t",), coverage=(Coverage("groups", 700, in_progress=True),))
+
+    assert "The day is not over: this is what was seen so far." in _lines(_of(ongoing))
+
+
+def test_a_first_report_says_so_and_compares_with_no_day() -> None:
+    assert _lines(_of(_day("prod", topics=("t",))), {})[:2] == [
+        "Kafka lag of prod on 2026-01-31: 1 with records lost.",
+        "First report: there is none of the day before to compare with.",
+    ]
+
+
+@pytest.mark.parametrize("cut_today", [True, False])
+def test_what_was_cut_on_either_day_is_named(cut_today: bool) -> None:
+    whole, cut = _day("prod", topics=("t",)), _day("prod", groups=Listed((), 7))
+    if cut_today:
+        cut = _day("prod", topics=("t",), groups=Listed((), 7))
+    days = (cut, _day("prod")) if cut_today else (whole, cut)
+
+    assert "Too many to tell of all, so only of the worst: groups." in _lines(
+        _of(days[0]), _of(days[1])
+    )
+
+
+def test_a_cluster_without_a_page_has_no_link() -> None:
+    lines = _lines(_of(_day("a")), _of(_day("a"), _day("gone")))
+
+    assert lines[2:] == ["- gone: no snapshots of this day", "and 1 more cluster without change"]
+
+
+_NAMES = st.text(min_size=1, max_size=249)
+
+
+@given(clusters=st.lists(_NAMES, min_size=1, max_size=8, unique=True), group=_NAMES, topic=_NAMES)
+def test_strangers_names_never_break_what_sns_takes(
+    clusters: list[str], group: str, topic: str
+) -> None:
+    groups = Listed((GroupDay(group, sla_compliance=0.5, err_minutes=1.0),), 1)
+    days = [_day(name, group=group, topics=(topic,), groups=groups) for name in clusters]
+
+    found = message(_DAY, _of(*days), {}, links={})
+
+    assert found is not None
+    assert found.subject.isascii()
+    assert found.subject.isprintable()
+    assert len(found.subject) <= _MOST_LETTERS
+    lines = found.body.split("\n")
+    assert len(lines) <= 20
+    assert all(line.isprintable() for line in lines)
+    assert len(found.body.encode()) < _MOST_BYTES
+
+
+def test_long_names_on_all_lines_stay_within_what_sns_takes() -> None:
+    wide = "\U0001f980" * 249
+    names = [f"{number}{wide}" for number in range(30)]
+    days = [_day(name, group=wide, topics=(wide,)) for name in names]
+    links = dict.fromkeys(names, "https://page/" + "%F0%9F%A6%80" * 249)
+
+    found = message(_DAY, _of(*days), {}, links=links)
+
+    assert found is not None
+    assert len(found.body.encode()) < _MOST_BYTES
+
+
+def test_a_subject_of_many_kinds_is_cut() -> None:
+    day = _day(
+        "a-cluster-with-quite-a-long-name-of-its-own",
+        topics=("t",),
+        groups=Listed((GroupDay("g", sla_compliance=0.5, err_minutes=1.0),), 1),
+        coverage=(Coverage("groups", 0),),
+    )
+
+    found = _sent(_of(day), {})
+
+    assert found is not None
+    assert len(found.subject) == _MOST_LETTERS
+    assert f": 1 {Kind.LOST.value}, " in found.subject
+    assert found.subject.endswith("...")

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One day with planted incidents through the whole job: what its page and its message say.
+
+What was planted is written here by hand; nothing of the report is imported but its entry.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_lag_report.daily_report import main
+from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
+# Runs that never were, of 1,440.
+MISSED = range(600, 604)
+HALF_HOURS = range(0, 1440, 30)
+DEPLOYED = 17 * 60
+LONG = "w" * 300
+DAY_MS = 86_400_000
+NONE_LEFT = 30 * 86_400.0
+
+
+def write_shop(root: Path) -> None:
+    """A cluster with no SLA, and four minutes of which nothing was collected."""
+    for number in range(1440):
+        if number not in MISSED:
+            write_run(root, "groups", list(groups_at(number)), at=at(number), folder="shop")
+    for number in HALF_HOURS:
+        rows = list(partitions_at(number))
+        write_run(root, "group_partitions", rows, at=at(number), folder="shop")
+        topics = {(row["topic"], row["partition_id"]): row for row in rows}
+        write_run(
+            root,
+            "topic_partitions",
+            [topic_of(row) for row in topics.values()],
+            at=at(number),
+            folder="shop",
+        )
+
+
+def at(number: int) -> datetime:
+    """A minute of the day."""
+    return MIDNIGHT + timedelta(minutes=number)
+
+
+def groups_at(number: int) -> Iterator[Row]:
+    """`billing` is in ERR for 100 minutes; `etl` is never behind and lost records at noon."""
+    wrong = 100 <= number < 200
+    late = 5_999.0 if number == 150 else 30.0
+    yield seen("billing", late, status="ERR" if wrong else "OK")
+    yield seen("etl", 0.0, records_lost=2_847 if number >= 720 else 0)
+    for name in ("large", "lopsided", "stopped", "odd"):
+        yield seen(name, 30.0)
+    yield seen(LONG, 0.0)
+
+
+def seen(group: str, time_lag: float, **more: Any) -> Row:
+    lag = 0 if not time_lag else 100
+    row = {"consumer_group": group, "lag": lag, "time_lag_seconds": time_lag, "status": "OK"}
+    return {**row, **more}
+
+
+def partitions_at(number: int) -> Iterator[Row]:
+    run = number // 30
+    # 2,847 records that etl had not read are deleted by request: nothing expires.
+    start, committed = (2_947, 2_947 + run) if number > 720 else (0, 100)
+    start = 2_947 if number >= 720 else start
+    lost = 2_847 if number == 720 else 0
+    fate: Row = {"retention_risk": "LOST" if lost else "SAFE", "seconds_until_loss": NONE_LEFT}
+    end = committed if number != 720 else 2_947
+    yield row_of("etl", "purged", 0, committed, end, start=start, records_lost=lost, **fate)
+    near = number == 14 * 60
+    risk: Row = {
+        "retention_risk": "AT_RISK" if near else "SAFE",
+        "seconds_until_loss": 5_999.0 if near else NONE_LEFT,
+    }
+    yield row_of("billing", "orders", 0, 1_000 * run, 1_000 * run + 100, **risk)
+    # More is produced to partition 0 of both; `big` has more records beyond an even share,
+    # `small` is further from even.
+    for partition, (lag, made) in enumerate([(3_000, 300), (1_000, 100)]):
+        yield row_of("large", "big", partition, made * run, made * run + lag)
+    for partition, (lag, made) in enumerate([(900, 300), (100, 10), (100, 10), (100, 10)]):
+        yield row_of("lopsided", "small", partition, made * run, made * run + lag)
+    # Nobody owns these, and the commits stand.
+    for partition, made in enumerate((100, 1)):
+        yield row_of("stopped", "left-behind", partition, 0, 500 + made * run, owner=False)
+    # Each partition has an owner and a leader of its own, and all are written to alike.
+    for partition, lag in enumerate((2_000, 100, 100)):
+        yield row_of("odd", "curious", partition, 50 * run, 50 * run + lag)
+
+
+def row_of(
+    group: str,
+    topic: str,
+    partition: int,
+    committed: int,
+    end: int,
+    *,
+    start: int = 0,
+    owner: bool = True,
+    **more: Any,
+) -> Row:
+    owned = {"member_id": f"{group}-{partition}", "client_id": group, "client_host": "/10.0.0.1"}
+    row = group_row(partition, committed, start, end, consumer_group=group, topic=topic)
+    return {
+        **row,
+        "topic_id": topic,
+        "leader": partition + 1,
+        "time_lag_seconds": 30.0,
+        **(owned if owner else {}),
+        **more,
+    }
+
+
+def topic_of(row: Row) -> Row:
+    unlimited = row["topic"] == "purged"
+    return topic_row(
+        row["partition_id"],
+        row["end_offset"],
+        topic=row["topic"],
+        topic_id=row["topic_id"],
+        leader=row["leader"],
+        retention_ms=-1 if unlimited else DAY_MS,
+        cleanup_policy="delete",
+    )
+
+
+def write_fresh(root: Path) -> None:
+    """A cluster whose collector was deployed at 17:00 and has missed nothing since."""
+    for number in range(DEPLOYED, 1440, 10):
+        row = row_of("newcomer", "first", 0, number, number)
+        write_run(root, "groups", [seen("newcomer", 0.0)], at=at(number), folder="fresh")
+        write_run(root, "group_partitions", [row], at=at(number), folder="fresh")
+        write_run(root, "topic_partitions", [topic_of(row)], at=at(number), folder="fresh")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person reads: pages as text, section by section, and the job's log."""
+
+    root: Path
+    log: str
+
+    def page(self, cluster: str) -> str:
+        """All of its text."""
+        return text_of(self.html(cluster))
+
+    def html(self, cluster: str) -> str:
+        place = self.root / f"reports/page/cluster={cluster}/dt=2026-01-31/report.html"
+        return place.read_text("utf-8")
+
+    def section(self, cluster: str, name: str) -> str:
+        """The text of a section; empty where the page has none."""
+        found = re.search(rf'<section id="{name}".*?</section>', self.html(cluster), re.DOTALL)
+        return text_of(found[0]) if found else ""
+
+    def lines(self, word: str) -> list[str]:
+        """Lines of the log with this in them."""
+        return [line for line in self.log.splitlines() if word in line]
+
+
+def text_of(html: str) -> str:
+    """What is read of it, on one line."""
+    body = re.sub(r"<(style|script)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    titles = " ".join(re.findall(r'(?:aria-label|title)="([^"]*)"', body))
+    shown = re.sub(r"<[^>]+>", "", re.sub(r"</?(td|th|tr|p|li|dt|dd|h\d)\b[^>]*>", " ", body))
+    return re.sub(r"\s+", " ", unescape(f"{shown} {titles}"))
+
+
+@pytest.fixture(name="said", scope="module")
+def _said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Said:
+    assert spark
+    root = tmp_path_factory.mktemp("planted")
+    write_shop(root)
+    write_fresh(root)
+    with redirect_stdout(io.StringIO()) as out:
+        places = ["--input", str(root), "--output", str(root)]
+        assert main([*places, "--date", "2026-01-31", "--no-history"]) == 0
+    return Said(root, out.getvalue())
+
+
+@pytest.mark.parametrize("cluster", ["shop", "fresh"])
+def test_unknown_is_never_a_word_of_python(said: Said, cluster: str) -> None:
+    assert not re.search(r"\b(None|nan|NaN|inf)\b", said.page(cluster))
+
+
+def test_page_and_message_agree_on_the_gap(said: Said) -> None:
+    gap = "1,436 of 1,440 runs were seen; the longest gap lasted 5 min (groups)"
+
+    assert gap in said.section("shop", "attention")
+    assert len(said.lines(gap)) == 1
+
+
+def test_page_and_message_agree_on_a_duration(said: Said) -> None:
+    assert "billing was in error for 1 h 40 min" in said.section("shop", "attention")
+    assert said.lines("billing: in ERR for 1 h 40 min")
+    assert "1 h 39 min were left at 14:00" in said.section("shop", "attention")
+    assert said.lines("1 h 39 min left at the least")
+
+
+def test_page_and_message_agree_on_the_worst_skew(said: Said) -> None:
+    (first, second) = re.findall(r"(\S+) is skewed in lag", said.section("shop", "attention"))
+    skewed = said.lines("lag is skewed")
+
+    assert (first, second) == ("big", "small")
+    assert ["large on big" in skewed[0], "lopsided on small" in skewed[1]] == [True, True]
+    assert all("more is produced to partition 0" in line for line in skewed)
+
+
+def test_records_deleted_by_request_are_not_laid_to_retention(said: Said) -> None:
+    attention, table = said.section("shop", "attention"), said.section("shop", "retention")
+
+    lost = "etl lost 2,847 records of purged on 1 partition: deleted before they were read"
+    assert f"{lost}. No retention by age is set." in attention
+    assert "etl purged LOST 2,847" in table.replace("etlpurged", "etl purged")
+    assert "unlimited" in table
+    assert said.lines(lost)
+    assert "etention deleted" not in attention + said.log
+
+
+def test_the_report_says_whose_retention_is_unlimited(said: Said) -> None:
+    rows = report_rows(said.root, "retention_risk", "shop")
+
+    kept = {row["topic"]: (row["retention_seconds"], row["retention_unlimited"]) for row in rows}
+    assert kept["purged"] == (None, True)
+    assert kept["orders"] == (86_400.0, False)
+
+
+def test_nothing_lost_or_safe_has_30_days_left(said: Said) -> None:
+    assert "30 d" not in said.page("shop").replace("\u00a0", " ") + said.log
+
+
+def test_a_group_that_lost_records_is_not_called_never_behind(said: Said) -> None:
+    cards = re.findall(r"<article aria-labelledby=.g.*?</article>", said.html("shop"), re.DOTALL)
+    card = {
+        name: text_of(each) for each in cards for name in re.findall(r">([^<]+)</bdi>", each)[:1]
+    }
+
+    assert "No time lag was seen." in card["etl"]
+    assert "Never behind" not in card["etl"]
+    assert sum("Never behind" in text for text in card.values()) == 1
+
+
+def test_without_an_sla_nobody_missed_one(said: Said) -> None:
+    assert not re.search(
+        r"miss(ed|es)? (its|their|no) SLA|SLA missed", said.page("shop") + said.log
+    )
+
+
+@pytest.mark.parametrize("topic", ["left-behind", "curious"])
+def test_skew_that_nobody_can_act_on_has_a_section_of_its_own(said: Said, topic: str) -> None:
+    assert topic in said.section("shop", "other-skew")
+    assert topic not in said.section("shop", "attention") + said.section("shop", "skew") + said.log
+
+
+def test_skew_of_a_stopped_group_says_that_nobody_owned_it(said: Said) -> None:
+    assert "Nobody owned partition" in said.section("shop", "other-skew")
+
+
+def test_a_collector_that_was_deployed_in_the_evening_has_missed_nothing(said: Said) -> None:
+    assert "Nothing does. The one group" in said.section("fresh", "attention")
+    coverage = said.section("fresh", "coverage")
+    assert "groups 42 42 100% 17:00 23:50" in coverage
+    assert not [line for line in said.lines("coverage") if "fresh" in line]
+
+
+def test_a_day_seen_from_17_to_24_is_drawn_so(said: Said) -> None:
+    axis = re.findall(
+        r'class="axis"[^>]*text-anchor="(?:start|end)">(\d\d:\d\d)', said.html("fresh")
+    )
+
+    assert axis[:2] == ["16:00", "24:00"]
+
+
+def test_a_broker_has_one_colour_on_the_page(said: Said) -> None:
+    legends = re.findall(r'<i class="leader(\w)"></i>broker (\d)', said.html("shop"))
+
+    assert {broker: {c for c, b in legends if b == broker} for _, broker in legends} == {
+        "1": {"0"},
+        "2": {"1"},
+        "3": {"2"},
+        "4": {"3"},
+    }
+    drawn = re.findall(r'rect class="leader(\w)".*?partition \d+, broker (\d)', said.html("shop"))
+    assert {c for c, broker in drawn if broker == "2"} == {"1"}
+
+
+def test_the_log_is_the_message_then_the_pages(said: Said) -> None:
+    lines = said.log.strip().splitlines()
+
+    assert lines[0].startswith("Kafka lag on 2026-01-31: ")
+    assert "shop: " in said.log
+    places = [
+        f"{said.root}/reports/page/cluster={c}/dt=2026-01-31/report.html" for c in ("fresh", "shop")
+    ]
+    assert [place in line for place, line in zip(places, lines[-2:], strict=True)] == [True, True]
+    assert all(line.startswith("Page of ") for line in lines[-2:])
+
+
+def test_one_long_name_does_not_widen_the_log(said: Said) -> None:
+    assert max(len(line) for line in said.log.splitlines() if "/report.html" not in line) < 250
+    assert LONG not in said.page("shop")

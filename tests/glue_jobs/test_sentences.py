@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers as people say them; a name can neither break a line nor hide what it is."""
+
+import math
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_lag.formatting import format_duration
+from kafka_lag_report.findings import UnusualHour
+from kafka_lag_report.page.attention import clock
+from kafka_lag_report.sentences import (
+    DASH,
+    LONGEST_NAME,
+    known,
+    name_of,
+    plain,
+    time_left,
+    unusual_of,
+)
+from tests.glue_jobs.page.pages import DAY
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, DASH), (math.nan, DASH), (math.inf, DASH), (0.0, "0 s"), (570.0, "9 min 30 s")],
+)
+def test_unknown_is_a_dash_and_never_a_zero(value: float | None, text: str) -> None:
+    assert known(format_duration, value) == text
+
+
+def test_time_left_is_never_said_too_long() -> None:
+    assert [time_left(5_999.0), time_left(59.9)] == ["1 h 39 min", "59 s"]
+
+
+def test_the_measure_of_a_later_version_is_named_and_has_a_plain_number() -> None:
+    hour = UnusualHour("g", 3, "temperature", 1234.5, None, 7.0, "high")
+
+    assert plain(unusual_of(hour, 0)) == f"g: temperature 1,234 from 03:00 (usually {DASH})"
+
+
+def test_a_time_of_another_day_says_its_date() -> None:
+    late = datetime(2026, 2, 1, 4, 12, tzinfo=UTC)
+
+    assert clock(late, DAY).replace("\u00a0", " ") == "04:12 on 1 February"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("orders", "orders"),
+        (None, DASH),
+        ("", "(empty name)"),
+        ("a\nb", "a\\u000ab"),
+        ("no\u202eiturb", "no\\u202eiturb"),
+        ("line\u2028end", "line\\u2028end"),
+        ("\ud800", "\\ud800"),
+        ("größe", "größe"),
+    ],
+)
+def test_what_does_not_print_is_spelled_out(name: str | None, shown: str) -> None:
+    assert name_of(name) == shown
+
+
+def test_a_long_name_keeps_both_ends() -> None:
+    shown = name_of("a" + "x" * 30_000 + "z")
+
+    assert (shown[0], shown[-1], len(shown)) == ("a", "z", LONGEST_NAME + 1)
+
+
+@given(st.text(min_size=1))
+def test_no_name_is_shown_longer_than_it_may_be(name: str) -> None:
+    shown = name_of(name * 50)
+
+    assert len(shown) <= LONGEST_NAME + 1
+    assert shown.isprintable()
