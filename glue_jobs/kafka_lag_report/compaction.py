@@ -35,8 +35,7 @@ from kafka_lag_report.read_snapshots import (
     Run,
     check_objects,
 )
-from kafka_lag_report.schemas import SNAPSHOTS
-from kafka_lag_report.schemas.arrow import TEXT, arrow_schema
+from kafka_lag_report.schemas import SNAPSHOTS, TEXT, arrow_schema
 from kafka_lag_report.storage import PARQUET, Storage
 
 T = TypeVar("T")

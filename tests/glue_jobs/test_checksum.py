@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag_report.checksum import Checksum, checksum
-from kafka_lag_report.schemas.arrow import TEXT
+from kafka_lag_report.schemas import TEXT
 
 _SCHEMA = pa.schema(
     [

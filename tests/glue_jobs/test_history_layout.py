@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag_report.compaction import KEYS, ROW_GROUP_ROWS, TIME, encoded, sorted_rows
-from kafka_lag_report.schemas import SNAPSHOTS
-from kafka_lag_report.schemas.arrow import arrow_schema
+from kafka_lag_report.schemas import SNAPSHOTS, arrow_schema
 from tests.glue_jobs.days import Row, minute
 
 

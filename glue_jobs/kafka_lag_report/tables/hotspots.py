@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from kafka_lag_report.schemas.reports import BROKER_HOTSPOTS, CONSUMER_HOTSPOTS
+from kafka_lag_report.schemas import BROKER_HOTSPOTS, CONSUMER_HOTSPOTS
 from kafka_lag_report.skew import LAG_EXCESS
 
 _ROUNDING = 1e-9

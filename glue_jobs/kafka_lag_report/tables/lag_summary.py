@@ -8,7 +8,7 @@ from pyspark.sql import functions as sf
 
 from kafka_lag_report.aggregates import GROUP_TOPIC, net_rise
 from kafka_lag_report.run_weights import weighed, weighted_mean, weighted_minutes
-from kafka_lag_report.schemas.reports import LAG_SUMMARY
+from kafka_lag_report.schemas import LAG_SUMMARY
 
 GROUP = ("cluster", "consumer_group")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.schemas.reports import LAG_HOURLY
+from kafka_lag_report.schemas import LAG_HOURLY
 from kafka_lag_report.tables.anomalies import anomalies
 from tests.glue_jobs.days import Row
 from tests.glue_jobs.tables.frames import found_in, rows_of

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Brokers: which were hot this week
--- From the daily reports: on how many days a broker held at least twice its share of the lag, and
--- the means of its shares. No leader is partitions that had none. "Brokers: whose partitions lag"
+-- From the daily reports: on how many days a broker held three times the lag a partition of the
+-- others, or all of it, and the means of its shares. No leader is partitions that had none. "Brokers: whose partitions lag"
 -- asks the same of now.
 -- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Consumers: which were hot this week
--- From the daily reports: clients that on some day held at least twice their share of their group's
--- lag. A client is its host and id, as a member's id is another after each restart.
+-- From the daily reports: clients that on some day held three times the lag a partition of their
+-- group's others, or all. A client is its host and id, as a member's is another after each restart.
 -- "Consumers: which member or host lags" asks the same of now.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.

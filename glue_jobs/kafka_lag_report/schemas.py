@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of snapshots and reports, explicit, so that no run depends on which file is read first.
+
+A column that a file lacks is null. `cluster` and `dt` are folder names in snapshots and reports and
+therefore in no schema here; docs/snapshots.md says what each column means.
+"""
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+STRING = StringType()
+LONG = LongType()
+INT = IntegerType()
+DOUBLE = DoubleType()
+BOOLEAN = BooleanType()
+TIMESTAMP = TimestampType()
+INT_LIST = ArrayType(INT)
+
+CLUSTER = StructField("cluster", STRING)
+
+
+def columns(**types: DataType) -> StructType:
+    """A schema of nullable columns, in this order."""
+    return StructType([StructField(name, kind) for name, kind in types.items()])
+
+
+TOPIC_PARTITIONS = columns(
+    taken_at=TIMESTAMP,
+    asked_at=TIMESTAMP,
+    read_at=TIMESTAMP,
+    unread_reason=STRING,
+    topic=STRING,
+    topic_id=STRING,
+    partition_id=INT,
+    leader=INT,
+    leader_rack=STRING,
+    replicas=INT_LIST,
+    in_sync_replicas=INT_LIST,
+    start_offset=LONG,
+    end_offset=LONG,
+    retention_ms=LONG,
+    retention_bytes=LONG,
+    cleanup_policy=STRING,
+    timestamp_type=STRING,
+    produce_rate=DOUBLE,
+)
+
+GROUP_PARTITIONS = columns(
+    taken_at=TIMESTAMP,
+    read_at=TIMESTAMP,
+    unread_reason=STRING,
+    consumer_group=STRING,
+    topic=STRING,
+    topic_id=STRING,
+    partition_id=INT,
+    leader=INT,
+    client_id=STRING,
+    client_host=STRING,
+    member_id=STRING,
+    owned_at=TIMESTAMP,
+    committed_offset=LONG,
+    start_offset=LONG,
+    end_offset=LONG,
+    lag=LONG,
+    last_lag=LONG,
+    records_lost=LONG,
+    next_record_after=TIMESTAMP,
+    next_record_before=TIMESTAMP,
+    next_record_time=TIMESTAMP,
+    time_lag_seconds=DOUBLE,
+    time_lag_error_seconds=DOUBLE,
+    time_lag_method=STRING,
+    last_time_lag_seconds=DOUBLE,
+    age_growth=DOUBLE,
+    commit_changed_at=TIMESTAMP,
+    consume_rate=DOUBLE,
+    drain_seconds=DOUBLE,
+    observations=INT,
+    rewound_from=LONG,
+    rewound_at=TIMESTAMP,
+    pause_seconds=DOUBLE,
+    pauses_seen=DOUBLE,
+    work_between_pauses=DOUBLE,
+    work_since_pause=DOUBLE,
+    pause_age_left=DOUBLE,
+    long_pause_seconds=DOUBLE,
+    long_pauses_seen=DOUBLE,
+    work_between_long_pauses=DOUBLE,
+    work_since_long_pause=DOUBLE,
+    long_pause_age_left=DOUBLE,
+    not_catching_up_since=TIMESTAMP,
+    retention_margin=LONG,
+    seconds_until_loss=DOUBLE,
+    retention_risk=STRING,
+    status=STRING,
+    last_status=STRING,
+    status_reason=STRING,
+    uncounted=STRING,
+    published=STRING,
+)
+
+GROUPS = columns(
+    taken_at=TIMESTAMP,
+    read_at=TIMESTAMP,
+    unread_reason=STRING,
+    consumer_group=STRING,
+    owner=STRING,
+    sla_seconds=DOUBLE,
+    group_state=STRING,
+    group_type=STRING,
+    protocol=STRING,
+    members=INT,
+    owners_changed=INT,
+    group_epoch=LONG,
+    rebalances=LONG,
+    topics=INT,
+    partitions=INT,
+    partitions_unknown=INT,
+    partitions_uncommitted=INT,
+    lag=LONG,
+    max_lag=LONG,
+    worst_topic=STRING,
+    worst_partition=INT,
+    worst_member=STRING,
+    worst_leader=INT,
+    time_lag_seconds=DOUBLE,
+    time_lag_error_seconds=DOUBLE,
+    time_lag_method=STRING,
+    produce_rate=DOUBLE,
+    consume_rate=DOUBLE,
+    drain_seconds=DOUBLE,
+    seconds_until_loss=DOUBLE,
+    records_lost=LONG,
+    status=STRING,
+    last_status=STRING,
+    status_reason=STRING,
+    status_since=TIMESTAMP,
+    complete=DOUBLE,
+    held_status=STRING,
+    held_since=TIMESTAMP,
+    incident_since=TIMESTAMP,
+    usual_lag=DOUBLE,
+    usual_time_lag=DOUBLE,
+    unusual=BOOLEAN,
+)
+
+SNAPSHOTS = {
+    "topic_partitions": TOPIC_PARTITIONS,
+    "group_partitions": GROUP_PARTITIONS,
+    "groups": GROUPS,
+}
+
+PARTITION_SKEW = columns(
+    consumer_group=STRING,
+    topic=STRING,
+    lag_partitions=INT,
+    lag_mean=DOUBLE,
+    lag_max=DOUBLE,
+    lag_max_to_mean=DOUBLE,
+    lag_top_partition=INT,
+    lag_top_share=DOUBLE,
+    lag_even_share=DOUBLE,
+    lag_gini=DOUBLE,
+    lag_skewed=BOOLEAN,
+    lag_skewed_minutes=DOUBLE,
+    production_partitions=INT,
+    production_mean=DOUBLE,
+    production_max=DOUBLE,
+    production_max_to_mean=DOUBLE,
+    production_top_partition=INT,
+    production_top_share=DOUBLE,
+    production_even_share=DOUBLE,
+    production_gini=DOUBLE,
+    production_skewed=BOOLEAN,
+    production_skewed_minutes=DOUBLE,
+    cause=STRING,
+    cause_partitions=INT_LIST,
+    cause_leader=INT,
+    cause_member=STRING,
+    cause_client_id=STRING,
+    cause_client_host=STRING,
+)
+
+RETENTION_RISK = columns(
+    consumer_group=STRING,
+    topic=STRING,
+    partition_id=INT,
+    retention_risk=STRING,
+    records_lost=LONG,
+    least_margin=LONG,
+    least_margin_at=TIMESTAMP,
+    lag_at_least_margin=LONG,
+    least_seconds_until_loss=DOUBLE,
+    least_seconds_until_loss_at=TIMESTAMP,
+    retention_seconds=DOUBLE,
+    retention_needed_seconds=DOUBLE,
+    retention_unlimited=BOOLEAN,
+)
+
+LAG_SUMMARY = columns(
+    consumer_group=STRING,
+    topic=STRING,
+    owner=STRING,
+    lag_p50=DOUBLE,
+    lag_p95=DOUBLE,
+    lag_p99=DOUBLE,
+    lag_max=DOUBLE,
+    time_lag_p50=DOUBLE,
+    time_lag_p95=DOUBLE,
+    time_lag_p99=DOUBLE,
+    time_lag_max=DOUBLE,
+    first_seen=TIMESTAMP,
+    last_seen=TIMESTAMP,
+    known_minutes=DOUBLE,
+    unknown_minutes=DOUBLE,
+    produce_rate=DOUBLE,
+    consume_rate=DOUBLE,
+    best_consume_rate=DOUBLE,
+    catch_up_capacity=DOUBLE,
+    ok_minutes=DOUBLE,
+    warn_minutes=DOUBLE,
+    err_minutes=DOUBLE,
+    status_changes=INT,
+    rebalancing_runs=INT,
+    sla_seconds=DOUBLE,
+    sla_minutes=DOUBLE,
+    sla_met_minutes=DOUBLE,
+    sla_compliance=DOUBLE,
+    records_lost=LONG,
+    gone=BOOLEAN,
+)
+
+LAG_HOURLY = columns(
+    consumer_group=STRING,
+    hour=INT,
+    known_minutes=DOUBLE,
+    time_lag_seconds=DOUBLE,
+    time_lag_max=DOUBLE,
+    time_lag_deviation=DOUBLE,
+    lag=DOUBLE,
+    lag_deviation=DOUBLE,
+    produce_rate=DOUBLE,
+    consume_rate=DOUBLE,
+)
+
+ANOMALIES = columns(
+    consumer_group=STRING,
+    hour=INT,
+    measure=STRING,
+    value=DOUBLE,
+    usual=DOUBLE,
+    spread=DOUBLE,
+    deviation=DOUBLE,
+    direction=STRING,
+    days=INT,
+)
+
+BROKER_HOTSPOTS = columns(
+    leader=INT,
+    leader_rack=STRING,
+    partitions_led=DOUBLE,
+    partitions_share=DOUBLE,
+    produced=LONG,
+    produce_share=DOUBLE,
+    lag_mean=DOUBLE,
+    lag_share=DOUBLE,
+    lag_to_partitions=DOUBLE,
+    lag_to_others=DOUBLE,
+    hot=BOOLEAN,
+)
+
+CONSUMER_HOTSPOTS = columns(
+    consumer_group=STRING,
+    client_host=STRING,
+    client_id=STRING,
+    member_id=STRING,
+    partitions_owned=DOUBLE,
+    partitions_share=DOUBLE,
+    consumed=LONG,
+    lag_mean=DOUBLE,
+    lag_share=DOUBLE,
+    lag_to_partitions=DOUBLE,
+    lag_to_others=DOUBLE,
+    hot=BOOLEAN,
+)
+
+COVERAGE = columns(
+    dataset=STRING,
+    runs=INT,
+    expected_runs=INT,
+    objects=INT,
+    objects_skipped=INT,
+    skipped=STRING,
+    first_run=TIMESTAMP,
+    last_run=TIMESTAMP,
+    interval_seconds=DOUBLE,
+    longest_gap_seconds=DOUBLE,
+    in_progress=BOOLEAN,
+    source=STRING,
+)
+
+REPORTS = {
+    "partition_skew": PARTITION_SKEW,
+    "retention_risk": RETENTION_RISK,
+    "lag_summary": LAG_SUMMARY,
+    "lag_hourly": LAG_HOURLY,
+    "anomalies": ANOMALIES,
+    "broker_hotspots": BROKER_HOTSPOTS,
+    "consumer_hotspots": CONSUMER_HOTSPOTS,
+    "coverage": COVERAGE,
+}
+
+TEXT = pa.dictionary(pa.int32(), pa.string())
+_TYPES = {
+    STRING: TEXT,
+    LONG: pa.int64(),
+    INT: pa.int32(),
+    DOUBLE: pa.float64(),
+    BOOLEAN: pa.bool_(),
+    TIMESTAMP: pa.timestamp("ms", tz="UTC"),
+    INT_LIST: pa.list_(pa.int32()),
+}
+
+
+def arrow_schema(dataset: str) -> pa.Schema:
+    """The dataset's columns in their order, all nullable."""
+    return pa.schema([(field.name, _TYPES[field.dataType]) for field in SNAPSHOTS[dataset]])
