@@ -21,7 +21,7 @@ from kafka_lag_report.session import OWN_JVM
 
 CORES, HEAP = 2, "2g"
 # What no query of the reports' numbers would do.
-NOT_REPORTS = ("session", "history", "pages", "tell", "send", "delete")
+NOT_REPORTS = ("session", "history", "pages", "usual", "message", "delete")
 _ROOT = Path(__file__).parents[2]
 SCRIPT = _ROOT / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
 SLOW_SCRIPT = Path(__file__).with_name("slow_job.py")

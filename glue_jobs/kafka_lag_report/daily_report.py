@@ -13,6 +13,7 @@ from functools import partial
 
 from kafka_lag_report.cluster_day import Job, report_cluster
 from kafka_lag_report.compaction import delete_compacted
+from kafka_lag_report.day_message import deliver_message
 from kafka_lag_report.errors import DataError, FailedError, ReportError, cause
 from kafka_lag_report.options import Options, parse
 from kafka_lag_report.read_snapshots import (
@@ -25,7 +26,6 @@ from kafka_lag_report.read_snapshots import (
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.usual import write_usual
-from kafka_lag_report.telling import send, tell
 from kafka_lag_report.timings import Timings
 
 # Of a cluster's raw objects of a day, up to which its day takes seconds, most of them planning.
@@ -95,9 +95,8 @@ def _report(job: Job, day: Day) -> Iterator[str]:
     for cluster in done.clusters if job.options.history and not day.in_progress else ():
         write = partial(write_usual, job.spark, job.storage, job.options.output, day, cluster)
         yield from _attempt(job, "usual", f"usual figures of {cluster} on {day.date}", write)
-    if done.clusters:
-        yield from _attempt(job, "tell", f"log of {day.date}", partial(tell, job, done, failed))
-    yield from _attempt(job, "send", f"message of {day.date}", partial(send, job, done, failed))
+    deliver = partial(deliver_message, job, done, failed)
+    yield from _attempt(job, "message", f"message of {day.date}", deliver)
 
 
 def _each_cluster(job: Job, day: Day) -> dict[str, str]:

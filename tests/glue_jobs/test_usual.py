@@ -3,7 +3,7 @@
 
 import math
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -51,6 +51,7 @@ def write_weeks(root: Path) -> None:
             for hour in (HOUR, HOUR + 1)
         ]
         write_hours(root, "demo", day, rows)
+        write_hours(root, "other", day, [replace(row, lag=7 * LAG) for row in rows])
 
 
 def write_saturday(root: Path) -> None:
@@ -66,9 +67,10 @@ def write_saturday(root: Path) -> None:
             }
             for group, much in TODAY.items()
         ]
-        write_run(root, "groups", rows, at=at)
-        write_run(root, "group_partitions", [], at=at)
-        write_run(root, "topic_partitions", [], at=at)
+        for folder in ("demo", "other"):
+            write_run(root, "groups", rows, at=at, folder=folder)
+            write_run(root, "group_partitions", [], at=at, folder=folder)
+            write_run(root, "topic_partitions", [], at=at, folder=folder)
 
 
 def report(root: Path, *more: str, day: date = SATURDAY, today: date | None = None) -> int:
@@ -119,6 +121,16 @@ def test_three_times_a_saturday_is_unusual_in_each_measure(reported: Reported) -
         "lag": (6000.0, pytest.approx(2050.0), "high", 6),
         "produce_rate": (pytest.approx(60.0), pytest.approx(20.5), "high", 6),
     }
+
+
+def test_each_cluster_has_an_object_of_its_own_groups(reported: Reported) -> None:
+    other = pq.ParquetFile(reported.root / KEY.replace("demo", "other")).read().to_pylist()
+    sunday = {"weekday": 7, "hour": HOUR, "consumer_group": "even"}
+    lags = [
+        [row["usual_lag"] for row in rows if sunday.items() <= row.items()]
+        for rows in (reported.rows, other)
+    ]
+    assert lags == [[pytest.approx(0.4 * LAG * 1.025)], [7 * LAG]]
 
 
 def test_production_that_stopped_is_unusual(reported: Reported) -> None:
@@ -177,7 +189,8 @@ def test_the_spread_of_a_run_takes_in_that_of_an_hours_runs(reported: Reported) 
 
 def test_nothing_but_the_object_is_left_behind(reported: Reported) -> None:
     found = [path for path in (reported.root / "usual").rglob("*") if path.is_file()]
-    assert [path.name for path in found if not path.name.startswith(".")] == ["usual.parquet"]
+    visible = [path.name for path in found if not path.name.startswith(".")]
+    assert visible == ["usual.parquet"] * 2
     assert list((reported.root / "reports").glob("_*")) == []
 
 

@@ -60,7 +60,7 @@ def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day, cl
     if _knows_later(storage, address, day.date):
         return
     dates = [day.date - timedelta(days=back) for back in range(7 * contract.USUAL_WEEKS)]
-    hours = stored(spark, storage, output, "lag_hourly", day, dates)
+    hours = stored(spark, storage, output, "lag_hourly", day.only([cluster]), dates)
     staging = f"{output}/{contract.REPORT_PREFIX}/_staging-usual-{day.clusters[cluster]}"
     storage.delete_folder(staging)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run tells of the day before, out of the reports that lie there."""
+"""What a run's message compares: the reports of two days as they lie there."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -12,12 +12,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.cluster_day import Job
+from kafka_lag_report.day_message import read_two_days, topic_message
 from kafka_lag_report.errors import DataError
+from kafka_lag_report.message import Message
 from kafka_lag_report.options import parse
 from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.storage import Storage
-from kafka_lag_report.telling import summary
 from kafka_lag_report.timings import Timings
 from tests.glue_jobs.days import ARROW
 
@@ -36,8 +37,8 @@ def write_coverage(root: Path, cluster: str, day: date) -> Path:
     return place / "part.parquet"
 
 
-@pytest.fixture(name="told")
-def _told(spark: SparkSession, tmp_path: Path) -> tuple[Job, Day]:
+@pytest.fixture(name="reported")
+def _reported(spark: SparkSession, tmp_path: Path) -> tuple[Job, Day]:
     """Two clusters the day before, of which one has nothing today."""
     for cluster, written in (("demo", EVE), ("demo", DAY), ("silent", EVE)):
         write_coverage(tmp_path, cluster, written)
@@ -60,22 +61,28 @@ def _told(spark: SparkSession, tmp_path: Path) -> tuple[Job, Day]:
     return job, day
 
 
-def test_a_cluster_that_fell_silent_is_news(told: tuple[Job, Day]) -> None:
-    message = summary(*told, region=None)
+def message_of(job: Job, day: Day) -> Message | None:
+    return topic_message(job, day, read_two_days(job, day), region=None)
+
+
+def test_a_cluster_that_fell_silent_is_news(reported: tuple[Job, Day]) -> None:
+    message = message_of(*reported)
 
     assert message is not None
     assert "silent" in message.body
 
 
-def test_nothing_is_said_where_nothing_changed(told: tuple[Job, Day]) -> None:
-    job, day = told
+def test_nothing_is_said_where_nothing_changed(reported: tuple[Job, Day]) -> None:
+    job, day = reported
 
-    assert summary(job, replace(day, absent={}), region=None) is None
+    assert message_of(job, replace(day, absent={})) is None
 
 
-def test_a_broken_report_of_the_day_before_is_named(told: tuple[Job, Day], tmp_path: Path) -> None:
+def test_a_broken_report_of_the_day_before_is_named(
+    reported: tuple[Job, Day], tmp_path: Path
+) -> None:
     broken = next((tmp_path / "reports/coverage/cluster=demo/dt=2026-01-30").iterdir())
     broken.write_bytes(b"no Parquet")
 
     with pytest.raises(DataError, match=r"cannot read .*dt=2026-01-30/part.parquet"):
-        summary(*told, region=None)
+        message_of(*reported)

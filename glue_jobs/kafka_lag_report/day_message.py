@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says in the end, to its log and to a topic: the message of the day."""
+"""The day's message, on its way to the job's log and to a topic."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 
 from kafka_lag_report.cluster_day import Job
+from kafka_lag_report.findings import Findings
 from kafka_lag_report.message import Message, link, message
 from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
@@ -21,41 +22,45 @@ from kafka_lag_report.sns import publish, sns_client, topic_region
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def tell(
+@dataclass(frozen=True, slots=True)
+class TwoDays:
+    """Findings by cluster of a day, and of the one before: empty without a report of it."""
+
+    today: Mapping[str, Findings]
+    previous: Mapping[str, Findings]
+
+
+def deliver_message(
     job: Job, day: Day, failed: Mapping[str, str], write: Callable[[str], object] = print
 ) -> None:
-    """Print the message of the day, whatever changed, and where the pages lie."""
-    if said := _message(job, day, links={}, failed=failed, always=True):
+    """Print the day's message, whatever changed, and where the pages lie; send what changed.
+
+    `failed` are clusters without a report, and why. DataError if the topic refuses. Without a topic
+    nothing is sent, and of a range only the newest day is news.
+    """
+    days = read_two_days(job, day)
+    if said := message(day.date, days.today, days.previous, links={}, failed=failed, always=True):
         write(said.body)
     for cluster in day.clusters:
         write(f"Page of {name_of(cluster)}: {page_address(job.options.output, day, cluster)}")
-
-
-def send(job: Job, day: Day, failed: Mapping[str, str]) -> None:
-    """Publish what changed since the day before; DataError if the topic refuses.
-
-    `failed` are clusters without a report, and why. Without a topic nothing is sent, and of a
-    range only the newest day is news.
-    """
     topic_arn = job.options.topic_arn
     if not topic_arn or day.date != job.options.dates[-1]:
         return
-    if changed := summary(job, day, topic_region(topic_arn), failed):
+    if changed := topic_message(job, day, days, topic_region(topic_arn), failed):
         publish(changed, topic_arn, sns_client(topic_arn))
 
 
-def summary(
-    job: Job, day: Day, region: str | None, failed: Mapping[str, str] = _NONE
+def topic_message(
+    job: Job, day: Day, days: TwoDays, region: str | None, failed: Mapping[str, str] = _NONE
 ) -> Message | None:
     """What changed since the day before, with links to the pages; null: nothing to tell."""
     pages = {c: link(page_address(job.options.output, day, c), region) for c in day.clusters}
     always = job.options.always_summarise
-    return _message(job, day, links=pages, failed=failed, always=always)
+    return message(day.date, days.today, days.previous, links=pages, failed=failed, always=always)
 
 
-def _message(
-    job: Job, day: Day, *, links: Mapping[str, str], failed: Mapping[str, str], always: bool
-) -> Message | None:
+def read_two_days(job: Job, day: Day) -> TwoDays:
+    """The findings of what is published; DataError names a file that cannot be read."""
     # with those that have nothing today, as a collector that died is news
     asked = replace(day, clusters={**day.clusters, **day.absent})
     with _naming_corrupt_reports(job, asked):
@@ -67,7 +72,7 @@ def _message(
             first_days=first_reported(job.storage, job.options.output, day),
             previous=previous,
         )
-    return message(day.date, today, previous, links=links, failed=failed, always=always)
+    return TwoDays(today, previous)
 
 
 def _published(job: Job, day: Day, on: date) -> Mapping[str, DataFrame]:
