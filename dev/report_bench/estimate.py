@@ -16,7 +16,7 @@ OPEN_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
-    """`seconds` of a run = `fixed` + `per_row` x rows, on `cores`, where nothing is far away.
+    """`seconds` of a cluster = `fixed` + `per_row` x rows, on `cores`, where nothing is far away.
 
     `wait_per_object`: seconds more that an object takes where opening one takes `OPEN_SECONDS`; 0
     where that was not measured.
@@ -68,14 +68,15 @@ def estimated(
 ) -> Estimate:
     """So many clusters of so many group partitions in so many equal runs, one after another.
 
-    Work on rows is shared by the executor's cores; what is fixed, and waiting, are not.
+    Work on rows is shared by the executor's cores; waiting is not, nor what is fixed, which comes
+    with each cluster.
     `start_up`: seconds that a run takes to begin, billed like the others.
     """
     rows = partitions * RUNS_A_DAY * clusters
     objects = RUNS_A_DAY * DATASETS * clusters
     work = rows * speed.per_row * speed.cores / EXECUTOR_CORES
     waiting = objects * speed.wait_per_object
-    each = start_up + speed.fixed + (work + waiting) / runs
+    each = start_up + (clusters * speed.fixed + work + waiting) / runs
     billed = max(each, LEAST_BILLED_SECONDS)
     return Estimate(
         what=what,
@@ -92,6 +93,7 @@ def estimates(speed: Speed) -> list[Estimate]:
     return [
         estimated(speed, "10,000 group-partitions", partitions=10_000, clusters=1, runs=1),
         estimated(speed, "100,000 group-partitions", partitions=100_000, clusters=1, runs=1),
+        estimated(speed, "200,000 group-partitions", partitions=200_000, clusters=1, runs=1),
         estimated(speed, "20 clusters, a run each", partitions=10_000, clusters=20, runs=20),
         estimated(speed, "20 clusters, one run", partitions=10_000, clusters=20, runs=1),
     ]
@@ -100,7 +102,7 @@ def estimates(speed: Speed) -> list[Estimate]:
 def assumptions(speed: Speed) -> list[str]:
     """What the estimates rest on, a line each."""
     return [
-        f"fixed {speed.fixed:.1f} s a run and {speed.per_row * 1e6:.2f} s a million rows on "
+        f"fixed {speed.fixed:.1f} s a cluster and {speed.per_row * 1e6:.2f} s a million rows on "
         f"{speed.cores} cores here; an executor's {EXECUTOR_CORES} vCPU as fast, core by core",
         f"one run a minute: {RUNS_A_DAY * DATASETS:,} objects a cluster, each waited for "
         f"{speed.wait_per_object * 1e3:.1f} ms where opening one takes {OPEN_SECONDS} s",

@@ -53,4 +53,4 @@ def test_json_holds_the_same() -> None:
     assert told["runs"][1]["opens"] == [
         {"stage": "scan", "dataset": "snapshots/groups", "opens": 1_440}
     ]
-    assert len(told["estimates"]) == 4
+    assert len(told["estimates"]) == 5
