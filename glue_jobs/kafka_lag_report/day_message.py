@@ -33,18 +33,21 @@ class TwoDays:
 def deliver_message(
     job: Job, day: Day, failed: Mapping[str, str], write: Callable[[str], object] = print
 ) -> None:
-    """Print the day's message, whatever changed, and where the pages lie; send what changed.
+    """Print the day's message, if it has any report, and where the pages lie; send what changed.
 
     `failed` are clusters without a report, and why. DataError if the topic refuses. Without a topic
     nothing is sent, and of a range only the newest day is news.
     """
+    topic_arn = job.options.topic_arn if day.date == job.options.dates[-1] else None
+    if not (day.clusters or topic_arn):
+        return
     days = read_two_days(job, day)
-    if said := message(day.date, days.today, days.previous, links={}, failed=failed, always=True):
+    said = message(day.date, days.today, days.previous, links={}, failed=failed, always=True)
+    if said and day.clusters:
         write(said.body)
     for cluster in day.clusters:
         write(f"Page of {name_of(cluster)}: {page_address(job.options.output, day, cluster)}")
-    topic_arn = job.options.topic_arn
-    if not topic_arn or day.date != job.options.dates[-1]:
+    if not topic_arn:
         return
     if changed := topic_message(job, day, days, topic_region(topic_arn), failed):
         publish(changed, topic_arn, sns_client(topic_arn))
@@ -65,7 +68,9 @@ def read_two_days(job: Job, day: Day) -> TwoDays:
     asked = replace(day, clusters={**day.clusters, **day.absent})
     with _naming_corrupt_reports(job, asked):
         eve = day.date - timedelta(days=1)
-        previous = read_findings(_published(job, asked, eve), eve)
+        # most first reports have none: nothing is planned for it then
+        reported = stored_folders(job.storage, job.options.output, "coverage", asked, [eve])
+        previous = read_findings(_published(job, asked, eve), eve) if reported else {}
         today = read_findings(
             _published(job, day, day.date),
             day.date,

@@ -112,7 +112,6 @@ def test_the_bucket_is_there_with_all_that_protects_it(aws: Clients) -> None:
 
     rules = s3.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
     assert [rule["ID"] for rule in rules] == [
-        "compacted-snapshots",
         "history",
         "reports",
         "abandoned-uploads",
