@@ -26,7 +26,7 @@ from kafka_lag_report.tables.coverage import coverage
 from tests.glue_jobs.days import write_run
 from tests.glue_jobs.odd_days import GROUPS, write_odd_day
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 Expected: TypeAlias = dict[str, dict[str, pa.Table]]
 

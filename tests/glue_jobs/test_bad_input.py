@@ -12,7 +12,7 @@ import pytest
 from kafka_lag_report.daily_report import main
 from tests.glue_jobs.days import group_row, minute, topic_row, write_run
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 DATE = "2026-01-31"
 

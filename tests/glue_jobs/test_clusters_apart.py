@@ -18,7 +18,7 @@ from kafka_lag_report.daily_report import main
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import group_row, minute, report_rows, topic_row, write_run
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 DATE = "2026-01-31"
 CALM, MINOR, BAD, NEWER, HUNGRY = "calm", "minor", "bad", "newer", "hungry"

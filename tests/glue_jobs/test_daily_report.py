@@ -20,7 +20,7 @@ from kafka_lag_report.daily_report import main
 from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
 from tests.glue_jobs.days import NOON, Row, group_row, minute, report_rows, topic_row, write_run
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 KEYS = (667, 166, 167)  # records per run and partition of the demo's skewed topic
 RUNS = range(4)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from kafka_lag_report.daily_report import main
 from tests.glue_jobs.days import Row, group_row, minute, report_rows, topic_row, write_run
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 DATE, DAY = "2026-01-31", "cluster=demo/dt=2026-01-31"
 RUNS = 4

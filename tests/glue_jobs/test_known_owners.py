@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from kafka_lag_report.daily_report import main
 from tests.glue_jobs.days import Row, report_rows, write_run
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 EVERY = timedelta(minutes=10)

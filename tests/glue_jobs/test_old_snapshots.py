@@ -16,7 +16,7 @@ from kafka_lag_report.daily_report import main
 from tests.glue_jobs.days import group_row, topic_row, write_run
 from tests.glue_jobs.snapshots.places import damage_pages
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 DATASETS = ("groups", "group_partitions", "topic_partitions")
 RUNS = 3

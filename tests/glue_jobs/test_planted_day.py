@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from kafka_lag_report.daily_report import main
 from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 # Runs that never were, of 1,440.

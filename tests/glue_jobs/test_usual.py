@@ -15,7 +15,7 @@ from dev.days.hourly import Hour, write_hours
 from kafka_lag_report.daily_report import main
 from tests.glue_jobs.days import Row, report_rows, write_run
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 SATURDAY = date(2026, 1, 31)
 HOUR = 12

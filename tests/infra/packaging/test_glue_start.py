@@ -21,7 +21,7 @@ from tests.glue_jobs.days import NOON, group_row, topic_row, write_run
 from tests.infra.packaging.glue import Glue
 from tests.infra.storage.stack import only
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 DAY = "cluster=demo/dt=2026-01-31"
 
