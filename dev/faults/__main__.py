@@ -107,7 +107,7 @@ def document(result: Result) -> dict[str, Any]:
         "calm_ages": dict(result.calm_ages),
         "missing": dict(result.missing),
         "wrong": [asdict(each) | {"during": result.during[each.run]} for each in result.wrong],
-        "wide": [asdict(each) | {"during": result.during[each.run]} for each in result.wide],
+        "unsure": [asdict(each) | {"during": result.during[each.run]} for each in result.unsure],
         "late": [
             {"run": run, "seconds": seconds, "limit": limit, "during": result.during[run]}
             for run, seconds, limit in result.late
@@ -143,10 +143,10 @@ def show(result: Result, console: Console) -> None:
             f"{first.truth}",
             markup=False,
         )
-    for each in result.wide:
+    for each in result.unsure:
         console.print(
-            f"WIDE run {each.run} ({result.during[each.run]}): {each.where} says {each.published}, "
-            f"readings explain: {each.truth}",
+            f"UNSURE run {each.run} ({result.during[each.run]}): {each.where} says "
+            f"{each.published}, by what runs remembered: {each.truth}",
             markup=False,
         )
     for run, seconds, limit in result.late:
@@ -161,7 +161,7 @@ def show(result: Result, console: Console) -> None:
         f"{result.calm} calm, the slowest {result.slowest:.2f} s), "
         f"{result.checked.total():,} numbers checked by the truth, "
         f"{result.consistent.total():,} by each other, "
-        f"{len(result.wrong)} wrong, {len(result.wide)} wider than explained, "
+        f"{len(result.wrong)} wrong, {len(result.unsure)} unexplained, "
         f"{sum(result.missing.values()):,} missing, "
         f"{len(result.late)} late",
         markup=False,

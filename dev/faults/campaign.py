@@ -34,10 +34,9 @@ _SAYS_EVERY = 10.0
 _FAULTS_END_WITHIN = 300.0
 # Of all runs so many must have published numbers, or the campaign judged too little.
 _LEAST_WHOLE = 0.5
-# An age that is right with a larger error than the judge can explain is no wrong number. Which
-# readings a run still had is known to the judge only nearly: some were dropped, or never stored.
-# One record that is dated so is judged in every run that it stays unread.
-_MOST_WIDE = 0.005
+# What runs still remembered is known to the judge only nearly: snapshots were dropped, or never
+# stored. One record or group of which it is wrong is judged in every run.
+_MOST_UNSURE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class Result:
     calm_ages: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     wrong: list[Finding] = field(default_factory=list)
-    wide: list[Finding] = field(default_factory=list)
+    unsure: list[Finding] = field(default_factory=list)
     late: list[tuple[int, float, float]] = field(default_factory=list)
     slowest: float = 0.0
     # Moments at which a broker did not answer though no fault was on it.
@@ -90,14 +89,14 @@ class Result:
     def lacking(self) -> list[str]:
         """What is missing for a campaign that shows anything."""
         least = _LEAST_WHOLE * self.runs
-        stated = self.checked[WIDE]
+        judged = self.checked[WIDE] + self.checked["status"]
         shares = {
             "no number was judged by the truth": not self.checked.total(),
             "no fault happened": not self.faults.total(),
             "no run was calm": not self.calm,
             f"{self.whole} of {self.runs} runs published numbers": self.whole < least,
-            f"{len(self.wide)} of {stated} stated errors are too wide": (
-                len(self.wide) > _MOST_WIDE * stated
+            f"{len(self.unsure)} of {judged} errors and statuses are unexplained": (
+                len(self.unsure) > _MOST_UNSURE * judged
             ),
         }
         return [text for text, holds in shares.items() if holds]
@@ -116,12 +115,12 @@ class Result:
         if run.calm:
             self.calm_ages += verdict.ages
         self.wrong += verdict.wrong
-        self.wide += verdict.wide
-        for finding in (*verdict.wrong, *verdict.wide):
+        self.unsure += verdict.unsure
+        for finding in (*verdict.wrong, *verdict.unsure):
             self.kept.setdefault(finding.rule, run)
         if verdict.late:
             self.late.append((run.number, run.seconds, run.limit))
-        if verdict.wrong or verdict.wide or verdict.late:
+        if verdict.wrong or verdict.unsure or verdict.late:
             self.during[run.number] = during
 
 

@@ -381,8 +381,7 @@ class _Judge:
         if error is not None and error < 0:
             self._wrong("time_lag_error_seconds", where, text, "0 at least")
         if error is not None and error > limit:
-            truth = f"exact to {limit:.3f}"
-            self.verdict.wide.append(Finding(self.run.number, WIDE, where, text, truth))
+            self._doubt(WIDE, where, text, f"exact to {limit:.3f}")
 
     def _error_limit(
         self,
@@ -640,16 +639,16 @@ class _Judge:
         if status in (*_STANDING, contract.WARN) and not self._oldest_proven(row) > window:
             self._wrong("status", where, status, f"nothing proves an age over {window}")
         if pausing and not moves.may_pause():
-            self._wrong("status", where, "pausing", "no such pauses came before")
+            self._doubt("status", where, "pausing", "no such pauses came before")
         if status is None and moves.surely_judged():
-            self._wrong("status", where, status, "this is not its first reading")
+            self._doubt("status", where, status, "this is not its first reading")
         if status is not None and status != contract.REWIND:
             if moves.surely_rewound():
-                self._wrong("status", where, status, "it went back within the window")
+                self._doubt("status", where, status, "it went back within the window")
             elif status not in _STANDING and not pausing and self._oldest_proven(row) > window:
                 self.verdict.checked["status of a standing commit"] += 1
                 if moves.surely_stands():
-                    self._wrong("status", where, status, "it lies still for longer than the window")
+                    self._doubt("status", where, status, "it lies still for longer than the window")
 
     def _oldest_proven(self, row: Row) -> float:
         """The age, s, that the row proves, by what is judged as its bracket."""
@@ -1161,6 +1160,10 @@ class _Judge:
         self.verdict.consistent[rule] += value is not None or expected is not None
         if not _same(value, expected):
             self._wrong(rule, where, value, expected)
+
+    def _doubt(self, rule: str, where: str, published: Any, truth: str) -> None:
+        """A finding only if runs remembered what they are taken to have remembered."""
+        self.verdict.unsure.append(Finding(self.run.number, rule, where, str(published), truth))
 
     def _wrong(self, rule: str, where: str, published: Any, truth: Any) -> None:
         finding = Finding(self.run.number, rule, where, str(published), str(truth))

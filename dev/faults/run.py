@@ -218,8 +218,9 @@ class Verdict:
     """What came of one run: the wrong numbers, and what is missing and why.
 
     `checked` counts numbers held to the truth, `consistent` those held to others of the same run.
-    `ages` counts the ages of unread records by how exact they claim to be. `wide` are ages that are
-    right and whose stated error is larger than the readings that the judge knows of explain.
+    `ages` counts the ages of unread records by how exact they claim to be. `unsure` are
+    findings that rest on what the judge takes runs to have remembered: an age that is right with a
+    larger stated error than known readings explain, a status that follows from earlier ones.
     """
 
     checked: Counter[str] = field(default_factory=Counter)
@@ -227,7 +228,7 @@ class Verdict:
     missing: Counter[str] = field(default_factory=Counter)
     ages: Counter[str] = field(default_factory=Counter)
     wrong: list[Finding] = field(default_factory=list)
-    wide: list[Finding] = field(default_factory=list)
+    unsure: list[Finding] = field(default_factory=list)
     late: bool = False
 
 

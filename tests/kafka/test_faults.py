@@ -26,6 +26,6 @@ def test_no_number_is_wrong_while_brokers_networks_and_stores_fail() -> None:
 
 def _findings(found: Row) -> str:
     """What was wrong before how much was right: what a test prints may be cut."""
-    first = ("errors", "lacking", "late", "wrong", "wide")
+    first = ("errors", "lacking", "late", "wrong", "unsure")
     rest = [name for name in found if name not in (*first, "first_runs", "not_judged")]
     return json.dumps({name: found[name] for name in (*first, *rest)}, indent=1)[:20_000]

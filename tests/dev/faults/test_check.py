@@ -192,7 +192,7 @@ def judged(
 def rules(one: Run, truth: TruthView = TRUTH, earlier: History | None = None) -> set[str]:
     """The rules that a run breaks."""
     verdict = judged(one, truth, earlier)
-    return {finding.rule for finding in (*verdict.wrong, *verdict.wide)}
+    return {finding.rule for finding in (*verdict.wrong, *verdict.unsure)}
 
 
 def test_a_right_run_is_right_and_its_numbers_are_counted() -> None:
