@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from kafka_lag.contract import AT_RISK, LOST, SAFE, STALL, STOP
 from kafka_lag_report.credits import Offset, credited
+from kafka_lag_report.findings import STALLED, STOPPED
 from kafka_lag_report.levels import (
     both_levels,
     clock,
@@ -26,8 +28,6 @@ from kafka_lag_report.levels import (
 from kafka_lag_report.run_weights import intervals, run_weights
 from kafka_lag_report.skew import LAG_EXCESS, RATE_EXCESS, skewed
 
-LOST, AT_RISK, SAFE = "LOST", "AT_RISK", "SAFE"
-
 GROUP_TOPIC = ("cluster", "consumer_group", "topic")
 GROUP_SEGMENT = ("topic_id", "partition_id", "leader", "client_id", "client_host", "member_id")
 
@@ -35,13 +35,12 @@ _READ = ("lag", "records_lost", "time_lag_seconds", "consume_rate", "end_offset"
 _OWN = ("committed_offset", "seconds_until_loss")
 
 # What the collector calls a commit that stands, with an owner and without one.
-_STANDING = {"stalled_lag": "STALL", "stopped_lag": "STOP"}
+_STANDING = {"stalled_lag": STALL, "stopped_lag": STOP}
 
 # Longer than the snapshots' own limit of 30 days, and short enough to count in milliseconds.
 _FAR = 10_000_000.0
 
 PARTITION = (*GROUP_TOPIC, "partition_id")
-STALLED, STOPPED = "stalled", "stopped"
 MEMBER = ("member_id", "client_id", "client_host")
 
 TOPIC = ("cluster", "topic")

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from kafka_lag.contract import REBALANCING_STATES
 from kafka_lag_report.aggregates import GROUP_TOPIC, net_rise
 from kafka_lag_report.run_weights import weighed, weighted_mean, weighted_minutes
 from kafka_lag_report.schemas import LAG_SUMMARY
 
 GROUP = ("cluster", "consumer_group")
-
-# Members stop while partitions are handed over; the last two are the new protocol's words.
-REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 
 _READ = (
     "consume_rate",
@@ -111,7 +109,7 @@ def _seen() -> dict[str, Column]:
 
 def _status() -> dict[str, Column]:
     status = sf.col("status")
-    moving = sf.col("group_state").isin(*REBALANCING) | (sf.col("owners_changed") > 0)
+    moving = sf.col("group_state").isin(*REBALANCING_STATES) | (sf.col("owners_changed") > 0)
     return {
         "ok_minutes": weighted_minutes(status == "OK"),
         "warn_minutes": weighted_minutes(status == "WARN"),

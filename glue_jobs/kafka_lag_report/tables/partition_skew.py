@@ -22,12 +22,11 @@ from pyspark.sql import functions as sf
 from kafka_lag_report.aggregates import (
     GROUP_TOPIC,
     MEMBER,
-    STALLED,
-    STOPPED,
     TOPIC,
     group_partition_days,
     records_produced,
 )
+from kafka_lag_report.findings import STALLED, STOPPED
 from kafka_lag_report.run_weights import weighed
 from kafka_lag_report.skew import (
     LAG_EXCESS,

@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from kafka_lag_report.aggregates import AT_RISK, LOST, PARTITION, SAFE, net_rise
+from kafka_lag.contract import AT_RISK, LOST, SAFE
+from kafka_lag_report.aggregates import PARTITION, net_rise
 
 _SIGHTS = ("first_at", "last_at")
 
