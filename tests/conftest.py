@@ -27,6 +27,16 @@ settings.load_profile("unhurried")
 # To compile well what runs once costs more than it saves.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+# To generate and compile code for each query, and to plan it again after each of its stages, costs
+# several times what it saves on a few rows. The demo, the job as Glue starts it and the benchmark,
+# whose numbers are compared as well, run without these.
+FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+
 
 # Files that take longest begin first: else one process ends with them while the other has nothing
 # left to do. The campaign is the last: its brokers answer in time only where a core is left over.
@@ -78,9 +88,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _spark() -> Iterator[SparkSession]:
     """One Spark session for all, opened the way the job opens its own, but for what is quick."""
     session = open_session({})
-    session.conf.set("spark.sql.shuffle.partitions", "2")
-    # Code for each query costs more than it saves on a few rows; the demo, the job as Glue starts
-    # it and the benchmark, whose numbers are compared as well, run with it.
-    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    for key, value in FEW_ROWS.items():
+        session.conf.set(key, value)
     yield session
     session.stop()

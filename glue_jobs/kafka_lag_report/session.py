@@ -14,6 +14,8 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 OWN_JVM = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
+    # 100 by default, fewer than a day's queries make: the next cluster's compiled them all anew
+    "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.ui.showConsoleProgress": "false",
     # a laptop's host name may resolve to nothing, or to a network that is gone
     "spark.driver.bindAddress": "127.0.0.1",
@@ -28,6 +30,8 @@ EVERYWHERE = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
     # choosing how to compress each column of a kept frame was a tenth of the job
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # each query's plan is written down for Spark's pages: one of its several forms is enough
+    "spark.sql.ui.explainMode": "simple",
 }
 
 
