@@ -28,6 +28,13 @@ class Checksum:
     rows: int
     hashes: int
 
+    def __add__(self, other: "Checksum") -> "Checksum":
+        """Of both tables' rows together."""
+        return Checksum(self.rows + other.rows, (self.hashes + other.hashes) % (1 << 64))
+
+
+NO_ROWS = Checksum(0, 0)
+
 
 def checksum(table: pa.Table) -> Checksum:
     """Of any table; quick for numbers, truths, times, dictionaries of text, lists of numbers."""

@@ -2,7 +2,8 @@
 """A cluster's day of snapshots in few sorted files: the history; and raw objects it outlives.
 
 In Arrow's columns and not in Spark's rows: a day of 14 million rows takes a quarter of the time.
-Spark's workers do it, a file each, wherever they are.
+Spark's workers do it, a file each, wherever they are. A file is made of stretches of the day, each
+sorted by itself, so that a worker needs memory for one of them however large the day.
 
 Nothing is moved or swapped. A run's rows lie in one file, and a file appears whole or not at all,
 so a job that is killed leaves runs that are there and runs that are not: the next one adds those.
@@ -11,12 +12,12 @@ its raw objects are there, or nothing would be known to be missing.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -27,7 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.checksum import checksum
+from kafka_lag_report.checksum import NO_ROWS, Checksum, checksum
 from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
 from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
@@ -41,8 +42,10 @@ from kafka_lag_report.storage import PARQUET, Storage
 T = TypeVar("T")
 Order = npt.NDArray[np.int64]
 
-# Half a gigabyte of memory while a file is made, and a worker of Glue makes four at once.
-PART_ROWS = 600_000
+# Half a gigabyte of memory while they are sorted, and a worker of Glue sorts four at once.
+STRETCH_ROWS = 600_000
+# Of a dataset's day: whoever looks for one group opens them all, and two workers make them at once.
+FILES = 8
 # Objects that a worker reads at once.
 _READ_AT_ONCE = 32
 # Of some 2 MB: small enough to skip most of a file, large enough to be worth a request to S3.
@@ -58,13 +61,20 @@ _SLOWLY_RISING = (pa.int64(), pa.timestamp("ms", tz="UTC"))
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Objects of whole runs, one after the other, that are sorted together; how many rows."""
+
+    sources: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
-    """Objects of one dataset that become the file `target`; they have so many `rows`."""
+    """Stretches of one dataset that become the file `target`."""
 
     dataset: str
-    sources: tuple[str, ...]
+    stretches: tuple[Stretch, ...]
     target: str
-    rows: int
 
 
 def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
@@ -112,53 +122,61 @@ def missing_runs(expected: Mapping[int, int], held: Mapping[str, Counter[int]]) 
 
 
 def parts(
-    dataset: str, runs: Sequence[Run], rows: Mapping[str, int], folder: str, most: int = PART_ROWS
+    dataset: str,
+    runs: Sequence[Run],
+    rows: Mapping[str, int],
+    folder: str,
+    *,
+    most: int = STRETCH_ROWS,
+    files: int = FILES,
 ) -> list[Part]:
-    """What is to become files in `folder`: stretches of time of about `most` rows, whole runs."""
+    """What is to become at most so many `files` in `folder`: whole runs, in order of time.
+
+    A stretch has about `most` rows, a file one stretch, or more where there are more than `files`.
+    """
     by_time: dict[Any, list[str]] = {}
     for run in sorted(runs, key=lambda run: run.path):
         by_time.setdefault(run.taken_at, []).append(run.path)
     paths = [by_time[at] for at in sorted(by_time)]
     sizes = [sum(rows[path] for path in of_run) for of_run in paths]
+    stretches = [
+        Stretch(tuple(path for of_run in paths[share] for path in of_run), sum(sizes[share]))
+        for share in _shares(sizes, max(1, round(sum(sizes) / most)))
+    ]
+    shares = _shares([stretch.rows for stretch in stretches], min(files, len(stretches)))
+    # never the name of a file that is there
     return [
-        Part(
-            dataset,
-            tuple(path for of_run in paths[share] for path in of_run),
-            # never the name of a file that is there
-            f"{folder}/part-{uuid4().hex}{PARQUET}",
-            sum(sizes[share]),
-        )
-        for share in _shares(sizes, most)
+        Part(dataset, tuple(stretches[share]), f"{folder}/part-{uuid4().hex}{PARQUET}")
+        for share in shares
     ]
 
 
 def compact(part: Part, storage: Storage) -> int:
     """Write the part's file and read it back; its rows, and with none of them no file.
 
+    Stretches that differ in their columns, as after an upgrade, become a file each.
     CorruptObjectsError for a source whose rows cannot be decoded; StoreError if the store
     refuses; DataError if what was written is not what was to be read, and then it is removed.
     """
-    found = _together(part, list(_tables(part, storage)))
-    before = checksum(found)
-    if part.rows != before.rows:
-        raise _different(part, before.rows)
-    if not before.rows:
-        return 0
-    data = encoded(sorted_rows(found, part.dataset))
-    del found
-    try:
-        storage.write(part.target, data)
-        # what the encoder made, as what the store keeps
-        if storage.read(part.target) != data:
-            raise _different(part, before.rows)
-        if checksum(_of_one_piece(_table(part.dataset, part.target, data))) != before:
-            raise _different(part, before.rows)
-    except DataError as error:
-        _remove(storage, part.target)
-        if isinstance(error, CorruptObjectsError):
-            raise _different(part, before.rows) from error
-        raise
-    return before.rows
+    rows = 0
+    alike = groupby(_sources_rows(part, storage), key=lambda table: table.schema)
+    for number, (schema, stretches) in enumerate(alike):
+        target = part.target if not number else part.target.replace(PARQUET, f"-{number}{PARQUET}")
+        data, before = encoded(part.dataset, schema, stretches)
+        try:
+            storage.write(target, data)
+            # what the encoder made, as what the store keeps
+            if storage.read(target) != data:
+                raise _different(part, target)
+            if _checksum(part.dataset, target, data) != before:
+                raise _different(part, target)
+        except DataError as error:
+            _remove(storage, target)
+            if isinstance(error, CorruptObjectsError):
+                raise _different(part, target) from error
+            raise
+        rows += before.rows
+    return rows
 
 
 def delete_compacted(
@@ -182,25 +200,30 @@ def delete_compacted(
     return len(paths), None
 
 
-def encoded(table: pa.Table) -> bytes:
-    """The table as a Parquet file that Athena and every Spark of this job read."""
+def encoded(dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> tuple[bytes, Checksum]:
+    """A Parquet file that Athena and every Spark of this job read, and what its rows add up to.
+
+    Each table is sorted by itself, into row groups of its own.
+    """
     # tried for numbers that hardly repeat, a dictionary is tried in vain
-    rising = [field.name for field in table.schema if field.type in _SLOWLY_RISING]
-    repeating = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
-    repeating += [f.name for f in table.schema if f.type == pa.int32()]
-    file = BytesIO()
-    pq.write_table(
-        table,
+    rising = [field.name for field in schema if field.type in _SLOWLY_RISING]
+    repeating = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+    repeating += [field.name for field in schema if field.type == pa.int32()]
+    file, total = BytesIO(), NO_ROWS
+    with pq.ParquetWriter(
         file,
-        row_group_size=ROW_GROUP_ROWS,
+        schema,
         compression="zstd",
         use_dictionary=repeating,
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
         write_page_index=True,
         # else readers that know it would take text for dictionaries
         store_schema=False,
-    )
-    return file.getvalue()
+    ) as writer:
+        for table in tables:
+            total += checksum(table)
+            writer.write_table(sorted_rows(table, dataset), row_group_size=ROW_GROUP_ROWS)
+    return file.getvalue(), total
 
 
 def sorted_rows(table: pa.Table, dataset: str) -> pa.Table:
@@ -228,14 +251,17 @@ def _take_out(
 
 def _rewrite(path: str, storage: Storage, dataset: str, seconds: frozenset[int]) -> None:
     before = storage.read(path)
-    rows = _table(dataset, path, before)
-    rest = rows.filter(pc.invert(pc.is_in(_seconds(rows), pa.array(sorted(seconds)))))
-    if not rest.num_rows:
+    left = pa.array(sorted(seconds))
+    rest = (
+        _of_one_piece(rows.filter(pc.invert(pc.is_in(_seconds(rows), left))))
+        for rows in _stretches(dataset, path, before)
+    )
+    first = next(_stretches(dataset, path, before))
+    data, expected = encoded(dataset, first.schema, (rows for rows in rest if rows.num_rows))
+    if not expected.rows:
         storage.delete([path])
         return
-    rest = _of_one_piece(rest)
-    data = encoded(sorted_rows(rest, dataset))
-    if checksum(_of_one_piece(_table(dataset, path, data))) != checksum(rest):
+    if _checksum(dataset, path, data) != expected:
         raise DataError(f"{path} cannot be written without a part of its runs; it is as it was")
     storage.write(path, data)
     if storage.read(path) != data:
@@ -246,14 +272,18 @@ def _rewrite(path: str, storage: Storage, dataset: str, seconds: frozenset[int])
 def _rows_by_run(path: str, storage: Storage, dataset: str, *, whole: bool) -> Counter[int]:
     data = storage.read(path)
     if whole:
-        rows = _table(dataset, path, data)
+        tables = _stretches(dataset, path, data)
     else:
         try:
-            rows = pq.read_table(pa.BufferReader(data), columns=[TIME], use_threads=False)
+            times = pq.read_table(pa.BufferReader(data), columns=[TIME], use_threads=False)
         except (pa.ArrowException, ValueError, OSError) as error:
             raise CorruptObjectsError([path]) from error
-    counted = pc.value_counts(_seconds(rows))
-    return Counter({each["values"]: each["counts"] for each in counted.to_pylist()})
+        tables = iter([times])
+    counted = Counter[int]()
+    for rows in tables:
+        for each in pc.value_counts(_seconds(rows)).to_pylist():
+            counted[each["values"]] += each["counts"]
+    return counted
 
 
 def _seconds(rows: pa.Table) -> pa.ChunkedArray:
@@ -291,9 +321,10 @@ def _tried(work: Callable[[Any], T], item: Any) -> T | DataError:
         pa.default_memory_pool().release_unused()
 
 
-def _different(part: Part, rows: int) -> DataError:
+def _different(part: Part, target: str) -> DataError:
+    rows = sum(stretch.rows for stretch in part.stretches)
     return DataError(
-        f"the compacted {part.dataset} in {part.target} differ from the {rows:,} rows of their "
+        f"the compacted {part.dataset} in {target} differ from the {rows:,} rows of their "
         "sources; nothing was replaced or deleted: run the job again"
     )
 
@@ -306,17 +337,32 @@ def _remove(storage: Storage, path: str) -> None:
         return
 
 
-def _tables(part: Part, storage: Storage) -> Iterator[pa.Table]:
-    """Each source's rows, while the next ones are on their way."""
+def _sources_rows(part: Part, storage: Storage) -> Iterator[pa.Table]:
+    """The rows of each stretch that has any, all columns of its sources."""
+    for stretch in part.stretches:
+        rows = _together(part, list(_tables(part.dataset, stretch.sources, storage)))
+        if rows.num_rows != stretch.rows:
+            raise _different(part, part.target)
+        if rows.num_rows:
+            yield rows
+
+
+def _tables(dataset: str, sources: Sequence[str], storage: Storage) -> Iterator[pa.Table]:
+    """The sources' rows, while the next ones are on their way."""
     with ThreadPoolExecutor(_READ_AT_ONCE) as pool:
-        for source, data in zip(part.sources, pool.map(storage.read, part.sources), strict=True):
-            yield _table(part.dataset, source, data)
+        for source, data in zip(sources, pool.map(storage.read, sources), strict=True):
+            yield from _stretches(dataset, source, data)
 
 
-def _table(dataset: str, path: str, data: bytes) -> pa.Table:
-    """The rows in the history's columns, null where the file lacks one, then all that it has more.
+def _checksum(dataset: str, path: str, data: bytes) -> Checksum:
+    return sum(map(checksum, map(_of_one_piece, _stretches(dataset, path, data))), NO_ROWS)
 
-    More columns are those of a newer MINOR version, by name and of the types that they have.
+
+def _stretches(dataset: str, path: str, data: bytes) -> Iterator[pa.Table]:
+    """The file's rows, at least one table, each of about as many rows as a stretch has.
+
+    Columns are the history's, null where the file lacks one, then all that it has more: those of a
+    newer MINOR version, by name and of the types that they have.
     """
     declared = arrow_schema(dataset)
     try:
@@ -329,21 +375,23 @@ def _table(dataset: str, path: str, data: bytes) -> pa.Table:
             metadata=footer,
             read_dictionary=[f.name for f in schema if f.name in there.names and f.type == TEXT],
         )
-        rows = file.read(use_threads=False)
-        # damage may decode to places in a dictionary that has none such
-        rows.validate(full=True)
-        columns = [
-            rows[field.name].cast(field.type, safe=False)
-            if field.name in rows.column_names
-            else pa.nulls(rows.num_rows, field.type)
-            for field in schema
-        ]
+        sizes = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+        for share in _shares(sizes, max(1, round(sum(sizes) / STRETCH_ROWS))) or [slice(0, 0)]:
+            rows = file.read_row_groups([*range(share.start, share.stop)], use_threads=False)
+            # damage may decode to places in a dictionary that has none such
+            rows.validate(full=True)
+            columns = [
+                rows[field.name].cast(field.type, safe=False)
+                if field.name in rows.column_names
+                else pa.nulls(rows.num_rows, field.type)
+                for field in schema
+            ]
+            yield pa.table(columns, schema)
     except MemoryError:
         raise
     # ValueError: text that is no UTF-8, in Arrow's own words too
     except (pa.ArrowException, ValueError, OSError) as error:
         raise CorruptObjectsError([path]) from error
-    return pa.table(columns, schema)
 
 
 def _more(field: pa.Field) -> pa.Field:
@@ -380,9 +428,8 @@ def _ranks(column: pa.ChunkedArray) -> Order:
     return chosen
 
 
-def _shares(sizes: Sequence[int], most: int) -> list[slice]:
-    """Consecutive items in shares of about the same size, `most` or so; none of no items."""
-    count = max(1, round(sum(sizes) / most))
+def _shares(sizes: Sequence[int], count: int) -> list[slice]:
+    """Consecutive items in `count` shares of about the same size, or fewer; none of no items."""
     ends = np.cumsum(sizes)
     share = np.minimum((ends - 1) * count // max(1, sum(sizes)), count - 1)
     starts = [0, *(np.flatnonzero(np.diff(share)) + 1).tolist(), len(sizes)]

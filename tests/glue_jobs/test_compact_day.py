@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.compaction import compact_day, parts
+from kafka_lag_report.compaction import Part, compact_day, parts
 from kafka_lag_report.errors import DataError, StoreError
 from kafka_lag_report.read_snapshots import Day, find_day, skip_corrupt_objects
 from kafka_lag_report.schemas import SNAPSHOTS
@@ -154,6 +154,11 @@ def test_a_history_that_is_damaged_is_named_and_stays(spark: SparkSession, tmp_p
     assert file.read_bytes() == data
 
 
+def minutes(part: Part) -> list[list[str]]:
+    """Of each stretch, the minutes of its objects."""
+    return [[source[-18:-14] for source in each.sources] for each in part.stretches]
+
+
 def test_a_large_day_has_several_files_of_a_stretch_each(tmp_path: Path) -> None:
     write_minutes(tmp_path, range(6))
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
@@ -161,13 +166,25 @@ def test_a_large_day_has_several_files_of_a_stretch_each(tmp_path: Path) -> None
     runs = day.usable("group_partitions", "demo")
     made = parts("group_partitions", runs, day.rows, "/made", most=8)
 
-    assert [part.rows for part in made] == [8, 8, 8]
+    assert [[stretch.rows for stretch in part.stretches] for part in made] == [[8], [8], [8]]
     assert len({part.target for part in made}) == 3
-    minutes = [source[-18:-14] for part in made for source in part.sources]
-    assert minutes == sorted(minutes)
+    in_order = [each for part in made for stretch in minutes(part) for each in stretch]
+    assert in_order == sorted(in_order)
 
 
-def test_a_run_in_shards_lies_in_one_file(tmp_path: Path) -> None:
+def test_a_larger_day_has_no_more_files_but_more_stretches_in_each(tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(6))
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
+
+    runs = day.usable("group_partitions", "demo")
+    made = parts("group_partitions", runs, day.rows, "/made", most=4, files=2)
+
+    assert [[stretch.rows for stretch in part.stretches] for part in made] == [[4] * 3, [4] * 3]
+    in_order = [each for part in made for stretch in minutes(part) for each in stretch]
+    assert in_order == sorted(in_order)
+
+
+def test_a_run_in_shards_lies_in_one_stretch(tmp_path: Path) -> None:
     write_minutes(tmp_path, range(2))
     for path in list((tmp_path / "snapshots/group_partitions").rglob("*.parquet")):
         shutil.copy(path, path.with_name(path.name.replace("0of1", "1of2")))
@@ -177,8 +194,6 @@ def test_a_run_in_shards_lies_in_one_file(tmp_path: Path) -> None:
         "group_partitions", day.usable("group_partitions", "demo"), day.rows, "/made", most=4
     )
 
-    assert [len(part.sources) for part in made] == [2, 2]
-    assert [{source[-23:-13] for source in part.sources} for part in made] == [
-        {made[0].sources[0][-23:-13]},
-        {made[1].sources[0][-23:-13]},
-    ]
+    stretches = [stretch.sources for part in made for stretch in part.stretches]
+    assert [len(sources) for sources in stretches] == [2, 2]
+    assert all(len({source[-23:-13] for source in sources}) == 1 for sources in stretches)

@@ -2,6 +2,7 @@
 """Many files into one that is sorted, and is read back before it counts."""
 
 import contextlib
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_lag_report.compaction import Part, compact
+from kafka_lag_report.compaction import Part, Stretch, compact
 from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import Row, group_row, minute, write_run
@@ -37,7 +38,7 @@ def part(root: Path, *paths: Path, rows: int | None = None) -> Part:
     """Of so many rows; null: as many as there are."""
     count = sum(pq.read_metadata(path).num_rows for path in paths) if rows is None else rows
     target = str(root / "made" / "part.parquet")
-    return Part("group_partitions", tuple(map(str, paths)), target, count)
+    return Part("group_partitions", (Stretch(tuple(map(str, paths)), count),), target)
 
 
 def written(root: Path) -> list[Row]:
@@ -80,6 +81,32 @@ def test_all_rows_are_there_by_name_and_time(tmp_path: Path) -> None:
         for partition in (0, 1)
         for number in range(3)
     ]
+
+
+def test_each_stretch_of_a_file_is_sorted_by_itself(tmp_path: Path) -> None:
+    early, late = (part(tmp_path, path) for path in runs(tmp_path, 2))
+
+    compact(replace(early, stretches=early.stretches + late.stretches), Storage())
+
+    one = [("ant", 0), ("ant", 1), ("zebra", 0), ("zebra", 1)]
+    assert [(r["consumer_group"], r["partition_id"]) for r in written(tmp_path)] == one + one
+    assert [r["taken_at"] for r in written(tmp_path)] == [minute(0)] * 4 + [minute(1)] * 4
+    # so that a reader skips the rest of both
+    assert pq.ParquetFile(tmp_path / "made" / "part.parquet").num_row_groups == 2
+
+
+def test_stretches_of_a_newer_version_become_a_file_of_their_own(tmp_path: Path) -> None:
+    older, newer = runs(tmp_path, 2)
+    table = pq.ParquetFile(newer).read()
+    pq.write_table(table.append_column("novel", pa.array([7] * 4)), newer)
+    early, late = (part(tmp_path, path) for path in (older, newer))
+
+    rows = compact(replace(early, stretches=early.stretches + late.stretches), Storage())
+
+    assert rows == 8
+    assert "novel" not in written(tmp_path)[0]
+    added = pq.ParquetFile(tmp_path / "made" / "part-1.parquet").read().to_pylist()
+    assert [(r["taken_at"], r["novel"]) for r in added] == [(minute(1), 7)] * 4
 
 
 def test_a_column_that_a_file_lacks_is_null(tmp_path: Path) -> None:
