@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_lag.contract import USUAL_WEEKS
@@ -24,6 +25,7 @@ from kafka_lag_report.aggregates import (
     reduce_day,
 )
 from kafka_lag_report.compaction import compact_day
+from kafka_lag_report.errors import DataError
 from kafka_lag_report.options import Options
 from kafka_lag_report.page.render import read_page, render
 from kafka_lag_report.read_findings import read_findings
@@ -33,7 +35,7 @@ from kafka_lag_report.read_snapshots import (
     read,
     skip_corrupt_objects,
 )
-from kafka_lag_report.report_files import first_reported, staged, stored, stored_folders
+from kafka_lag_report.report_files import is_first_day, staged, stored, stored_folders
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.coverage import coverage
@@ -122,10 +124,12 @@ def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
 
 
 def _page(
-    job: Job, day: Day, cluster: str, frames: DayAggregates, written: Mapping[str, DataFrame]
+    job: Job, day: Day, cluster: str, frames: DayAggregates, written: Mapping[str, pa.Table]
 ) -> str:
-    first_days = first_reported(job.storage, job.options.output, day)
-    findings = read_findings(written, day.date, first_days=first_days)[cluster]
+    first_day = is_first_day(job.storage, job.options.output, day, cluster)
+    findings = read_findings(cluster, day.date, written, first_day=first_day)
+    if findings is None:
+        raise DataError(f"nothing is known of {cluster} on {day.date}")
     partitions = group_partition_days(frames.segments).join(
         records_produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
     )

@@ -36,7 +36,7 @@ from kafka_lag_report.read_snapshots import (
     Run,
     check_objects,
 )
-from kafka_lag_report.schemas import SNAPSHOTS, TEXT, arrow_schema
+from kafka_lag_report.schemas import SNAPSHOTS, TEXT, arrow_schema, in_columns
 from kafka_lag_report.storage import PARQUET, Storage
 
 T = TypeVar("T")
@@ -167,13 +167,13 @@ def compact(part: Part, storage: Storage) -> int:
             storage.write(target, data)
             # what the encoder made, as what the store keeps
             if storage.read(target) != data:
-                raise _different(part, target)
+                raise _different(part.dataset, target, before.rows)
             if _checksum(part.dataset, target, data) != before:
-                raise _different(part, target)
+                raise _different(part.dataset, target, before.rows)
         except DataError as error:
             _remove(storage, target)
             if isinstance(error, CorruptObjectsError):
-                raise _different(part, target) from error
+                raise _different(part.dataset, target, before.rows) from error
             raise
         rows += before.rows
     return rows
@@ -321,10 +321,9 @@ def _tried(work: Callable[[Any], T], item: Any) -> T | DataError:
         pa.default_memory_pool().release_unused()
 
 
-def _different(part: Part, target: str) -> DataError:
-    rows = sum(stretch.rows for stretch in part.stretches)
+def _different(dataset: str, target: str, rows: int) -> DataError:
     return DataError(
-        f"the compacted {part.dataset} in {target} differ from the {rows:,} rows of their "
+        f"the compacted {dataset} in {target} differ from the {rows:,} rows of their "
         "sources; nothing was replaced or deleted: run the job again"
     )
 
@@ -342,7 +341,7 @@ def _sources_rows(part: Part, storage: Storage) -> Iterator[pa.Table]:
     for stretch in part.stretches:
         rows = _together(part, list(_tables(part.dataset, stretch.sources, storage)))
         if rows.num_rows != stretch.rows:
-            raise _different(part, part.target)
+            raise _different(part.dataset, part.target, rows.num_rows)
         if rows.num_rows:
             yield rows
 
@@ -380,13 +379,7 @@ def _stretches(dataset: str, path: str, data: bytes) -> Iterator[pa.Table]:
             rows = file.read_row_groups([*range(share.start, share.stop)], use_threads=False)
             # damage may decode to places in a dictionary that has none such
             rows.validate(full=True)
-            columns = [
-                rows[field.name].cast(field.type, safe=False)
-                if field.name in rows.column_names
-                else pa.nulls(rows.num_rows, field.type)
-                for field in schema
-            ]
-            yield pa.table(columns, schema)
+            yield in_columns(rows, schema)
     except MemoryError:
         raise
     # ValueError: text that is no UTF-8, in Arrow's own words too

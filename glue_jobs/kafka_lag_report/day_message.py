@@ -2,20 +2,16 @@
 """The day's message, on its way to the job's log and to a topic."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from types import MappingProxyType
-
-from pyspark.sql import DataFrame
 
 from kafka_lag_report.cluster_day import Job
 from kafka_lag_report.findings import Findings
 from kafka_lag_report.message import Message, link, message
 from kafka_lag_report.read_findings import read_findings
-from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
-from kafka_lag_report.report_files import first_reported, page_address, stored, stored_folders
-from kafka_lag_report.schemas import REPORTS
+from kafka_lag_report.read_snapshots import Day
+from kafka_lag_report.report_files import is_first_day, page_address, published
 from kafka_lag_report.sentences import name_of
 from kafka_lag_report.sns import publish, sns_client, topic_region
 
@@ -63,37 +59,27 @@ def topic_message(
 
 
 def read_two_days(job: Job, day: Day) -> TwoDays:
-    """The findings of what is published; DataError names a file that cannot be read."""
+    """The findings of what is published; CorruptObjectsError names a file that cannot be read."""
     # with those that have nothing today, as a collector that died is news
-    asked = replace(day, clusters={**day.clusters, **day.absent})
-    with _naming_corrupt_reports(job, asked):
-        eve = day.date - timedelta(days=1)
-        # most first reports have none: nothing is planned for it then
-        reported = stored_folders(job.storage, job.options.output, "coverage", asked, [eve])
-        previous = read_findings(_published(job, asked, eve), eve) if reported else {}
-        today = read_findings(
-            _published(job, day, day.date),
-            day.date,
-            first_days=first_reported(job.storage, job.options.output, day),
-            previous=previous,
-        )
+    known = replace(day, clusters={**day.clusters, **day.absent})
+    eve = day.date - timedelta(days=1)
+    previous = {
+        cluster: findings
+        for cluster in known.clusters
+        if (findings := _read(job, known, cluster, eve))
+    }
+    today = {
+        cluster: findings
+        for cluster in day.clusters
+        if (findings := _read(job, day, cluster, day.date, previous.get(cluster)))
+    }
     return TwoDays(today, previous)
 
 
-def _published(job: Job, day: Day, on: date) -> Mapping[str, DataFrame]:
-    return {
-        name: stored(job.spark, job.storage, job.options.output, name, day, [on]).drop("dt")
-        for name in REPORTS
-    }
-
-
-def _naming_corrupt_reports(job: Job, day: Day) -> AbstractContextManager[None]:
-    """Of the day and the day before."""
-    dates = [day.date, day.date - timedelta(days=1)]
-
-    def folders() -> list[str]:
-        output = job.options.output
-        every = (stored_folders(job.storage, output, name, day, dates) for name in REPORTS)
-        return [folder for found in every for folder in found]
-
-    return naming_corrupt_files(job.storage, folders)
+def _read(
+    job: Job, day: Day, cluster: str, on: date, previous: Findings | None = None
+) -> Findings | None:
+    output = job.options.output
+    reports = published(job.storage, output, day, cluster, on)
+    first_day = is_first_day(job.storage, output, replace(day, date=on), cluster)
+    return read_findings(cluster, on, reports, first_day=first_day, previous=previous)

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A day's findings out of its report frames: a bounded collect a report, for all clusters."""
+"""A cluster's findings out of the report tables of its day.
 
+Arrow's columns decide which rows matter; Python sees those. The largest table has a row for each
+partition of a group, and of it only topics with a finding are looked at one by one.
+"""
+
+import heapq
+import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields
 from datetime import UTC, date, datetime
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
-from pyspark.sql import Column, DataFrame, Row, Window
-from pyspark.sql import functions as sf
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafka_lag.contract import AT_RISK, LOST
 from kafka_lag_report.findings import (
@@ -30,254 +38,245 @@ from kafka_lag_report.findings import (
     worst_topics,
 )
 
-Reports = Mapping[str, DataFrame]
+Row = Mapping[str, Any]
+# Of two the lesser one comes first.
+Order = tuple[float | str, ...]
 T = TypeVar("T")
 
-_TOPIC = ("cluster", "consumer_group", "topic")
+_TOPIC = ("consumer_group", "topic")
+_RISK_COLUMNS = (
+    *_TOPIC,
+    "partition_id",
+    "retention_risk",
+    "records_lost",
+    "least_seconds_until_loss",
+    "least_seconds_until_loss_at",
+    "least_margin",
+    "retention_seconds",
+    "retention_needed_seconds",
+    "retention_unlimited",
+)
 _GROUP_COLUMNS = tuple(each.name for each in fields(GroupDay) if each.name != "group")
 
 
-@dataclass(frozen=True, slots=True)
-class _Worst:
-    """A cluster's worst rows of `total`, and topics looked up that are no finding any more."""
-
-    rows: Sequence[Row] = ()
-    total: int = 0
-    settled: frozenset[GroupTopic] = field(default_factory=frozenset)
-
-    def listed(self, made: Callable[[Row], T]) -> Listed[T]:
-        return Listed(tuple(made(row) for row in self.rows), self.total)
-
-
-_NONE = _Worst()
-
-
 def read_findings(
-    reports: Reports,
+    cluster: str,
     day: date,
+    reports: Mapping[str, pa.Table],
     *,
-    first_days: Collection[str] = (),
-    previous: Mapping[str, Findings] | None = None,
+    first_day: bool = False,
+    previous: Findings | None = None,
     limits: Limits | None = None,
-) -> dict[str, Findings]:
-    """The findings by cluster, of each that `coverage` knows.
+) -> Findings | None:
+    """The cluster's findings; null if `coverage` has no rows, as of a day without a report.
 
-    `reports` by name with a `cluster` column. `first_days` are clusters without an earlier report.
-    What was a finding in `previous` is looked up as well, to tell what is over from what is
-    unknown.
+    `reports` by name; `first_day`: no earlier day has a report. What was a finding in `previous`
+    is looked up as well, to tell what is over from what is unknown.
     """
-    limits, eve = limits or Limits(), (previous or {}).items()
-    at_risk = [(cluster, *each.key) for cluster, found in eve for each in found.risks.rows]
-    skewed = [(cluster, *each.key) for cluster, found in eve for each in found.skews.rows]
-    coverage = _read_coverage(reports["coverage"])
-    risks = _worst_risks(reports["retention_risk"], at_risk, limits.topics)
-    skews = _worst_skews(
-        reports["partition_skew"], reports["consumer_hotspots"], skewed, limits.topics
+    coverage = sorted(map(_coverage, _rows(reports["coverage"])), key=lambda each: each.dataset)
+    if not coverage:
+        return None
+    limits, eve = limits or Limits(), previous or Findings(cluster, day)
+    risks, safe = _risks(reports["retention_risk"], {risk.key for risk in eve.risks.rows})
+    skews, even = _skews(reports["partition_skew"], {skew.key for skew in eve.skews.rows})
+    stopped = _stopped_groups(reports["consumer_hotspots"])
+    own = reports["lag_summary"].filter(pc.field("topic").is_null())
+    hot = reports["consumer_hotspots"].filter(pc.field("hot"))
+    first_risks = tuple(heapq.nsmallest(limits.topics, risks, key=_risk_order))
+    groups = _worst(_rows(own), _group_order, limits.groups, _group)
+    return Findings(
+        cluster=cluster,
+        day=day,
+        groups=Listed(worst_first(groups.rows, worst_topics(first_risks)), groups.total),
+        risks=Listed(first_risks, len(risks)),
+        skews=_worst(skews, _skew_order, limits.topics, partial(_skew, stopped)),
+        brokers=_worst(_rows(reports["broker_hotspots"]), _broker_order, limits.rows, _broker),
+        consumers=_worst(_rows(hot), _consumer_order, limits.rows, _consumer),
+        unusual=_worst(_rows(reports["anomalies"]), _hour_order, limits.rows, _hour),
+        coverage=tuple(since_first_run(each, day) if first_day else each for each in coverage),
+        safe=safe,
+        even=even,
     )
-    groups = _worst_groups(reports["lag_summary"], limits.groups)
-    brokers = _worst_brokers(reports["broker_hotspots"], limits.rows)
-    consumers = _worst_consumers(reports["consumer_hotspots"], limits.rows)
-    hours = _worst_hours(reports["anomalies"], limits.rows)
-
-    def of(cluster: str) -> Findings:
-        lost, days = risks.get(cluster, _NONE), groups.get(cluster, _NONE).listed(_group)
-        uneven, topics = skews.get(cluster, _NONE), lost.listed(_risk)
-        return Findings(
-            cluster=cluster,
-            day=day,
-            groups=Listed(worst_first(days.rows, worst_topics(topics.rows)), days.total),
-            risks=topics,
-            skews=uneven.listed(_skew),
-            brokers=brokers.get(cluster, _NONE).listed(_broker),
-            consumers=consumers.get(cluster, _NONE).listed(_consumer),
-            unusual=hours.get(cluster, _NONE).listed(_hour),
-            coverage=tuple(
-                since_first_run(dataset, day) if cluster in first_days else dataset
-                for dataset in coverage[cluster]
-            ),
-            safe=lost.settled,
-            even=uneven.settled,
-        )
-
-    return {cluster: of(cluster) for cluster in coverage}
 
 
-def unix_seconds(column: str) -> Column:
-    """A timestamp as seconds of the epoch: Python would read it in the machine's own zone."""
-    return sf.unix_seconds(column)
+def _rows(table: pa.Table) -> list[Row]:
+    rows: list[Row] = table.to_pylist()
+    return rows
 
 
-def utc_time(seconds: int | None) -> datetime | None:
-    """Those seconds as an aware time."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+def _worst(
+    rows: Iterable[Any], order: Callable[[Any], Order], limit: int, made: Callable[[Any], T]
+) -> Listed[T]:
+    """At most `limit` of the rows in this order, and how many there are."""
+    found = list(rows)
+    return Listed(tuple(map(made, heapq.nsmallest(limit, found, key=order))), len(found))
 
 
-def _worst(frame: DataFrame, order: Sequence[Column | str], limit: int) -> dict[str, _Worst]:
-    """Of each cluster at most `limit` rows in this order, and how many there are.
+def _falling(value: float | None) -> tuple[bool, float]:
+    """The greatest first, an unknown one last."""
+    return value is None, -(value or 0)
 
-    Of a frame with `found` only those count, and the others are settled, however many.
-    """
-    frame = frame if "found" in frame.columns else frame.withColumn("found", sf.lit(True))
-    cluster = Window.partitionBy("cluster")
-    ranked = frame.withColumns(
-        {
-            "place": sf.row_number().over(cluster.orderBy(sf.desc("found"), *order)),
-            "total": sf.count_if("found").over(cluster),
-        }
+
+def _rising(value: float | None) -> tuple[bool, float]:
+    """The least first, an unknown one last."""
+    return value is None, value or 0
+
+
+def _key(row: Row) -> GroupTopic:
+    return row["consumer_group"], row["topic"]
+
+
+def _coverage(row: Row) -> Coverage:
+    return Coverage(
+        dataset=row["dataset"],
+        runs=row["runs"],
+        expected_runs=row["expected_runs"],
+        objects=row["objects"],
+        objects_skipped=row["objects_skipped"],
+        skipped=row["skipped"],
+        first_run=_second(row["first_run"]),
+        last_run=_second(row["last_run"]),
+        interval=row["interval_seconds"],
+        longest_gap=row["longest_gap_seconds"],
+        in_progress=row["in_progress"],
+        source=row["source"],
     )
-    rows: dict[str, list[Row]] = defaultdict(list)
-    settled: dict[str, set[GroupTopic]] = defaultdict(set)
-    for row in ranked.where((sf.col("place") <= limit) | ~sf.col("found")).collect():
-        if row["found"]:
-            rows[row["cluster"]].append(row)
-        else:
-            settled[row["cluster"]].add((row["consumer_group"], row["topic"]))
-    return {
-        name: _Worst(
-            rows=sorted(rows[name], key=lambda row: int(row["place"])),
-            total=rows[name][0]["total"] if rows[name] else 0,
-            settled=frozenset(settled[name]),
-        )
-        for name in rows.keys() | settled.keys()
-    }
 
 
-def _found_or(known: DataFrame, watched: Sequence[tuple[str, str, str]]) -> DataFrame:
-    """Rows that are `found`, and of those that are not the `watched` topics."""
-    if not watched:
-        return known.where("found")
-    topics = known.sparkSession.createDataFrame(list(watched), list(_TOPIC))
-    marked = topics.distinct().withColumn("watched", sf.lit(True))
-    return known.join(sf.broadcast(marked), list(_TOPIC), "left").where("found OR watched")
+def _second(time: datetime | None) -> datetime | None:
+    """The whole second that it lies in."""
+    return None if time is None else time.astimezone(UTC).replace(microsecond=0)
 
 
-def _read_coverage(coverage: DataFrame) -> dict[str, list[Coverage]]:
-    """By cluster, the datasets by name."""
-    times = {name: unix_seconds(name) for name in ("first_run", "last_run")}
-    datasets: dict[str, list[Coverage]] = defaultdict(list)
-    for row in coverage.withColumns(times).orderBy("cluster", "dataset").collect():
-        datasets[row["cluster"]].append(
-            Coverage(
-                dataset=row["dataset"],
-                runs=row["runs"],
-                expected_runs=row["expected_runs"],
-                objects=row["objects"],
-                objects_skipped=row["objects_skipped"],
-                skipped=row["skipped"],
-                first_run=utc_time(row["first_run"]),
-                last_run=utc_time(row["last_run"]),
-                interval=row["interval_seconds"],
-                longest_gap=row["longest_gap_seconds"],
-                in_progress=row["in_progress"],
-                source=row["source"],
-            )
-        )
-    return datasets
-
-
-def _worst_groups(lag_summary: DataFrame, limit: int) -> dict[str, _Worst]:
-    """The groups' own rows; of more than `limit` those that lost, erred or missed most."""
-    own = lag_summary.where(sf.col("topic").isNull())
-    missed = sf.col("sla_minutes") - sf.col("sla_met_minutes")
-    order = (
-        sf.col("records_lost").desc_nulls_last(),
-        sf.col("err_minutes").desc_nulls_last(),
-        missed.desc_nulls_last(),
-        sf.col("warn_minutes").desc_nulls_last(),
-        sf.col("time_lag_max").desc_nulls_last(),
-        "consumer_group",
+def _group_order(row: Row) -> Order:
+    """Those that lost, erred or missed most, then those far behind."""
+    return (
+        *_falling(row["records_lost"]),
+        *_falling(row["err_minutes"]),
+        *_falling(_difference(row["sla_minutes"], row["sla_met_minutes"])),
+        *_falling(row["warn_minutes"]),
+        *_falling(row["time_lag_max"]),
+        row["consumer_group"],
     )
-    return _worst(own.select("cluster", "consumer_group", *_GROUP_COLUMNS), order, limit)
 
 
 def _group(row: Row) -> GroupDay:
     return GroupDay(row["consumer_group"], *(row[name] for name in _GROUP_COLUMNS))
 
 
-def _worst_risks(
-    retention_risk: DataFrame, watched: Sequence[tuple[str, str, str]], limit: int
-) -> dict[str, _Worst]:
-    """Lost records first, then the least time left; partitions that are safe add nothing."""
-    risk = sf.col("retention_risk")
-    lost, near = risk == LOST, risk == AT_RISK
-    # Of a partition that already lost records the time left says nothing more.
-    soon = near & (sf.col("least_seconds_until_loss") < NO_LOSS)
-    left = sf.when(soon, sf.col("least_seconds_until_loss"))
-    at = unix_seconds("least_seconds_until_loss_at")
-    found = lost | near
-    topics = retention_risk.groupBy(*_TOPIC).agg(
-        sf.count_if(lost).alias("lost"),
-        sf.count_if(near).alias("at_risk"),
-        sf.sum("records_lost").alias("records_lost"),
-        sf.min(left).alias("left"),
-        sf.min_by(sf.struct("partition_id", at.alias("at")), left).alias("soonest"),
-        sf.min_by("partition_id", sf.when(near, sf.col("least_margin"))).alias("nearest"),
-        sf.min(sf.when(found, sf.col("least_margin"))).alias("margin"),
-        sf.min(sf.when(found, sf.col("retention_seconds"))).alias("retention"),
-        sf.max(sf.when(found, sf.col("retention_needed_seconds"))).alias("needed"),
-        sf.bool_or(sf.when(found, sf.col("retention_unlimited"))).alias("unlimited"),
-        sf.count("retention_risk").alias("known"),
+def _risks(
+    report: pa.Table, watched: AbstractSet[GroupTopic]
+) -> tuple[list[TopicRisk], frozenset[GroupTopic]]:
+    """Topics of which records were lost or nearly, and those watched that are known to be safe."""
+    in_danger = pc.is_in(report["retention_risk"], pa.array([LOST, AT_RISK]))
+    found = set(map(_key, _rows(report.filter(in_danger).select(_TOPIC))))
+    by_topic: dict[GroupTopic, list[Row]] = defaultdict(list)
+    for row in _rows(_of_topics(report.select(_RISK_COLUMNS), found | watched)):
+        by_topic[_key(row)].append(row)
+    safe = (
+        key
+        for key, rows in by_topic.items()
+        if key not in found and any(row["retention_risk"] for row in rows)
     )
-    order = (
-        (sf.col("lost") > 0).desc(),
-        sf.col("records_lost").desc_nulls_last(),
-        sf.col("left").asc_nulls_last(),
-        sf.col("margin").asc_nulls_last(),
-        *("consumer_group", "topic"),
-    )
-    known = topics.where("known > 0").withColumn("found", sf.expr("lost + at_risk > 0"))
-    return _worst(_found_or(known, watched), order, limit)
+    return [_risk(*key, by_topic[key]) for key in found], frozenset(safe)
 
 
-def _risk(row: Row) -> TopicRisk:
-    soonest = row["soonest"]
+def _of_topics(report: pa.Table, topics: Collection[GroupTopic]) -> pa.Table:
+    """The rows of these topics."""
+    rows = [dict(zip(_TOPIC, key, strict=True)) for key in topics]
+    wanted = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in _TOPIC]))
+    return report.join(wanted, [*_TOPIC], join_type="left semi")
+
+
+def _risk_order(risk: TopicRisk) -> Order:
+    """Lost records first, then the least time left."""
+    return (
+        not risk.partitions_lost,
+        *_falling(risk.records_lost),
+        *_rising(risk.seconds_left),
+        *_rising(risk.least_margin),
+        *risk.key,
+    )
+
+
+def _risk(group: str, topic: str, rows: Sequence[Row]) -> TopicRisk:
+    """Of all partitions of the topic, some of which lost records or nearly."""
+    lost = [row for row in rows if row["retention_risk"] == LOST]
+    near = [row for row in rows if row["retention_risk"] == AT_RISK]
+    found = lost + near
+    # of a partition that already lost records the time left says nothing more
+    timed = [row for row in near if _known(row, "least_seconds_until_loss") < NO_LOSS]
+    soonest = _least(timed, "least_seconds_until_loss")
+    nearest = _least(near, "least_margin")
+    worst = soonest or nearest
     return TopicRisk(
-        group=row["consumer_group"],
-        topic=row["topic"],
-        partitions_lost=row["lost"],
-        partitions_at_risk=row["at_risk"],
-        records_lost=row["records_lost"],
-        worst_partition=soonest["partition_id"] if soonest else row["nearest"],
-        seconds_left=row["left"],
-        seconds_left_at=utc_time(soonest["at"]) if soonest else None,
-        least_margin=row["margin"],
-        retention=row["retention"],
-        retention_needed=row["needed"],
-        unlimited=row["unlimited"],
+        group=group,
+        topic=topic,
+        partitions_lost=len(lost),
+        partitions_at_risk=len(near),
+        records_lost=_of_known(sum, rows, "records_lost"),
+        worst_partition=worst["partition_id"] if worst else None,
+        seconds_left=soonest["least_seconds_until_loss"] if soonest else None,
+        seconds_left_at=_second(soonest["least_seconds_until_loss_at"]) if soonest else None,
+        least_margin=_of_known(min, found, "least_margin"),
+        retention=_of_known(min, found, "retention_seconds"),
+        retention_needed=_of_known(max, found, "retention_needed_seconds"),
+        unlimited=_of_known(any, found, "retention_unlimited"),
     )
 
 
-def _worst_skews(
-    partition_skew: DataFrame,
-    consumer_hotspots: DataFrame,
-    watched: Sequence[tuple[str, str, str]],
-    limit: int,
-) -> dict[str, _Worst]:
+def _of_known(work: Callable[[list[Any]], T], rows: Sequence[Row], name: str) -> T | None:
+    """Of the column's known values; null: there are none."""
+    known = [row[name] for row in rows if row[name] is not None]
+    return work(known) if known else None
+
+
+def _least(rows: Sequence[Row], name: str) -> Row | None:
+    """The row of the least known value, of equals the lowest partition's."""
+    return min(rows, key=lambda row: (_known(row, name), row["partition_id"] or 0), default=None)
+
+
+def _known(row: Row, name: str) -> float:
+    """The value, or one beyond all others."""
+    value: float | None = row[name]
+    return math.inf if value is None else value
+
+
+def _skews(
+    report: pa.Table, watched: AbstractSet[GroupTopic]
+) -> tuple[list[Row], frozenset[GroupTopic]]:
+    """Skewed topics, and those watched whose lag is known to be even."""
+    # an unknown production is no finding, and an unknown lag nothing that is over
+    lag, production = (pc.field(name) for name in ("lag_skewed", "production_skewed"))
+    even = report.filter(~lag & ~pc.coalesce(production, pc.scalar(False))).select(_TOPIC)
+    return _rows(report.filter(lag | production)), frozenset(map(_key, _rows(even))) & watched
+
+
+def _skew_order(row: Row) -> Order:
     """Lag skew before production skew, the most records over an even share first."""
-    stopped = (
-        consumer_hotspots.groupBy("cluster", "consumer_group")
-        .agg(sf.count("member_id").alias("owned"), sf.sum("consumed").alias("consumed"))
-        .where("owned = 0 AND consumed = 0")
-        .select("cluster", "consumer_group", sf.lit(True).alias("stopped"))
+    return (
+        not row["lag_skewed"],
+        *_falling(_difference(row["lag_max"], row["lag_mean"])),
+        *_falling(_difference(row["production_max"], row["production_mean"])),
+        *_key(row),
     )
-    of_stopped = sf.when(sf.col("stopped") & sf.col("lag_skewed"), STOPPED)
-    lag, made = (sf.coalesce(name, sf.lit(False)) for name in ("lag_skewed", "production_skewed"))
-    known = (
-        partition_skew.join(sf.broadcast(stopped), ["cluster", "consumer_group"], "left")
-        .withColumn("cause", sf.coalesce(of_stopped, "cause"))
-        .withColumn("found", lag | made)
-        .where(sf.col("found") | sf.col("lag_skewed").isNotNull())
-    )
-    order = (
-        lag.desc(),
-        (sf.col("lag_max") - sf.col("lag_mean")).desc_nulls_last(),
-        (sf.col("production_max") - sf.col("production_mean")).desc_nulls_last(),
-        *("consumer_group", "topic"),
-    )
-    return _worst(_found_or(known, watched), order, limit)
 
 
-def _skew(row: Row) -> TopicSkew:
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _stopped_groups(consumers: pa.Table) -> frozenset[str]:
+    """Groups of which no partition had an owner all day, and nothing was consumed."""
+    groups = consumers.group_by("consumer_group").aggregate(
+        [("member_id", "count"), ("consumed", "sum")]
+    )
+    nobody = (pc.field("member_id_count") == 0) & (pc.field("consumed_sum") == 0)
+    return frozenset(groups.filter(nobody)["consumer_group"].to_pylist())
+
+
+def _skew(stopped: Collection[str], row: Row) -> TopicSkew:
+    stands = row["lag_skewed"] and row["consumer_group"] in stopped
     return TopicSkew(
         group=row["consumer_group"],
         topic=row["topic"],
@@ -293,7 +292,7 @@ def _skew(row: Row) -> TopicSkew:
         made_top_partition=row["production_top_partition"],
         made_top_share=row["production_top_share"],
         made_even_share=row["production_even_share"],
-        cause=row["cause"],
+        cause=STOPPED if stands else row["cause"],
         cause_partitions=tuple(row["cause_partitions"] or ()),
         cause_leader=row["cause_leader"],
         cause_member=row["cause_member"],
@@ -302,15 +301,14 @@ def _skew(row: Row) -> TopicSkew:
     )
 
 
-def _worst_brokers(broker_hotspots: DataFrame, limit: int) -> dict[str, _Worst]:
-    """All brokers, hot ones and then those with most lag first."""
-    order = (
-        sf.coalesce("hot", sf.lit(False)).desc(),
-        sf.col("lag_share").desc_nulls_last(),
-        sf.col("leader").asc_nulls_last(),
-        "leader_rack",
+def _broker_order(row: Row) -> Order:
+    """Hot ones, then those with most lag."""
+    return (
+        not row["hot"],
+        *_falling(row["lag_share"]),
+        *_rising(row["leader"]),
+        row["leader_rack"] or "",
     )
-    return _worst(broker_hotspots, order, limit)
 
 
 def _broker(row: Row) -> Broker:
@@ -327,13 +325,10 @@ def _broker(row: Row) -> Broker:
     )
 
 
-def _worst_consumers(consumer_hotspots: DataFrame, limit: int) -> dict[str, _Worst]:
-    """Hot consumers only, the one with most records behind first."""
-    order = (
-        sf.col("lag_mean").desc_nulls_last(),
-        *("consumer_group", "client_host", "client_id", "member_id"),
-    )
-    return _worst(consumer_hotspots.where("hot"), order, limit)
+def _consumer_order(row: Row) -> Order:
+    """The one with most records behind first."""
+    names = ("consumer_group", "client_host", "client_id", "member_id")
+    return *_falling(row["lag_mean"]), *(row[name] or "" for name in names)
 
 
 def _consumer(row: Row) -> Consumer:
@@ -350,10 +345,11 @@ def _consumer(row: Row) -> Consumer:
     )
 
 
-def _worst_hours(anomalies: DataFrame, limit: int) -> dict[str, _Worst]:
+def _hour_order(row: Row) -> Order:
     """The furthest from its usual first."""
-    order = (sf.abs("deviation").desc_nulls_last(), "consumer_group", "measure", "hour")
-    return _worst(anomalies, order, limit)
+    deviation = row["deviation"]
+    far = None if deviation is None else abs(deviation)
+    return *_falling(far), row["consumer_group"], row["measure"], row["hour"]
 
 
 def _hour(row: Row) -> UnusualHour:

@@ -13,12 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 
+from kafka_lag_report.errors import CorruptObjectsError
 from kafka_lag_report.read_snapshots import Day, rows_below
-from kafka_lag_report.schemas import REPORTS
+from kafka_lag_report.schemas import REPORTS, in_columns, report_schema
 from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage, footer_of
 
 TABLE_FILE, PAGE_FILE = f"report{PARQUET}", "report.html"
@@ -40,8 +43,8 @@ class Staging:
         self.folder = f"{self._root}/_staging-{day.clusters[cluster]}"
         self._names: list[str] = []
 
-    def write(self, reports: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-        """Compute and write the reports; returns them as they were written, quick to read again."""
+    def write(self, reports: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
+        """Compute and write the reports; returns what was written."""
         with ThreadPoolExecutor(_WRITES_AT_ONCE) as pool:
             written = pool.map(self._write, reports.keys(), reports.values())
             return dict(zip(reports, written, strict=True))
@@ -55,7 +58,7 @@ class Staging:
         address = page_address(self._root.removesuffix("/reports"), self._day, self._cluster)
         self._storage.write(address, page.encode(), content_type=_HTML)
 
-    def _write(self, name: str, report: DataFrame) -> DataFrame:
+    def _write(self, name: str, report: DataFrame) -> pa.Table:
         """One file, sorted by the key columns so that queries can skip in it."""
         columns = REPORTS[name].names
         rows = report.select(*columns).repartition(1)
@@ -63,8 +66,7 @@ class Staging:
         folder = f"{self.folder}/{name}"
         rows.write.option("compression", "zstd").parquet(folder)
         self._names.append(name)
-        written = rows_below(report.sparkSession, folder, [folder], REPORTS[name], ())
-        return written.select(sf.lit(self._cluster).alias("cluster"), *columns)
+        return _table(self._storage, folder, name)
 
     def _replace(self, name: str) -> None:
         folder = f"{self._root}/{name}/{self._day.clusters[self._cluster]}/dt={self._day.date}"
@@ -102,6 +104,35 @@ def stored(
     return rows.select("cluster", "dt", *REPORTS[name].names)
 
 
+def published(
+    storage: Storage, output: str, day: Day, cluster: str, on: date
+) -> dict[str, pa.Table]:
+    """The reports of the cluster that lie there of a date, without rows where there is none.
+
+    CorruptObjectsError for a file that cannot be read.
+    """
+    folders = [f"{output}/reports/{name}/{day.clusters[cluster]}/dt={on}" for name in REPORTS]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        tables = pool.map(partial(_table, storage), folders, REPORTS)
+        return dict(zip(REPORTS, tables, strict=True))
+
+
+def _table(storage: Storage, folder: str, name: str) -> pa.Table:
+    """The rows in the folder, null in a column that a file lacks."""
+    schema = report_schema(name)
+    found = [schema.empty_table()]
+    for file in storage.objects(folder, PARQUET):
+        path = f"{folder}/{file.name}"
+        data = storage.read(path)
+        try:
+            rows = pq.ParquetFile(pa.BufferReader(data)).read()
+            rows.validate(full=True)
+            found.append(in_columns(rows, schema))
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise CorruptObjectsError([path]) from error
+    return pa.concat_tables(found)
+
+
 def stored_folders(
     storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> list[str]:
@@ -113,14 +144,10 @@ def stored_folders(
         return [f"{place}/{date}" for place, there in found for date in sorted(wanted & {*there})]
 
 
-def first_reported(storage: Storage, output: str, day: Day) -> frozenset[str]:
-    """Clusters of the day that have no report of an earlier one."""
-
-    def is_first(folder: str) -> bool:
-        dates = storage.folders(f"{output}/reports/coverage/{folder}")
-        return not any(name.startswith("dt=") and name < f"dt={day.date}" for name in dates)
-
-    return frozenset(name for name, folder in day.clusters.items() if is_first(folder))
+def is_first_day(storage: Storage, output: str, day: Day, cluster: str) -> bool:
+    """Whether the cluster has no report of an earlier day."""
+    dates = storage.folders(f"{output}/reports/coverage/{day.clusters[cluster]}")
+    return not any(name.startswith("dt=") and name < f"dt={day.date}" for name in dates)
 
 
 def page_address(output: str, day: Day, cluster: str) -> str:

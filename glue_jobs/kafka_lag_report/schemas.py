@@ -334,5 +334,22 @@ _TYPES = {
 
 
 def arrow_schema(dataset: str) -> pa.Schema:
-    """The dataset's columns in their order, all nullable."""
+    """The dataset's columns in their order, all nullable, and text by dictionary."""
     return pa.schema([(field.name, _TYPES[field.dataType]) for field in SNAPSHOTS[dataset]])
+
+
+def report_schema(report: str) -> pa.Schema:
+    """The report's columns in their order, all nullable."""
+    types = {**_TYPES, STRING: pa.string()}
+    return pa.schema([(field.name, types[field.dataType]) for field in REPORTS[report]])
+
+
+def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows in exactly these columns, null where they lack one; ArrowException if none fits."""
+    columns = [
+        rows[field.name].cast(field.type, safe=False)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema)

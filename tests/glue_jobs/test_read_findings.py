@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From report frames to findings: the right cluster, worst first, never more than is asked for."""
+"""From report tables to findings: worst first, never more than is asked for."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,45 +14,46 @@ from kafka_lag_report.page.drawn import Bar, Peak, Stretch
 from kafka_lag_report.page.render import read_page
 from kafka_lag_report.page.sections import Page
 from kafka_lag_report.read_findings import read_findings
-from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
+from kafka_lag_report.schemas import REPORTS, SNAPSHOTS, report_schema
 from tests.glue_jobs.page.pages import DAY, at
 
-Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+Rows = Sequence[Mapping[str, Any]]
 PARTITIONS = (
     "cluster string, consumer_group string, topic string, partition_id int, leader int,"
     " mean_lag double, produced bigint"
 )
 MINUTE = timedelta(minutes=1)
-OTHER = {"cluster": "other"}
 
 
-def rows_of(spark: SparkSession, schema: str, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """A frame of cluster `demo` unless a row says otherwise; what a row does not name is null."""
+def tables(**rows: Rows) -> dict[str, pa.Table]:
+    """All reports, empty unless named; what a row does not name is null."""
+    return {
+        name: pa.Table.from_pylist([*rows.get(name, ())], schema=report_schema(name))
+        for name in REPORTS
+    }
+
+
+def frame(spark: SparkSession, schema: str, rows: Rows) -> DataFrame:
+    """Of cluster `demo` unless a row says otherwise."""
     names = [column.strip().split()[0] for column in schema.split(", ")]
     full = [{"cluster": "demo", **row} for row in rows]
     return spark.createDataFrame([tuple(row.get(name) for name in names) for row in full], schema)
 
 
-def frames(spark: SparkSession, **rows: Any) -> dict[str, DataFrame]:
-    """All reports and the `groups` snapshots, empty unless given."""
-
-    def ddl(fields: Any) -> str:
-        columns = (f"{field.name} {field.dataType.simpleString()}" for field in fields)
-        return ", ".join(["cluster string", *columns])
-
-    reports = {name: rows_of(spark, ddl(REPORTS[name]), rows.get(name, ())) for name in REPORTS}
-    return {
-        **reports,
-        "groups": rows_of(spark, ddl(SNAPSHOTS["groups"]), rows.get("groups", ())),
-        "partitions": rows_of(spark, PARTITIONS, rows.get("partitions", ())),
-    }
+def findings_of(rows: Mapping[str, Rows], limits: Limits | None = None) -> Findings:
+    found = read_findings("demo", DAY, tables(**rows), limits=limits)
+    assert found is not None
+    return found
 
 
-def read(spark: SparkSession, limits: Limits | None = None, **rows: Any) -> Page:
+def page_of(spark: SparkSession, groups: Rows, partitions: Rows, **rows: Rows) -> Page:
     """The page of cluster `demo` with these rows by report."""
-    given = frames(spark, **rows)
-    findings = read_findings(given, DAY, limits=limits)
-    return read_page(findings["demo"], given["groups"], given["partitions"])
+    columns = (f"{f.name} {f.dataType.simpleString()}" for f in SNAPSHOTS["groups"])
+    return read_page(
+        findings_of(rows),
+        frame(spark, ", ".join(["cluster string", *columns]), groups),
+        frame(spark, PARTITIONS, partitions),
+    )
 
 
 def seen(minute: int, lag: float | None, status: str | None = "OK", **more: Any) -> dict[str, Any]:
@@ -60,9 +62,8 @@ def seen(minute: int, lag: float | None, status: str | None = "OK", **more: Any)
     return {**row, "time_lag_seconds": lag, "status": status, **more}
 
 
-@pytest.mark.spark
-def test_a_day_without_rows_has_no_findings(spark: SparkSession) -> None:
-    assert read_findings(frames(spark), DAY) == {}
+def test_a_day_without_rows_has_no_findings() -> None:
+    assert read_findings("demo", DAY, tables()) is None
 
 
 _TOPIC = {"consumer_group": "billing", "topic": "orders"}
@@ -75,7 +76,6 @@ def _rows_of_groups() -> dict[str, Any]:
             {"consumer_group": "geo", "known_minutes": 9.0},
             {"consumer_group": "billing", "err_minutes": 3.0, "owner": "payments"},
             {**_TOPIC, "err_minutes": 9.0},
-            {"consumer_group": "strange", **OTHER},
         ],
         "consumer_hotspots": [
             {"consumer_group": "billing", "client_id": "app", "hot": True},
@@ -91,7 +91,7 @@ def _rows_of_groups() -> dict[str, Any]:
             seen(3, 99.0, "ERR", unread_reason="timeout"),
             seen(10, None, None),
             seen(11, 0.0),
-            seen(12, 500.0, **OTHER),
+            seen(12, 500.0, cluster="other"),
             seen(12, 500.0, consumer_group="not asked for"),
         ],
         "coverage": [
@@ -146,7 +146,7 @@ def _rows_of_topics() -> dict[str, Any]:
 @pytest.fixture(name="page", scope="module")
 def _page(spark: SparkSession) -> Page:
     """A page with rows in every report, gathered once."""
-    return read(spark, **_rows_of_groups(), **_rows_of_topics())
+    return page_of(spark, **_rows_of_groups(), **_rows_of_topics())
 
 
 @pytest.mark.spark
@@ -197,12 +197,6 @@ def _five_of_each() -> dict[str, Any]:
             {**topic, "lag_skewed": True, "lag_max": float(number), "lag_mean": 0.0}
             for number, topic in enumerate(topics)
         ],
-        "partitions": [
-            {**topic, "partition_id": partition, "mean_lag": lag}
-            for topic in topics
-            for partition, lag in enumerate((4.0, 1.0, 9.0, None))
-        ],
-        "groups": [seen(0, 1.0, consumer_group=f"g{number}") for number in range(5)],
         "broker_hotspots": [{"leader": number} for number in range(5)],
         "coverage": [
             {
@@ -215,9 +209,8 @@ def _five_of_each() -> dict[str, Any]:
     }
 
 
-@pytest.mark.spark
-def test_what_grows_with_the_cluster_is_cut_and_counted(spark: SparkSession) -> None:
-    found = read(spark, Limits(groups=3, topics=2, rows=2), **_five_of_each()).findings
+def test_what_grows_with_the_cluster_is_cut_and_counted() -> None:
+    found = findings_of(_five_of_each(), Limits(groups=3, topics=2, rows=2))
 
     assert ([day.group for day in found.groups.rows], found.groups.total) == (["g4", "g3", "g2"], 5)
     assert ([risk.records_lost for risk in found.risks.rows], found.risks.total) == ([4, 3], 5)
@@ -229,45 +222,52 @@ _UNEVEN = {"lag_skewed": True, "lag_mean": 1.0, "lag_max": 9.0, "cause": "produc
 _NOTHING = {"consumed": 0, "partitions_owned": 1.0}
 
 
-@pytest.mark.spark
-def test_clusters_and_what_is_over_are_told_apart(spark: SparkSession) -> None:
-    was = ("safe", "unknown", "unseen")
-    topics = tuple(TopicRisk("g", topic, 1) for topic in was)
-    skews = tuple(TopicSkew("g", topic, True, False) for topic in was)
-    eve = Findings("demo", DAY, risks=Listed(topics, 3), skews=Listed(skews, 3))
-    found = read_findings(
-        frames(
-            spark,
-            coverage=[{"dataset": "groups"}, {"dataset": "groups", **OTHER}],
-            retention_risk=[
-                {"consumer_group": "g", "topic": "safe", "retention_risk": "SAFE"},
-                {"consumer_group": "g", "topic": "unknown"},
-                {"consumer_group": "g", "topic": "calm", "retention_risk": "SAFE"},
-                {"consumer_group": "g", "topic": "lost", "retention_risk": "LOST", **OTHER},
-            ],
-            partition_skew=[
-                {"consumer_group": "g", "topic": "safe", "lag_skewed": False},
-                {"consumer_group": "g", "topic": "calm", "lag_skewed": False},
+def test_what_is_over_is_told_from_what_is_unknown() -> None:
+    watched = ("safe", "unknown", "unseen")
+    risks = tuple(TopicRisk("g", topic, 1) for topic in watched)
+    skews = tuple(TopicSkew("g", topic, True, False) for topic in watched)
+    eve = Findings("demo", DAY, risks=Listed(risks, 3), skews=Listed(skews, 3))
+    reports = tables(
+        coverage=[{"dataset": "groups"}],
+        retention_risk=[
+            {"consumer_group": "g", "topic": "safe", "retention_risk": "SAFE"},
+            {"consumer_group": "g", "topic": "unknown"},
+            {"consumer_group": "g", "topic": "calm", "retention_risk": "SAFE"},
+        ],
+        partition_skew=[
+            {"consumer_group": "g", "topic": "safe", "lag_skewed": False},
+            {"consumer_group": "g", "topic": "unknown", "production_skewed": False},
+            {"consumer_group": "g", "topic": "calm", "lag_skewed": False},
+        ],
+    )
+
+    found = read_findings("demo", DAY, reports, previous=eve)
+
+    assert found is not None
+    assert (found.safe, found.even) == (frozenset({("g", "safe")}),) * 2
+    assert (found.risks.total, found.skews.total) == (0, 0)
+
+
+def test_a_group_without_owner_that_consumed_nothing_is_stopped() -> None:
+    found = findings_of(
+        {
+            "coverage": [{"dataset": "groups"}],
+            "partition_skew": [
                 {"consumer_group": "g", "topic": "moving", **_UNEVEN},
                 {"consumer_group": "stood", "topic": "t", **_UNEVEN},
                 {"consumer_group": "slow", "topic": "t", **_UNEVEN},
                 {"consumer_group": "unsure", "topic": "t", **_UNEVEN},
             ],
-            consumer_hotspots=[
+            "consumer_hotspots": [
                 {"consumer_group": "g", "member_id": "m", **_NOTHING},
                 {"consumer_group": "stood", **_NOTHING},
                 {"consumer_group": "slow", **_NOTHING, "consumed": 7},
                 {"consumer_group": "unsure", "partitions_owned": 1.0},
             ],
-        ),
-        DAY,
-        previous={"demo": eve},
+        }
     )
 
-    assert (found["demo"].safe, found["demo"].even) == (frozenset({("g", "safe")}),) * 2
-    assert [risk.topic for risk in found["other"].risks.rows] == ["lost"]
-    assert found["demo"].risks.total == 0
-    causes = {skew.group: skew.cause for skew in found["demo"].skews.rows}
+    causes = {skew.group: skew.cause for skew in found.skews.rows}
     assert causes == {
         **dict.fromkeys(("g", "slow", "unsure"), "production"),
         "stood": "stopped",

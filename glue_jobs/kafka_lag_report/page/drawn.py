@@ -18,7 +18,6 @@ from pyspark.sql import functions as sf
 
 from kafka_lag.contract import ERR, OK, WARN
 from kafka_lag_report.findings import Findings, GroupTopic, Listed
-from kafka_lag_report.read_findings import unix_seconds
 
 DAY_MINUTES = 1440
 MINUTE = 60.0
@@ -190,7 +189,7 @@ def _bars(rows: Sequence[Row]) -> Listed[Bar]:
 def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> DataFrame:
     """A row a group and slot: greatest time lag, who was worst then, and (minute, status) pairs."""
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
-    second = unix_seconds("taken_at") - midnight
+    second = sf.unix_seconds("taken_at") - midnight
     slot = sf.floor((second - axis.start * MINUTE) / (axis.slot * MINUTE)).cast("int")
     read = sf.col("unread_reason").isNull()
     worst = sf.struct("minute", "worst_topic", "worst_partition", "worst_leader", "worst_member")
