@@ -5,7 +5,7 @@ A segment is a partition as one leader led it and, of a group, as one member own
 `unread_reason` repeat what an earlier run saw, possibly the day before, and count as unknown here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,23 +16,21 @@ from pyspark.sql import functions as sf
 from kafka_lag.contract import AT_RISK, LOST, SAFE, STALL, STOP
 from kafka_lag_report.credits import Offset, credited
 from kafka_lag_report.findings import STALLED, STOPPED
-from kafka_lag_report.levels import (
-    both_levels,
-    clock,
-    fine_level,
-    first_and_last,
-    ordered,
-    run_level,
-    second_of,
-)
+from kafka_lag_report.moments import clock, first_and_last, ordered, second_of
 from kafka_lag_report.run_weights import intervals, run_weights
 from kafka_lag_report.skew import LAG_EXCESS, RATE_EXCESS, skewed
 
 GROUP_TOPIC = ("cluster", "consumer_group", "topic")
 GROUP_SEGMENT = ("topic_id", "partition_id", "leader", "client_id", "client_host", "member_id")
 
-_READ = ("lag", "records_lost", "time_lag_seconds", "consume_rate", "end_offset", "retention_risk")
-_OWN = ("committed_offset", "seconds_until_loss")
+_READ = ("lag", "time_lag_seconds", "consume_rate")
+_OWN = (
+    "records_lost",
+    "end_offset",
+    "retention_risk",
+    "committed_offset",
+    "seconds_until_loss",
+)
 
 # What the collector calls a commit that stands, with an owner and without one.
 _STANDING = {"stalled_lag": STALL, "stopped_lag": STOP}
@@ -56,12 +54,14 @@ PRODUCED = Offset(
     ("end", "ends"),
     ("cluster", "topic", "topic_id", "partition_id"),
     ("leader", "leader_rack"),
+    by="topic",
 )
 CONSUMED = Offset(
     "committed_offset",
     ("committed", "commits"),
     ("cluster", "consumer_group", "topic", "topic_id", "partition_id"),
     MEMBER,
+    by="consumer_group",
 )
 
 
@@ -124,17 +124,17 @@ def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame,
 
 
 def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
-    levels = keeper.keep(reduce_group_partitions(rows))
-    segments = keeper.keep(group_segments(levels))
+    segments = keeper.keep(group_segments(rows))
+    runs = keeper.keep(group_runs(rows))
     consumed = keeper.keep(credited(rows, segments, CONSUMED))
-    return segments, group_runs(levels), consumed
+    return segments, runs, consumed
 
 
 def _of_topics(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
-    levels = keeper.keep(reduce_topic_partitions(rows))
-    segments = keeper.keep(topic_segments(levels))
+    segments = keeper.keep(topic_segments(rows))
+    runs = keeper.keep(topic_runs(rows))
     produced = keeper.keep(credited(rows, segments, PRODUCED))
-    return segments, topic_runs(levels), produced
+    return segments, runs, produced
 
 
 @contextmanager
@@ -147,79 +147,83 @@ def keeping() -> Iterator[Keeper]:
         keeper.release()
 
 
-def reduce_group_partitions(group_partitions: DataFrame) -> DataFrame:
-    """Segments and runs in one frame, for `group_segments` and `group_runs`; worth keeping."""
-    read = sf.col("unread_reason").isNull()
-    rows = group_partitions.select(
-        *GROUP_TOPIC,
-        *GROUP_SEGMENT,
-        "taken_at",
-        clock().alias("second"),
-        sf.when(read, clock()).alias("read_at_second"),
-        *(sf.when(read, sf.col(name)).alias(name) for name in (*_READ, *_OWN)),
-        sf.when(read, _margin()).alias("margin"),
-        *(
-            sf.when(read & (sf.col("status") == status), sf.col("lag")).alias(name)
-            for name, status in _STANDING.items()
-        ),
-    )
-    return both_levels(rows, GROUP_TOPIC, GROUP_SEGMENT, _group_measures())
-
-
-def group_segments(levels: DataFrame) -> DataFrame:
+def group_segments(group_partitions: DataFrame) -> DataFrame:
     """What each partition's day was like, per leader and owner; null: never known.
 
     Times (`*_at`) are seconds of the UTC day. `margin` and `loss_seconds` are the least of the day,
     each with its first moment, to the millisecond of `loss_seconds`. `stalled_lag` and
-    `stopped_lag` are the parts of `lag_sum` seen while the commit stood.
+    `stopped_lag` are the parts of `lag_sum` seen while the commit stood. All aggregates are over
+    numbers, whose buffers Spark keeps in a hash table: one over text or a struct would make it
+    sort all rows.
     """
-    at = {name: second_of(sf.col(name)) for name in ("margin_at", "loss_at")}
-    return fine_level(levels).drop("rows", "lag_max").withColumns(at)
-
-
-def group_runs(levels: DataFrame) -> DataFrame:
-    """Lag, time lag and consume rate of each group's topic at each run, over its partitions.
-
-    Lag and time lag are null where a partition was not read: what is missing may be the worst.
-    """
-    whole = sf.col("rows") == sf.col("reads")
-    return run_level(levels).select(
+    rows = _was_read(group_partitions).select(
         *GROUP_TOPIC,
-        "taken_at",
-        sf.when(whole, sf.col("lag_sum")).alias("lag"),
-        sf.when(whole, sf.col("time_lag_max")).alias("time_lag"),
-        "consume_rate",
-        skewed(sf.col("lag_max"), sf.col("lag_sum"), sf.col("lags"), LAG_EXCESS).alias("skewed"),
+        *GROUP_SEGMENT,
+        clock().alias("second"),
+        *_READ,
+        *_OWN,
+        _margin().alias("margin"),
+        *(
+            sf.when(sf.col("status") == status, sf.col("lag")).alias(name)
+            for name, status in _STANDING.items()
+        ),
     )
-
-
-def _group_measures() -> dict[str, Column]:
     margin_order = ordered(sf.col("margin"))
     loss = sf.least(sf.col("seconds_until_loss"), sf.lit(_FAR))
     loss_order = ordered((loss * 1000).cast("bigint"))
-    return {
-        "rows": sf.count("second"),
-        "reads": sf.count("read_at_second"),
+    measures = {
+        "reads": sf.count("second"),
         "lags": sf.count("lag"),
         "lag_sum": sf.sum("lag"),
-        "lag_max": sf.max("lag"),
         **{name: sf.sum(name) for name in _STANDING},
         "time_lag_max": sf.max("time_lag_seconds"),
         "records_lost": sf.max("records_lost"),
         "consume_rate": sf.sum("consume_rate"),
         "margin": sf.min("margin"),
-        "margin_at": sf.min(margin_order),
+        "margin_at": second_of(sf.min(margin_order)),
         "lag_at_margin": sf.min_by("lag", margin_order),
         "loss_seconds": sf.min("seconds_until_loss"),
-        "loss_at": sf.min(loss_order),
+        "loss_at": second_of(sf.min(loss_order)),
         "lost": sf.bool_or(sf.col("retention_risk") == LOST),
         "at_risk": sf.bool_or(sf.col("retention_risk") == AT_RISK),
         "safe": sf.bool_or(sf.col("retention_risk") == SAFE),
-        "first_at": sf.min("read_at_second"),
-        "last_at": sf.max("read_at_second"),
+        "first_at": sf.min("second"),
+        "last_at": sf.max("second"),
         **_named("end", "ends", "end_offset"),
         **_named("committed", "commits", "committed_offset"),
     }
+    return _aggregated(rows, (*GROUP_TOPIC, *GROUP_SEGMENT), measures)
+
+
+def group_runs(group_partitions: DataFrame) -> DataFrame:
+    """Lag, time lag and consume rate of each group's topic at each run, over its partitions.
+
+    Lag and time lag are null where a partition was not read: what is missing may be the worst.
+    """
+    read = sf.col("unread_reason").isNull()
+    rows = group_partitions.select(
+        *GROUP_TOPIC,
+        "taken_at",
+        read.alias("read"),
+        *(sf.when(read, sf.col(name)).alias(name) for name in _READ),
+    )
+    lag = sf.sum("lag")
+    whole = sf.bool_and("read")
+    measures = {
+        "lag": sf.when(whole, lag),
+        "time_lag": sf.when(whole, sf.max("time_lag_seconds")),
+        "consume_rate": sf.sum("consume_rate"),
+        "skewed": skewed(sf.max("lag"), lag, sf.count("lag"), LAG_EXCESS),
+    }
+    return _aggregated(rows, (*GROUP_TOPIC, "taken_at"), measures)
+
+
+def _was_read(rows: DataFrame) -> DataFrame:
+    return rows.where("unread_reason IS NULL")
+
+
+def _aggregated(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, Column]) -> DataFrame:
+    return rows.groupBy(*keys).agg(*(measure.alias(name) for name, measure in measures.items()))
 
 
 def _named(prefix: str, times: str, value: str) -> dict[str, Column]:
@@ -278,40 +282,42 @@ def _held(who: Sequence[str]) -> Column:
     return sf.struct(-lag, -sf.sum("reads").over(same), *names)
 
 
-def reduce_topic_partitions(topic_partitions: DataFrame) -> DataFrame:
-    """Segments and runs in one frame, for `topic_segments` and `topic_runs`; worth keeping."""
-    rows = topic_partitions.where("unread_reason IS NULL").select(
-        *TOPIC,
-        *TOPIC_SEGMENT,
-        "taken_at",
-        clock().alias("second"),
-        "end_offset",
-        "retention_ms",
-        _unlimited().alias("unlimited"),
-        "produce_rate",
-    )
-    return both_levels(rows, TOPIC, TOPIC_SEGMENT, _topic_measures())
-
-
-def topic_segments(levels: DataFrame) -> DataFrame:
+def topic_segments(topic_partitions: DataFrame) -> DataFrame:
     """What each partition's day was like under each leader; times are seconds of the UTC day.
 
     `retention_seconds` is the newest known, at `retention_known_at`; null: unlimited, or unknown.
     `retention_unlimited` is the newest known, at `unlimited_known_at`: nothing is deleted for age.
     """
-    limited = sf.when(sf.col("retention_ms") >= 0, sf.col("retention_ms") / 1000)
-    return (
-        fine_level(levels)
-        .withColumn("retention_seconds", limited)
-        .withColumnRenamed("unlimited", "retention_unlimited")
-        .drop("retention_ms", "rates", "rate_sum", "rate_max")
+    rows = _was_read(topic_partitions).select(
+        *TOPIC,
+        *TOPIC_SEGMENT,
+        clock().alias("second"),
+        "end_offset",
+        "retention_ms",
+        _unlimited().alias("unlimited"),
     )
+    known = sf.when(sf.col("retention_ms").isNotNull(), sf.col("second"))
+    judged = sf.when(sf.col("unlimited").isNotNull(), sf.col("second"))
+    newest = sf.max_by("retention_ms", known)
+    measures = {
+        "reads": sf.count("second"),
+        "first_at": sf.min("second"),
+        "last_at": sf.max("second"),
+        "retention_seconds": sf.when(newest >= 0, newest / 1000),
+        "retention_known_at": sf.max(known),
+        "retention_unlimited": sf.max_by("unlimited", judged),
+        "unlimited_known_at": sf.max(judged),
+        **_named("end", "ends", "end_offset"),
+    }
+    return _aggregated(rows, (*TOPIC, *TOPIC_SEGMENT), measures)
 
 
-def topic_runs(levels: DataFrame) -> DataFrame:
+def topic_runs(topic_partitions: DataFrame) -> DataFrame:
     """Whether production was skewed at each run, by the partitions' produce rates."""
-    uneven = skewed(sf.col("rate_max"), sf.col("rate_sum"), sf.col("rates"), RATE_EXCESS)
-    return run_level(levels).select(*TOPIC, "taken_at", uneven.alias("skewed"))
+    rate = "produce_rate"
+    uneven = skewed(sf.max(rate), sf.sum(rate), sf.count(rate), RATE_EXCESS)
+    rows = _was_read(topic_partitions).select(*TOPIC, "taken_at", rate)
+    return _aggregated(rows, (*TOPIC, "taken_at"), {"skewed": uneven})
 
 
 def records_produced(segments: DataFrame) -> DataFrame:
@@ -330,25 +336,6 @@ def records_produced(segments: DataFrame) -> DataFrame:
 def _unlimited() -> Column:
     """Null unless one setting says so, or both say no."""
     return (sf.col("retention_ms") < 0) | ~sf.col("cleanup_policy").contains("delete")
-
-
-def _topic_measures() -> dict[str, Column]:
-    known = sf.when(sf.col("retention_ms").isNotNull(), sf.col("second"))
-    judged = sf.when(sf.col("unlimited").isNotNull(), sf.col("second"))
-    found = first_and_last("end_offset")
-    return {
-        "reads": sf.count("second"),
-        "first_at": sf.min("second"),
-        "last_at": sf.max("second"),
-        "rates": sf.count("produce_rate"),
-        "rate_sum": sf.sum("produce_rate"),
-        "rate_max": sf.max("produce_rate"),
-        "retention_ms": sf.max_by("retention_ms", known),
-        "retention_known_at": sf.max(known),
-        "unlimited": sf.max_by("unlimited", judged),
-        "unlimited_known_at": sf.max(judged),
-        **{"ends" if name == "times" else f"end_{name}": c for name, c in found.items()},
-    }
 
 
 def net_rise(offset: str, times: str) -> Column:

@@ -11,22 +11,26 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
-from kafka_lag_report.levels import clock, first_and_last
+from kafka_lag_report.moments import clock, first_and_last
 
 _KNOWN = ("first", "last", "first_at", "last_at", "times")
+# By so many at most Parquet's readers are asked to skip.
+_NAMES = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Offset:
     """A column that rises, what `segments` call it, and who owns a partition of which log.
 
-    `log` and `owner` are columns of the rows and of the segments.
+    `log` and `owner` are columns of the rows and of the segments, `by` the one of them by which
+    the history is sorted first.
     """
 
     name: str
     segment: tuple[str, str]
     log: tuple[str, ...]
     owner: tuple[str, ...]
+    by: str
 
     def known(self) -> dict[str, str]:
         """The segments' columns by what `first_and_last` calls them."""
@@ -41,12 +45,16 @@ def credited(rows: DataFrame, segments: DataFrame, offset: Offset) -> DataFrame:
     or read again counts again. Computes at once which logs have to be read once more.
     """
     spans = _spans(segments, offset)
-    returned = [row["key"] for row in _returned(spans, offset).collect()]
+    returned = _returned(spans, offset).collect()
     tenures = spans
     if returned:
-        keys = sf.broadcast(rows.sparkSession.createDataFrame([(k,) for k in returned], "key long"))
-        again = _tenures(_read(rows, offset).join(keys, "key", "left_semi"), offset)
-        tenures = spans.join(keys, "key", "left_anti").unionByName(again)
+        keys = rows.sparkSession.createDataFrame([(row["key"],) for row in returned], "key long")
+        names = sorted({row["name"] for row in returned})
+        # of sorted files the rest is skipped unread
+        few = rows.where(sf.col(offset.by).isin(names)) if len(names) <= _NAMES else rows
+        again = _read(few, offset).join(sf.broadcast(keys), "key", "left_semi")
+        apart = spans.join(sf.broadcast(keys), "key", "left_anti")
+        tenures = apart.unionByName(_tenures(again, offset))
     before = sf.last("last", ignorenulls=True).over(_until_now(offset))
     rise = sf.greatest(sf.col("last") - sf.least("first", "before"), sf.lit(0))
     known = (sf.col("times") > 1) | (sf.col("before").isNotNull() & (sf.col("times") > 0))
@@ -75,9 +83,10 @@ def _spans(segments: DataFrame, offset: Offset) -> DataFrame:
 
 
 def _returned(spans: DataFrame, offset: Offset) -> DataFrame:
-    """The keys of logs of which one owner was seen before and after another one."""
+    """Logs of which one owner was seen before and after another one: `key`, and `name` of `by`."""
     latest = sf.max("until").over(_until_now(offset))
-    return spans.withColumn("latest", latest).where("latest >= since").select("key").distinct()
+    found = spans.withColumn("latest", latest).where("latest >= since")
+    return found.select("key", sf.col(offset.by).alias("name")).distinct()
 
 
 def _key(offset: Offset) -> Column:

@@ -30,6 +30,8 @@ EVERYWHERE = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
     # choosing how to compress each column of a kept frame was a tenth of the job
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # which row groups of sorted files are skipped, by a list of names; 10 by default
+    "spark.sql.parquet.pushdown.inFilterThreshold": "256",
     # each query's plan is written down for Spark's pages: one of its several forms is enough
     "spark.sql.ui.explainMode": "simple",
 }

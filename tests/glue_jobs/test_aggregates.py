@@ -12,8 +12,6 @@ from kafka_lag_report.aggregates import (
     group_runs,
     group_segments,
     records_produced,
-    reduce_group_partitions,
-    reduce_topic_partitions,
     topic_runs,
     topic_segments,
 )
@@ -67,7 +65,7 @@ CASES_PRODUCED: dict[str, tuple[list[Row], int | None]] = {
 
 
 def _produced(spark: SparkSession, rows: list[Row]) -> dict[str, int | None]:
-    levels = reduce_topic_partitions(frame(spark, "topic_partitions", rows))
+    levels = frame(spark, "topic_partitions", rows)
     found = records_produced(topic_segments(levels)).collect()
     return {row["topic"]: row["produced"] for row in found}
 
@@ -143,9 +141,9 @@ CASES_GROUP: dict[str, tuple[list[Row], Row | None]] = {
 
 def _day(spark: SparkSession, rows: list[Row]) -> dict[str, Row]:
     """The day of each topic's partition 0, in the words of the cases."""
-    levels = reduce_group_partitions(frame(spark, "group_partitions", rows))
+    levels = frame(spark, "group_partitions", rows)
     segments = group_segments(levels)
-    made = reduce_topic_partitions(frame(spark, "topic_partitions", []))
+    made = frame(spark, "topic_partitions", [])
     risks = retention_risk(segments, topic_segments(made), NOON.date())
     days = group_partition_days(segments).join(
         risks, ["cluster", "consumer_group", "topic", "partition_id"]
@@ -193,7 +191,7 @@ RUNS: dict[str, tuple[list[Row], tuple[int | None, float | None, float | None, b
 
 def test_each_run_of_a_topic_is_the_sum_of_its_partitions(spark: SparkSession) -> None:
     rows = [{**row, "topic": case} for case, (runs, _) in RUNS.items() for row in runs]
-    levels = reduce_group_partitions(frame(spark, "group_partitions", rows))
+    levels = frame(spark, "group_partitions", rows)
     found = group_runs(levels).collect()
 
     names = ("lag", "time_lag", "consume_rate", "skewed")
@@ -213,7 +211,7 @@ def test_production_of_a_run_is_skewed_by_its_rates(spark: SparkSession) -> None
         for case, (rates, _) in cases.items()
         for p, rate in enumerate(rates)
     ]
-    levels = reduce_topic_partitions(frame(spark, "topic_partitions", rows))
+    levels = frame(spark, "topic_partitions", rows)
 
     found = topic_runs(levels).collect()
 
@@ -226,7 +224,7 @@ def test_the_one_under_whom_most_lag_stood_is_the_partitions_own(spark: SparkSes
         for run, (leader, member) in enumerate([(1, "a"), (1, "a"), (1, None)])
     ]
     rows.append(group_row(0, 10, 0, 100, taken_at=minute(9), leader=2, member_id="b"))
-    levels = reduce_group_partitions(frame(spark, "group_partitions", rows))
+    levels = frame(spark, "group_partitions", rows)
 
     (day,) = group_partition_days(group_segments(levels)).collect()
 

@@ -10,8 +10,6 @@ from pyspark.sql import SparkSession
 from kafka_lag_report.aggregates import (
     group_runs,
     group_segments,
-    reduce_group_partitions,
-    reduce_topic_partitions,
     topic_runs,
     topic_segments,
 )
@@ -68,8 +66,8 @@ def test_the_expected_gini_is_the_mean_difference(case: str) -> None:
 
 def report(spark: SparkSession, groups: list[Row], topics: list[Row]) -> list[Found]:
     """The report of these rows, of runs a minute apart."""
-    levels = reduce_group_partitions(frame(spark, "group_partitions", groups))
-    made = reduce_topic_partitions(frame(spark, "topic_partitions", topics))
+    levels = frame(spark, "group_partitions", groups)
+    made = frame(spark, "topic_partitions", topics)
     times = {row.get("taken_at", minute(0)) for row in (*groups, *topics)}
     runs = frame(spark, "groups", [{"taken_at": time} for time in times])
     return partition_skew(

@@ -6,8 +6,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_lag_report.aggregates import (
     group_segments,
-    reduce_group_partitions,
-    reduce_topic_partitions,
     topic_segments,
 )
 from kafka_lag_report.tables.retention_risk import retention_risk
@@ -17,8 +15,8 @@ pytestmark = pytest.mark.spark
 
 
 def report(spark: SparkSession, groups: list[Row], topics: list[Row]) -> DataFrame:
-    levels = reduce_group_partitions(frame(spark, "group_partitions", groups))
-    made = reduce_topic_partitions(frame(spark, "topic_partitions", topics))
+    levels = frame(spark, "group_partitions", groups)
+    made = frame(spark, "topic_partitions", topics)
     return retention_risk(group_segments(levels), topic_segments(made), NOON.date())
 
 
