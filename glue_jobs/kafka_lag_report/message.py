@@ -39,27 +39,29 @@ def message(
     *,
     links: Mapping[str, str],
     failed: Mapping[str, str] = MappingProxyType({}),
+    first: bool = True,
     always: bool = False,
 ) -> Message | None:
     """What changed by cluster, worst first; None when nothing did, unless `always`.
 
     `links` lead to each cluster's page; `failed` says by cluster why it has no report; `previous`
-    is empty before the first report.
+    is empty where the day before has none, and `first` says that no earlier day has one.
     """
     changes = find_changes(today, previous)
     if not (changes or failed or always):
         return None
     names = sorted(today.keys() | {change.cluster for change in changes})
-    counted = _counted(changes) or "nothing changed"
-    if failed:
-        counted = f"{format_quantity(len(failed), 'cluster')} without a report, {counted}"
-    of = f" of {_name(names[0])}" if len(names) == 1 else ""
+    known = _counted(changes) or ("nothing changed" if today else "")
+    missing = f"{format_quantity(len(failed), 'cluster')} without a report" if failed else ""
+    counted = ", ".join(filter(None, (missing, known))) or "nothing is known"
+    about = sorted({*names, *failed})
+    of = f" of {_name(about[0])}" if len(about) == 1 else ""
     against = f" against {day - timedelta(days=1)}" if previous else ""
     head = [
         f"Kafka lag{of} on {day}{against}: {counted}.",
-        *_caveats(today, previous),
+        *_caveats(today, previous, first=first),
         *_failures(failed),
-        _whole_day(today.values()),
+        *([_whole_day(today.values())] if today else []),
     ]
     changed = list(dict.fromkeys(change.cluster for change in changes))
     calm = [name for name in names if name not in changed]
@@ -67,7 +69,8 @@ def message(
     if len(changed) > _FEW:
         body = _a_line_each(changes, changed, calm, links, room)
     else:
-        body = _in_full(changes, changed or names, calm if changed else [], links, room)
+        calm = calm if changed else []
+        body = _in_full(changes, changed or names, calm, links, room, several=len(about) > 1)
     subject = f"Kafka lag{of} {day}: {counted}".encode("ascii", "replace").decode()
     return Message(subject=cut_end(subject, SUBJECT), body="\n".join([*head, *body]))
 
@@ -84,13 +87,16 @@ def link(address: str, region: str | None) -> str:
     return f"https://{region}.console.{domain}/s3/object/{bucket}?{query}"
 
 
-def _caveats(today: Mapping[str, Findings], previous: Mapping[str, Findings]) -> list[str]:
+def _caveats(
+    today: Mapping[str, Findings], previous: Mapping[str, Findings], *, first: bool
+) -> list[str]:
     """What a reader must know to take the rest right."""
     said = []
     if any(findings.in_progress for findings in today.values()):
         said.append("The day is not over: this is what was seen so far.")
-    if not previous:
-        said.append("First report: there is none of the day before to compare with.")
+    if today and not previous:
+        kind = "First report: there is none" if first else "There is no report"
+        said.append(f"{kind} of the day before to compare with.")
     lists = {
         "topics at risk": "risks",
         "skewed topics": "skews",
@@ -136,12 +142,13 @@ def _in_full(
     calm: Sequence[str],
     links: Mapping[str, str],
     room: int,
+    *,
+    several: bool,
 ) -> list[str]:
-    """Each change in a line, then the links."""
+    """Each change in a line, of `several` clusters with its own, then the links."""
     few = named[:_FEW]
     end = [f"{_name(name)}: {links[name]}" for name in few if name in links]
     end += _and_more(calm if calm else named[_FEW:])
-    several = len(named) + len(calm) > 1
     lines = [
         f"- {_name(change.cluster)}: {change.text}" if several else f"- {change.text}"
         for change in changes

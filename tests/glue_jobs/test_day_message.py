@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.cluster_day import Job
-from kafka_lag_report.day_message import read_two_days, topic_message
+from kafka_lag_report.day_message import deliver_message, read_two_days, topic_message
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.message import Message
 from kafka_lag_report.options import parse
@@ -24,7 +24,7 @@ from tests.glue_jobs.days import ARROW
 
 pytestmark = pytest.mark.spark
 
-EVE, DAY = date(2026, 1, 30), date(2026, 1, 31)
+EVE, DAY, LATER = date(2026, 1, 30), date(2026, 1, 31), date(2026, 2, 2)
 
 
 def write_coverage(root: Path, cluster: str, day: date) -> Path:
@@ -78,11 +78,48 @@ def test_nothing_is_said_where_nothing_changed(reported: tuple[Job, Day]) -> Non
     assert message_of(job, replace(day, absent={})) is None
 
 
-def test_a_broken_report_of_the_day_before_is_named(
+def test_a_broken_report_costs_its_own_cluster_only(
     reported: tuple[Job, Day], tmp_path: Path
 ) -> None:
+    job, day = reported
     broken = next((tmp_path / "reports/coverage/cluster=demo/dt=2026-01-30").iterdir())
     broken.write_bytes(b"no Parquet")
 
+    days = read_two_days(job, day)
+    message = topic_message(job, day, days, region=None)
+
+    assert message is not None
+    assert f"no report of demo: cannot read {broken}: its rows cannot be decoded" in message.body
+    assert "silent" in message.body
+    said: list[str] = []
     with pytest.raises(DataError, match=r"cannot read .*dt=2026-01-30/part.parquet"):
-        message_of(*reported)
+        deliver_message(job, day, {}, said.append)
+    assert "no report of demo" in said[0]
+
+
+def test_a_day_on_which_all_failed_says_so_and_nothing_else(reported: tuple[Job, Day]) -> None:
+    job, day = reported
+    failed = {"demo": "its snapshots cannot be read"}
+    none = replace(day, clusters={}, absent={})
+
+    message = topic_message(job, none, read_two_days(job, none), region=None, failed=failed)
+
+    assert message is not None
+    assert message.body.splitlines() == [
+        "Kafka lag of demo on 2026-01-31: 1 cluster without a report.",
+        "no report of demo: its snapshots cannot be read",
+    ]
+
+
+def test_after_a_day_without_a_report_the_next_is_not_called_the_first(
+    reported: tuple[Job, Day],
+) -> None:
+    job, day = reported
+    later = replace(day, date=LATER, absent={})
+    write_coverage(Path(job.options.output), "demo", LATER)
+
+    message = topic_message(job, later, read_two_days(job, later), None, {"other": "no rows"})
+
+    assert message is not None
+    assert "There is no report of the day before to compare with." in message.body
+    assert "First report" not in message.body
