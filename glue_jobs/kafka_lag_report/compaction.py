@@ -7,8 +7,8 @@ sorted by itself, so that a worker needs memory for one of them however large th
 
 Nothing is moved or swapped. A run's rows lie in one file, and a file appears whole or not at all,
 so a job that is killed leaves runs that are there and runs that are not: the next one adds those.
-A run of which only a part is there is taken out of its file, and then added like one that is not;
-its raw objects are there, or nothing would be known to be missing.
+A run of which only a part is there, or one that two jobs at once have left twice, is taken out of
+its files, and then added like one that is not: its raw objects are there, or nobody would know.
 """
 
 from collections import Counter
@@ -92,12 +92,12 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
             storage.sweep(folder)
             expected = day.run_rows(dataset, cluster)
             held = held_runs(spark, storage, folder, dataset)
-            missing = missing_runs(expected, held)
-            _take_out(spark, storage, dataset, held, missing)
+            wrong = wrong_runs(expected, held)
+            _take_out(spark, storage, dataset, held, wrong)
             runs = [
                 run
                 for run in day.usable(dataset, cluster)
-                if run.taken_at and int(run.taken_at.timestamp()) in missing
+                if run.taken_at and int(run.taken_at.timestamp()) in wrong
             ]
             work += parts(dataset, runs, day.rows, folder)
     _in_workers(spark, work, partial(compact, storage=storage))
@@ -115,10 +115,20 @@ def held_runs(
     return dict(zip(paths, _in_workers(spark, paths, count), strict=True))
 
 
-def missing_runs(expected: Mapping[int, int], held: Mapping[str, Counter[int]]) -> set[int]:
-    """Seconds of the runs of which the files hold fewer rows than there are in the snapshots."""
+def wrong_runs(expected: Mapping[int, int], held: Mapping[str, Counter[int]]) -> set[int]:
+    """Seconds of the runs of which the files lack rows that the snapshots have, or hold all twice.
+
+    Two jobs over one day at the same time leave a run in a file of each. More rows in one file than
+    the snapshots have are theirs that are gone by now.
+    """
     rows = sum(held.values(), Counter[int]())
-    return {second for second, count in expected.items() if rows[second] < count}
+    repeated = {
+        second
+        for runs in held.values()
+        for second, count in runs.items()
+        if expected.get(second) == count < rows[second]
+    }
+    return {second for second, count in expected.items() if rows[second] < count} | repeated
 
 
 def parts(
@@ -194,8 +204,9 @@ def delete_compacted(
         folder = old.history_folder(dataset, cluster)
         expected = old.run_rows(dataset, cluster)
         held = held_runs(spark, storage, folder, dataset, whole=True)
-        if missing := missing_runs(expected, held):
-            return 0, f"the history of {dataset} lacks rows of {len(missing):,} of its runs"
+        if wrong := wrong_runs(expected, held):
+            runs = f"{len(wrong):,} of its runs"
+            return 0, f"the history of {dataset} lacks rows of {runs}, or has them twice"
     storage.delete(paths)
     return len(paths), None
 

@@ -14,7 +14,7 @@ from functools import partial
 from kafka_lag_report.cluster_day import Job, report_cluster
 from kafka_lag_report.compaction import delete_compacted
 from kafka_lag_report.day_message import deliver_message
-from kafka_lag_report.errors import DataError, FailedError, ReportError, cause
+from kafka_lag_report.errors import DataError, FailedError, NoSnapshotsError, ReportError, cause
 from kafka_lag_report.options import Options, parse
 from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
@@ -26,6 +26,7 @@ from kafka_lag_report.read_snapshots import (
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.usual import write_usual
+from kafka_lag_report.time_limit import TimeLimit, cancelling_late_jobs
 from kafka_lag_report.timings import Timings
 
 # Of a cluster's raw objects of a day, up to which its day takes seconds, most of them planning.
@@ -42,13 +43,18 @@ def main(
     argv: Sequence[str] | None = None,
     now: Callable[[], datetime] = utc_now,
     storage: Callable[[], Storage] = Storage,
+    clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Write each day's reports and tell of them; the exit code, after a line for each failure."""
+    """Write each day's reports and tell of them; the exit code, after a line for each failure.
+
+    The seconds of `clock` measure stages and what is left of the time limit.
+    """
+    began = clock()
     try:
         options = parse(argv, now)
         if options.ignored:
             say(f"ignored, not options of this job: {', '.join(options.ignored)}")
-        run(options, storage())
+        run(options, storage(), TimeLimit(options.time_limit, began, clock))
     except FailedError as error:
         # of a single failure all is said
         if len(error.failures) > 1:
@@ -65,19 +71,25 @@ def say(sentence: str) -> None:
     print(f"daily_report: {sentence}", file=sys.stderr)
 
 
-def run(options: Options, storage: Storage) -> None:
+def run(options: Options, storage: Storage, limit: TimeLimit) -> None:
     """Report each day in order, cluster by cluster; ReportError for all that a user can cause.
 
     Each failure is one line as soon as it happens: a run that is killed has named those before.
     """
-    timings = Timings(time.monotonic, print if options.timings else _nothing)
+    timings = Timings(limit.clock, print if options.timings else _nothing)
     with timings.stage("session"):
         spark = open_session()
     job = Job(spark, storage, options, timings)
     failures, clusters = list[str](), dict[str, str]()
-    for day in requested_days(storage, options, say):
-        clusters |= {**day.absent, **day.clusters}
-        failures += _report(job, day)
+    try:
+        for day in requested_days(storage, options, say):
+            clusters |= {**day.absent, **day.clusters}
+            failures += _report(job, day, limit)
+    except NoSnapshotsError as error:
+        if not clusters:
+            raise
+        say(str(error))
+        failures.append(str(error))
     for cluster, folder in clusters.items() if options.snapshot_days else ():
         failures += _attempt(
             job, "delete", f"old snapshots of {cluster}", partial(_delete_old, job, cluster, folder)
@@ -86,9 +98,10 @@ def run(options: Options, storage: Storage) -> None:
         raise FailedError(failures)
 
 
-def _report(job: Job, day: Day) -> Iterator[str]:
+def _report(job: Job, day: Day, limit: TimeLimit) -> Iterator[str]:
     """Report the day's clusters, then tell people of it; the names of all that failed."""
-    failed = _each_cluster(job, day)
+    with cancelling_late_jobs(job.spark.sparkContext, limit):
+        failed = _each_cluster(job, day, limit)
     yield from (f"{cluster} on {day.date}" for cluster in failed)
     done = day.only(name for name in day.clusters if name not in failed)
     # of a day in progress nothing is usual yet
@@ -99,7 +112,7 @@ def _report(job: Job, day: Day) -> Iterator[str]:
     yield from _attempt(job, "message", f"message of {day.date}", deliver)
 
 
-def _each_cluster(job: Job, day: Day) -> dict[str, str]:
+def _each_cluster(job: Job, day: Day, limit: TimeLimit) -> dict[str, str]:
     """Report the clusters, each by itself; the causes of those that failed.
 
     Small ones a few at a time, as most of their time is Spark's planning; then the others one by
@@ -111,17 +124,21 @@ def _each_cluster(job: Job, day: Day) -> dict[str, str]:
     known = [name for name in ascending if day.sources[name] == FROM_SNAPSHOTS]
     small = [name for name in known if sizes[name] <= SMALL_BYTES]
     with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
-        causes = dict(zip(small, pool.map(partial(_cluster, job, day), small), strict=True))
-    causes |= {name: _cluster(job, day, name) for name in ascending if name not in causes}
+        work = partial(_cluster, job, day, limit)
+        causes = dict(zip(small, pool.map(work, small), strict=True))
+    causes |= {name: work(name) for name in ascending if name not in causes}
     return {name: why for name in day.clusters if (why := causes[name])}
 
 
-def _cluster(job: Job, day: Day, name: str) -> str | None:
+def _cluster(job: Job, day: Day, limit: TimeLimit, name: str) -> str | None:
     """Why the cluster has no report; null if it has one."""
+    late = f"the run's time of {limit.minutes} minutes was over"
     try:
+        if limit.reached:
+            raise DataError(f"{late} before it was begun")
         report_cluster(job, day, name)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-        why = cause(error)
+        why = cause(error) if isinstance(error, ReportError) or not limit.reached else late
         say(f"no report of {name} on {day.date}: {why}")
         return why
     return None

@@ -34,6 +34,7 @@ Unknown options are named on stderr and ignored, because Glue adds some of its o
 """
 MOST_DAYS = 366
 LEAST_SNAPSHOT_DAYS = 8
+LEAST_MINUTES = 5
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -43,7 +44,7 @@ class Options:
 
     `today` is the UTC date of the start, so a date that equals it is still in progress; `scheduled`
     is a run that nobody gave a date; a null `topic_arn` sends no summary; null `snapshot_days`
-    deletes no snapshot.
+    deletes no snapshot; null `time_limit` (minutes) is none.
     """
 
     input: str
@@ -54,6 +55,7 @@ class Options:
     clusters: tuple[str, ...]
     history: bool
     snapshot_days: int | None
+    time_limit: int | None
     topic_arn: str | None
     always_summarise: bool
     timings: bool
@@ -84,6 +86,7 @@ def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
         clusters=tuple(dict.fromkeys(name for names in given.cluster for name in names)),
         history=not given.no_history,
         snapshot_days=given.snapshot_days,
+        time_limit=given.time_limit,
         topic_arn=given.topic_arn or None,
         always_summarise=given.summary == "always",
         timings=given.timings,
@@ -116,6 +119,8 @@ def _parser() -> _Parser:
     add("--no-history", **flag, help="report from the snapshots, compact nothing")
     gone = "delete raw snapshots older than N days, once the history has them (default: none)"
     add("--snapshot-days", type=_days, metavar="N", help=gone)
+    stop = "begin no cluster, and end the one at work, shortly before N minutes (default: none)"
+    add("--time-limit", type=_minutes, metavar="N", help=stop)
     add("--timings", **flag, help="print the seconds of each stage")
     return parser
 
@@ -169,6 +174,15 @@ def _days(text: str) -> int:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a number of days, {LEAST_SNAPSHOT_DAYS} or more, as collectors look "
             "back 7"
+        )
+    return int(text)
+
+
+def _minutes(text: str) -> int:
+    if not text.isdecimal() or int(text) < LEAST_MINUTES:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of minutes, {LEAST_MINUTES} or more, two of which are left "
+            "for the message"
         )
     return int(text)
 

@@ -197,11 +197,11 @@ def requested_days(
 ) -> Iterator[Day]:
     """Each requested date that has snapshots, in order and found only when its turn comes.
 
-    Of several dates, one without snapshots and a named cluster that lacks one are told to `say`
-    and passed over. NoSnapshotsError if the only date lacks them or no date has any;
-    NothingYetError if a scheduled run came before the first whole day.
+    Of several dates, one without snapshots and a named cluster that lacks one go to `say` and are
+    passed over. NoSnapshotsError if the only date lacks them, after the clusters that have it, or
+    no date has any; NothingYetError if a scheduled run came before the first whole day.
     """
-    done = 0
+    done, missing = 0, ""
     for each in options.dates:
         day = find_day(
             storage, options.input, options.output, each, options.clusters, options.today
@@ -212,11 +212,14 @@ def requested_days(
             if too_early and not day.clusters:
                 raise NothingYetError(sentence)
             if len(options.dates) == 1 and not too_early:
-                raise NoSnapshotsError(sentence)
-            say(sentence)
+                missing = sentence
+            else:
+                say(sentence)
         if day.clusters:
             done += 1
             yield day
+    if missing:
+        raise NoSnapshotsError(missing)
     if not done:
         first, last = options.dates[0], options.dates[-1]
         raise NoSnapshotsError(f"no day from {first} to {last} has snapshots in {options.input}")

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_lag_report.errors import CorruptObjectsError
+from kafka_lag_report.errors import CorruptObjectsError, DataError
 from kafka_lag_report.read_snapshots import Day, rows_below
 from kafka_lag_report.schemas import REPORTS, in_columns, report_schema
 from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage, footer_of
@@ -70,7 +70,13 @@ class Staging:
 
     def _replace(self, name: str) -> None:
         folder = f"{self._root}/{name}/{self._day.clusters[self._cluster]}/dt={self._day.date}"
-        for file in self._storage.objects(f"{self.folder}/{name}", PARQUET):
+        files = self._storage.objects(f"{self.folder}/{name}", PARQUET)
+        if not files:
+            raise DataError(
+                f"{self.folder}/{name} is gone, as another run for {self._cluster} has begun: "
+                f"the report of {self._day.date} is as it was; run the job again"
+            )
+        for file in files:
             data = self._storage.read(f"{self.folder}/{name}/{file.name}")
             if (footer := footer_of(data)) and footer.rows:
                 self._storage.write(f"{folder}/{TABLE_FILE}", data)

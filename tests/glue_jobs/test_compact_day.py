@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.compaction import Part, compact_day, parts
+from kafka_lag_report.compaction import Part, compact_day, delete_compacted, parts
 from kafka_lag_report.errors import DataError, StoreError
 from kafka_lag_report.read_snapshots import Day, find_day, skip_corrupt_objects
 from kafka_lag_report.schemas import SNAPSHOTS
@@ -108,6 +108,44 @@ def test_a_history_of_which_a_part_is_missing_is_made_again(
     compact_all(spark, tmp_path)
 
     assert len(history(tmp_path)) == len(whole)
+
+
+def test_runs_that_two_jobs_at_once_left_twice_are_there_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(3))
+    compact_all(spark, tmp_path)
+    (file,) = (tmp_path / "history" / "group_partitions").rglob("*.parquet")
+    shutil.copy(file, file.with_name("part-of-the-other.parquet"))
+    assert len(history(tmp_path)) == 24
+    day = found(tmp_path)
+
+    assert delete_compacted(spark, Storage(), day, "demo") == (
+        0,
+        "the history of group_partitions lacks rows of 3 of its runs, or has them twice",
+    )
+    compact_all(spark, tmp_path)
+
+    assert len(history(tmp_path)) == 12
+    assert {row["taken_at"] for row in history(tmp_path)} == {minute(n) for n in range(3)}
+
+
+def test_rows_whose_objects_are_gone_in_part_stay(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(1))
+    objects = [*(tmp_path / "snapshots/group_partitions").rglob("*.parquet")]
+    shards = [
+        path.with_name(path.name.replace("0of1", f"{n}of2")) for path in objects for n in (0, 1)
+    ]
+    for shard in shards:
+        shutil.copy(objects[0], shard)
+    objects[0].unlink()
+    compact_all(spark, tmp_path)
+    assert len(history(tmp_path)) == 8
+
+    shards[1].unlink()
+    compact_all(spark, tmp_path)
+
+    assert len(history(tmp_path)) == 8
 
 
 def test_a_failure_leaves_whole_files_only(spark: SparkSession, tmp_path: Path) -> None:

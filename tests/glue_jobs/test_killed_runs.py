@@ -23,7 +23,7 @@ ROWS = {"groups": 1, "group_partitions": 2, "topic_partitions": 1}
 
 def report(root: Path) -> int:
     places = ["--input", str(root), "--output", str(root)]
-    return main([*places, "--date", DATE, "--show", "0"])
+    return main([*places, "--date", DATE])
 
 
 def names_below(root: Path) -> list[str]:

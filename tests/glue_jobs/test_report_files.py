@@ -135,6 +135,20 @@ def test_only_the_days_own_output_is_replaced(spark: SparkSession, tmp_path: Pat
     assert len(report_rows(tmp_path, NAME, day="2026-01-30")) == 1
 
 
+def test_a_run_whose_staging_another_one_removed_takes_no_report_away(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
+
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
+        staging.write({NAME: hours(spark, ("demo", "new", 1))})
+        Storage().delete_folder(staging.folder)
+        with pytest.raises(DataError, match="is gone, as another run for demo has begun"):
+            staging.publish("a page")
+
+    assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["earlier"]
+
+
 def test_a_report_that_fails_leaves_the_earlier_ones(spark: SparkSession, tmp_path: Path) -> None:
     write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
     before = files_below(tmp_path)

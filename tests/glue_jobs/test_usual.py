@@ -75,7 +75,7 @@ def write_saturday(root: Path) -> None:
 
 def report(root: Path, *more: str, day: date = SATURDAY, today: date | None = None) -> int:
     now = datetime.combine(today or day + timedelta(days=1), datetime.min.time(), UTC)
-    arguments = ["--input", str(root), "--output", str(root), "--show", "0", "--date", str(day)]
+    arguments = ["--input", str(root), "--output", str(root), "--date", str(day)]
     return main([*arguments, *more], now=lambda: now + timedelta(hours=1))
 
 

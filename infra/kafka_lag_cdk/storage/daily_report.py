@@ -113,6 +113,8 @@ def _arguments(
         "--input": address,
         "--output": address,
         "--snapshot-days": str(keep.snapshot_days),
+        # what Glue would end without a word, the job ends itself, and sends its message
+        "--time-limit": str(report.time_limit_minutes),
     }
     if told:
         arguments |= {"--topic-arn": told.topic.topic_arn, "--summary": report.summary}

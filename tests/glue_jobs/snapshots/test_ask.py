@@ -81,9 +81,15 @@ def test_a_cluster_that_nobody_named_may_be_absent(two: Path) -> None:
     assert ask(two) == ([(date(2026, 1, 31), ["demo"])], [])
 
 
-def test_a_named_cluster_may_not(two: Path) -> None:
+def test_a_named_cluster_may_not_but_the_others_come_first(two: Path) -> None:
+    options = parse(
+        ["--input", str(two), "--output", str(two), "--cluster", "demo", "late"], lambda: NOW
+    )
+    days = requested_days(Storage(), options, print)
+
+    assert list(next(days).clusters) == ["demo"]
     with pytest.raises(NoSnapshotsError, match="no snapshots of late for 2026-01-31"):
-        ask(two, "--cluster", "demo", "late")
+        next(days)
 
 
 def test_in_a_range_a_named_cluster_that_lacks_a_date_is_told(two: Path) -> None:
