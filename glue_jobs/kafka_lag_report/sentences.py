@@ -107,10 +107,15 @@ def loss_of(risk: TopicRisk) -> Sentence:
 
 
 def retention_of(risk: TopicRisk) -> str:
-    """What kept too little, where that is known; retention by age alone."""
+    """What kept too little, where that is known; retention by age alone.
+
+    Nothing of a retention that was enough: those records were deleted by request or for size.
+    """
     if risk.unlimited:
         return " No retention by age is set."
     if risk.retention_needed is None or risk.unlimited is None:
+        return ""
+    if risk.retention is not None and risk.retention_needed <= risk.retention:
         return ""
     needed = f"{format_duration(risk.retention_needed)} would have been enough."
     kept = "" if risk.retention is None else f" Retention was {format_duration(risk.retention)};"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.formatting import format_duration
-from kafka_lag_report.findings import UnusualHour
+from kafka_lag_report.findings import TopicRisk, UnusualHour
 from kafka_lag_report.page.attention import clock
 from kafka_lag_report.sentences import (
     DASH,
@@ -17,6 +17,7 @@ from kafka_lag_report.sentences import (
     known,
     name_of,
     plain,
+    retention_of,
     time_left,
     unusual_of,
 )
@@ -76,3 +77,9 @@ def test_no_name_is_shown_longer_than_it_may_be(name: str) -> None:
 
     assert len(shown) <= LONGEST_NAME + 1
     assert shown.isprintable()
+
+
+@pytest.mark.parametrize("needed", [7_200, 604_800])
+def test_retention_that_was_enough_is_not_told_of_as_what_kept_too_little(needed: float) -> None:
+    risk = TopicRisk("g", "t", retention=604_800, retention_needed=needed, unlimited=False)
+    assert retention_of(risk) == ""
