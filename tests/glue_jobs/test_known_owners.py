@@ -68,6 +68,15 @@ TOPICS: Topics = {
         (22, "n", 10, "OK"),
         (23, "n", 40_000, "WARN"),
     ],
+    # Broker 61 and consumer a fit alike, but nothing else lags under that broker.
+    ("owned", "x"): [
+        (61, "a", 40_000, "WARN"),
+        (61, "a", 40_000, "WARN"),
+        (62, "b", 10, "OK"),
+        (62, "b", 10, "OK"),
+        (63, "c", 10, "OK"),
+        (63, "c", 10, "OK"),
+    ],
     # Two groups lag under broker 33.
     ("both-a", "u"): [
         (31, "m", 10, "OK"),
@@ -172,6 +181,12 @@ def test_a_partition_that_nobody_reads_comes_before_its_broker(reported: Path) -
 
 def test_a_broker_is_no_cause_where_no_other_group_lags_under_it(reported: Path) -> None:
     assert cause(reported, "alone") == ("unexplained", None, None, [3])
+
+
+def test_a_consumer_is_the_cause_where_the_broker_that_fits_as_well_is_none(
+    reported: Path,
+) -> None:
+    assert cause(reported, "owned") == ("consumer", None, "a", [0, 1])
 
 
 @pytest.mark.parametrize("group", ["both-a", "both-b"])

@@ -129,7 +129,11 @@ SELECT
         -- what a broker does to one group it does to others
         WHEN best.kind = 'broker'
             AND coalesce(l.first = t.consumer_group AND l.last = t.consumer_group, true)
-            THEN 'unexplained'
+            THEN CASE
+                WHEN greatest(best.partitions, owner.partitions) > 1 AND owner.kind IS NOT NULL
+                THEN 'consumer'
+                ELSE 'unexplained'
+            END
         ELSE coalesce(best.kind, 'unexplained')
     END AS cause,
     CASE cause
@@ -137,23 +141,27 @@ SELECT
         WHEN 'stopped' THEN t.in_excess_standing
         WHEN 'production' THEN t.in_excess_over_produced
         WHEN 'unexplained' THEN t.in_excess
+        WHEN 'consumer' THEN owner.in_excess
         ELSE best.in_excess
     END AS cause_partitions,
     CASE WHEN cause = 'broker' THEN best.leader END AS cause_leader,
     CASE
-        WHEN cause = 'consumer' THEN best.member_id
+        WHEN cause = 'consumer' THEN owner.member_id
         WHEN cause = 'stalled' AND owners = 1 THEN standing.member_id
     END AS cause_member,
     CASE
-        WHEN cause = 'consumer' THEN best.client_id
+        WHEN cause = 'consumer' THEN owner.client_id
         WHEN cause = 'stalled' AND owners = 1 THEN standing.client_id
     END AS cause_client_id,
     CASE
-        WHEN cause = 'consumer' THEN best.client_host
+        WHEN cause = 'consumer' THEN owner.client_host
         WHEN cause = 'stalled' AND owners = 1 THEN standing.client_host
     END AS cause_client_host
 FROM totals AS t
 LEFT JOIN best USING (consumer_group, topic)
+LEFT JOIN blamed AS owner
+    ON owner.kind = 'consumer'
+    AND owner.consumer_group = t.consumer_group AND owner.topic = t.topic
 LEFT JOIN standing USING (consumer_group, topic)
 LEFT JOIN (
     SELECT leader, min(consumer_group) AS first, max(consumer_group) AS last

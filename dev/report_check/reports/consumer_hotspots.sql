@@ -5,7 +5,9 @@ WITH held AS (
     SELECT
         consumer_group, topic, partition_id, client_host, client_id, member_id,
         sum(s.readings) / any_value(d.readings) AS owned,
-        sum(s.lag_sum) / any_value(d.lags) AS lag_mean
+        sum(s.lag_sum) / any_value(d.lags) AS lag_mean,
+        min(s.first_at) AS since,
+        max(s.last_at) AS until
     FROM group_segments AS s
     JOIN group_days AS d USING (consumer_group, topic, partition_id)
     GROUP BY ALL
@@ -18,7 +20,10 @@ members AS (
     SELECT
         consumer_group, client_host, client_id, member_id,
         sum(owned) AS partitions_owned,
-        sum(lag_mean) AS lag_mean
+        sum(lag_mean) AS lag_mean,
+        min(since) AS since,
+        max(until) AS until,
+        hash(client_host, client_id, member_id) AS who
     FROM held
     GROUP BY ALL
 ),
@@ -58,5 +63,11 @@ SELECT
     lag_share,
     lag_share / partitions_share AS lag_to_partitions,
     CASE WHEN NOT has_all THEN to_others END AS lag_to_others,
-    (has_all OR to_others >= 3) AND above_mean >= 100 AS hot
+    (has_all OR to_others >= 3) AND above_mean >= 100
+    AND EXISTS (
+        FROM members AS other
+        WHERE other.consumer_group = compared.consumer_group
+            AND other.who <> compared.who
+            AND other.since <= compared.until AND other.until >= compared.since
+    ) AS hot
 FROM compared

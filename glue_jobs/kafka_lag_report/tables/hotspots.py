@@ -58,7 +58,7 @@ def consumer_hotspots(segments: DataFrame, consumed: DataFrame) -> DataFrame:
 
     A partition that changed hands counts for each owner by its part of the runs, and `consumed` is
     what was `credited` to each. `lag_mean` is null where no lag was known while the member owned
-    anything.
+    anything. Nobody is hot who was alone whenever it owned anything.
     """
     # all steps are within a group: one shuffle for all
     owned = (
@@ -68,6 +68,8 @@ def consumer_hotspots(segments: DataFrame, consumed: DataFrame) -> DataFrame:
             sf.sum("reads").alias("reads"),
             sf.sum("lags").alias("lags"),
             sf.sum("lag_sum").alias("lag_sum"),
+            sf.min("first_at").alias("since"),
+            sf.max("last_at").alias("until"),
         )
     )
     partition = Window.partitionBy(*_PARTITION)
@@ -76,6 +78,8 @@ def consumer_hotspots(segments: DataFrame, consumed: DataFrame) -> DataFrame:
         *_MEMBER,
         sf.try_divide("reads", sf.sum("reads").over(partition)).alias("part"),
         sf.try_divide("lag_sum", sf.sum("lags").over(partition)).alias("lag_part"),
+        "since",
+        "until",
     )
     credited = consumed.repartition(*_GROUP).select(
         *_GROUP, *_MEMBER, sf.col("credited").alias("consumed")
@@ -85,13 +89,30 @@ def consumer_hotspots(segments: DataFrame, consumed: DataFrame) -> DataFrame:
         sf.sum("part").alias("partitions_owned"),
         sf.sum("consumed").alias("consumed"),
         sf.sum("lag_part").alias("lag_mean"),
+        sf.min("since").alias("since"),
+        sf.max("until").alias("until"),
     )
     shares = members.select(
         "*",
+        _has_others_beside().alias("beside"),
         _share("partitions_owned", _GROUP).alias("partitions_share"),
         _share("lag_mean", _GROUP).alias("lag_share"),
     )
-    return _judged(shares, _GROUP).select("cluster", *CONSUMER_HOTSPOTS.names)
+    # an owner before a restart and the one after it were never there together
+    hot = sf.col("hot") & sf.col("beside")
+    return (
+        _judged(shares, _GROUP).withColumn("hot", hot).select("cluster", *CONSUMER_HOTSPOTS.names)
+    )
+
+
+def _has_others_beside() -> Column:
+    """Whether anybody else of the group owned partitions between its first and last sight."""
+    by_start = Window.partitionBy(*_GROUP).orderBy("since")
+    before = sf.max("until").over(by_start.rowsBetween(Window.unboundedPreceding, -1))
+    after = sf.min("since").over(by_start.rowsBetween(1, Window.unboundedFollowing))
+    return sf.coalesce(before >= sf.col("since"), sf.lit(False)) | sf.coalesce(
+        after <= sf.col("until"), sf.lit(False)
+    )
 
 
 def _share(name: str, of: Sequence[str]) -> Column:

@@ -10,7 +10,7 @@ mean sits; the first that explains it:
 - `broker`: on the partitions of one leader; `consumer`: on those of one member. Either must hold
   most of the excess (recall), and most of its partitions must be in excess (precision): a broker
   that leads five quiet partitions and a late one is not the cause. Nor is a broker under which no
-  other group lags: what it does to one it does to all.
+  other group lags: what it does to one it does to all. A consumer that fits comes in its place.
 - `unexplained`: anything else, as where each partition has a leader and a member of its own.
 """
 
@@ -204,7 +204,10 @@ def _candidate(who: Sequence[str], *beside: str) -> Column:
 def _cause() -> Column:
     found = _best_fit()
     alone = (found == "broker") & ~sf.col("broker.lags_for_others")
-    return sf.when(alone, "unexplained").otherwise(found)
+    # of a single partition broker and consumer cannot be told apart, so neither is accused
+    several = sf.least("broker.fewer", "consumer.fewer") < -1
+    fits = sf.col("consumer").isNotNull() & several
+    return sf.when(alone, sf.when(fits, "consumer").otherwise("unexplained")).otherwise(found)
 
 
 def _best_fit() -> Column:

@@ -293,6 +293,18 @@ MEMBERS: dict[str, tuple[list[Row], dict[str | None, Row]]] = {
         [*owned(0, "a", 250), *owned(1, "b", 50), *owned(2, "c", 50), *owned(3, None, 50)],
         {"a": {"lag_to_partitions": 2.5, "hot": True}, None: {"hot": False}},
     ),
+    "the only owner after an incident is not hot": (
+        [*owned(0, "a", 200, 200, 200), *owned(0, "b", 5_000, since=3)],
+        {"a": {"hot": False}, "b": {"lag_to_partitions": 25 / 7, "hot": False}},
+    ),
+    "nobody while the only owner was away is not hot": (
+        [*owned(0, "a", 0, 0, 0), *owned(0, None, 5_000, since=3), *owned(0, "b", 0, since=4)],
+        {None: {"lag_share": 1.0, "hot": False}},
+    ),
+    "hot beside one that came later": (
+        [*owned(0, "a", 900, 900, 900), *owned(1, "b", 0, since=1), *owned(2, "b", 0, since=2)],
+        {"a": {"hot": True}, "b": {"hot": False}},
+    ),
 }
 
 
