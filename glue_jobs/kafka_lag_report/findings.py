@@ -17,8 +17,8 @@ T = TypeVar("T")
 # The key of a topic as one group reads it.
 GroupTopic = tuple[str, str]
 
-# Thresholds. When a topic is skewed stands in day/skewed.py, when a broker or member is hot in
-# reports/hotspots.py, when an hour is unusual in reports/anomalies.py: each with its reason.
+# Thresholds. When a topic is skewed stands in `skew`, when a broker or member is hot in
+# `tables.hotspots`, when an hour is unusual in `tables.anomalies`: each with its reason.
 
 # Of the day's runs: fewer are a gap. 15 minutes of a day may be missed by deploys and retries.
 SEEN_SHARE = 0.99
@@ -26,6 +26,8 @@ SEEN_SHARE = 0.99
 DOUBTFUL_SHARE = 0.9
 # A gap lasts longer than so many intervals: one or two runs are missed at any deploy.
 GAP_INTERVALS = 3
+# Of a single run no interval is known; no schedule has a longer one.
+LONGEST_INTERVAL = 3600.0
 # Compliance from here on is all of the time: a sum of doubles may miss 1 by its last digits.
 SLA_MET = 1 - 1e-9
 # What the contract says where nothing will be lost is no time left.
@@ -122,6 +124,17 @@ class TopicRisk:
     def key(self) -> GroupTopic:
         """Group and topic."""
         return self.group, self.topic
+
+    @property
+    def retention_enough(self) -> float | None:
+        """The retention that would have kept all, in seconds; null where more of it would not help.
+
+        As where nothing is deleted for age, or all that went was younger: size or a request did it.
+        """
+        if self.unlimited or self.retention_needed is None:
+            return None
+        had_it = self.retention is not None and self.retention_needed <= self.retention
+        return None if had_it else self.retention_needed
 
     @property
     def lost_at(self) -> datetime | None:
@@ -251,8 +264,8 @@ class Coverage:
     def has_gap(self) -> bool:
         """Whether more is missing than any deploy costs."""
         few = self.share is not None and self.share < SEEN_SHARE
-        gap = self.longest_gap or 0.0
-        return few or bool(self.interval and gap > GAP_INTERVALS * self.interval)
+        interval = self.interval or LONGEST_INTERVAL
+        return few or self.runs == 0 or (self.longest_gap or 0.0) > GAP_INTERVALS * interval
 
     @property
     def doubtful(self) -> bool:

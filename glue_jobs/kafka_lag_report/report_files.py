@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_lag_report.errors import CorruptObjectsError, DataError
-from kafka_lag_report.read_snapshots import Day, rows_below
+from kafka_lag_report.read_snapshots import Day, rows_below, snapshot_dates
 from kafka_lag_report.schemas import REPORTS, in_columns, report_schema
 from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage, footer_of
 
@@ -151,9 +151,13 @@ def stored_folders(
 
 
 def is_first_day(storage: Storage, output: str, day: Day, cluster: str) -> bool:
-    """Whether the cluster has no report of an earlier day."""
-    dates = storage.folders(f"{output}/reports/coverage/{day.clusters[cluster]}")
-    return not any(name.startswith("dt=") and name < f"dt={day.date}" for name in dates)
+    """Whether nothing of the cluster is older than the day: no snapshot, history or report."""
+    folder = day.clusters[cluster]
+    reported = storage.folders(f"{output}/reports/coverage/{folder}")
+    if any(name.startswith("dt=") and name < f"dt={day.date}" for name in reported):
+        return False
+    seen = (snapshot_dates(storage, root, folder) for root in (day.root, day.history))
+    return not any(dates and dates[0] < day.date for dates in seen)
 
 
 def page_address(output: str, day: Day, cluster: str) -> str:

@@ -124,6 +124,8 @@ def retention_of(risk: TopicRisk) -> str:
 
 def runs_seen(coverage: Coverage) -> str:
     """How much of the day was seen: the runs, and the longest gap where it is known."""
+    if coverage.runs == 0:
+        return f"no runs of {coverage.dataset} were seen"
     said = []
     if coverage.runs is not None and coverage.expected_runs:
         said.append(f"{coverage.runs:,} of {coverage.expected_runs:,} runs were seen")

@@ -252,7 +252,11 @@ def test_several_groups_in_a_line_count_as_many() -> None:
     ("datasets", "text"),
     [
         (SEEN, None),
-        ((Coverage("groups", 1, None, longest_gap=43_200.0),), None),
+        ((Coverage("groups", 1, None, longest_gap=10_800.0),), None),
+        (
+            (Coverage("groups", 1, None, longest_gap=86_340.0),),
+            "coverage: the longest gap lasted 23 h 59 min (groups)",
+        ),
         (
             (Coverage("groups", 1_436, 1_440, interval=60.0, longest_gap=300.0),),
             "coverage: 1,436 of 1,440 runs were seen; the longest gap lasted 5 min (groups)",

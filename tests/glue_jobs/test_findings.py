@@ -122,3 +122,22 @@ def test_the_worst_topic_of_a_group_speaks_for_it() -> None:
     first, second = TopicRisk("geo", "a", 1, 0), TopicRisk("geo", "b", 0, 1)
 
     assert worst_topics((first, second)) == {"geo": first}
+
+
+@pytest.mark.parametrize(
+    ("retention", "needed", "unlimited", "enough"),
+    [
+        (3_600.0, 7_200.0, False, 7_200.0),
+        (None, 7_200.0, None, 7_200.0),
+        (7_200.0, 7_200.0, False, None),
+        (604_800.0, 7_200.0, False, None),
+        (None, 7_200.0, True, None),
+        (3_600.0, None, False, None),
+    ],
+)
+def test_only_a_longer_retention_would_have_been_enough(
+    retention: float | None, needed: float | None, unlimited: bool | None, enough: float | None
+) -> None:
+    risk = TopicRisk("g", "t", 1, retention=retention, retention_needed=needed, unlimited=unlimited)
+
+    assert risk.retention_enough == enough

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports staged, published, and read again on later days."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -16,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
-from kafka_lag_report.report_files import page_address, staged, stored
+from kafka_lag_report.report_files import is_first_day, page_address, staged, stored
 from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import ARROW, NOON, report_rows
@@ -203,3 +204,16 @@ def test_a_broken_earlier_report_is_named(spark: SparkSession, tmp_path: Path) -
         naming_corrupt_files(Storage(), lambda: [folder]),
     ):
         rows.collect()
+
+
+@pytest.mark.parametrize(
+    "earlier", ["snapshots/groups", "history/topic_partitions", "reports/coverage", None]
+)
+def test_a_day_is_the_first_if_nothing_is_older(earlier: str | None, tmp_path: Path) -> None:
+    day = replace(a_day(), root=f"{tmp_path}/snapshots", history=f"{tmp_path}/history")
+    for place in ("snapshots/groups", "history/groups", "reports/coverage"):
+        (tmp_path / place / FOLDERS["demo"] / "dt=2026-01-31").mkdir(parents=True)
+    if earlier:
+        (tmp_path / earlier / FOLDERS["demo"] / "dt=2026-01-30").mkdir(parents=True)
+
+    assert is_first_day(Storage(), str(tmp_path), day, "demo") == (earlier is None)

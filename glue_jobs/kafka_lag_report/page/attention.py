@@ -185,10 +185,13 @@ def _partition(number: int | None) -> str:
 def _brokers(brokers: Iterable[Broker]) -> Iterator[Attention]:
     for broker in brokers:
         if broker.hot:
-            what = f"Broker {broker.leader}" if broker.leader is not None else "No broker"
             lag, led = share(broker.lag_share), share(broker.partitions_share)
-            sentence = (f"{what} leads {led} of the partitions but holds {lag} of the lag.",)
-            yield Attention("Hot broker", SERIOUS, sentence, "brokers")
+            said = (
+                f"Broker {broker.leader} leads {led} of the partitions but holds {lag} of the lag."
+            )
+            if broker.leader is None:
+                said = f"{led} of the partitions had no leader, and hold {lag} of the lag."
+            yield Attention("Hot broker", SERIOUS, (said,), "brokers")
 
 
 def _consumers(consumers: Iterable[Consumer]) -> Iterator[Attention]:

@@ -253,7 +253,9 @@ def _card(page: Page, day: GroupDay, stands: Standing) -> Card:
         line=plots.line(curve, page.axis, day.sla_seconds),
         timeline=plots.timeline(curve.statuses),
         coarse=len(curve.statuses) > plots.STRETCHES,
-        never_behind=day.time_lag_max == 0 and stands.rank not in (Rank.LOST, Rank.AT_RISK),
+        never_behind=day.time_lag_max == 0
+        and not day.lag_max
+        and stands.rank not in (Rank.LOST, Rank.AT_RISK),
         numbers=_numbers(day),
     )
 

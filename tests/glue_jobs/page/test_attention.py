@@ -237,3 +237,25 @@ def test_retention_is_spoken_of_where_it_is_known_to_end(facts: dict[str, Any], 
         "Lost: billing lost 5 records of orders on 1 partition: deleted before they were read."
         + end
     ]
+
+
+def test_partitions_without_a_leader_are_led_by_nobody() -> None:
+    nobody = Broker(None, None, partitions_share=0.1, lag_share=0.9, hot=True)
+
+    assert said(page(brokers=Listed((nobody,), 1))) == [
+        "Hot broker: 10% of the partitions had no leader, and hold 90% of the lag."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "sentence"),
+    [
+        (Coverage("groups", 0), "No runs of groups were seen."),
+        (
+            Coverage("groups", 1, longest_gap=86_340.0),
+            "The longest gap lasted 23 h 59 min (groups).",
+        ),
+    ],
+)
+def test_a_day_that_hardly_anybody_saw_is_a_gap(dataset: Coverage, sentence: str) -> None:
+    assert said(page(coverage=(dataset,))) == [f"Coverage: {sentence}"]
