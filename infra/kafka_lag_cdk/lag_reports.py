@@ -38,7 +38,7 @@ class LagReports(Construct):
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
     LagReports of the same `name` in this account, whose alarms they show: this region's unless
     told otherwise, and with none no channel is made. `workgroup` and `job_name` are what Athena
-    and Glue call theirs.
+    and Glue call theirs, None where `settings` have queries or the daily job off.
 
     `views` and `status_messages` are None where `settings` have them off; their code is `package`,
     built from this project's lock file unless given. `watched` is whether any cluster runs, so
@@ -71,7 +71,12 @@ class LagReports(Construct):
         self.workgroup = self._queries(name, settings, bucket, clusters)
         self.job_name = self._reported(settings, bucket, told)
         arn = told.topic.topic_arn
-        self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=arn, name=name)
+        self.names = SharedNames(
+            bucket=bucket.bucket_name,
+            topic_arn=arn,
+            name=name,
+            queries=self.workgroup is not None,
+        )
         self.views = self._viewed(settings, bucket, package)
         self.status_messages = self._notified(settings, bucket, told, package, watched)
 
@@ -90,8 +95,10 @@ class LagReports(Construct):
 
     def _queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
-    ) -> str:
+    ) -> str | None:
         """The workgroup's name, once it is made."""
+        if settings.athena is None:
+            return None
         catalog = Catalog(
             self,
             "Catalog",
@@ -108,8 +115,10 @@ class LagReports(Construct):
         )
         return workgroup.workgroup.ref
 
-    def _reported(self, settings: Shared, bucket: s3.IBucket, told: AlarmTopic) -> str:
+    def _reported(self, settings: Shared, bucket: s3.IBucket, told: AlarmTopic) -> str | None:
         """The job's name."""
+        if not settings.report.enabled:
+            return None
         job = DailyReport(
             self,
             "DailyReport",

@@ -62,8 +62,10 @@ class SharedStack(Stack):
         reports.names.publish(self)
         CfnOutput(self, "Bucket", value=reports.names.bucket)
         CfnOutput(self, "AlarmTopic", value=reports.names.topic_arn)
-        CfnOutput(self, "Workgroup", value=reports.workgroup)
-        CfnOutput(self, "DailyReportJob", value=reports.job_name)
+        if reports.workgroup:
+            CfnOutput(self, "Workgroup", value=reports.workgroup)
+        if reports.job_name:
+            CfnOutput(self, "DailyReportJob", value=reports.job_name)
         if reports.views:
             CfnOutput(self, "ViewsUrl", value=reports.views.url)
             CfnOutput(self, "ViewsFunction", value=reports.views.function.function_arn)
@@ -95,7 +97,9 @@ class ClusterStack(Stack):
             self,
             "Lag",
             cluster=cluster,
-            reports=SharedNames.published(self, deployment.name),
+            reports=SharedNames.published(
+                self, deployment.name, queries=deployment.shared.athena is not None
+            ),
             recovered=deployment.shared.notify.recovered,
             package=package,
         )

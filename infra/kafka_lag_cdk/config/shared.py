@@ -79,9 +79,18 @@ class Keep(Strict):
     history_days: Days = 400
     report_days: Annotated[int, Field(ge=22, le=3650)] = 400
 
+    @model_validator(mode="after")
+    def _history_outlasts_snapshots(self) -> Keep:
+        if self.history_days < self.snapshot_days:
+            raise ValueError(
+                f"history_days is {self.history_days} and below snapshot_days, "
+                f"{self.snapshot_days}: snapshots are deleted only while the history has their rows"
+            )
+        return self
+
 
 class Report(Strict):
-    """The daily job, started at `hour` UTC for the day before.
+    """The daily job, started at `hour` UTC for the day before; unless `enabled` there is none.
 
     Its `summary` goes where alarms go: when something changed, for each day, or never.
     """
@@ -148,13 +157,14 @@ class StatusMessages(Strict):
 class Shared(Strict):
     """What is shared in one region; `existing_buckets`, by region, are taken instead of a new one.
 
-    Of `views` and `status_messages` there is nothing unless somebody asked for them.
+    Of `views` and `status_messages` there is nothing unless somebody asked for them. Without
+    `athena` there are no catalog, workgroup and queries.
     """
 
     existing_buckets: dict[Region, Bucket] = Field(default_factory=dict)
     keep: Keep = Keep()
     report: Report = Report()
-    athena: Athena = Athena()
+    athena: Annotated[Athena | None, OrOff] = Athena()
     notify: Notify = Notify()
     views: Annotated[Views | None, OrOff] = None
     status_messages: Annotated[StatusMessages | None, OrOff] = None
