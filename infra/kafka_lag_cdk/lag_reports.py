@@ -8,15 +8,14 @@ from pathlib import Path
 
 from aws_cdk import Stack
 from aws_cdk import aws_s3 as s3
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.config.cluster import Function
 from kafka_lag_cdk.config.shared import Notify, Shared
-from kafka_lag_cdk.names import DEPLOYMENT, SharedNames, topic_name
-from kafka_lag_cdk.notify.chat import ChatChannels, has_chats
+from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
+from kafka_lag_cdk.notify.chat import ChatChannels, has_chats, topic_of
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from kafka_lag_cdk.packaging.build import BUILT, glue_package
 from kafka_lag_cdk.serve.lag_views import LagViews
@@ -84,14 +83,10 @@ class LagReports(Construct):
         told = AlarmTopic(self, "Alarms", name=name, notify=notify)
         here = Stack.of(self).region
         regions = [here] if chat is None else chat
-        heard = [told.topic if each == here else self._elsewhere(name, each) for each in regions]
+        heard = [told.topic if each == here else topic_of(self, name, each) for each in regions]
         if heard and has_chats(notify):
             ChatChannels(self, "Chat", notify=notify, topics=heard)
         return told
-
-    def _elsewhere(self, name: str, region: str) -> sns.ITopic:
-        arn = Stack.of(self).format_arn(service="sns", region=region, resource=topic_name(name))
-        return sns.Topic.from_topic_arn(self, f"Topic-{region}", arn)
 
     def _queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]

@@ -61,6 +61,11 @@ class Deployment(Strict):
         """The name of each region's shared stack."""
         return f"{self.name}-shared"
 
+    @property
+    def chat_stack_name(self) -> str:
+        """The name of each account's stack of chat channels."""
+        return f"{self.name}-chat"
+
     def _too_long(self) -> Iterator[Fault]:
         for index, cluster in enumerate(self.clusters):
             if (length := len(self.stack_name(cluster))) > _LONGEST_STACK_NAME:
@@ -73,7 +78,8 @@ class Deployment(Strict):
     def _alike(self) -> Iterator[str]:
         names = [cluster.name for cluster in self.clusters]
         stacks = [self.stack_name(cluster) for cluster in self.clusters]
-        for stack, count in Counter([*map(str.lower, stacks), self.shared_stack_name]).items():
+        ours = (self.shared_stack_name, self.chat_stack_name)
+        for stack, count in Counter([*map(str.lower, stacks), *ours]).items():
             if count > 1:
                 same = [n for n, s in zip(names, stacks, strict=True) if s.lower() == stack]
                 yield (
