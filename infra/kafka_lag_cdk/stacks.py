@@ -10,6 +10,7 @@ cluster then comes, changes and goes without touching another.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class SharedStack(Stack):
             name=deployment.name,
             settings=deployment.shared,
             clusters=[cluster.name for cluster in clusters],
-            existing_bucket=deployment.shared.existing_buckets.get(env.region or ""),
+            existing_bucket=deployment.existing_bucket(env.account, env.region or ""),
             chat=(),
             package=package,
             watched=any(not cluster.paused for cluster in clusters),
@@ -137,11 +138,14 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
     made: list[Stack] = [*shared.values()]
     if has_chats(deployment.shared.notify):
         made += _chats(app, deployment, shared)
+    names = Counter(cluster.name for cluster in deployment.clusters)
     for place, clusters in deployment.places().items():
         for cluster in clusters:
+            # One name may be a cluster's in each of several accounts.
+            owner = place[0] if names[cluster.name] > 1 else None
             own = ClusterStack(
                 app,
-                deployment.stack_name(cluster),
+                _stack_id(deployment.stack_name(cluster), owner),
                 deployment=deployment,
                 cluster=cluster,
                 env=_environment(place),

@@ -12,13 +12,13 @@ from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
     Bucket,
+    BucketPlace,
     ChatName,
     Distinct,
     Email,
     EventBus,
     Https,
     Listed,
-    Region,
     SlackChannel,
     SlackWorkspace,
     TeamsChannel,
@@ -155,13 +155,15 @@ class StatusMessages(Strict):
 
 
 class Shared(Strict):
-    """What is shared in one region; `existing_buckets`, by region, are taken instead of a new one.
+    """What is shared in one region; `existing_buckets` are taken instead of a new one.
+
+    They are by account and region, as in `111122223333/eu-west-1`, or by a region of one account.
 
     Of `views` and `status_messages` there is nothing unless somebody asked for them. Without
     `athena` there are no catalog, workgroup and queries.
     """
 
-    existing_buckets: dict[Region, Bucket] = Field(default_factory=dict)
+    existing_buckets: dict[BucketPlace, Bucket] = Field(default_factory=dict)
     keep: Keep = Keep()
     report: Report = Report()
     athena: Annotated[Athena | None, OrOff] = Athena()
