@@ -80,8 +80,7 @@ def test_the_topics_that_a_chat_hears_are_there_before_it(examples: Examples) ->
     stacks = {
         name: {each for each in artifact["dependencies"] if not each.endswith(".assets")}
         for name, artifact in manifest["artifacts"].items()
-        if artifact["type"] == "aws:cloudformation:stack"
-        and name.startswith(("Shared-", "Chat-"))
+        if artifact["type"] == "aws:cloudformation:stack" and name.startswith(("Shared-", "Chat-"))
     }
     shared = {"Shared-111122223333-eu-west-1", "Shared-111122223333-us-east-1"}
     assert stacks == {name: set() for name in shared} | {"Chat-111122223333": shared}

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.faults import Fault, FaultsError
+from kafka_lag_cdk.config.network import Endpoints
 from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import Account, Listed, Prefix
@@ -137,7 +138,7 @@ class Deployment(Strict):
                 )
 
     def _two_endpoints(self) -> Iterator[str]:
-        for kind in ("s3", "secrets_manager"):
+        for kind in Endpoints.model_fields:
             owners: dict[str, str] = {}
             for cluster in self.clusters:
                 if not getattr(cluster.vpc.endpoints, kind):

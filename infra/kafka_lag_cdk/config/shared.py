@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
+from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
@@ -27,6 +28,9 @@ from kafka_lag_cdk.config.types import (
 )
 
 Days = Annotated[int, Field(ge=8, le=3650)]
+
+# Requests at once, where anybody may try a token.
+_OF_STRANGERS = 10
 
 NEVER = "never"
 OFF = "off"
@@ -125,13 +129,21 @@ class Views(Strict):
     """Burrow's API, Prometheus metrics and the status page, behind a function URL.
 
     `auth` is who may ask: those with rights on the URL, or those with a token. `concurrency` bounds
-    what strangers who try tokens can cost; None reserves nothing, which small accounts need.
+    what strangers who try tokens can cost, and is 10 with them unless said otherwise; None reserves
+    nothing, which small accounts need.
     """
 
     auth: Literal["iam", "bearer"] = "iam"
     memory_mb: MemoryMb = 512
     concurrency: Whole | None = None
     log_days: LogDays = 14
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounded_for_strangers(cls, source: Any) -> Any:
+        if isinstance(source, Mapping) and source.get("auth") == contract.AUTH_BEARER:
+            return {"concurrency": _OF_STRANGERS, **source}
+        return source
 
 
 class StatusMessages(Strict):

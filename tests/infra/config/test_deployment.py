@@ -105,9 +105,7 @@ def of(account: str, name: str = "orders", **changes: Any) -> dict[str, Any]:
 
 def test_each_of_two_accounts_has_a_bucket_of_its_own() -> None:
     buckets = {"111122223333/eu-west-1": "ours", "444455556666/eu-west-1": "theirs"}
-    found = deployment(
-        of("111122223333"), of("444455556666"), shared={"existing_buckets": buckets}
-    )
+    found = deployment(of("111122223333"), of("444455556666"), shared={"existing_buckets": buckets})
     assert found.existing_bucket("111122223333", "eu-west-1") == "ours"
     assert found.existing_bucket("444455556666", "eu-west-1") == "theirs"
     assert found.existing_bucket("444455556666", "us-east-1") is None

@@ -72,6 +72,21 @@ def test_the_history_lasts_as_long_as_the_snapshots_that_it_replaces() -> None:
     assert same.shared.keep.history_days == 30
 
 
+@pytest.mark.parametrize(
+    ("views", "most"),
+    [
+        ({"auth": "bearer"}, 10),
+        ({"auth": "bearer", "concurrency": 3}, 3),
+        ({"auth": "bearer", "concurrency": None}, None),
+        ({"auth": "iam"}, None),
+    ],
+)
+def test_views_that_anybody_may_try_are_bounded(views: dict[str, Any], most: int | None) -> None:
+    found = deployment(shared={"views": views}).shared.views
+    assert found
+    assert found.concurrency == most
+
+
 @pytest.mark.parametrize("summary", ["changes", "always", "never"])
 def test_a_summary_comes_when_something_changed_always_or_never(summary: str) -> None:
     assert deployment(shared={"report": {"summary": summary}}).shared.report.summary == summary
