@@ -47,6 +47,7 @@ class LagCollector(Construct):
         super().__init__(scope, construct_id)
         shared = reports.names if isinstance(reports, LagReports) else reports
         self._cluster, self._recovered, self._name = cluster, recovered, shared.name
+        self._workgroup = shared.name if shared.queries else None
         collector = CollectorFunction(
             self,
             "Collector",
@@ -104,4 +105,5 @@ class LagCollector(Construct):
             alarms=self.alarms,
             scaling_alarms=self.scaling_alarms,
             name=self._name,
+            workgroup=self._workgroup,
         ).dashboard

@@ -8,15 +8,14 @@ from pathlib import Path
 
 from aws_cdk import Stack
 from aws_cdk import aws_s3 as s3
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.config.cluster import Function
 from kafka_lag_cdk.config.shared import Notify, Shared
-from kafka_lag_cdk.names import DEPLOYMENT, SharedNames, topic_name
-from kafka_lag_cdk.notify.chat import ChatChannels, has_chats
+from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
+from kafka_lag_cdk.notify.chat import ChatChannels, has_chats, topic_of
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from kafka_lag_cdk.packaging.build import BUILT, glue_package
 from kafka_lag_cdk.serve.lag_views import LagViews
@@ -38,7 +37,7 @@ class LagReports(Construct):
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
     LagReports of the same `name` in this account, whose alarms they show: this region's unless
     told otherwise, and with none no channel is made. `workgroup` and `job_name` are what Athena
-    and Glue call theirs.
+    and Glue call theirs, None where `settings` have queries or the daily job off.
 
     `views` and `status_messages` are None where `settings` have them off; their code is `package`,
     built from this project's lock file unless given. `watched` is whether any cluster runs, so
@@ -71,7 +70,12 @@ class LagReports(Construct):
         self.workgroup = self._queries(name, settings, bucket, clusters)
         self.job_name = self._reported(settings, bucket, told)
         arn = told.topic.topic_arn
-        self.names = SharedNames(bucket=bucket.bucket_name, topic_arn=arn, name=name)
+        self.names = SharedNames(
+            bucket=bucket.bucket_name,
+            topic_arn=arn,
+            name=name,
+            queries=self.workgroup is not None,
+        )
         self.views = self._viewed(settings, bucket, package)
         self.status_messages = self._notified(settings, bucket, told, package, watched)
 
@@ -79,19 +83,17 @@ class LagReports(Construct):
         told = AlarmTopic(self, "Alarms", name=name, notify=notify)
         here = Stack.of(self).region
         regions = [here] if chat is None else chat
-        heard = [told.topic if each == here else self._elsewhere(name, each) for each in regions]
+        heard = [told.topic if each == here else topic_of(self, name, each) for each in regions]
         if heard and has_chats(notify):
             ChatChannels(self, "Chat", notify=notify, topics=heard)
         return told
 
-    def _elsewhere(self, name: str, region: str) -> sns.ITopic:
-        arn = Stack.of(self).format_arn(service="sns", region=region, resource=topic_name(name))
-        return sns.Topic.from_topic_arn(self, f"Topic-{region}", arn)
-
     def _queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
-    ) -> str:
+    ) -> str | None:
         """The workgroup's name, once it is made."""
+        if settings.athena is None:
+            return None
         catalog = Catalog(
             self,
             "Catalog",
@@ -108,8 +110,10 @@ class LagReports(Construct):
         )
         return workgroup.workgroup.ref
 
-    def _reported(self, settings: Shared, bucket: s3.IBucket, told: AlarmTopic) -> str:
+    def _reported(self, settings: Shared, bucket: s3.IBucket, told: AlarmTopic) -> str | None:
         """The job's name."""
+        if not settings.report.enabled:
+            return None
         job = DailyReport(
             self,
             "DailyReport",

@@ -30,12 +30,14 @@ _READABLE = 20
 class SharedNames:
     """The bucket of snapshots and the ARN of the alarms' topic; tokens until deployed.
 
-    `name` is the deployment's: alarms and dashboards of clusters that use these begin with it.
+    `name` is the deployment's: alarms and dashboards of clusters that use these begin with it, and
+    it is the workgroup's, if there are `queries`.
     """
 
     bucket: str
     topic_arn: str
     name: str = DEPLOYMENT
+    queries: bool = True
 
     def publish(self, scope: Construct) -> None:
         """Writes them into parameters under `/name/`."""
@@ -48,13 +50,13 @@ class SharedNames:
             )
 
     @classmethod
-    def published(cls, scope: Construct, deployment: str) -> Self:
+    def published(cls, scope: Construct, deployment: str, *, queries: bool = True) -> Self:
         """Reads them at deploy time from the parameters of the same account and region."""
         bucket, topic = (
             ssm.StringParameter.value_for_string_parameter(scope, f"/{deployment}/{name}")
             for name in (_BUCKET, _TOPIC)
         )
-        return cls(bucket=bucket, topic_arn=topic, name=deployment)
+        return cls(bucket=bucket, topic_arn=topic, name=deployment, queries=queries)
 
 
 def topic_name(deployment: str) -> str:

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stacks of a configuration: one a region that clusters share, and one a cluster.
 
+An account's chat channels have one too: AWS refuses them where the workspace has not let its
+integration in, and bucket, catalog and topic must not be rolled back for that.
+
 A stack a cluster, as one of them holds 25 to 40 of the 500 resources a stack may have, and as a
 cluster then comes, changes and goes without touching another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aws_cdk import App, CfnOutput, Environment, Stack, Tags
@@ -18,17 +22,14 @@ from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
-from kafka_lag_cdk.notify.chat import has_chats
+from kafka_lag_cdk.notify.chat import ChatChannels, has_chats, topic_of
 
 # Account (None: whichever deploys) and region.
 _Place = tuple[str | None, str]
 
 
 class SharedStack(Stack):
-    """What the clusters of one account and region share; its names are in SSM parameters.
-
-    `chat` are the regions whose alarms the account's chat channels show, if they are made here.
-    """
+    """What the clusters of one account and region share; its names are in SSM parameters."""
 
     def __init__(
         self,
@@ -38,7 +39,6 @@ class SharedStack(Stack):
         deployment: Deployment,
         clusters: tuple[Cluster, ...],
         env: Environment,
-        chat: Sequence[str],
         package: Path | None = None,
     ) -> None:
         super().__init__(
@@ -54,21 +54,46 @@ class SharedStack(Stack):
             name=deployment.name,
             settings=deployment.shared,
             clusters=[cluster.name for cluster in clusters],
-            existing_bucket=deployment.shared.existing_buckets.get(env.region or ""),
-            chat=chat,
+            existing_bucket=deployment.existing_bucket(env.account, env.region or ""),
+            chat=(),
             package=package,
             watched=any(not cluster.paused for cluster in clusters),
         )
         reports.names.publish(self)
         CfnOutput(self, "Bucket", value=reports.names.bucket)
         CfnOutput(self, "AlarmTopic", value=reports.names.topic_arn)
-        CfnOutput(self, "Workgroup", value=reports.workgroup)
-        CfnOutput(self, "DailyReportJob", value=reports.job_name)
+        if reports.workgroup:
+            CfnOutput(self, "Workgroup", value=reports.workgroup)
+        if reports.job_name:
+            CfnOutput(self, "DailyReportJob", value=reports.job_name)
         if reports.views:
             CfnOutput(self, "ViewsUrl", value=reports.views.url)
             CfnOutput(self, "ViewsFunction", value=reports.views.function.function_arn)
         if reports.views and reports.views.token:
             CfnOutput(self, "ViewsToken", value=reports.views.token.arn)
+
+
+class ChatStack(Stack):
+    """An account's chat channels, which hear the alarm topics of `regions`."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        regions: Sequence[str],
+        env: Environment,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=deployment.chat_stack_name,
+            description="Consumer lag: chat channels that show alarms",
+            env=env,
+        )
+        topics = [topic_of(self, deployment.name, region) for region in regions]
+        ChatChannels(self, "Chat", notify=deployment.shared.notify, topics=topics)
 
 
 class ClusterStack(Stack):
@@ -95,7 +120,9 @@ class ClusterStack(Stack):
             self,
             "Lag",
             cluster=cluster,
-            reports=SharedNames.published(self, deployment.name),
+            reports=SharedNames.published(
+                self, deployment.name, queries=deployment.shared.athena is not None
+            ),
             recovered=deployment.shared.notify.recovered,
             package=package,
         )
@@ -106,14 +133,19 @@ class ClusterStack(Stack):
 
 
 def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> list[Stack]:
-    """Adds every stack; a region's shared one comes before those of its clusters."""
+    """Adds every stack; a region's shared one comes before those of its clusters and chats."""
     shared = _shared(app, deployment, package)
     made: list[Stack] = [*shared.values()]
+    if has_chats(deployment.shared.notify):
+        made += _chats(app, deployment, shared)
+    names = Counter(cluster.name for cluster in deployment.clusters)
     for place, clusters in deployment.places().items():
         for cluster in clusters:
+            # One name may be a cluster's in each of several accounts.
+            owner = place[0] if names[cluster.name] > 1 else None
             own = ClusterStack(
                 app,
-                deployment.stack_name(cluster),
+                _stack_id(deployment.stack_name(cluster), owner),
                 deployment=deployment,
                 cluster=cluster,
                 env=_environment(place),
@@ -127,32 +159,40 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
 
 
 def _shared(app: App, deployment: Deployment, package: Path | None) -> dict[_Place, SharedStack]:
-    """One by place; chat channels are made once an account, in the region that is listed first."""
-    made: dict[_Place, SharedStack] = {}
-    places = deployment.places()
-    for (account, region), clusters in places.items():
-        regions = [each for owner, each in places if owner == account]
-        made[account, region] = SharedStack(
+    return {
+        (account, region): SharedStack(
             app,
-            "-".join(part for part in ("Shared", account, region) if part),
+            _stack_id("Shared", account, region),
             deployment=deployment,
             clusters=clusters,
             env=_environment((account, region)),
-            chat=regions if region == regions[0] else (),
             package=package,
         )
-    if has_chats(deployment.shared.notify):
-        _topics_first(made)
-    return made
+        for (account, region), clusters in deployment.places().items()
+    }
 
 
-def _topics_first(shared: dict[_Place, SharedStack]) -> None:
-    """The stack with an account's chat channels comes after those with the topics they hear."""
-    first: dict[str | None, SharedStack] = {}
-    for (account, _), stack in shared.items():
-        chats = first.setdefault(account, stack)
-        if chats is not stack:
+def _chats(
+    app: App, deployment: Deployment, shared: dict[_Place, SharedStack]
+) -> Iterator[ChatStack]:
+    """One an account, in the region that is listed first, after all topics that it hears."""
+    for owner in dict.fromkeys(account for account, _ in shared):
+        heard = {region: stack for (account, region), stack in shared.items() if account == owner}
+        regions = list(heard)
+        chats = ChatStack(
+            app,
+            _stack_id("Chat", owner),
+            deployment=deployment,
+            regions=regions,
+            env=_environment((owner, regions[0])),
+        )
+        for stack in heard.values():
             chats.add_stack_dependency(stack, "chat channels hear its topic")
+        yield chats
+
+
+def _stack_id(*parts: str | None) -> str:
+    return "-".join(part for part in parts if part)
 
 
 def _environment(place: _Place) -> Environment:

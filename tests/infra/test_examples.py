@@ -53,7 +53,7 @@ def test_cfn_lint_finds_no_error(examples: Examples) -> None:
 
 def test_a_region_has_one_shared_stack_and_each_cluster_its_own(examples: Examples) -> None:
     names = list(examples["twenty-clusters"].templates)
-    assert len(names) == 22
+    assert len(names) == 23
     assert {name for name in names if "shared" in name} == {
         "kafka-lag-shared@eu-west-1",
         "kafka-lag-shared@us-east-1",
@@ -67,14 +67,9 @@ def test_an_accounts_chat_is_configured_once_and_hears_every_region(examples: Ex
         for name, resource in template["Resources"].items()
     }
     (stack, _), channel = one_of(resources, "AWS::Chatbot::SlackChannelConfiguration")
-    (_, topic) = next(
-        key
-        for key, each in resources.items()
-        if key[0] == stack and each["Type"] == "AWS::SNS::Topic"
-    )
-    assert stack == "kafka-lag-shared@eu-west-1"
+    assert stack == "kafka-lag-chat@eu-west-1"
     assert channel["Properties"]["SnsTopicArns"] == [
-        {"Ref": topic},
+        "arn:aws:sns:eu-west-1:111122223333:kafka-lag-alarms",
         "arn:aws:sns:us-east-1:111122223333:kafka-lag-alarms",
     ]
     one_of(resources, "AWS::IAM::ManagedPolicy")
@@ -85,11 +80,19 @@ def test_the_topics_that_a_chat_hears_are_there_before_it(examples: Examples) ->
     stacks = {
         name: {each for each in artifact["dependencies"] if not each.endswith(".assets")}
         for name, artifact in manifest["artifacts"].items()
-        if artifact["type"] == "aws:cloudformation:stack" and name.startswith("Shared-")
+        if artifact["type"] == "aws:cloudformation:stack" and name.startswith(("Shared-", "Chat-"))
     }
-    assert stacks == {
-        "Shared-111122223333-eu-west-1": {"Shared-111122223333-us-east-1"},
-        "Shared-111122223333-us-east-1": set(),
+    shared = {"Shared-111122223333-eu-west-1", "Shared-111122223333-us-east-1"}
+    assert stacks == {name: set() for name in shared} | {"Chat-111122223333": shared}
+
+
+def test_a_chat_that_is_refused_rolls_back_nothing_else(examples: Examples) -> None:
+    template = examples["twenty-clusters"].templates["kafka-lag-chat@eu-west-1"]
+    kinds = {resource["Type"] for resource in template["Resources"].values()}
+    assert kinds == {
+        "AWS::Chatbot::SlackChannelConfiguration",
+        "AWS::IAM::ManagedPolicy",
+        "AWS::IAM::Role",
     }
 
 
@@ -115,8 +118,8 @@ def test_outputs_name_what_people_look_for(examples: Examples, name: str) -> Non
     if name == "twenty-clusters":
         shared |= {"ViewsUrl", "ViewsFunction", "ViewsToken"}
     for stack, template in examples[name].templates.items():
-        own = {"Function", "LogGroup", "Dashboard"}
-        assert set(template["Outputs"]) == (shared if "shared" in stack else own), stack
+        own = set() if "chat" in stack else {"Function", "LogGroup", "Dashboard"}
+        assert set(template.get("Outputs", {})) == (shared if "shared" in stack else own), stack
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

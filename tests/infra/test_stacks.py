@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -31,6 +32,15 @@ def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
 @pytest.fixture(name="shared", scope="module")
 def _shared(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
     return resolve(named(assembly, SHARED).template)
+
+
+@pytest.fixture(name="least", scope="module")
+def _least(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
+    """Of a deployment with everything switched off that can be."""
+    app = App(outdir=str(tmp_path_factory.mktemp("least")))
+    shared = {"athena": "off", "report": {"enabled": False}}
+    stacks_of(app, deployment(cluster_json(), name="other", shared=shared), SMALL_PACKAGE)
+    return app.synth()
 
 
 def named(assembly: CloudAssembly, name: str) -> Any:
@@ -64,6 +74,23 @@ def test_an_existing_bucket_is_used_and_none_is_made(shared: dict[str, dict[str,
     assert of_type(shared, "AWS::S3::Bucket") == {}
     (job,) = of_type(shared, "AWS::Glue::Job").values()
     assert job["DefaultArguments"]["--output"] == "s3://our-own-bucket"
+
+
+def test_without_athena_and_report_nothing_of_glue_or_athena_is_made(least: CloudAssembly) -> None:
+    template = named(least, SHARED).template
+    kinds = {resource["Type"] for resource in template["Resources"].values()}
+    assert {kind for kind in kinds if re.search("Glue|Athena|IAM|Events|Logs", kind)} == set()
+    assert set(template["Outputs"]) == {"Bucket", "AlarmTopic"}
+
+
+def test_a_dashboard_leads_to_athena_only_where_there_is_a_workgroup(
+    least: CloudAssembly, assembly: CloudAssembly
+) -> None:
+    led = [
+        "Athena, workgroup other" in str(named(each, CLUSTER).template)
+        for each in (least, assembly)
+    ]
+    assert led == [False, True]
 
 
 def test_a_clusters_stack_is_deployed_after_the_shared_one(assembly: CloudAssembly) -> None:

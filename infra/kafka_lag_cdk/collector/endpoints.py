@@ -13,7 +13,7 @@ _HTTPS = 443
 
 
 class VpcEndpoints(Construct):
-    """The S3 gateway, which is free, and Secrets Manager's interface, as the settings want.
+    """The S3 gateway, which is free, and the interfaces that the settings want.
 
     Raises ValueError where another in the same app makes one of them for the same VPC: a deploy
     would fail on its private name, or on its route.
@@ -28,7 +28,9 @@ class VpcEndpoints(Construct):
         if settings.endpoints.s3:
             self._s3()
         if settings.endpoints.secrets_manager:
-            self._secrets_manager(vpc)
+            self._interface(vpc, "SecretsManager", "secretsmanager", "Secrets Manager")
+        if settings.endpoints.monitoring:
+            self._interface(vpc, "Monitoring", "monitoring", "CloudWatch")
 
     def _insist_on_one_of_each(self) -> None:
         for other in self.node.root.node.find_all():
@@ -54,22 +56,22 @@ class VpcEndpoints(Construct):
             route_table_ids=list(self._settings.route_tables),
         )
 
-    def _secrets_manager(self, vpc: ec2.IVpc) -> None:
+    def _interface(self, vpc: ec2.IVpc, word: str, service: str, called: str) -> None:
         allowed = ec2.SecurityGroup(
             self,
-            "SecretsManagerGroup",
+            f"{word}Group",
             vpc=vpc,
-            description="HTTPS from this VPC to Secrets Manager",
+            description=f"HTTPS from this VPC to {called}",
             allow_all_outbound=False,
         )
         inside = ec2.Peer.ipv4(self._settings.cidr or "")
         allowed.add_ingress_rule(inside, ec2.Port.tcp(_HTTPS), "from the VPC")
         ec2.CfnVPCEndpoint(
             self,
-            "SecretsManager",
+            word,
             vpc_id=self._settings.id,
             vpc_endpoint_type="Interface",
-            service_name=f"com.amazonaws.{self._region}.secretsmanager",
+            service_name=f"com.amazonaws.{self._region}.{service}",
             subnet_ids=list(self._settings.subnets),
             security_group_ids=[allowed.security_group_id],
             private_dns_enabled=True,

@@ -15,7 +15,7 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag_cdk.collector.brokers import BootstrapServers
 from kafka_lag_cdk.collector.network import CollectorNetwork
-from kafka_lag_cdk.collector.role import collector_role
+from kafka_lag_cdk.collector.role import collector_role, deny_interfaces
 from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
 from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.lambdas.log import log_of
@@ -54,7 +54,8 @@ class CollectorFunction(Construct):
 
     def _made(self, cluster: Cluster, bucket: str, code: lambda_.Code) -> lambda_.Function:
         network = CollectorNetwork(self, "Network", cluster=cluster)
-        return lambda_.Function(
+        role = collector_role(self, cluster=cluster, bucket=bucket, log_group=self.log_group)
+        function = lambda_.Function(
             self,
             "Function",
             description=f"Consumer lag of {cluster.name}",
@@ -64,7 +65,7 @@ class CollectorFunction(Construct):
             handler="kafka_lag.collect_lag.handler",
             layers=[_document_layer(self, cluster)],
             environment=self._environment(cluster, bucket),
-            role=collector_role(self, cluster=cluster, bucket=bucket, log_group=self.log_group),
+            role=role,
             vpc=network.vpc,
             vpc_subnets=network.subnets,
             security_groups=[network.group],
@@ -76,6 +77,8 @@ class CollectorFunction(Construct):
             retry_attempts=0,
             max_event_age=_EVENT_AGE,
         )
+        deny_interfaces(self, role, function.function_arn)
+        return function
 
     def _environment(self, cluster: Cluster, bucket: str) -> dict[str, str]:
         told = {

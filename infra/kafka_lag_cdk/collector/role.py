@@ -39,6 +39,26 @@ def collector_role(
     )
 
 
+def deny_interfaces(scope: Construct, role: iam.IRole, function_arn: str) -> None:
+    """Keeps the function's own code from the network interfaces that Lambda makes in its name.
+
+    A policy of its own, as the function waits for the role with all that is in it.
+    """
+    iam.Policy(
+        scope,
+        "OwnCode",
+        roles=[role],
+        statements=[
+            iam.PolicyStatement(
+                effect=iam.Effect.DENY,
+                actions=list(_INTERFACES),
+                resources=["*"],
+                conditions={"ArnEquals": {"lambda:SourceFunctionArn": function_arn}},
+            )
+        ],
+    )
+
+
 def _rights(
     scope: Construct, cluster: Cluster, bucket: str, log_group: logs.ILogGroup
 ) -> Iterator[Right]:

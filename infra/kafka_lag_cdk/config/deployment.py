@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.faults import Fault, FaultsError
+from kafka_lag_cdk.config.network import Endpoints
 from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import Account, Listed, Prefix
@@ -52,6 +53,11 @@ class Deployment(Strict):
         account, region = cluster.place
         return account or self.account, region
 
+    def existing_bucket(self, account: str | None, region: str) -> str | None:
+        """The bucket of the user's in an account and region, None where one is made."""
+        buckets = self.shared.existing_buckets
+        return buckets.get(f"{account}/{region}", buckets.get(region))
+
     def stack_name(self, cluster: Cluster) -> str:
         """The name of a cluster's stack, which has letters, digits and '-' only."""
         return f"{self.name}-{re.sub(r'[^A-Za-z0-9-]', '-', cluster.name)}"
@@ -60,6 +66,11 @@ class Deployment(Strict):
     def shared_stack_name(self) -> str:
         """The name of each region's shared stack."""
         return f"{self.name}-shared"
+
+    @property
+    def chat_stack_name(self) -> str:
+        """The name of each account's stack of chat channels."""
+        return f"{self.name}-chat"
 
     def _too_long(self) -> Iterator[Fault]:
         for index, cluster in enumerate(self.clusters):
@@ -71,11 +82,23 @@ class Deployment(Strict):
                 )
 
     def _alike(self) -> Iterator[str]:
-        names = [cluster.name for cluster in self.clusters]
-        stacks = [self.stack_name(cluster) for cluster in self.clusters]
-        for stack, count in Counter([*map(str.lower, stacks), self.shared_stack_name]).items():
+        """Names are an account's, whatever the region, as those of its dashboards are."""
+        accounts = dict.fromkeys(self.place_of(cluster)[0] for cluster in self.clusters)
+        # Whoever deploys may be in any of them.
+        apart = [{each} for each in accounts] if None not in accounts else [set(accounts)]
+        for together in apart:
+            yield from self._alike_of([c for c in self.clusters if self.place_of(c)[0] in together])
+
+    def _alike_of(self, clusters: Sequence[Cluster]) -> Iterator[str]:
+        stacks = [self.stack_name(cluster) for cluster in clusters]
+        ours = (self.shared_stack_name, self.chat_stack_name)
+        for stack, count in Counter([*map(str.lower, stacks), *ours]).items():
             if count > 1:
-                same = [n for n, s in zip(names, stacks, strict=True) if s.lower() == stack]
+                same = [
+                    cluster.name
+                    for cluster, own in zip(clusters, stacks, strict=True)
+                    if own.lower() == stack
+                ]
                 yield (
                     f"{' and '.join(same)} would get the stack {stack}, which "
                     "another has: change a name"
@@ -94,15 +117,28 @@ class Deployment(Strict):
 
     def _unused_buckets(self) -> Iterator[Fault]:
         regions = {region for _, region in self.places()}
-        for region in self.shared.existing_buckets:
-            if region not in regions:
+        for key in self.shared.existing_buckets:
+            account, _, region = key.rpartition("/")
+            owners = [owner for owner, there in self.places() if there == region]
+            place = ("shared", "existing_buckets", key)
+            if not owners:
                 yield Fault(
-                    ("shared", "existing_buckets", region),
+                    place,
                     f"no cluster is in this region; there are some in {', '.join(sorted(regions))}",
+                )
+            elif account and account not in owners:
+                known = ", ".join(owner or "whichever deploys" for owner in owners)
+                yield Fault(place, f"no cluster is in this account there; some are in {known}")
+            elif not account and len(owners) > 1:
+                both = " and ".join(str(owner) for owner in owners)
+                yield Fault(
+                    place,
+                    f"the accounts {both} have clusters there, and a bucket is one account's: "
+                    f"write {owners[0]}/{region}",
                 )
 
     def _two_endpoints(self) -> Iterator[str]:
-        for kind in ("s3", "secrets_manager"):
+        for kind in Endpoints.model_fields:
             owners: dict[str, str] = {}
             for cluster in self.clusters:
                 if not getattr(cluster.vpc.endpoints, kind):

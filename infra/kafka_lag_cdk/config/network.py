@@ -35,6 +35,7 @@ class Endpoints(Strict):
 
     s3: bool = False
     secrets_manager: bool = False
+    monitoring: bool = False
 
 
 class Vpc(Strict):
@@ -60,8 +61,9 @@ class Vpc(Strict):
     def _missing(self) -> Iterator[str]:
         if self.endpoints.s3 and not self.route_tables:
             yield "endpoints.s3 needs route_tables, those of the subnets"
-        if self.endpoints.secrets_manager and not self.cidr:
-            yield "endpoints.secrets_manager needs cidr, the VPC's, to be let in from"
+        for kind in ("secrets_manager", "monitoring"):
+            if getattr(self.endpoints, kind) and not self.cidr:
+                yield f"endpoints.{kind} needs cidr, the VPC's, to be let in from"
 
 
 class Scram(Strict):

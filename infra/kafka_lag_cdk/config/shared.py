@@ -8,17 +8,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
+from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
     Bucket,
+    BucketPlace,
     ChatName,
     Distinct,
     Email,
     EventBus,
     Https,
     Listed,
-    Region,
     SlackChannel,
     SlackWorkspace,
     TeamsChannel,
@@ -27,6 +28,9 @@ from kafka_lag_cdk.config.types import (
 )
 
 Days = Annotated[int, Field(ge=8, le=3650)]
+
+# Requests at once, where anybody may try a token.
+_OF_STRANGERS = 10
 
 NEVER = "never"
 OFF = "off"
@@ -79,9 +83,18 @@ class Keep(Strict):
     history_days: Days = 400
     report_days: Annotated[int, Field(ge=22, le=3650)] = 400
 
+    @model_validator(mode="after")
+    def _history_outlasts_snapshots(self) -> Keep:
+        if self.history_days < self.snapshot_days:
+            raise ValueError(
+                f"history_days is {self.history_days} and below snapshot_days, "
+                f"{self.snapshot_days}: snapshots are deleted only while the history has their rows"
+            )
+        return self
+
 
 class Report(Strict):
-    """The daily job, started at `hour` UTC for the day before.
+    """The daily job, started at `hour` UTC for the day before; unless `enabled` there is none.
 
     Its `summary` goes where alarms go: when something changed, for each day, or never.
     """
@@ -116,13 +129,21 @@ class Views(Strict):
     """Burrow's API, Prometheus metrics and the status page, behind a function URL.
 
     `auth` is who may ask: those with rights on the URL, or those with a token. `concurrency` bounds
-    what strangers who try tokens can cost; None reserves nothing, which small accounts need.
+    what strangers who try tokens can cost, and is 10 with them unless said otherwise; None reserves
+    nothing, which small accounts need.
     """
 
     auth: Literal["iam", "bearer"] = "iam"
     memory_mb: MemoryMb = 512
     concurrency: Whole | None = None
     log_days: LogDays = 14
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounded_for_strangers(cls, source: Any) -> Any:
+        if isinstance(source, Mapping) and source.get("auth") == contract.AUTH_BEARER:
+            return {"concurrency": _OF_STRANGERS, **source}
+        return source
 
 
 class StatusMessages(Strict):
@@ -146,15 +167,18 @@ class StatusMessages(Strict):
 
 
 class Shared(Strict):
-    """What is shared in one region; `existing_buckets`, by region, are taken instead of a new one.
+    """What is shared in one region; `existing_buckets` are taken instead of a new one.
 
-    Of `views` and `status_messages` there is nothing unless somebody asked for them.
+    They are by account and region, as in `111122223333/eu-west-1`, or by a region of one account.
+
+    Of `views` and `status_messages` there is nothing unless somebody asked for them. Without
+    `athena` there are no catalog, workgroup and queries.
     """
 
-    existing_buckets: dict[Region, Bucket] = Field(default_factory=dict)
+    existing_buckets: dict[BucketPlace, Bucket] = Field(default_factory=dict)
     keep: Keep = Keep()
     report: Report = Report()
-    athena: Athena = Athena()
+    athena: Annotated[Athena | None, OrOff] = Athena()
     notify: Notify = Notify()
     views: Annotated[Views | None, OrOff] = None
     status_messages: Annotated[StatusMessages | None, OrOff] = None

@@ -133,6 +133,13 @@ SecurityGroupId = Annotated[
 RouteTableId = Annotated[
     str, _like(r"rtb-[0-9a-f]{8,17}", "a route table's id, such as rtb-0a1b2c3d4e5f60718")
 ]
+BucketPlace = Annotated[
+    str,
+    _like(
+        r"(\d{12}/)?[a-z]{2}(-[a-z]+)+-\d",
+        "a region, such as eu-west-1, or ACCOUNT/REGION",
+    ),
+]
 KafkaArn = Annotated[
     str,
     _like(

@@ -32,7 +32,7 @@ class ClusterDashboard(Construct):
     `alarms` are shown with their states, first of all; `scaling_alarms` beside the services, as
     one of them is in ALARM whenever there is little to do. MSK's own metrics of brokers are there
     where the cluster's ARN tells its name, but not of MSK Serverless, which shows no brokers.
-    `name` is the deployment's and its Athena workgroup's.
+    `name` is the deployment's, `workgroup` Athena's, None where there is none.
     """
 
     def __init__(
@@ -46,10 +46,11 @@ class ClusterDashboard(Construct):
         alarms: Sequence[cloudwatch.IAlarm] = (),
         scaling_alarms: Sequence[cloudwatch.IAlarm] = (),
         name: str = DEPLOYMENT,
+        workgroup: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         metrics = LagMetrics(cluster)
-        console = Console(Stack.of(self).region, log_group.log_group_name, workgroup=name)
+        console = Console(Stack.of(self).region, log_group.log_group_name, workgroup=workgroup)
         self.dashboard = cloudwatch.Dashboard(
             self,
             "Dashboard",

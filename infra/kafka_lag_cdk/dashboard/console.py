@@ -26,7 +26,7 @@ class Console:
 
     region: str
     log_group: str
-    workgroup: str
+    workgroup: str | None
 
     @property
     def alarms(self) -> str:
@@ -41,8 +41,10 @@ class Console:
         return self._at("cloudwatch", f"logsV2:logs-insights{state}")
 
     @property
-    def queries(self) -> str:
-        """The workgroup in Athena."""
+    def queries(self) -> str | None:
+        """The workgroup in Athena, if there is one."""
+        if self.workgroup is None:
+            return None
         return self._at("athena", f"/workgroups/details/{self.workgroup}")
 
     def _at(self, service: str, place: str) -> str:

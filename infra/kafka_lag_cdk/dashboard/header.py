@@ -25,11 +25,12 @@ def header(cluster: Cluster, console: Console) -> str:
     """Markdown, the name as code: it may hold underscores."""
     minutes = cluster.interval_minutes
     every = "every minute" if minutes == 1 else f"every {minutes} minutes"
+    queries = f"[Athena, workgroup {console.workgroup}]({console.queries}) | "
     return (
         f"# Consumer lag on `{cluster.name}`\n"
         f"Read {every}. Each graph shows its worst {MOST_LINES} lines. "
         f"[Alarms]({console.alarms}) | [its log]({console.logs}) | "
-        f"[Athena, workgroup {console.workgroup}]({console.queries}) | "
+        f"{queries if console.queries else ''}"
         "what each alarm asks for: `docs/operations.md#alarms`\n"
         f"{_MEANING}"
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aws_cdk import Stack
 from aws_cdk import aws_chatbot as chatbot
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
@@ -18,6 +19,7 @@ from constructs import Construct
 from kafka_lag_cdk.config.shared import Notify, Slack, Teams
 from kafka_lag_cdk.findings import open_ended
 from kafka_lag_cdk.names import construct_id as id_of
+from kafka_lag_cdk.names import topic_name
 
 _SERVICE = "chatbot.amazonaws.com"
 # What the graph beside an alarm takes.
@@ -93,6 +95,12 @@ class ChatChannels(Construct):
             iam_role_arn=self.role.role_arn,
             guardrail_policies=[self._policy.managed_policy_arn],
         )
+
+
+def topic_of(scope: Construct, deployment: str, region: str) -> sns.ITopic:
+    """The alarms' topic of a region of the scope's account, by its name."""
+    arn = Stack.of(scope).format_arn(service="sns", region=region, resource=topic_name(deployment))
+    return sns.Topic.from_topic_arn(scope, f"Topic-{region}", arn)
 
 
 def has_chats(notify: Notify) -> bool:

@@ -18,6 +18,9 @@ from kafka_lag_cdk.findings import explained
 # says what was told last.
 _CLAIM_DAYS = 90
 
+# Kept, but for an empty one of a first deploy that failed.
+_KEPT = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+
 _NO_ACCESS_LOG = (
     "Its readers are the collectors, the daily job and Athena, each with a role of its own; a log "
     "of their requests would be larger than the data."
@@ -25,7 +28,8 @@ _NO_ACCESS_LOG = (
 
 
 class DataBucket(Construct):
-    """`bucket`, encrypted, over TLS only and closed to the public; kept when its stack goes.
+    """`bucket`, encrypted, over TLS only and closed to the public; kept when its stack goes,
+    unless that was never made.
 
     It has no name of its own, so that a stack deployed again makes another beside the kept one.
     `existing` is taken as it is instead: its encryption, its policy and what expires in it are
@@ -61,11 +65,11 @@ class DataBucket(Construct):
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             lifecycle_rules=rules,
-            removal_policy=RemovalPolicy.RETAIN,
+            removal_policy=_KEPT,
         )
         if bucket.policy:
             # What stays must stay over TLS only.
-            bucket.policy.apply_removal_policy(RemovalPolicy.RETAIN)
+            bucket.policy.apply_removal_policy(_KEPT)
         explained(bucket, "S1", _NO_ACCESS_LOG)
         return bucket
 

@@ -26,7 +26,7 @@ _NO_BOOKMARK = "The job keeps no bookmark: it reads one day and replaces that da
 
 
 class DailyReport(Construct):
-    """`job`, run at the report's hour UTC for the day before, unless it is not enabled.
+    """`job`, run at the report's hour UTC for the day before.
 
     `package` is the zip with `glue_jobs/` at its root. The summary goes to `told`, unless the
     report has none. The job can be started by hand for any day (`--date`); two at once wait for
@@ -52,8 +52,7 @@ class DailyReport(Construct):
         arguments = _arguments(bucket, report, keep, listener)
         self.job = self._job(role, script, modules, report, arguments)
         self.job_name = self.job.job_name
-        if report.enabled:
-            self._daily(report.hour)
+        self._daily(report.hour)
 
     def _job(
         self,

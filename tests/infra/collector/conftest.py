@@ -53,7 +53,7 @@ _KINDS = {
             "subnets": _VPC["subnets"],
             "route_tables": ["rtb-0a1b2c3d4e5f60718"],
             "endpoint_security_groups": ["sg-ffffffff"],
-            "endpoints": {"s3": True, "secrets_manager": True},
+            "endpoints": {"s3": True, "secrets_manager": True, "monitoring": True},
             "cidr": "10.0.0.0/16",
         },
     ),

@@ -51,7 +51,9 @@ def test_endpoints_are_made_where_asked_for_only(of: Of) -> None:
         "Gateway",
         ["rtb-0a1b2c3d4e5f60718"],
     )
-    assert made["com.amazonaws.eu-west-1.secretsmanager"]["PrivateDnsEnabled"] is True
+    interfaces = {"com.amazonaws.eu-west-1.secretsmanager", "com.amazonaws.eu-west-1.monitoring"}
+    assert set(made) - {"com.amazonaws.eu-west-1.s3"} == interfaces
+    assert all(made[each]["PrivateDnsEnabled"] is True for each in interfaces)
     assert of("scram", "EC2::VPCEndpoint") == []
 
 
@@ -61,4 +63,4 @@ def test_the_endpoint_lets_the_vpc_in_and_nobody_else(of: Of) -> None:
         for group in of("endpoints", "EC2::SecurityGroup")
         for rule in group.get("SecurityGroupIngress", [])
     ]
-    assert [(rule["CidrIp"], rule["ToPort"]) for rule in rules] == [("10.0.0.0/16", 443)]
+    assert [(rule["CidrIp"], rule["ToPort"]) for rule in rules] == [("10.0.0.0/16", 443)] * 2

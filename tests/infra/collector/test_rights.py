@@ -38,7 +38,7 @@ def _many(value: Any) -> list[str]:
 
 
 def test_the_schedule_may_invoke_the_function_and_only_ours_may_be_it(of: Of) -> None:
-    (statement,) = statements(of, "scram", "lambda:")
+    (statement,) = statements(of, "scram", "lambda:InvokeFunction")
     assert statement["Action"] == "lambda:InvokeFunction"
     (schedule,) = of("scram", "Scheduler::Schedule")
     assert statement["Resource"] == schedule["Target"]["Arn"]
@@ -96,3 +96,15 @@ def test_it_may_touch_its_own_clusters_objects_only(of: Of) -> None:
     may = rights(of, "scram")
     assert may["s3:PutObject"] == runs
     assert may["s3:GetObject"] == [*runs, usual]
+
+
+def test_the_functions_own_code_may_touch_no_network_interface(of: Of) -> None:
+    policies = [each["PolicyDocument"]["Statement"] for each in of("scram", "IAM::Policy")]
+    (denied,) = (each for whole in policies for each in whole if each["Effect"] == "Deny")
+    given = rights(of, "scram")
+    assert set(denied["Action"]) == {action for action in given if action.startswith("ec2:")}
+    assert len(denied["Action"]) == 6
+    assert denied["Resource"] == "*"
+    (function,) = denied["Condition"]["ArnEquals"].values()
+    assert list(denied["Condition"]["ArnEquals"]) == ["lambda:SourceFunctionArn"]
+    assert ":function:collectorfunction" in function

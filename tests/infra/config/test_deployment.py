@@ -10,7 +10,7 @@ import pytest
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import one_cluster
 from tests.infra.config.refused import refused
-from tests.infra.configured import cluster_json, deployment
+from tests.infra.configured import cluster_json, deployment, moved
 from tests.infra.scaling.services import SERVICE, STEPS
 
 
@@ -96,6 +96,41 @@ def test_a_bucket_of_a_region_without_clusters_is_a_slip() -> None:
         "shared.existing_buckets.eu-west-9: no cluster is in this region; there are some in "
         "eu-west-1",
     )
+
+
+def of(account: str, name: str = "orders", **changes: Any) -> dict[str, Any]:
+    own = cluster_json(name=name, auth={"type": "iam"}, **changes)
+    return own | {"arn": own["arn"].replace("111122223333", account)}
+
+
+def test_each_of_two_accounts_has_a_bucket_of_its_own() -> None:
+    buckets = {"111122223333/eu-west-1": "ours", "444455556666/eu-west-1": "theirs"}
+    found = deployment(of("111122223333"), of("444455556666"), shared={"existing_buckets": buckets})
+    assert found.existing_bucket("111122223333", "eu-west-1") == "ours"
+    assert found.existing_bucket("444455556666", "eu-west-1") == "theirs"
+    assert found.existing_bucket("444455556666", "us-east-1") is None
+
+
+def test_one_bucket_is_not_taken_for_two_accounts() -> None:
+    shared = {"existing_buckets": {"eu-west-1": "ours"}}
+    assert refused(of("111122223333"), of("444455556666", "audit"), shared=shared) == (
+        "shared.existing_buckets.eu-west-1: the accounts 111122223333 and 444455556666 have "
+        "clusters there, and a bucket is one account's: write 111122223333/eu-west-1",
+    )
+
+
+def test_a_bucket_of_an_account_without_clusters_is_a_slip() -> None:
+    shared = {"existing_buckets": {"444455556666/eu-west-1": "ours"}}
+    assert refused(of("111122223333"), shared=shared) == (
+        "shared.existing_buckets.444455556666/eu-west-1: no cluster is in this account there; "
+        "some are in 111122223333",
+    )
+
+
+def test_one_account_has_a_name_once() -> None:
+    assert len(deployment(of("111122223333"), of("444455556666")).places()) == 2
+    (told,) = refused(of("111122223333"), moved(of("111122223333"), "us-east-1"))
+    assert told.startswith("clusters: orders and orders would get the stack kafka-lag-orders")
 
 
 @pytest.mark.parametrize("name", ["aws-lag", "ssm", "Lag", "1lag", "x" * 41])

@@ -83,6 +83,8 @@ def test_a_few_lines_are_enough() -> None:
             "endpoints.s3 needs route_tables, those of the subnets"),
         ({"vpc": cluster_json()["vpc"] | {"endpoints": {"secrets_manager": True}}},
             "clusters[0].vpc: endpoints.secrets_manager needs cidr, the VPC's, to be let in from"),
+        ({"vpc": cluster_json()["vpc"] | {"endpoints": {"monitoring": True}}},
+            "clusters[0].vpc: endpoints.monitoring needs cidr, the VPC's, to be let in from"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_told_with_its_place_and_what_was_expected(

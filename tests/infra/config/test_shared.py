@@ -63,6 +63,30 @@ def test_nothing_expires_before_it_was_read_for_the_last_time(key: str, least: i
     assert str(least) in told
 
 
+def test_the_history_lasts_as_long_as_the_snapshots_that_it_replaces() -> None:
+    assert refused(cluster_json(), shared={"keep": {"snapshot_days": 31, "history_days": 30}}) == (
+        "shared.keep: history_days is 30 and below snapshot_days, 31: snapshots are deleted only "
+        "while the history has their rows",
+    )
+    same = deployment(shared={"keep": {"snapshot_days": 30, "history_days": 30}})
+    assert same.shared.keep.history_days == 30
+
+
+@pytest.mark.parametrize(
+    ("views", "most"),
+    [
+        ({"auth": "bearer"}, 10),
+        ({"auth": "bearer", "concurrency": 3}, 3),
+        ({"auth": "bearer", "concurrency": None}, None),
+        ({"auth": "iam"}, None),
+    ],
+)
+def test_views_that_anybody_may_try_are_bounded(views: dict[str, Any], most: int | None) -> None:
+    found = deployment(shared={"views": views}).shared.views
+    assert found
+    assert found.concurrency == most
+
+
 @pytest.mark.parametrize("summary", ["changes", "always", "never"])
 def test_a_summary_comes_when_something_changed_always_or_never(summary: str) -> None:
     assert deployment(shared={"report": {"summary": summary}}).shared.report.summary == summary

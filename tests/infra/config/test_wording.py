@@ -112,7 +112,8 @@ def test_a_configuration_has_a_cluster() -> None:
 
 def test_a_bucket_is_told_by_a_region() -> None:
     assert refused(shared={"existing_buckets": {"Ireland": "my-bucket"}}) == (
-        "shared.existing_buckets: the key Ireland must be a region, such as eu-west-1",
+        "shared.existing_buckets: the key Ireland must be a region, such as eu-west-1, "
+        "or ACCOUNT/REGION",
     )
 
 

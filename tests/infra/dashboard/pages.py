@@ -90,5 +90,6 @@ def _stack(app: App, kind: str, each: Cluster) -> Stack:
         alarms=known[:ALARMS],
         scaling_alarms=known[ALARMS:],
         name=NAME if kind == "full" else DEPLOYMENT,
+        workgroup=NAME if kind == "full" else None,
     )
     return stack

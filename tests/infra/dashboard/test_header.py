@@ -51,7 +51,7 @@ def test_logs_insights_opens_on_this_log_with_the_query_of_the_page() -> None:
 
 
 def test_nothing_in_a_link_ends_it_in_markdown() -> None:
-    for link in (CONSOLE.logs, CONSOLE.alarms, CONSOLE.queries):
+    for link in filter(None, (CONSOLE.logs, CONSOLE.alarms, CONSOLE.queries)):
         assert not set(link) & set(" ()<>[]\"'|")
 
 
@@ -69,6 +69,12 @@ def test_athena_opens_at_the_deployments_workgroup() -> None:
 )
 def test_each_partition_has_a_console_of_its_own(region: str, host: str) -> None:
     assert Console(region, "log", "w").alarms.startswith(f"https://{host}/cloudwatch/home?")
+
+
+def test_without_a_workgroup_nothing_leads_to_athena() -> None:
+    text = header(CLUSTERS["plain"], Console("eu-west-1", "log", None))
+    assert "Athena" not in text
+    assert "None" not in text
 
 
 def test_the_page_links_to_its_own_log_and_workgroup(widgets: dict[str, Widgets]) -> None:

@@ -144,13 +144,15 @@ def _traffic(cluster: Cluster) -> Iterator[Item]:
 
 
 def _endpoint(cluster: Cluster) -> Iterator[Item]:
-    if cluster.vpc.endpoints.secrets_manager:
-        subnets = len(cluster.vpc.subnets)
-        yield Item(
-            item.NETWORK,
-            "secrets endpoint",
-            "endpoint_hour",
-            quantity=subnets * measured.HOURS,
-            basis=f"{subnets} subnets, all hours",
-            lever="vpc.endpoints.secrets_manager",
-        )
+    subnets = len(cluster.vpc.subnets)
+    kinds = (("secrets_manager", "secrets endpoint"), ("monitoring", "CloudWatch endpoint"))
+    for key, what in kinds:
+        if getattr(cluster.vpc.endpoints, key):
+            yield Item(
+                item.NETWORK,
+                what,
+                "endpoint_hour",
+                quantity=subnets * measured.HOURS,
+                basis=f"{subnets} subnets, all hours",
+                lever=f"vpc.endpoints.{key}",
+            )

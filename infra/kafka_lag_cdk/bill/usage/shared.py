@@ -18,7 +18,7 @@ def shared_usage(shared: Shared, clusters: tuple[Cluster, ...]) -> list[Item]:
     """The daily job, queries, who is told, and what answers."""
     return [
         *_job(shared.report, clusters),
-        *_queries(clusters),
+        *(_queries(clusters) if shared.athena else ()),
         *_messages(shared, len(clusters)),
         *_secrets(clusters),
         *answering(shared, clusters),

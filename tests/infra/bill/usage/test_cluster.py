@@ -98,9 +98,10 @@ def test_days_to_keep_snapshots_are_a_lever_where_these_expire(shared: Shared, l
 
 
 def test_an_endpoint_is_paid_in_every_subnet() -> None:
-    made = {"cidr": "10.0.0.0/16", "endpoints": {"secrets_manager": True}}
+    made = {"cidr": "10.0.0.0/16", "endpoints": {"secrets_manager": True, "monitoring": True}}
     found = quantities(vpc=cluster_json()["vpc"] | made)
-    assert found["Network", "secrets endpoint"] == pytest.approx(2 * HOURS)
+    for what in ("secrets endpoint", "CloudWatch endpoint"):
+        assert found["Network", what] == pytest.approx(2 * HOURS)
     assert ("Network", "secrets endpoint") not in quantities()
 
 

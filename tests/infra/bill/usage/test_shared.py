@@ -32,6 +32,11 @@ def test_a_daily_report_opens_each_object_and_reads_each_row() -> None:
     assert quantities()["Glue", "daily report"] == pytest.approx(2 * minutes / 60 * DAYS)
 
 
+def test_without_athena_there_are_no_queries_to_pay() -> None:
+    assert ("Athena", "queries") in quantities()
+    assert not {("Athena", "queries"), ("S3", "reads of queries")} & set(quantities(athena="off"))
+
+
 def test_more_workers_finish_sooner() -> None:
     seconds = 1440 * 3 * 0.003 + 1440 * 1_220 / 100_000
     minutes = 1.9 + seconds / 8 / 60
