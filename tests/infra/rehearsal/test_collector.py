@@ -23,7 +23,6 @@ ONLY_VALIDATED = {
     "AWS::Lambda::EventInvokeConfig": ("lambda", "PutFunctionEventInvokeConfig"),
     "AWS::EC2::SecurityGroupEgress": ("ec2", "AuthorizeSecurityGroupEgress"),
     "AWS::EC2::SecurityGroupIngress": ("ec2", "AuthorizeSecurityGroupIngress"),
-    "AWS::EC2::VPCEndpoint": ("ec2", "CreateVpcEndpoint"),
 }
 
 

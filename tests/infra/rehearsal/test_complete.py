@@ -15,7 +15,6 @@ REHEARSED = {
     "AWS::CloudWatch::Dashboard",
     "AWS::EC2::SecurityGroupEgress",
     "AWS::EC2::SecurityGroupIngress",
-    "AWS::EC2::VPCEndpoint",
     "AWS::Events::Rule",
     "AWS::Glue::Database",
     "AWS::Glue::Job",
