@@ -28,10 +28,14 @@ def _brokers() -> Iterator[Cluster]:
         yield brokers
 
 
+# A fifth of a run is a broker's: long enough for one that answers on a machine that is busy.
+RUN = 5.0
+
+
 class Reader:
     """A source, whose runs have so many seconds."""
 
-    def __init__(self, brokers: Cluster, broker_timeout: float = 10.0, seconds: float = 2.0):
+    def __init__(self, brokers: Cluster, broker_timeout: float = 10.0, seconds: float = RUN):
         self.source = KafkaSource(brokers.access(broker_timeout=broker_timeout), FixedCredentials())
         self.seconds, self.took = seconds, 0.0
 
@@ -71,14 +75,14 @@ def named(problems: Any) -> list[str]:
 def test_one_hung_broker_costs_its_own_rows_however_long_it_may_take(
     brokers: Cluster, node: int, state: str
 ) -> None:
-    read = Reader(brokers, broker_timeout=10.0, seconds=2.0)
+    read = Reader(brokers, broker_timeout=10.0)
     if state == "warm":
         assert unread(read()) == []
     brokers[node].hangs_on = {ALL}
     reading = read()
     assert unread(reading) == [node]
     assert named(reading.problems) == [str(node)]
-    assert read.took < 1.6
+    assert read.took < 0.8 * RUN
 
 
 @pytest.mark.parametrize("count", [3, 12])
@@ -90,7 +94,7 @@ def test_brokers_that_all_hang_end_a_run_in_its_time_with_what_they_did(count: i
             broker.hangs_on = {ALL}
         with pytest.raises(SourceError, match=r"No broker answers: broker \d+: .*no answer within"):
             read()
-    assert read.took < 1.95
+    assert read.took < RUN
 
 
 def test_half_of_many_brokers_that_hang_leave_the_others_rows() -> None:
@@ -114,11 +118,11 @@ def test_brokers_that_hang_after_the_metadata_leave_a_reading_of_unread_rows(
     reading = read()
     assert unread(reading) == [1, 2, 3]
     assert named(reading.problems) == ["1", "2", "3"]
-    assert read.took < 1.5
+    assert read.took < 0.75 * RUN
 
 
 def test_a_broker_that_hangs_on_look_ups_alone_is_named(brokers: Cluster) -> None:
-    read = Reader(brokers, broker_timeout=0.3)
+    read = Reader(brokers, broker_timeout=1.0)
     reading = read()
     brokers[2].hangs_on = {LOOK_UPS}
     assert read.look_up(reading) == [True, False, True]
@@ -129,7 +133,7 @@ def test_a_broker_that_hangs_on_look_ups_alone_is_named(brokers: Cluster) -> Non
 
 
 def test_a_broker_named_by_the_reading_is_not_named_twice(brokers: Cluster) -> None:
-    read = Reader(brokers, broker_timeout=0.3)
+    read = Reader(brokers, broker_timeout=1.0)
     brokers[2].hangs_on = {ALL}
     reading = read()
     assert read.look_up(reading) == [True, False, True]
