@@ -18,7 +18,8 @@ from kafka_lag_report.credits import Offset, credited
 from kafka_lag_report.findings import STALLED, STOPPED
 from kafka_lag_report.moments import clock, first_and_last, ordered, second_of
 from kafka_lag_report.run_weights import intervals, run_weights
-from kafka_lag_report.skew import LAG_EXCESS, RATE_EXCESS, skewed
+from kafka_lag_report.skew import skewed
+from kafka_lag_report.thresholds import LAG_EXCESS, RATE_EXCESS
 
 GROUP_TOPIC = ("cluster", "consumer_group", "topic")
 GROUP_SEGMENT = ("topic_id", "partition_id", "leader", "client_id", "client_host", "member_id")
@@ -30,6 +31,7 @@ _OWN = (
     "retention_risk",
     "committed_offset",
     "seconds_until_loss",
+    "rewound_from",
 )
 
 # What the collector calls a commit that stands, with an owner and without one.
@@ -62,6 +64,7 @@ CONSUMED = Offset(
     ("cluster", "consumer_group", "topic", "topic_id", "partition_id"),
     MEMBER,
     by="consumer_group",
+    rewinds="rewinds",
 )
 
 
@@ -179,6 +182,7 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         "time_lag_max": sf.max("time_lag_seconds"),
         "records_lost": sf.max("records_lost"),
         "consume_rate": sf.sum("consume_rate"),
+        "rewinds": sf.count("rewound_from"),
         "margin": sf.min("margin"),
         "margin_at": second_of(sf.min(margin_order)),
         "lag_at_margin": sf.min_by("lag", margin_order),

@@ -202,7 +202,7 @@ def _come_and_gone(today: Findings, previous: Findings) -> Iterator[Change]:
     now, then = _there(today.groups.rows), _there(previous.groups.rows)
     for kind, what, names in (
         (Kind.NEW, "new groups", now - then),
-        (Kind.GONE, "groups gone", then - now),
+        (Kind.GONE, "groups no longer seen", then - now),
     ):
         if names:
             listed = format_list([_name(name) for name in sorted(names)], _SOME_GROUPS)

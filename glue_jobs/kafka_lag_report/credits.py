@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whom a rising offset is credited to: each rise to the owner of the run in which it was seen.
 
-A tenure is a stretch of runs with one owner. It is credited with the rise from the last value known
-before it to its own last one, so tenures add up to the whole. An owner that comes back has several,
-which its segment does not tell apart: those partitions' rows are read once more, in order.
+Where each owner of a log had it in one stretch, first and last values tell all: an owner is
+credited with the rise from the last value known before it to its own last one. Where an owner came
+back, or a commit went back, the log's rows are read once more, in order, and each run's rise is
+taken.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
-from kafka_lag_report.moments import clock, first_and_last
+from kafka_lag_report.moments import clock
 
 _KNOWN = ("first", "last", "first_at", "last_at", "times")
 # By so many at most Parquet's readers are asked to skip.
@@ -23,7 +24,8 @@ class Offset:
     """A column that rises, what `segments` call it, and who owns a partition of which log.
 
     `log` and `owner` are columns of the rows and of the segments, `by` the one of them by which
-    the history is sorted first.
+    the history is sorted first. `rewinds`: the segments' count of runs below an earlier value;
+    null: it does not go back.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Offset:
     log: tuple[str, ...]
     owner: tuple[str, ...]
     by: str
+    rewinds: str | None = None
 
     def known(self) -> dict[str, str]:
         """The segments' columns by what `first_and_last` calls them."""
@@ -45,25 +48,16 @@ def credited(rows: DataFrame, segments: DataFrame, offset: Offset) -> DataFrame:
     or read again counts again. Computes at once which logs have to be read once more.
     """
     spans = _spans(segments, offset)
-    returned = _returned(spans, offset).collect()
-    tenures = spans
-    if returned:
-        keys = rows.sparkSession.createDataFrame([(row["key"],) for row in returned], "key long")
-        names = sorted({row["name"] for row in returned})
-        # of sorted files the rest is skipped unread
-        few = rows.where(sf.col(offset.by).isin(names)) if len(names) <= _NAMES else rows
-        again = _read(few, offset).join(sf.broadcast(keys), "key", "left_semi")
-        apart = spans.join(sf.broadcast(keys), "key", "left_anti")
-        tenures = apart.unionByName(_tenures(again, offset))
-    before = sf.last("last", ignorenulls=True).over(_until_now(offset))
-    rise = sf.greatest(sf.col("last") - sf.least("first", "before"), sf.lit(0))
-    known = (sf.col("times") > 1) | (sf.col("before").isNotNull() & (sf.col("times") > 0))
-    return (
-        tenures.withColumn("before", before)
-        .withColumn("rise", sf.when(known, rise))
-        .groupBy(*offset.log, *offset.owner)
-        .agg(sf.sum("rise").alias("credited"))
-    )
+    unclear = _unclear(spans, offset).collect()
+    if not unclear:
+        return _risen(spans, offset)
+    keys = rows.sparkSession.createDataFrame([(row["key"],) for row in unclear], "key long")
+    names = sorted({row["name"] for row in unclear})
+    # of sorted files the rest is skipped unread
+    few = rows.where(sf.col(offset.by).isin(names)) if len(names) <= _NAMES else rows
+    again = _read(few, offset).join(sf.broadcast(keys), "key", "left_semi")
+    apart = spans.join(sf.broadcast(keys), "key", "left_anti")
+    return _risen(apart, offset).unionByName(_risen_by_run(again, offset))
 
 
 def _spans(segments: DataFrame, offset: Offset) -> DataFrame:
@@ -77,15 +71,26 @@ def _spans(segments: DataFrame, offset: Offset) -> DataFrame:
             sf.min_by(known["first"], known["first_at"]).alias("first"),
             sf.max_by(known["last"], known["last_at"]).alias("last"),
             sf.sum(known["times"]).alias("times"),
+            sf.sum(offset.rewinds or sf.lit(0)).alias("rewinds"),
         )
         .withColumn("key", _key(offset))
     )
 
 
-def _returned(spans: DataFrame, offset: Offset) -> DataFrame:
-    """Logs of which one owner was seen before and after another one: `key`, and `name` of `by`."""
-    latest = sf.max("until").over(_until_now(offset))
-    found = spans.withColumn("latest", latest).where("latest >= since")
+def _risen(spans: DataFrame, offset: Offset) -> DataFrame:
+    """What each owner is credited with that had a log in one stretch."""
+    before = sf.last("last", ignorenulls=True).over(_until_now(offset, "since"))
+    rise = sf.greatest(sf.col("last") - sf.least("first", "before"), sf.lit(0))
+    known = (sf.col("times") > 1) | (sf.col("before").isNotNull() & (sf.col("times") > 0))
+    return spans.withColumn("before", before).select(
+        *offset.log, *offset.owner, sf.when(known, rise).alias("credited")
+    )
+
+
+def _unclear(spans: DataFrame, offset: Offset) -> DataFrame:
+    """Logs that an owner had before and after another one, or that went back: `key`, `name`."""
+    latest = sf.max("until").over(_until_now(offset, "since"))
+    found = spans.withColumn("latest", latest).where("latest >= since OR rewinds > 0")
     return found.select("key", sf.col(offset.by).alias("name")).distinct()
 
 
@@ -104,27 +109,16 @@ def _read(rows: DataFrame, offset: Offset) -> DataFrame:
     )
 
 
-def _tenures(rows: DataFrame, offset: Offset) -> DataFrame:
-    """The same columns as `_spans` for each tenure of the logs, by their runs."""
-    by_run = Window.partitionBy(*offset.log).orderBy("second")
-    same = sf.lit(True)
-    for name in offset.owner:
-        same &= sf.col(name).eqNullSafe(sf.lag(name).over(by_run))
-    numbered = rows.withColumn("begins", (~same).cast("int")).withColumn(
-        "tenure", sf.sum("begins").over(by_run)
+def _risen_by_run(rows: DataFrame, offset: Offset) -> DataFrame:
+    """What each owner is credited with, run by run."""
+    before = sf.last("value", ignorenulls=True).over(_until_now(offset, "second"))
+    rise = sf.col("value") - sf.col("before")
+    rises = rows.withColumn("before", before).withColumn(
+        "rise", sf.when(rise.isNotNull(), sf.greatest(rise, sf.lit(0)))
     )
-    found = first_and_last("value")
-    return (
-        numbered.groupBy(*offset.log, *offset.owner, "tenure", "key")
-        .agg(
-            sf.min("second").alias("since"),
-            sf.max("second").alias("until"),
-            *(found[name].alias(name) for name in ("first", "last", "times")),
-        )
-        .drop("tenure")
-    )
+    return rises.groupBy(*offset.log, *offset.owner).agg(sf.sum("rise").alias("credited"))
 
 
-def _until_now(offset: Offset) -> WindowSpec:
-    earlier = Window.partitionBy(*offset.log).orderBy("since")
+def _until_now(offset: Offset, time: str) -> WindowSpec:
+    earlier = Window.partitionBy(*offset.log).orderBy(time)
     return earlier.rowsBetween(Window.unboundedPreceding, -1)

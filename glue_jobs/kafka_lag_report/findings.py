@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster's day shows, and from which value on it is worth a sentence.
+"""What a cluster's day shows.
 
 Page and message render this model and judge nothing themselves. None is unknown, times are aware
 and UTC, durations are seconds unless the name says minutes, shares are of 1.
@@ -11,27 +11,17 @@ from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
 from typing import Generic, TypeVar
 
-from kafka_lag.contract import NO_LOSS_SECONDS
+from kafka_lag_report.thresholds import (
+    DOUBTFUL_SHARE,
+    GAP_INTERVALS,
+    LONGEST_INTERVAL,
+    SEEN_SHARE,
+    SLA_MET,
+)
 
 T = TypeVar("T")
 # The key of a topic as one group reads it.
 GroupTopic = tuple[str, str]
-
-# Thresholds. When a topic is skewed stands in `skew`, when a broker or member is hot in
-# `tables.hotspots`, when an hour is unusual in `tables.anomalies`: each with its reason.
-
-# Of the day's runs: fewer are a gap. 15 minutes of a day may be missed by deploys and retries.
-SEEN_SHARE = 0.99
-# With fewer every other number of the day is in doubt.
-DOUBTFUL_SHARE = 0.9
-# A gap lasts longer than so many intervals: one or two runs are missed at any deploy.
-GAP_INTERVALS = 3
-# Of a single run no interval is known; no schedule has a longer one.
-LONGEST_INTERVAL = 3600.0
-# Compliance from here on is all of the time: a sum of doubles may miss 1 by its last digits.
-SLA_MET = 1 - 1e-9
-# What the contract says where nothing will be lost is no time left.
-NO_LOSS = NO_LOSS_SECONDS
 
 # The values of `cause`; there may be others in reports of a later version.
 PRODUCTION, BROKER, CONSUMER = "production", "broker", "consumer"
@@ -168,6 +158,7 @@ class TopicSkew:
     cause_member: str | None = None
     cause_client: str | None = None
     cause_host: str | None = None
+    group_stopped: bool = False
 
     @property
     def key(self) -> GroupTopic:
@@ -178,10 +169,17 @@ class TopicSkew:
     def actionable(self) -> bool:
         """Whether somebody can do something about the skew itself.
 
-        Not where nothing explains it, nor where nobody owned the partitions all day: that group
-        is stopped, and its lag is what each partition got.
+        Not where nothing explains it, nor where nobody owned any of the group's partitions all
+        day: its lag is what each partition got.
         """
-        return not self.lag_skewed or self.cause not in (None, UNEXPLAINED, STOPPED)
+        return not self.lag_skewed or not (self.group_stopped or self.cause in (None, UNEXPLAINED))
+
+    @property
+    def lag(self) -> float | None:
+        """Of all its partitions together, on average over the day."""
+        if self.mean is None or self.partitions is None:
+            return None
+        return self.mean * self.partitions
 
     @property
     def excess(self) -> float:

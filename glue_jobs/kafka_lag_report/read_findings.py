@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 
 from kafka_lag.contract import AT_RISK, LOST
 from kafka_lag_report.findings import (
-    NO_LOSS,
     STOPPED,
     Broker,
     Consumer,
@@ -37,6 +36,7 @@ from kafka_lag_report.findings import (
     worst_first,
     worst_topics,
 )
+from kafka_lag_report.thresholds import NO_LOSS
 
 Row = Mapping[str, Any]
 # Of two the lesser one comes first.
@@ -276,7 +276,7 @@ def _stopped_groups(consumers: pa.Table) -> frozenset[str]:
 
 
 def _skew(stopped: Collection[str], row: Row) -> TopicSkew:
-    stands = row["lag_skewed"] and row["consumer_group"] in stopped
+    group_stopped = row["consumer_group"] in stopped
     return TopicSkew(
         group=row["consumer_group"],
         topic=row["topic"],
@@ -292,12 +292,13 @@ def _skew(stopped: Collection[str], row: Row) -> TopicSkew:
         made_top_partition=row["production_top_partition"],
         made_top_share=row["production_top_share"],
         made_even_share=row["production_even_share"],
-        cause=STOPPED if stands else row["cause"],
+        cause=STOPPED if group_stopped and row["lag_skewed"] else row["cause"],
         cause_partitions=tuple(row["cause_partitions"] or ()),
         cause_leader=row["cause_leader"],
         cause_member=row["cause_member"],
         cause_client=row["cause_client_id"],
         cause_host=row["cause_client_host"],
+        group_stopped=group_stopped,
     )
 
 

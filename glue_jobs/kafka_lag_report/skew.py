@@ -2,12 +2,6 @@
 """How unevenly a day's values are spread over partitions: top share, max to mean, Gini, skewed.
 
 Skewed is max / mean >= SKEW_FACTOR, and at least an excess of records more than the mean.
-
-- Why a ratio to the mean: mean / max is the part of the consumers' capacity that is usable while
-  the top partition is the bottleneck. At 1.5 a third of it lies idle. It means the same for 2
-  partitions and for 200; "more than 2 sigma" cannot fire at all for five or fewer.
-- Why a least excess: records fall on partitions by chance too (Poisson: deviation sqrt(mean)). 100
-  above a mean of 200 is 7 deviations, above a smaller mean more; 3 records to 1 are no finding.
 """
 
 from collections.abc import Sequence
@@ -15,12 +9,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-SKEW_FACTOR = 1.5
-LAG_EXCESS = 100.0
-
-# A produce rate is a moving average with a half-life of 5 minutes: what it makes in that time.
-RATE_SECONDS = 300
-RATE_EXCESS = LAG_EXCESS / RATE_SECONDS
+from kafka_lag_report.thresholds import LAG_EXCESS, SKEW_FACTOR
 
 
 def skewed(top: Column, total: Column, count: Column, excess: float) -> Column:

@@ -21,6 +21,7 @@ def write_odd_day(root: Path, folder: str, midnight: datetime, *, seed: int, run
     """So many runs, at uneven times and more of them in the morning, with all three datasets."""
     random = Random(seed)  # noqa: S311 - the same day in every test run
     times = sorted({int(86_400 * random.random() ** 2) for _ in range(runs)})
+    highest = dict[tuple[Any, ...], int]()
     made = {
         "topic_partitions": _topic_rows,
         "group_partitions": _group_partition_rows,
@@ -32,7 +33,20 @@ def write_odd_day(root: Path, folder: str, midnight: datetime, *, seed: int, run
             # now and then a run has lost one of its objects
             if random.random() < 0.95:
                 kept = [row for row in rows(random, seconds) if random.random() < 0.95]
+                if dataset == "group_partitions":
+                    _mark_rewinds(kept, highest)
                 write_run(root, dataset, kept, at=at, folder=folder)
+
+
+def _mark_rewinds(rows: list[Row], highest: dict[tuple[Any, ...], int]) -> None:
+    """`rewound_from` as the collector says it: the highest commit before one that is lower."""
+    for row in rows:
+        commit = row["committed_offset"]
+        if row["unread_reason"] or commit is None:
+            continue
+        log = tuple(row[name] for name in ("consumer_group", "topic", "topic_id", "partition_id"))
+        top = highest[log] = max(commit, highest.get(log, 0))
+        row["rewound_from"] = top if commit < top else None
 
 
 def _maybe(random: Random, value: Any, chance: float = 0.1) -> Any:

@@ -127,7 +127,7 @@ def test_a_risk_is_over_when_that_is_known(
         (day(even=frozenset({KEY})), day(skews=[SKEWED]), (Kind.EVEN, "lag is even again")),
         (day(), day(skews=[SKEWED]), None),
         (day(skews=[replace(SKEWED, cause="unexplained")]), day(), None),
-        (day(skews=[replace(SKEWED, cause="stopped")]), day(), None),
+        (day(skews=[replace(SKEWED, cause="stopped", group_stopped=True)]), day(), None),
         (day(skews=[replace(SKEWED, lag_skewed=False)]), day(), None),
     ],
 )  # fmt: skip
@@ -223,8 +223,8 @@ def groups(*names: str, gone: tuple[str, ...] = (), more: int = 0) -> Findings:
     [
         (groups("a"), groups("a"), []),
         (groups("a", "b"), groups("a"), [(Kind.NEW, "new groups: b")]),
-        (groups("a"), groups("a", "b"), [(Kind.GONE, "groups gone: b")]),
-        (groups("a", gone=("b",)), groups("a", "b"), [(Kind.GONE, "groups gone: b")]),
+        (groups("a"), groups("a", "b"), [(Kind.GONE, "groups no longer seen: b")]),
+        (groups("a", gone=("b",)), groups("a", "b"), [(Kind.GONE, "groups no longer seen: b")]),
         (groups("a"), groups("a", gone=("b",)), []),
         (groups("a", "b"), groups("a", gone=("b",)), [(Kind.NEW, "new groups: b")]),
         (groups(*"abcdef"), groups("a"), [(Kind.NEW, "new groups: b, c, d and 2 more")]),

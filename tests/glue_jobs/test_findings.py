@@ -73,12 +73,14 @@ def test_an_sla_is_missed_by_more_than_rounding(
 
 @pytest.mark.parametrize(
     ("cause", "actionable"),
-    [("broker", True), ("stalled", True), ("later", True), ("stopped", False), (None, False)],
+    [("broker", True), ("stalled", True), ("later", True), ("stopped", True), (None, False)],
 )
-def test_skew_without_a_cause_or_of_a_stopped_group_is_no_finding(
-    cause: str | None, actionable: bool
-) -> None:
+def test_skew_without_a_cause_is_no_finding(cause: str | None, actionable: bool) -> None:
     assert TopicSkew("g", "t", True, False, cause=cause).actionable is actionable
+
+
+def test_skew_of_a_group_that_was_stopped_all_day_is_no_finding() -> None:
+    assert not TopicSkew("g", "t", True, False, cause="stopped", group_stopped=True).actionable
 
 
 def test_uneven_production_needs_no_cause() -> None:

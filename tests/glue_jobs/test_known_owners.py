@@ -15,8 +15,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 EVERY = timedelta(minutes=10)
+# Of the day's 144 runs.
+NOON = 72
 OWNERS, CAUSES, PAIR = "owners", "causes", "pair"
 BATCH = {"member_id": "batch-1", "client_id": "batch", "client_host": "/10.0.0.1"}
+REPLAYER = {"member_id": "replay-1", "client_id": "replay", "client_host": "/10.0.0.2"}
 NOBODY: Row = {"member_id": None, "client_id": None, "client_host": None}
 
 
@@ -25,7 +28,8 @@ def write_owners(root: Path) -> None:
 
     Broker 2 leads from 10:00 to 12:00, broker 1 before and after. A batch consumer owns the
     partition in the six runs from 02:00 on and in the six from 20:00 on, and commits 1,700 and
-    10,000 records a run in them.
+    10,000 records a run in them. Another group's only owner commits each record, but for noon,
+    where it is 5,400 records back in one run and ahead again in the next.
     """
     committed = 0
     for run in range(144):
@@ -39,8 +43,19 @@ def write_owners(root: Path) -> None:
         read = {"consumer_group": "nightly", "committed_offset": committed, "records_lost": 0}
         lag = {"lag": 100_000 + second - committed, "status": "OK"}
         owner = BATCH if owned else NOBODY
-        write_run(root, "group_partitions", [row | read | lag | owner], at=at, folder=OWNERS)
-        write_run(root, "groups", [{"consumer_group": "nightly"}], at=at, folder=OWNERS)
+        back = run == NOON
+        replayed = {
+            "consumer_group": "replays",
+            "committed_offset": second - (6_000 if back else 0),
+            "rewound_from": second - 600 if back else None,
+            "records_lost": 0,
+            "lag": 100_000,
+            "status": "REWIND" if back else "OK",
+        }
+        partitions = [row | read | lag | owner, row | replayed | REPLAYER]
+        write_run(root, "group_partitions", partitions, at=at, folder=OWNERS)
+        groups = [{"consumer_group": name} for name in ("nightly", "replays")]
+        write_run(root, "groups", groups, at=at, folder=OWNERS)
 
 
 # Of a group's topic: each partition's leader, owner, lag and status.
@@ -145,7 +160,14 @@ def test_what_brokers_produced_adds_up_to_what_was_produced(reported: Path) -> N
 
 def test_a_consumer_that_comes_back_consumed_it_all_and_nobody_nothing(reported: Path) -> None:
     rows = report_rows(reported, "consumer_hotspots", OWNERS)
-    assert {row["member_id"]: row["consumed"] for row in rows} == {"batch-1": 70_200, None: 0}
+    nightly = [row for row in rows if row["consumer_group"] == "nightly"]
+    assert {row["member_id"]: row["consumed"] for row in nightly} == {"batch-1": 70_200, None: 0}
+
+
+def test_what_a_consumer_read_once_more_counts_again(reported: Path) -> None:
+    row = found(reported, "consumer_hotspots", OWNERS, member_id="replay-1")
+    # 143 differences of 600 s, and the 5,400 records behind the last commit before noon
+    assert row["consumed"] == 143 * 600 + 5_400
 
 
 @pytest.mark.parametrize(("member", "hot"), [("a", True), ("b", False)])

@@ -106,40 +106,15 @@ LEFT JOIN runs USING (taken_at);
 
 -- How far the offset rose for each owner: each rise belongs to the owner of the run that saw it.
 CREATE OR REPLACE TEMP TABLE member_consumption AS
-WITH stretches AS (
+WITH rises AS (
     SELECT
-        consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id, taken_at, committed_offset,
-        row_number() OVER (PARTITION BY consumer_group, topic, topic_id, partition_id ORDER BY taken_at)
-        - row_number() OVER (PARTITION BY consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id ORDER BY taken_at)
-            AS stretch
+        consumer_group, client_host, client_id, member_id,
+        committed_offset - lag(committed_offset IGNORE NULLS) OVER (PARTITION BY consumer_group, topic, topic_id, partition_id ORDER BY taken_at) AS rise
     FROM group_partitions
     WHERE unread_reason IS NULL
-),
-tenures AS (
-    SELECT
-        consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id, stretch,
-        min(taken_at) AS since,
-        min_by(committed_offset, taken_at) AS first_known,
-        max_by(committed_offset, taken_at) AS last_known,
-        count(committed_offset) AS times
-    FROM stretches
-    GROUP BY ALL
-),
-rises AS (
-    SELECT
-        *,
-        last_value(last_known IGNORE NULLS) OVER (
-            PARTITION BY consumer_group, topic, topic_id, partition_id ORDER BY since
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before
-    FROM tenures
 )
 SELECT
     consumer_group, client_host, client_id, member_id,
-    sum(
-        CASE WHEN times >= 2 OR before IS NOT NULL
-            THEN greatest(last_known - least(first_known, before), 0)
-        END
-    ) AS credited
+    sum(CASE WHEN rise IS NOT NULL THEN greatest(rise, 0) END) AS credited
 FROM rises
 GROUP BY ALL;

@@ -52,40 +52,15 @@ LEFT JOIN runs USING (taken_at);
 
 -- How far the offset rose for each owner: each rise belongs to the owner of the run that saw it.
 CREATE OR REPLACE TEMP TABLE leader_production AS
-WITH stretches AS (
+WITH rises AS (
     SELECT
-        topic, topic_id, partition_id, leader, leader_rack, taken_at, end_offset,
-        row_number() OVER (PARTITION BY topic, topic_id, partition_id ORDER BY taken_at)
-        - row_number() OVER (PARTITION BY topic, topic_id, partition_id, leader, leader_rack ORDER BY taken_at)
-            AS stretch
+        leader, leader_rack,
+        end_offset - lag(end_offset IGNORE NULLS) OVER (PARTITION BY topic, topic_id, partition_id ORDER BY taken_at) AS rise
     FROM topic_partitions
     WHERE unread_reason IS NULL
-),
-tenures AS (
-    SELECT
-        topic, topic_id, partition_id, leader, leader_rack, stretch,
-        min(taken_at) AS since,
-        min_by(end_offset, taken_at) AS first_known,
-        max_by(end_offset, taken_at) AS last_known,
-        count(end_offset) AS times
-    FROM stretches
-    GROUP BY ALL
-),
-rises AS (
-    SELECT
-        *,
-        last_value(last_known IGNORE NULLS) OVER (
-            PARTITION BY topic, topic_id, partition_id ORDER BY since
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before
-    FROM tenures
 )
 SELECT
     leader, leader_rack,
-    sum(
-        CASE WHEN times >= 2 OR before IS NOT NULL
-            THEN greatest(last_known - least(first_known, before), 0)
-        END
-    ) AS credited
+    sum(CASE WHEN rise IS NOT NULL THEN greatest(rise, 0) END) AS credited
 FROM rises
 GROUP BY ALL;

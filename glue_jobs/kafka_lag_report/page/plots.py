@@ -103,10 +103,14 @@ def timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
 def columns(
     bars: Sequence[Bar],
     mean: float | None,
+    lag: float | None,
     blamed: Iterable[int],
     colours: Mapping[int | None, int | None],
 ) -> Columns:
-    """Bars side by side in the order given; `mean` is what each would have if all were even."""
+    """Bars side by side in the order given, of a topic with so much `lag` on all its partitions.
+
+    `mean` is what each would have if all were even.
+    """
     known = [bar.mean_lag for bar in bars if bar.mean_lag is not None]
     top = max([1.0, *known, *([mean] if mean else [])]) * HEADROOM
     step = 100 / max(1, len(bars))
@@ -120,7 +124,7 @@ def columns(
                 width=round(step * 0.76, 2),
                 top=_height(bar.mean_lag or 0.0, top),
                 colour=colours.get(bar.leader),
-                share=_share(bar.mean_lag, sum(known)),
+                share=_share(bar.mean_lag, lag),
                 blamed=bar.partition in causes,
                 labelled=place % every == 0,
             )
@@ -192,7 +196,7 @@ def _ticks(top: float) -> list[float]:
     return [step * n for n in (1, 2, 3) if step * n < top / 1.02]
 
 
-def _share(part: float | None, whole: float) -> float | None:
+def _share(part: float | None, whole: float | None) -> float | None:
     return part / whole if part is not None and whole else None
 
 

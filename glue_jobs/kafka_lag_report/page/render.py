@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pyspark.sql import DataFrame
 
+from kafka_lag.contract import LEAST_WEEKS, USUAL_WEEKS
 from kafka_lag.formatting import (
     NO_BREAK_SPACE,
     format_count,
@@ -45,7 +46,15 @@ from kafka_lag_report.sentences import (
     share,
     time_left,
 )
+from kafka_lag_report.thresholds import HOT_FACTOR, SKEW_FACTOR
 
+# What the texts beside tables state as limits.
+_LIMITS = {
+    "HOT_FACTOR": HOT_FACTOR,
+    "SKEW_FACTOR": SKEW_FACTOR,
+    "LEAST_WEEKS": LEAST_WEEKS,
+    "USUAL_WEEKS": USUAL_WEEKS,
+}
 # Of a table.
 ROWS = 60
 # Groups with a card, skewed topics with bars, and bars of one.
@@ -82,6 +91,7 @@ def render(page: Page) -> str:
         page=findings,
         axis=page.axis,
         dash=DASH,
+        limits=_LIMITS,
         css=css,
         js=js,
         hashes={"css": _hash(css), "js": _hash(js)},

@@ -7,11 +7,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag_report.schemas import BROKER_HOTSPOTS, CONSUMER_HOTSPOTS
-from kafka_lag_report.skew import LAG_EXCESS
+from kafka_lag_report.thresholds import HOT_FACTOR, LAG_EXCESS
 
 _ROUNDING = 1e-9
-# Of two that share the partitions, the one with three quarters of the lag.
-HOT_FACTOR = 3.0
 
 _CLUSTER = ("cluster",)
 _LEADER = ("cluster", "leader")

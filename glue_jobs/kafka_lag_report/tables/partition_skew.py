@@ -29,16 +29,13 @@ from kafka_lag_report.aggregates import (
 from kafka_lag_report.findings import STALLED, STOPPED
 from kafka_lag_report.run_weights import weighed
 from kafka_lag_report.skew import (
-    LAG_EXCESS,
-    SKEW_FACTOR,
     is_skewed,
     measures,
     placed,
     spread,
     sums_of_placed,
 )
-
-MOST = 2 / 3
+from kafka_lag_report.thresholds import LAG_EXCESS, MOST, SKEW_FACTOR
 
 # Sums over the same partitions in another order may differ in their last digit.
 _DIGITS = 9

@@ -110,8 +110,18 @@ def test_error_and_sla_are_one_sentence_a_group() -> None:
         ),
         (skewed("cosmic rays", cause_partitions=(4,)), "cosmic rays (partition 4)."),
         (skewed("broker"), "broker (its partitions)."),
+        (skewed("stopped", cause_partitions=(4,)), "nobody owned partition 4."),
     ],
-    ids=["broker", "production", "consumer", "stalled", "stalled-by-whom", "later", "no-number"],
+    ids=[
+        "broker",
+        "production",
+        "consumer",
+        "stalled",
+        "stalled-by-whom",
+        "later",
+        "no-number",
+        "one-stopped",
+    ],
 )
 def test_skew_names_its_cause(shown: Page, why: str) -> None:
     assert said(shown) == [
@@ -120,9 +130,13 @@ def test_skew_names_its_cause(shown: Page, why: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("cause", ["unexplained", "stopped", None])
-def test_skew_that_nobody_can_act_on_needs_no_attention(cause: str | None) -> None:
-    assert said(skewed(cause, cause_partitions=(4,))) == []
+@pytest.mark.parametrize(
+    ("cause", "group_stopped"), [("unexplained", False), ("stopped", True), (None, False)]
+)
+def test_skew_that_nobody_can_act_on_needs_no_attention(
+    cause: str | None, group_stopped: bool
+) -> None:
+    assert said(skewed(cause, cause_partitions=(4,), group_stopped=group_stopped)) == []
 
 
 def test_uneven_production_is_told_once_a_topic() -> None:

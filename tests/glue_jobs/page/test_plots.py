@@ -69,9 +69,10 @@ def test_an_unknown_minute_is_worse_than_ok_and_better_than_a_warning() -> None:
 
 
 def test_bars_are_as_high_as_their_lag_against_an_even_share() -> None:
-    drawn = plots.columns([Bar(0, 1, 300.0), Bar(1, 2, 100.0)], 200.0, [0], {1: 0, 2: 1})
+    drawn = plots.columns([Bar(0, 1, 300.0), Bar(1, 2, 100.0)], 200.0, 600.0, [0], {1: 0, 2: 1})
 
-    assert [one.share for one in drawn.columns] == [0.75, 0.25]
+    # of all partitions' lag: others are not drawn
+    assert [one.share for one in drawn.columns] == pytest.approx([1 / 2, 1 / 6])
     assert [one.blamed for one in drawn.columns] == [True, False]
     assert drawn.even is not None
     assert drawn.columns[0].top < drawn.even.y < drawn.columns[1].top
@@ -89,7 +90,7 @@ def test_the_leaders_with_most_lag_have_the_colours_in_the_order_of_their_number
 def test_a_legend_is_sorted_by_broker_and_ends_with_none() -> None:
     bars = [Bar(0, 12, 9.0), Bar(1, None, 1.0), Bar(2, 3, 2.0)]
 
-    drawn = plots.columns(bars, None, [], {3: 0, 12: 1, None: None})
+    drawn = plots.columns(bars, None, None, [], {3: 0, 12: 1, None: None})
 
     assert drawn.leaders == ((3, 0), (12, 1), (None, None))
 
@@ -102,7 +103,7 @@ def test_a_short_day_is_drawn_from_its_own_beginning() -> None:
 
 @pytest.mark.parametrize("lag", [None, 0.0])
 def test_partitions_without_lag_have_no_height(lag: float | None) -> None:
-    drawn = plots.columns([Bar(0, 1, lag)], None, [], {})
+    drawn = plots.columns([Bar(0, 1, lag)], None, lag, [], {})
 
     assert drawn.columns[0].top == 100
     assert drawn.columns[0].share is None

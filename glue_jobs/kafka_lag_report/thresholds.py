@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From which value on something is a finding: each limit of the report, with its reason.
+
+What is unusual for an hour stands in `kafka_lag.contract`: the collector judges by it too.
+"""
+
+from kafka_lag.contract import NO_LOSS_SECONDS
+
+# Skew: the largest of a topic's partitions to the mean. mean / max is the part of the consumers'
+# capacity that is usable while the top partition is the bottleneck; at 1.5 a third lies idle. It
+# means the same for 2 partitions and for 200; "more than 2 sigma" cannot fire for five or fewer.
+SKEW_FACTOR = 1.5
+# Records above the mean: they fall on partitions by chance too (Poisson: deviation sqrt(mean)). 100
+# above a mean of 200 is 7 deviations, above a smaller mean more; 3 records to 1 are no finding.
+LAG_EXCESS = 100.0
+# A produce rate is a moving average with a half-life of 5 minutes: what it makes in that time.
+RATE_SECONDS = 300
+RATE_EXCESS = LAG_EXCESS / RATE_SECONDS
+# Of the excess lag that a cause must explain, and of a broker's or member's partitions in excess.
+MOST = 2 / 3
+
+# Hot: lag a partition to that of all others. Of two, the one with three quarters of the lag.
+HOT_FACTOR = 3.0
+
+# Of the day's runs: fewer are a gap. 15 minutes of a day may be missed by deploys and retries.
+SEEN_SHARE = 0.99
+# With fewer every other number of the day is in doubt.
+DOUBTFUL_SHARE = 0.9
+# A gap lasts longer than so many intervals: one or two runs are missed at any deploy.
+GAP_INTERVALS = 3
+# Of a single run no interval is known; no schedule has a longer one.
+LONGEST_INTERVAL = 3600.0
+
+# Compliance from here on is all of the time: a sum of doubles may miss 1 by its last digits.
+SLA_MET = 1 - 1e-9
+# What the contract says where nothing will be lost is no time left.
+NO_LOSS = NO_LOSS_SECONDS
