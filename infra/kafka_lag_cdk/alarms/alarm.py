@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -63,7 +63,7 @@ def rule_alarm(
     )
     if rule.warm_up:
         _warm_up(alarm, subject.warm_up_minutes)
-    tell(alarm, told)
+    tell(alarm, replace(told, recovered=told.recovered and not rule.counts))
     return alarm
 
 

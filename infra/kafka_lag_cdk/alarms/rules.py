@@ -47,7 +47,8 @@ class Rule:
     """One kind of alarm; `name` is a part of alarm names and its heading in the documentation.
 
     `namespace` is None for the reporter's own. `threshold` is None where each group has its own,
-    or CloudWatch learns it. `warm_up` alarms are not evaluated before data can be there.
+    or CloudWatch learns it. `warm_up` alarms are not evaluated before data can be there. `counts`:
+    of faults, whose end is no news, and of which a first deploy would tell each: no OK is sent.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Rule:
     to_do: str
     namespace: str | None = None
     warm_up: bool = False
+    counts: bool = False
 
 
 HEARTBEAT = Rule(
@@ -86,6 +88,7 @@ ERRORS = Rule(
     meaning="Runs fail again and again; what could be read was published nevertheless.",
     to_do="Read the function's log: each failed run ends in one sentence with its causes.",
     namespace=LAMBDA,
+    counts=True,
 )
 DROPPED = Rule(
     name="collector-dropped",
@@ -98,6 +101,7 @@ DROPPED = Rule(
     meaning="Runs are given up: they failed, which is not tried again, or could not start in time.",
     to_do="With collector-errors, see there; alone, look for Throttles and raise the concurrency.",
     namespace=LAMBDA,
+    counts=True,
 )
 PARSING = Rule(
     name="emf-parsing",
@@ -110,6 +114,7 @@ PARSING = Rule(
     meaning="CloudWatch cannot read lines of metrics, so some are missing.",
     to_do="Report it as a fault of this software, with a line that has _aws from the log.",
     namespace=LOGS,
+    counts=True,
 )
 VALIDATION = Rule(
     name="emf-validation",
@@ -122,6 +127,7 @@ VALIDATION = Rule(
     meaning="CloudWatch refuses names or values of metrics, so some are missing.",
     to_do="Look which group of the snapshots is not in CloudWatch, and report its name as a fault.",
     namespace=LOGS,
+    counts=True,
 )
 READING = Rule(
     name="reading",
@@ -133,6 +139,7 @@ READING = Rule(
     missing=Missing.MISSING,
     meaning="Some brokers, groups or topics have not answered for a while; the rest is right.",
     to_do="Their names and the reason are in the function's log: down, or rights that are missing.",
+    counts=True,
 )
 OMITTED = Rule(
     name="metrics-omitted",
@@ -144,6 +151,7 @@ OMITTED = Rule(
     missing=Missing.MISSING,
     meaning="The budget leaves metrics out, so no alarm hears of some topics or groups.",
     to_do="Deny groups and topics that nobody needs, or raise levels.max_metrics.",
+    counts=True,
 )
 STATUS = Rule(
     name="status",

@@ -15,6 +15,8 @@ from kafka_lag_cdk.config.types import Count, GroupName, Listed, Name, Positive,
 
 Minutes = Annotated[int, Field(ge=1, le=60)]
 Cooldown = Annotated[int, Field(ge=0, le=3600)]
+# Each task that leaves costs a rebalance, and the lag that it makes must be worked off.
+InCooldown = Annotated[int, Field(ge=600, le=3600)]
 
 
 class Step(Strict):
@@ -28,7 +30,7 @@ class Steps(Strict):
     """Tasks by steps of lag or age: `out` in rising order, one fewer while under `below`.
 
     A breach must be seen in `out_minutes` of the last minutes, which are two more, and quiet in
-    every one of `in_minutes`; then nothing for `cooldown_seconds`. Missing data does nothing.
+    every one of `in_minutes`; then nothing of the kind for a cooldown. Missing data does nothing.
     """
 
     metric: Literal["ScalingLag", "EstimatedTimeLag"] = "ScalingLag"
@@ -37,7 +39,8 @@ class Steps(Strict):
     remove: Whole = 1
     out_minutes: Minutes = 3
     in_minutes: Minutes = 15
-    cooldown_seconds: Cooldown = 120
+    out_cooldown_seconds: Cooldown = 120
+    in_cooldown_seconds: InCooldown = 600
 
     @model_validator(mode="after")
     def _rising(self) -> Steps:
@@ -58,12 +61,15 @@ class Tracking(Strict):
 
     lag_per_member: Positive
     out_cooldown_seconds: Cooldown = 60
-    in_cooldown_seconds: Cooldown = 300
+    in_cooldown_seconds: InCooldown = 600
     scale_in: bool = True
 
 
 class Scaling(Strict):
-    """One service and its group; never more tasks than the group has `partitions` to read."""
+    """One service and its group; never more tasks than the group has `partitions` to read.
+
+    While `suspended` all is there and nothing acts: to watch the alarms first.
+    """
 
     group: GroupName
     ecs_cluster: Name
@@ -73,6 +79,7 @@ class Scaling(Strict):
     partitions: Whole
     steps: Steps | None = None
     tracking: Tracking | None = None
+    suspended: bool = False
 
     @model_validator(mode="after")
     def _possible(self) -> Scaling:

@@ -15,6 +15,12 @@ from kafka_lag_cdk.scaling.names import resource_id_of
 from kafka_lag_cdk.scaling.steps import StepScaling
 from kafka_lag_cdk.scaling.tracking import tracking_policy
 
+_SUSPENDED = autoscaling.CfnScalableTarget.SuspendedStateProperty(
+    dynamic_scaling_in_suspended=True,
+    dynamic_scaling_out_suspended=True,
+    scheduled_scaling_suspended=True,
+)
+
 
 class ServiceScaling(Construct):
     """Registers the service and scales it; `alarms` are those of its steps, if it has any.
@@ -42,6 +48,7 @@ class ServiceScaling(Construct):
             resource_id=resource_id_of(scaling),
             min_capacity=scaling.min,
             max_capacity=min(scaling.max, scaling.partitions),
+            suspended_state=_SUSPENDED if scaling.suspended else None,
         )
         self.alarms = self._followed(cluster, scaling, target.ref, name)
         Annotations.of(self).add_info_v2("msk-lag-reporter:one-master", _one_master(scaling))

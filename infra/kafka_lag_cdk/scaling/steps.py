@@ -83,7 +83,11 @@ class StepScaling(Construct):
             evaluation_periods=self._periods(steps.out_minutes + SPARE_MINUTES),
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
-        alarm.add_alarm_action(RunsPolicy(self._policy("OutPolicy", OUT, out_adjustments(steps))))
+        alarm.add_alarm_action(
+            RunsPolicy(
+                self._policy("OutPolicy", OUT, out_adjustments(steps), steps.out_cooldown_seconds)
+            )
+        )
         return alarm
 
     def _in(self) -> cloudwatch.Alarm:
@@ -103,11 +107,13 @@ class StepScaling(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         fewer = [Adjustment(scaling_adjustment=-steps.remove, metric_interval_upper_bound=0)]
-        alarm.add_alarm_action(RunsPolicy(self._policy("InPolicy", IN, fewer)))
+        alarm.add_alarm_action(
+            RunsPolicy(self._policy("InPolicy", IN, fewer, steps.in_cooldown_seconds))
+        )
         return alarm
 
     def _policy(
-        self, construct_id: str, direction: str, adjustments: list[Adjustment]
+        self, construct_id: str, direction: str, adjustments: list[Adjustment], cooldown: int
     ) -> autoscaling.CfnScalingPolicy:
         # CDK's own StepScalingAction cuts the id of a target that has no role of its own.
         return autoscaling.CfnScalingPolicy(
@@ -120,7 +126,7 @@ class StepScaling(Construct):
             step_scaling_policy_configuration=(
                 autoscaling.CfnScalingPolicy.StepScalingPolicyConfigurationProperty(
                     adjustment_type="ChangeInCapacity",
-                    cooldown=self._steps.cooldown_seconds,
+                    cooldown=cooldown,
                     # Embedded metrics may come twice, which the greatest of them does not show.
                     metric_aggregation_type="Maximum",
                     step_adjustments=adjustments,

@@ -37,6 +37,9 @@ CLUSTERS = {
         scaling=[{**SERVICE, "group": "naïve", "max": 8, "tracking": TRACKING}],
     ),
     "slow": cluster(interval_seconds=300, scaling=[{**SERVICE, "max": 3, "steps": STEPS}]),
+    "suspended": cluster(
+        scaling=[{**SERVICE, "min": 1, "max": 8, "steps": STEPS, "suspended": True}]
+    ),
     "two": cluster(
         name="x" * 120,
         scaling=[

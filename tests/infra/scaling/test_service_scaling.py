@@ -92,7 +92,19 @@ def test_policies_change_by_number_and_wait(
     configured = policy_of(templates[kind], direction)["StepScalingPolicyConfiguration"]
     assert configured["AdjustmentType"] == "ChangeInCapacity"
     assert configured["MetricAggregationType"] == "Maximum"
-    assert configured["Cooldown"] == 120
+    assert configured["Cooldown"] == {OUT: 120, IN: 600}[direction]
+
+
+def test_a_suspended_service_has_all_and_nothing_acts(templates: dict[str, Resources]) -> None:
+    (target,) = of_type(templates["suspended"], TARGET).values()
+    assert target.pop("SuspendedState") == {
+        "DynamicScalingInSuspended": True,
+        "DynamicScalingOutSuspended": True,
+        "ScheduledScalingSuspended": True,
+    }
+    assert [target] == list(of_type(templates["steps"], TARGET).values())
+    kinds = [resource["Type"] for resource in templates["suspended"].values()]
+    assert kinds == [resource["Type"] for resource in templates["steps"].values()]
 
 
 @pytest.mark.parametrize("kind", STEPPING)
