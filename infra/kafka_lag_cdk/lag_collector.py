@@ -10,7 +10,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
+from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
 from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
 from kafka_lag_cdk.alarms.reporter import ReporterAlarms
 from kafka_lag_cdk.collector.code import collector_code
@@ -79,7 +79,8 @@ class LagCollector(Construct):
         # Nothing is published of a cluster that is paused, and what looks is charged.
         published = cluster.sink_names and not cluster.paused
         if cluster.alarms.any_group and published:
-            yield AnyGroupAlarm(self, "AnyGroup", cluster=cluster, topic=topic, name=name).alarm
+            any_group = AnyGroupAlarms(self, "AnyGroup", cluster=cluster, topic=topic, name=name)
+            yield from any_group.alarms
         for kind, word in ((GroupAlarms, "Groups"), (AnomalyAlarms, "Anomalies")):
             yield from kind(
                 self, word, cluster=cluster, topic=topic, recovered=self._recovered, name=name

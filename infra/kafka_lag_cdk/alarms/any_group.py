@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One alarm for all groups of a cluster that have no alarm of their own: it adopts new ones."""
+"""Alarms for all groups of a cluster that have none of their own: they adopt new ones."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from constructs import Construct
 
 from kafka_lag_cdk.alarms.alarm import Told, rule_alarm
 from kafka_lag_cdk.alarms.any_group_query import query
-from kafka_lag_cdk.alarms.rules import ANY_GROUP, Rule
+from kafka_lag_cdk.alarms.rules import Rule, any_group_rules
 from kafka_lag_cdk.alarms.subject import ClusterSubject
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.metrics import LagMetrics
-from kafka_lag_cdk.names import DEPLOYMENT
+from kafka_lag_cdk.names import DEPLOYMENT, pascal_case
 
 # A Metrics Insights alarm sees no older data [CloudWatch user guide, alarm limits].
 _SEEN_MINUTES = 180
 
 
-class AnyGroupAlarm(Construct):
-    """The status of every group that is not named; `alarm` tells of each group for itself.
+class AnyGroupAlarms(Construct):
+    """Status, SLA and data loss of every group that is not named; each is told for itself.
 
-    It costs as much as a plain alarm for every group that the query finds, $0.10 a month. It says
-    nothing of recoveries: a series that ends turns OK whatever missing data is treated as, so that
+    An alarm costs as much as a plain one for every group that its query finds, $0.10 a month. The
+    one on SLAs is there where any is promised. They say nothing of recoveries: a series that ends turns OK whatever missing data is treated as, so that
     a group that was deleted would be told as recovered [CloudWatch user guide, "Missing data in
     Metrics Insights alarms"]. Of more than 500 groups some are not seen.
     """
@@ -40,23 +40,29 @@ class AnyGroupAlarm(Construct):
         name: str = DEPLOYMENT,
     ) -> None:
         super().__init__(scope, construct_id)
-        metrics, subject = LagMetrics(cluster), ClusterSubject(cluster, deployment=name)
-        self.alarm = rule_alarm(
+        self._cluster, self._told = cluster, Told(topic, recovered=False)
+        self._subject = ClusterSubject(cluster, deployment=name)
+        rules = any_group_rules(promised=bool(cluster.sla_seconds))
+        self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(map(self._of, rules))
+
+    def _of(self, rule: Rule) -> cloudwatch.Alarm:
+        cluster, metrics = self._cluster, LagMetrics(self._cluster)
+        return rule_alarm(
             self,
-            "AnyGroup",
-            rule=_within_sight(cluster.interval_minutes),
-            subject=subject,
+            pascal_case(rule.name),
+            rule=_within_sight(rule, cluster.interval_minutes),
+            subject=self._subject,
             metric=cloudwatch.MathExpression(
-                expression=query(metrics.namespace, cluster.name, cluster.alarms.groups),
+                expression=query(rule, metrics.namespace, cluster.name, cluster.alarms.groups),
                 using_metrics={},
                 period=metrics.period,
             ),
-            told=Told(topic, recovered=False),
-            where=subject.shown,
+            told=self._told,
+            where=self._subject.shown,
         )
 
 
-def _within_sight(interval: int) -> Rule:
+def _within_sight(rule: Rule, interval: int) -> Rule:
     """The rule with no more runs than the alarm can see."""
-    periods = min(ANY_GROUP.periods, _SEEN_MINUTES // interval)
-    return replace(ANY_GROUP, periods=periods, datapoints=min(ANY_GROUP.datapoints, periods))
+    periods = min(rule.periods, _SEEN_MINUTES // interval)
+    return replace(rule, periods=periods, datapoints=min(rule.datapoints, periods))

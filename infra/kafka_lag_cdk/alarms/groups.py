@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aws_cdk import Annotations
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -14,7 +15,7 @@ from kafka_lag_cdk.alarms.rules import ANOMALY, LOSS, SLA, STATUS
 from kafka_lag_cdk.alarms.subject import ClusterSubject
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.metrics import LagMetrics
-from kafka_lag_cdk.names import DEPLOYMENT, pascal_case
+from kafka_lag_cdk.names import DEPLOYMENT, digest, pascal_case
 from kafka_lag_cdk.names import construct_id as id_of
 
 # How far from usual is told; two, CloudWatch's default, is left by every twentieth value.
@@ -47,6 +48,12 @@ class GroupAlarms(Construct):
         metrics = LagMetrics(self._cluster)
         subject = ClusterSubject(self._cluster, group, self._name)
         promised = self._cluster.sla_of(group)
+        if promised is None and self._cluster.sla_seconds:
+            Annotations.of(self).add_warning_v2(
+                f"msk-lag-reporter:no-sla-{digest(group)}",
+                f"alarms.groups of {self._cluster.name} names {group}, which no sla_seconds "
+                "matches: it gets no alarm on its age.",
+            )
         for rule in (STATUS, LOSS, *([] if promised is None else [SLA])):
             yield rule_alarm(
                 self,

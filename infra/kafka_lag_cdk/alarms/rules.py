@@ -201,6 +201,32 @@ ANY_GROUP = Rule(
     to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares; "
     f"{_NOW} says which topic, partition and reason.",
 )
+ANY_SLA = Rule(
+    name="any-sla",
+    metric=contract.SLA_USED,
+    operator=Operator.ABOVE,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="The oldest unread record of a group without an SLA alarm of its own is older than its "
+    "sla_seconds.",
+    to_do="The message names the group as contributor; "
+    f"the saved query '{BY_MEMBER}' in Athena says where it lags.",
+)
+ANY_LOSS = Rule(
+    name="any-loss",
+    metric=contract.TIME_TO_DATA_LOSS,
+    operator=Operator.BELOW,
+    threshold=contract.NO_LOSS_SECONDS,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="Retention will delete records that a group without a data-loss alarm of its own has "
+    "not read; the value says how soon.",
+    to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
+    f"the topic first; {_NOW} says which topic.",
+)
 ANOMALY = Rule(
     name="anomaly",
     metric=contract.ESTIMATED_TIME_LAG,
@@ -215,7 +241,13 @@ ANOMALY = Rule(
 
 OF_REPORTER = (HEARTBEAT, ERRORS, DROPPED, PARSING, VALIDATION, READING, OMITTED)
 OF_GROUP = (STATUS, SLA, LOSS)
-RULES = (*OF_REPORTER, *OF_GROUP, ANY_GROUP, ANOMALY)
+OF_ANY_GROUP = (ANY_GROUP, ANY_SLA, ANY_LOSS)
+RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANOMALY)
+
+
+def any_group_rules(*, promised: bool) -> tuple[Rule, ...]:
+    """Those on all groups that can have data; `promised`: some group may have an SLA."""
+    return OF_ANY_GROUP if promised else (ANY_GROUP, ANY_LOSS)
 
 
 def reporter_rules(*, paused: bool, published: bool) -> tuple[Rule, ...]:

@@ -107,9 +107,9 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
         yield f"{name}: what endpoints of OTLP charge for what they get is not counted."
     if scaling_is_filtered(cluster):
         yield f"{name}: levels.scaling is taken to match every group; names cost less."
-    analysed = alarm_metrics(cluster, found).analysed
-    if analysed > _QUERY_SERIES:
-        yield f"{name}: the alarm on any group sees {_QUERY_SERIES} of its {analysed:,} groups."
+    seen = alarm_metrics(cluster, found).seen
+    if seen > _QUERY_SERIES:
+        yield f"{name}: the alarm on any group sees {_QUERY_SERIES} of its {seen:,} groups."
 
 
 def _unseen(cluster: Cluster) -> str:

@@ -67,8 +67,9 @@ class Function(Strict):
 class Alarms(Strict):
     """`groups` get alarms on status, data loss and, where `sla_seconds` names one, on their SLA.
 
-    `any_group` watches the status of all others with one query, `anomalies` the time lag of
-    some against their own past; names are exact. The reporter's own health always has its alarms.
+    `any_group` watches status, data loss and SLA of all others with a query each, `anomalies` the
+    time lag of some against their own past; names are exact. The reporter's own health always has
+    its alarms.
     """
 
     groups: Groups = ()

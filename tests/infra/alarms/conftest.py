@@ -12,7 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Template
 
-from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
+from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
 from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
 from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.alarms.reporter import ReporterAlarms
@@ -25,6 +25,7 @@ from tests.infra.alarms.simulated import (
     DELETED,
     MINUTES,
     REBALANCES,
+    REBALANCES_SLA,
     STEADY,
     STOPS,
     written,
@@ -36,7 +37,6 @@ from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type, resolve
 ByName: TypeAlias = Mapping[str, Mapping[str, Any]]
 Lines: TypeAlias = Mapping[int, list[str]]
 
-REBALANCES_SLA = 300
 LOG_GROUP = "/collector"
 # Minutes in which the collector is dead in the `interrupted` hours.
 SILENCE = range(50, 70)
@@ -73,7 +73,7 @@ def _fill(stack: Stack, told: Cluster, recovered: bool, name: str) -> None:
         name=name,
     )
     GroupAlarms(stack, "Groups", cluster=told, topic=topic, recovered=recovered, name=name)
-    AnyGroupAlarm(stack, "Any", cluster=told, topic=topic, name=name)
+    AnyGroupAlarms(stack, "Any", cluster=told, topic=topic, name=name)
     AnomalyAlarms(stack, "Anomalies", cluster=told, topic=topic, recovered=recovered, name=name)
     job_failure_rule(stack, "ReportFailed", job_name="report", topic=topic)
 
@@ -94,10 +94,16 @@ def _alarms(template: dict[str, Any]) -> ByName:
     return alarms_of(template)
 
 
+@pytest.fixture(name="of_any", scope="session")
+def _of_any() -> ByName:
+    """The alarms of a cluster that has named no group."""
+    return alarms_of(watched(alarms={}))
+
+
 @pytest.fixture(name="any_group", scope="session")
-def _any_group() -> Mapping[str, Any]:
-    """The alarm on all groups of a cluster that has named none."""
-    return alarms_of(watched(alarms={}))["any-group"]
+def _any_group(of_any: ByName) -> Mapping[str, Any]:
+    """The alarm on the status of all groups of a cluster that has named none."""
+    return of_any["any-group"]
 
 
 @pytest.fixture(name="hours", scope="session")

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
-from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
@@ -34,6 +34,8 @@ STEADY, STOPS, DELETED, REBALANCES, AT_RISK = (
     "at risk",
 )
 STOPPED, STARTED = 30, 70
+# Seconds that are promised.
+REBALANCES_SLA = 300
 GONE = 60
 REBALANCE = range(100, 110)
 HELD_UP, WORKING = 30, 90
@@ -48,9 +50,10 @@ _Commits = Callable[[int], int | None]
 def written(minutes: Iterable[int]) -> dict[int, list[str]]:
     """The log's lines by minute of runs that all succeed; a run that reads nothing writes none."""
     memory, lines = Memory.empty(), {}
+    rules = Rules(sla_seconds=ByName.of([(f"^{REBALANCES}$", float(REBALANCES_SLA))]))
     for minute in minutes:
         taken_at = NOON + minute * MINUTE
-        report = evaluate(reading(minute), memory.previous_runs(), Rules(), taken_at)
+        report = evaluate(reading(minute), memory.previous_runs(), rules, taken_at)
         chosen = plan(report, memory.newest, Levels())
         lines[minute] = _lines(
             [

@@ -12,9 +12,11 @@ import pytest
 from kafka_lag_cdk.alarms.alarm import MISSING, OPERATORS
 from kafka_lag_cdk.alarms.any_group_query import left_out, query
 from kafka_lag_cdk.alarms.rules import (
+    ANY_GROUP,
     BY_MEMBER,
     GROUP_NOW,
     HEARTBEAT,
+    OF_ANY_GROUP,
     OF_REPORTER,
     RULES,
     Missing,
@@ -62,7 +64,7 @@ def test_every_alarm_reads_the_maximum_and_no_unit(alarms: ByName) -> None:
         stats = [
             each["MetricStat"]["Stat"] for each in alarm.get("Metrics", ()) if "MetricStat" in each
         ]
-        if name == "any-group":
+        if name.startswith("any-"):
             assert asked(alarm).startswith("SELECT MAX(")
         else:
             assert (alarm.get("Statistic") or stats[0]) == "Maximum", name
@@ -100,6 +102,8 @@ def test_alarms_on_groups_name_the_query_and_the_dashboard_that_show_more(alarms
         (f"sla/{REBALANCES}", BY_MEMBER),
         (f"data-loss/{STOPS}", GROUP_NOW),
         ("any-group", GROUP_NOW),
+        ("any-sla", BY_MEMBER),
+        ("any-loss", GROUP_NOW),
     ):
         told = alarms[name]["AlarmDescription"]
         assert f"'{title}' in Athena" in told
@@ -142,32 +146,34 @@ def test_groups_with_an_alarm_of_their_own_page_once(alarms: ByName) -> None:
     excluded = re.findall(r""" AND "Consumer Group"!='([^']*)'""", asked(alarms["any-group"]))
     named = [name.removeprefix("status/") for name in alarms if name.startswith("status/")]
     assert excluded == named
+    for other in ("any-sla", "any-loss"):
+        assert re.findall(r"!='([^']*)'", asked(alarms[other])) == named
     # What is only told against its own past has no status alarm.
     assert "!=" not in asked(alarms_of(watched(alarms={"anomalies": [STOPS]}))["any-group"])
 
 
 @pytest.mark.parametrize("name", ["it's", 'so "called"', "back\\slash"])
 def test_a_group_whose_name_cannot_be_quoted_for_certain_stays_in_the_query(name: str) -> None:
-    assert "!=" not in query("KafkaLag", "shop", [name])
-    assert "!='b'" in query("KafkaLag", "shop", [name, "b"])
+    assert "!=" not in query(ANY_GROUP, "KafkaLag", "shop", [name])
+    assert "!='b'" in query(ANY_GROUP, "KafkaLag", "shop", [name, "b"])
 
 
 def test_the_query_is_never_longer_than_cloudwatch_takes() -> None:
-    room = 2048 - len(query("KafkaLag", "shop", ["a" * 1000, "b"])) + 1
-    full = query("KafkaLag", "shop", ["a" * 1000, "b" * room])
+    room = 2048 - len(query(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b"])) + 1
+    full = query(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b" * room])
     assert (len(full), full.count("!=")) == (2048, 2)
     assert full.endswith(' GROUP BY "Cluster Name","Consumer Group" ORDER BY MAX() DESC')
-    assert query("KafkaLag", "shop", ["a" * 1000, "b" * (room + 1)]).count("!=") == 1
+    assert query(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b" * (room + 1)]).count("!=") == 1
 
 
 def test_a_group_that_has_no_room_in_the_query_does_not_keep_others_in_it() -> None:
-    asked = query("KafkaLag", "shop", ["a" * 1000, "b" * 1000, "c"])
+    asked = query(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b" * 1000, "c"])
     assert [f"!='{name}" in asked for name in "abc"] == [True, False, True]
 
 
 def test_what_the_query_leaves_out_is_told_by_the_groups_own_names() -> None:
     names = ["naïve", "it's", "a" * 1000, "b" * 1000, "c"]
-    assert left_out("KafkaLag", "shop", names) == ("naïve", "a" * 1000, "c")
+    assert left_out(ANY_GROUP, "KafkaLag", "shop", names) == ("naïve", "a" * 1000, "c")
 
 
 def test_alarms_of_another_deployment_have_names_of_their_own(alarms: ByName) -> None:
@@ -184,7 +190,7 @@ def test_recoveries_are_told_unless_they_are_not_wanted(alarms: ByName) -> None:
     silent = [name for name, alarm in alarms.items() if alarm.get("OKActions") is None]
     # a first deploy would tell an OK of each counter of faults
     counters = {rule.name for rule in OF_REPORTER if rule is not HEARTBEAT}
-    assert set(silent) == {"any-group", *counters}
+    assert set(silent) == {*(rule.name for rule in OF_ANY_GROUP), *counters}
 
 
 def test_data_that_is_missing_tells_nobody(alarms: ByName) -> None:
@@ -216,9 +222,20 @@ def test_the_query_asks_for_no_more_than_the_three_hours_that_it_can_see(
     minutes: int, counts: tuple[int, int], template: dict[str, Any]
 ) -> None:
     told = alarms_of(template if minutes == 1 else watched(interval_seconds=60 * minutes))
-    alarm = told["any-group"]
-    assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == counts
-    assert alarm["EvaluationPeriods"] * alarm["Metrics"][0]["Period"] <= 3 * 3600
+    for rule in OF_ANY_GROUP:
+        alarm = told[rule.name]
+        assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == counts
+        assert alarm["EvaluationPeriods"] * alarm["Metrics"][0]["Period"] <= 3 * 3600
+
+
+def test_the_worst_groups_are_those_that_a_query_sees(alarms: ByName) -> None:
+    order = {rule.name: asked(alarms[rule.name]).split()[-1] for rule in OF_ANY_GROUP}
+    assert order == {"any-group": "DESC", "any-sla": "DESC", "any-loss": "ASC"}
+
+
+def test_no_sla_of_any_group_is_watched_where_none_is_promised() -> None:
+    assert not {"any-sla", "any-loss"} - set(alarms_of(watched()))
+    assert "any-sla" not in alarms_of(watched(sla_seconds={}))
 
 
 def test_the_window_of_no_alarm_is_longer_than_cloudwatch_takes() -> None:

@@ -173,6 +173,22 @@ def test_one_alarm_watches_every_group_for_itself(
     assert {cluster for cluster, _ in told} == {CLUSTER}
 
 
+@pytest.mark.parametrize(
+    ("of_any_group", "of_named", "group"),
+    [("any-loss", "data-loss", AT_RISK), ("any-sla", "sla", REBALANCES)],
+)
+def test_a_group_that_nobody_named_pages_when_a_named_one_would(
+    of_any_group: str, of_named: str, group: str, alarms: ByName, of_any: ByName, hours: Lines
+) -> None:
+    metrics = metrics_of(hours)
+    told = contributor_states(of_any[of_any_group], metrics, MINUTES)
+    expected = states(alarms[f"{of_named}/{group}"], metrics, MINUTES)
+    paged = [change for change in transitions(expected) if change[1] == ALARM]
+    assert paged
+    assert [change for change in transitions(told[CLUSTER, group]) if change[1] == ALARM] == paged
+    assert not [g for (_, g), found in told.items() if ALARM in found and g != group]
+
+
 @pytest.mark.parametrize("series_end", ["range", "three hours"])
 def test_the_alarm_on_all_groups_tells_of_no_recovery_that_a_deletion_may_be(
     series_end: Literal["range", "three hours"], any_group: Mapping[str, Any], hours: Lines

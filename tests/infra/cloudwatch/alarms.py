@@ -25,7 +25,7 @@ _QUERY = re.compile(
     r"SELECT (?P<function>\w+)\((?P<name>\w+)\) "
     r'FROM SCHEMA\("(?P<namespace>[^"]+)",(?P<dimensions>"[^)]+")\) '
     r"WHERE \"(?P<key>[^\"]+)\"='(?P<value>[^']*)' "
-    r"GROUP BY (?P<by>[^()]+) ORDER BY MAX\(\) DESC"
+    r"GROUP BY (?P<by>[^()]+) ORDER BY MAX\(\) (?:DESC|ASC)"
 )
 
 

@@ -11,7 +11,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
-from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
+from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
 from kafka_lag_cdk.alarms.groups import GroupAlarms
 from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.notify.chat import ChatChannels
@@ -33,7 +33,7 @@ def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
     ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic, elsewhere])
     watched = cluster(alarms={"groups": ["billing"]})
     GroupAlarms(stack, "Groups", cluster=watched, topic=topic, recovered=True)
-    AnyGroupAlarm(stack, "Any", cluster=watched, topic=topic)
+    AnyGroupAlarms(stack, "Any", cluster=watched, topic=topic)
     job_failure_rule(stack, "ReportFailed", job_name="report", topic=topic)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app.synth()

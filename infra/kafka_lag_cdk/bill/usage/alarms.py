@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from kafka_lag import contract
 from kafka_lag_cdk.alarms.any_group_query import left_out
-from kafka_lag_cdk.alarms.rules import LOSS, STATUS, reporter_rules
+from kafka_lag_cdk.alarms.rules import (
+    ANY_GROUP,
+    ANY_LOSS,
+    ANY_SLA,
+    LOSS,
+    STATUS,
+    Rule,
+    reporter_rules,
+)
 from kafka_lag_cdk.bill.usage.metrics import Published
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.scaling import Scaling
@@ -24,7 +32,9 @@ _OF_SCALING_BY_AGE = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmMetrics:
-    """Metrics under alarm; `analysed` are those that the query over all groups looks at.
+    """Metrics under alarm; `analysed` are those that the queries over all groups look at.
+
+    The one on the status looks at most, at `seen`.
 
     A failure of the daily report is told by an event, which costs nothing.
     """
@@ -33,6 +43,7 @@ class AlarmMetrics:
     groups: int
     scaling: int
     anomalies: int
+    seen: int
     analysed: int
 
     @property
@@ -42,7 +53,7 @@ class AlarmMetrics:
 
 
 def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
-    """What the alarms of a cluster watch; the query sees all published groups but some named."""
+    """What the alarms of a cluster watch; the queries see all published groups but some named."""
     told = cluster.alarms
     promised = sum(cluster.sla_of(group) is not None for group in told.groups)
     return AlarmMetrics(
@@ -50,17 +61,24 @@ def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
         groups=len(_OF_GROUP) * len(told.groups) + promised,
         scaling=sum(_of_scaling(scaling) for scaling in cluster.scaling),
         anomalies=_OF_ANOMALY * len(told.anomalies),
-        analysed=_analysed(cluster, published),
+        seen=_analysed(cluster, published, ANY_GROUP),
+        analysed=sum(
+            _analysed(cluster, published, rule) for rule in (ANY_GROUP, ANY_SLA, ANY_LOSS)
+        ),
     )
 
 
-def _analysed(cluster: Cluster, published: Published) -> int:
+def _analysed(cluster: Cluster, published: Published, rule: Rule) -> int:
     told = cluster.alarms
     if cluster.paused or not cluster.sink_names or not told.any_group:
         return 0
-    without = left_out(cluster.namespace, cluster.name, told.groups)
+    without = left_out(rule, cluster.namespace, cluster.name, told.groups)
+    groups = published.groups
+    if rule is ANY_SLA:
+        without = tuple(group for group in without if cluster.sla_of(group) is not None)
+        groups = min(published.wanted.promised, groups)
     # Where every group is taken to be scaled, not all that are named may fit into the budget.
-    return max(0, published.groups - len(without))
+    return max(0, groups - len(without))
 
 
 def _of_scaling(scaling: Scaling) -> int:

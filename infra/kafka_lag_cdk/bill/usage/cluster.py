@@ -73,7 +73,13 @@ def _alarms(cluster: Cluster, found: Published) -> Iterator[Item]:
         ("of named groups", "alarm_metric", counts.groups, "", "alarms.groups"),
         ("of scaling", "alarm_metric", counts.scaling, "", "scaling"),
         ("anomalies", "anomaly_metric", counts.anomalies, "3 an alarm", "alarms.anomalies"),
-        ("any group", "query_alarm_metric", counts.analysed, "1 a group", "alarms.any_group"),
+        (
+            "any group",
+            "query_alarm_metric",
+            counts.analysed,
+            "1 a group and alarm",
+            "alarms.any_group",
+        ),
     )
     for what, price, count, basis, lever in kinds:
         if count:

@@ -13,11 +13,11 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
-from kafka_lag_cdk.alarms.any_group import AnyGroupAlarm
+from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
 from kafka_lag_cdk.alarms.any_group_query import query
 from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
 from kafka_lag_cdk.alarms.reporter import ReporterAlarms
-from kafka_lag_cdk.alarms.rules import OF_REPORTER
+from kafka_lag_cdk.alarms.rules import ANY_GROUP, OF_REPORTER
 from kafka_lag_cdk.bill.usage.alarms import AlarmMetrics, alarm_metrics
 from kafka_lag_cdk.bill.usage.metrics import published, wanted
 from kafka_lag_cdk.config.cluster import Cluster
@@ -65,7 +65,7 @@ def _made() -> Counter[str]:
         recovered=True,
     )
     GroupAlarms(stack, "Groups", cluster=WATCHED, topic=topic, recovered=True)
-    AnyGroupAlarm(stack, "Any", cluster=WATCHED, topic=topic)
+    AnyGroupAlarms(stack, "Any", cluster=WATCHED, topic=topic)
     AnomalyAlarms(stack, "Anomalies", cluster=WATCHED, topic=topic, recovered=True)
     for scaling in WATCHED.scaling:
         ServiceScaling(stack, f"Of-{scaling.service}", cluster=WATCHED, scaling=scaling)
@@ -97,9 +97,11 @@ def test_anomaly_alarms_are_those_that_are_made(made: Counter[str]) -> None:
     assert counted(WATCHED).anomalies == made["anomalies"]
 
 
-def test_one_query_looks_at_every_group_that_is_not_named(made: Counter[str]) -> None:
-    assert made["queries"] == 1
-    assert counted(WATCHED).analysed == 20 - 3
+def test_queries_look_at_every_group_that_is_not_named(made: Counter[str]) -> None:
+    assert made["queries"] == 3
+    assert counted(WATCHED).seen == 20 - 3
+    # of the three that are named two have an SLA, and none else
+    assert counted(WATCHED).analysed == 2 * (20 - 3)
 
 
 @pytest.mark.parametrize(
@@ -123,15 +125,15 @@ def test_named_groups_that_the_query_has_no_room_for_are_looked_at_and_billed() 
     told = cluster(
         expected={"groups": 600}, levels={"max_metrics": 10_000}, alarms={"groups": named}
     )
-    left_out = query("KafkaLag", "orders", named).count("!=")
+    left_out = query(ANY_GROUP, "KafkaLag", "orders", named).count("!=")
     assert 0 < left_out < 150
-    assert counted(told).analysed == 600 - left_out
+    assert counted(told).seen == 600 - left_out
 
 
 def test_a_long_namespace_leaves_less_room_for_names() -> None:
     named = [f"payments-{number:03}" for number in range(150)]
     short, long = (
-        counted(cluster(namespace=namespace, alarms={"groups": named})).analysed
+        counted(cluster(namespace=namespace, alarms={"groups": named})).seen
         for namespace in ("K", "K" * 200)
     )
     assert short < long
@@ -149,7 +151,12 @@ def test_groups_beyond_the_budget_are_not_fewer_than_none() -> None:
 
 def test_a_query_sees_only_what_is_published() -> None:
     told = cluster(levels={"max_metrics": 9 + 5 * 4, "topics": False})
-    assert counted(told).analysed == 5
+    assert counted(told).seen == 5
+
+
+def test_promises_to_all_groups_cost_a_third_query() -> None:
+    assert counted(cluster(sla_seconds={"-x$": 60})).analysed == 3 * 20
+    assert counted(cluster(sla_seconds={"^a$": 60})).analysed == 2 * 20 + 1
 
 
 def test_no_query_is_made_where_none_is_wanted() -> None:
