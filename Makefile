@@ -32,8 +32,12 @@ TARGETS ?=
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
+# Tools that a target uses, where it does not use all.
+cost: NEEDS = Python
+cdk synth diff deploy destroy: NEEDS = Node
+
 prerequisites: ## check Python, Java, Maven and Node, and say how to get what is missing
-	@$(PYTHON) dev/prerequisites.py
+	@$(PYTHON) dev/prerequisites.py $(NEEDS)
 
 setup: prerequisites $(INSTALLED) ## install everything the project needs, from the lock file
 
@@ -120,13 +124,15 @@ $(CDK): Makefile
 cdk: setup $(CDK) ## install the CDK command line: .local/cdk/node_modules/.bin/cdk
 
 diff: cdk ## what a deploy would change
-	$(CDK) diff $(CDK_CONFIG)
+	$(CDK) diff $(CDK_CONFIG) $(ARGS)
 
-deploy: cdk ## deploy every stack, asking before rights change
-	$(CDK) deploy --all $(CDK_CONFIG)
+# Words for the CDK command line: make deploy ARGS="--concurrency 5 --require-approval never"
+ARGS ?=
+deploy: cdk ## deploy every stack, asking before rights change (ARGS="--concurrency 5")
+	$(CDK) deploy --all $(CDK_CONFIG) $(ARGS)
 
 destroy: cdk ## remove every stack; the bucket stays
-	$(CDK) destroy --all $(CDK_CONFIG)
+	$(CDK) destroy --all $(CDK_CONFIG) $(ARGS)
 
 synth: $(patsubst %,synth/%,$(or $(CONFIG),$(EXAMPLES))) ## synthesise every example, or CONFIG: no credentials, cdk-nag, cfn-lint
 

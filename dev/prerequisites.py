@@ -2,7 +2,8 @@
 """Whether this machine has what the project needs, said in one sentence per missing thing.
 
 The Makefile runs this before anything is installed, with whatever Python there is. So it imports
-the standard library only and keeps to what Python 3.8 understands.
+the standard library only and keeps to what Python 3.8 understands. Names of tools as arguments ask
+for these alone, and Python, which is always asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
-from typing import Callable, NamedTuple, Tuple  # noqa: UP035 - Python 3.8, see above
+from typing import Callable, Collection, NamedTuple, Tuple  # noqa: UP035 - Python 3.8, see above
 
 Version = Tuple[int, ...]  # noqa: UP006
 
@@ -125,20 +126,21 @@ def _makes_environments() -> bool:
     return shutil.which("uv") is not None or find_spec("ensurepip") is not None
 
 
-def missing() -> list[str]:
-    """Return a sentence for each thing this machine lacks; empty when it has all."""
+def missing(names: Collection[str] = ()) -> list[str]:
+    """Return a sentence for each thing this machine lacks, of all or these; empty: it has all."""
+    asked = [tool for tool in TOOLS if not names or tool.name in names]
     verdicts = [judge_python(tuple(sys.version_info[:2]), _makes_environments())]
-    verdicts += [judge(tool.name, ask(tool), tool.least, tool.install) for tool in TOOLS]
+    verdicts += [judge(tool.name, ask(tool), tool.least, tool.install) for tool in asked]
     return [verdict for verdict in verdicts if verdict]
 
 
-def main() -> int:
+def main(names: Collection[str] = ()) -> int:
     """Print what is missing to stderr; return 1 if anything is, else 0 without a word."""
-    sentences = missing()
+    sentences = missing(names)
     for sentence in sentences:
         print(sentence, file=sys.stderr)
     return 1 if sentences else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

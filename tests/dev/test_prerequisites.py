@@ -97,6 +97,16 @@ def test_everything_missing_is_listed_at_once(tmp_path: Path) -> None:
     assert [line.split()[0] for line in done.stderr.splitlines()] == ["Java", "Maven", "Node"]
 
 
+@pytest.mark.parametrize(("names", "missing"), [(["Node"], ["Node"]), (["Python"], [])])
+def test_only_the_tools_that_are_named_are_asked_for(
+    tmp_path: Path, names: list[str], missing: list[str]
+) -> None:
+    done = run_with_path(tmp_path, *names)
+
+    assert [line.split()[0] for line in done.stderr.splitlines()] == missing
+    assert done.returncode == bool(missing)
+
+
 def test_a_program_that_does_not_run_counts_as_missing(tmp_path: Path) -> None:
     for name in ("java", "mvn", "node"):
         (tmp_path / name).write_text("#!/nowhere\n")
@@ -105,10 +115,10 @@ def test_a_program_that_does_not_run_counts_as_missing(tmp_path: Path) -> None:
     assert "Java was not found" in run_with_path(tmp_path).stderr
 
 
-def run_with_path(folder: Path) -> subprocess.CompletedProcess[str]:
+def run_with_path(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
     """Run the check with nothing on the PATH but this folder, and no package to import."""
     return subprocess.run(
-        [sys.executable, "-S", "-m", "dev.prerequisites"],
+        [sys.executable, "-S", "-m", "dev.prerequisites", *names],
         env={"PATH": str(folder)},
         cwd=ROOT,
         capture_output=True,

@@ -25,9 +25,10 @@ class AnyGroupAlarms(Construct):
     """Status, SLA and data loss of every group that is not named; each is told for itself.
 
     An alarm costs as much as a plain one for every group that its query finds, $0.10 a month. The
-    one on SLAs is there where any is promised. They say nothing of recoveries: a series that ends turns OK whatever missing data is treated as, so that
-    a group that was deleted would be told as recovered [CloudWatch user guide, "Missing data in
-    Metrics Insights alarms"]. Of more than 500 groups some are not seen.
+    one on SLAs is there where any is promised. They say nothing of recoveries: a series that
+    ends turns OK whatever missing data is treated as, so that a group that was deleted would be
+    told as recovered [CloudWatch user guide, "Missing data in Metrics Insights alarms"]. Of
+    more than 500 groups some are not seen.
     """
 
     def __init__(
