@@ -53,7 +53,9 @@ def day(cluster: str = "demo", **found: Any) -> Findings:
 def said(today: Findings, previous: Findings | None) -> list[tuple[Kind, str]]:
     """Kinds and texts of the changes, in their order."""
     before = {previous.cluster: previous} if previous else {}
-    return [(c.kind, c.text) for c in find_changes({today.cluster: today}, before)]
+    changes = find_changes({today.cluster: today}, before)
+    assert {c.cluster for c in changes} <= {today.cluster}
+    return [(c.kind, c.text) for c in changes]
 
 
 def of(name: str, row: Any) -> dict[str, Any]:
@@ -303,6 +305,53 @@ def test_the_worst_comes_first_over_all_clusters() -> None:
         ("a", "g on t"),
         ("b", "g on u"),
         ("a", "broker 3 in az-a"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "rows", "order"),
+    [
+        (
+            "groups",
+            Kind.SLA_MISSED,
+            [GroupDay(name, sla_compliance=part) for name, part in (("a", 0.9), ("b", 0.1))],
+            ["b", "a"],
+        ),
+        (
+            "groups",
+            Kind.ERR,
+            [GroupDay(name, err_minutes=count) for name, count in (("a", 2.0), ("b", 30.0))],
+            ["b", "a"],
+        ),
+        (
+            "brokers",
+            Kind.HOT,
+            [replace(HOT, leader=1, lag_share=0.2), replace(HOT, leader=2, lag_share=0.6)],
+            ["broker 2 in az-a", "broker 1 in az-a"],
+        ),
+    ],
+    ids=["sla", "err", "hot"],
+)
+def test_of_one_kind_the_worst_comes_first(
+    name: str, kind: Kind, rows: list[Any], order: list[str]
+) -> None:
+    lists: dict[str, Any] = {name: rows}
+    found = said(day(**lists), day())
+
+    assert [(k, text.split(":")[0]) for k, text in found] == [(kind, who) for who in order]
+
+
+@pytest.mark.parametrize(
+    ("leader", "rack", "name"),
+    [(3, None, "broker 3"), (3, "az-a", "broker 3 in az-a"), (None, None, "no leader")],
+)
+def test_a_hot_broker_is_named_with_its_rack(
+    leader: int | None, rack: str | None, name: str
+) -> None:
+    hot = replace(HOT, leader=leader, rack=rack)
+
+    assert said(day(brokers=[hot]), day()) == [
+        (Kind.HOT, f"{name}: 62% of the lag on 25% of the partitions")
     ]
 
 

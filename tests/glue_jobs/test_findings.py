@@ -7,6 +7,7 @@ import pytest
 
 from kafka_lag_report.findings import (
     Coverage,
+    Findings,
     GroupDay,
     Rank,
     Standing,
@@ -44,6 +45,27 @@ def test_a_loss_of_unknown_size_is_no_loss_of_nothing() -> None:
     assert standing(calm(), TopicRisk("geo", "t", 1, 0, 0)) == Standing(Rank.LOST, None)
 
 
+@pytest.mark.parametrize(
+    ("day", "risk", "expected"),
+    [
+        (calm(records_lost=7), None, Standing(Rank.LOST, 7)),
+        (calm(records_lost=7), TopicRisk("g", "t", 1, 0, 5), Standing(Rank.LOST, 7)),
+        (calm(), TopicRisk("g", "t", 1, 0, 5), Standing(Rank.LOST, 5)),
+        (
+            calm(sla_compliance=0.4, sla_minutes=10.0, sla_met_minutes=4.0),
+            None,
+            Standing(Rank.SLA, 6.0),
+        ),
+        (calm(warn_minutes=3.0), None, Standing(Rank.WARNED, 3.0)),
+    ],
+    ids=["lost", "lost-in-all", "lost-of-a-topic", "sla", "warned"],
+)
+def test_how_bad_it_was_is_of_the_worst_that_happened(
+    day: GroupDay, risk: TopicRisk | None, expected: Standing
+) -> None:
+    assert standing(day, risk) == expected
+
+
 def test_of_equals_the_one_that_suffered_more_is_worse() -> None:
     days = (calm("a", err_minutes=1.0), calm("b", err_minutes=9.0), calm("c", err_minutes=4.0))
 
@@ -63,7 +85,8 @@ def test_a_risk_is_worse_than_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("compliance", "missed"), [(None, None), (0.5, True), (1.0, False), (0.9999999999, False)]
+    ("compliance", "missed"),
+    [(None, None), (0.5, True), (0.9995, True), (1.0, False), (0.9999999999, False)],
 )
 def test_an_sla_is_missed_by_more_than_rounding(
     compliance: float | None, missed: bool | None
@@ -112,6 +135,30 @@ def test_a_collector_s_first_day_begins_with_its_first_run(
     day = since_first_run(evening(longest_gap=gap, **runs), DAY)
 
     assert (day.longest_gap, day.has_gap) == (longest, has_gap)
+
+
+@pytest.mark.parametrize(
+    "unknown", [{"first_run": None}, {"last_run": None}, {"interval": None}], ids=str
+)
+def test_nothing_is_counted_from_a_run_that_nobody_knows(unknown: dict[str, Any]) -> None:
+    day = evening(**unknown)
+
+    assert since_first_run(day, DAY) == day
+
+
+def test_the_worst_gap_is_of_the_dataset_that_saw_least_and_then_the_longest() -> None:
+    gaps = {
+        "unknown": Coverage("unknown", None, None, interval=60.0, longest_gap=9_000.0),
+        "less": Coverage("less", 90, 100, interval=60.0, longest_gap=600.0),
+        "longer": Coverage("longer", 90, 100, interval=60.0, longest_gap=1_200.0),
+        "all": Coverage("all", 100, 100, interval=60.0, longest_gap=60.0),
+    }
+    names = []
+    while worst := Findings("c", DAY, coverage=tuple(gaps.values())).worst_gap:
+        names.append(worst.dataset)
+        del gaps[worst.dataset]
+
+    assert names == ["longer", "less", "unknown"]
 
 
 def test_a_first_day_in_progress_counts_up_to_its_newest_run() -> None:
