@@ -164,6 +164,35 @@ CAUSES: dict[str, tuple[list[int], list[Any], list[Any], list[int], tuple[Any, .
         [100] * 4,
         ("consumer", None, "a", [0]),
     ),
+    "two thirds of a member's partitions are most of them": (
+        [LATE, LATE, 0, 0, 0, 0],
+        [1, 2, 3, 4, 5, 6],
+        ["a", "a", "a", "b", "c", "d"],
+        [100] * 6,
+        ("consumer", None, "a", [0, 1]),
+    ),
+    "three fifths of a member's partitions are not": (
+        [LATE, LATE, LATE, *[0] * 7],
+        list(range(10)),
+        ["a"] * 5 + ["b", "c", "d", "e", "f"],
+        [100] * 10,
+        ("unexplained", None, None, [0, 1, 2]),
+    ),
+    "two thirds of the excess are most of it": (
+        # 7,200 and 3,600 records above the mean
+        [9_900, 6_300, 0, 0, 0, 0],
+        [1, 2, 1, 2, 1, 2],
+        ["a", "b", "c", "d", "e", "f"],
+        [100] * 6,
+        ("consumer", None, "a", [0]),
+    ),
+    "less of the excess is not": (
+        [9_900, 6_600, 0, 0, 0, 0],
+        [1, 2, 1, 2, 1, 2],
+        ["a", "b", "c", "d", "e", "f"],
+        [100] * 6,
+        ("unexplained", None, None, [0, 1]),
+    ),
     "a slow broker of one partition": (
         [LATE, 0, 0, 0],
         [1, 2, 3, 4],
