@@ -57,7 +57,7 @@ class LagCollector(Construct):
         )
         self.function, self.log_group = collector.function, collector.log_group
         CollectorSchedule(self, "Schedule", cluster=cluster, function=self.function)
-        topic = sns.Topic.from_topic_arn(self, "Topic", shared.topic_arn)
+        topic = sns.Topic.from_topic_arn(self, "Topic", cluster.alarms.topic or shared.topic_arn)
         self.alarms = (*self._of_reporter(topic), *self._of_groups(topic))
         self.scaling_alarms = tuple(self._scaled())
         self.dashboard = self._drawn() if cluster.dashboard else None

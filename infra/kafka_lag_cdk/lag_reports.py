@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the clusters of a region share, as one construct: bucket, tables, queries, report, topic."""
+"""What the clusters of a region share, as one construct: bucket, queries, report, topics."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from pathlib import Path
 
 from aws_cdk import Stack
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.config.cluster import Function
-from kafka_lag_cdk.config.shared import Notify, Shared
+from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
-from kafka_lag_cdk.notify.chat import ChatChannels, has_chats, topic_of
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import (
+    ChatChannels,
+    Topics,
+    has_chats,
+    job_failure_rule,
+    topics_of,
+)
 from kafka_lag_cdk.packaging.build import BUILT, glue_package
 from kafka_lag_cdk.serve.lag_views import LagViews
 from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
@@ -31,8 +36,9 @@ class LagReports(Construct):
     """Everything of a region that outlives a cluster; `names` is what collectors need of it.
 
     `clusters` are the names that tables know and queries may ask for. `name` is the deployment's:
-    the workgroup has it, with underscores the database, and the names of topic, alarms and
-    dashboards begin with it. An `existing_bucket` is used as it is.
+    the workgroup has it, with underscores the database, and the names of topics, alarms and
+    dashboards begin with it. An `existing_bucket` is used as it is, and an `existing_topic` takes
+    the alarms.
 
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
     LagReports of the same `name` in this account, whose alarms they show: this region's unless
@@ -53,6 +59,7 @@ class LagReports(Construct):
         name: str = DEPLOYMENT,
         settings: Shared | None = None,
         existing_bucket: str | None = None,
+        existing_topic: str | None = None,
         chat: Sequence[str] | None = None,
         package: Path | None = None,
         watched: bool = True,
@@ -66,27 +73,40 @@ class LagReports(Construct):
             existing=existing_bucket,
             tells=settings.status_messages is not None,
         ).bucket
-        told = self._told(name, settings.notify, chat)
+        self.topics = self._topics(name, settings, existing_topic, chat)
         self.workgroup = self._queries(name, settings, bucket, clusters)
-        self.job_name = self._reported(settings, bucket, told)
-        arn = told.topic.topic_arn
+        self.job_name = self._reported(settings, bucket)
         self.names = SharedNames(
             bucket=bucket.bucket_name,
-            topic_arn=arn,
+            topic_arn=self.topics.alarms.topic_arn,
             name=name,
             queries=self.workgroup is not None,
         )
         self.views = self._viewed(settings, bucket, package)
-        self.status_messages = self._notified(settings, bucket, told, package, watched)
+        self.status_messages = self._notified(settings, bucket, package, watched)
 
-    def _told(self, name: str, notify: Notify, chat: Sequence[str] | None) -> AlarmTopic:
-        told = AlarmTopic(self, "Alarms", name=name, notify=notify)
+    def _topics(
+        self, name: str, settings: Shared, existing: str | None, chat: Sequence[str] | None
+    ) -> Topics:
+        topics = Topics(
+            self,
+            "Alarms",
+            name=name,
+            notify=settings.notify,
+            existing=existing,
+            reported=settings.reported,
+        )
         here = Stack.of(self).region
-        regions = [here] if chat is None else chat
-        heard = [told.topic if each == here else topic_of(self, name, each) for each in regions]
-        if heard and has_chats(notify):
-            ChatChannels(self, "Chat", notify=notify, topics=heard)
-        return told
+        shown: list[sns.ITopic] = []
+        for region in [here] if chat is None else chat:
+            shown += (
+                topics.of_chats()
+                if region == here
+                else topics_of(self, name, region, existing=None, reported=settings.reported)
+            )
+        if shown and has_chats(settings.notify):
+            ChatChannels(self, "Chat", notify=settings.notify, topics=shown)
+        return topics
 
     def _queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
@@ -110,7 +130,7 @@ class LagReports(Construct):
         )
         return workgroup.workgroup.ref
 
-    def _reported(self, settings: Shared, bucket: s3.IBucket, told: AlarmTopic) -> str | None:
+    def _reported(self, settings: Shared, bucket: s3.IBucket) -> str | None:
         """The job's name."""
         if not settings.report.enabled:
             return None
@@ -121,9 +141,11 @@ class LagReports(Construct):
             report=settings.report,
             keep=settings.keep,
             package=glue_package(BUILT).path,
-            told=told,
+            topics=self.topics,
         )
-        job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=told.topic)
+        if self.topics.reports is not None:
+            topic = self.topics.reports
+            job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=topic)
         return job.job_name
 
     def _viewed(
@@ -138,7 +160,6 @@ class LagReports(Construct):
         self,
         settings: Shared,
         bucket: s3.IBucket,
-        told: AlarmTopic,
         package: Path | None,
         watched: bool,
     ) -> StatusNotifier | None:
@@ -149,7 +170,7 @@ class LagReports(Construct):
             "StatusMessages",
             settings=settings.status_messages,
             bucket=bucket,
-            told=told,
+            topics=self.topics,
             code=collector_code(Function(), package),
             chats=has_chats(settings.notify),
             recovered=settings.notify.recovered,

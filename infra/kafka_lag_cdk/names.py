@@ -20,6 +20,9 @@ DEPLOYMENT = "kafka-lag"
 
 _BUCKET, _TOPIC = "bucket", "alarm-topic"
 
+# The two topics of a region.
+ALARMS, REPORTS = "alarms", "reports"
+
 # CloudWatch takes no longer name of an alarm [botocore cloudwatch PutMetricAlarm].
 _LONGEST_ALARM = 255
 _DIGEST = 12
@@ -59,9 +62,9 @@ class SharedNames:
         return cls(bucket=bucket, topic_arn=topic, name=deployment, queries=queries)
 
 
-def topic_name(deployment: str) -> str:
-    """The alarms' topic in each region, told apart by account and region alone."""
-    return f"{deployment}-alarms"
+def topic_name(deployment: str, kind: str) -> str:
+    """The topic of `ALARMS` or `REPORTS`, alike in each account and region."""
+    return f"{deployment}-{kind}"
 
 
 def alarm_name(deployment: str, cluster: str, *parts: str) -> str:

@@ -22,7 +22,7 @@ from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
-from kafka_lag_cdk.notify.chat import ChatChannels, has_chats, topic_of
+from kafka_lag_cdk.notifications import ChatChannels, has_chats, topics_of
 
 # Account (None: whichever deploys) and region.
 _Place = tuple[str | None, str]
@@ -45,7 +45,7 @@ class SharedStack(Stack):
             scope,
             construct_id,
             stack_name=deployment.shared_stack_name,
-            description="Consumer lag: bucket, catalog, queries, daily report, alarm topic",
+            description="Consumer lag: bucket, catalog, queries, daily report, topics",
             env=env,
         )
         reports = LagReports(
@@ -55,6 +55,7 @@ class SharedStack(Stack):
             settings=deployment.shared,
             clusters=[cluster.name for cluster in clusters],
             existing_bucket=deployment.existing_bucket(env.account, env.region or ""),
+            existing_topic=deployment.existing_topic(env.account, env.region or ""),
             chat=(),
             package=package,
             watched=any(not cluster.paused for cluster in clusters),
@@ -62,6 +63,8 @@ class SharedStack(Stack):
         reports.names.publish(self)
         CfnOutput(self, "Bucket", value=reports.names.bucket)
         CfnOutput(self, "AlarmTopic", value=reports.names.topic_arn)
+        if reports.topics.reports is not None:
+            CfnOutput(self, "ReportTopic", value=reports.topics.reports.topic_arn)
         if reports.workgroup:
             CfnOutput(self, "Workgroup", value=reports.workgroup)
         if reports.job_name:
@@ -74,7 +77,7 @@ class SharedStack(Stack):
 
 
 class ChatStack(Stack):
-    """An account's chat channels, which hear the alarm topics of `regions`."""
+    """An account's chat channels, which show the topics of `regions`."""
 
     def __init__(
         self,
@@ -92,7 +95,17 @@ class ChatStack(Stack):
             description="Consumer lag: chat channels that show alarms",
             env=env,
         )
-        topics = [topic_of(self, deployment.name, region) for region in regions]
+        topics = [
+            topic
+            for region in regions
+            for topic in topics_of(
+                self,
+                deployment.name,
+                region,
+                existing=deployment.existing_topic(env.account, region),
+                reported=deployment.shared.reported,
+            )
+        ]
         ChatChannels(self, "Chat", notify=deployment.shared.notify, topics=topics)
 
 

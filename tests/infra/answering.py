@@ -15,7 +15,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.lag_reports import LagReports
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.serve.lag_views import LagViews
 from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
 from kafka_lag_cdk.storage.bucket import DataBucket
@@ -72,7 +72,7 @@ def _alone(stack: Stack, shared: Shared, watched: bool) -> None:
             "StatusMessages",
             settings=shared.status_messages,
             bucket=bucket,
-            told=AlarmTopic(stack, "Alarms", name="kafka-lag", notify=shared.notify),
+            topics=Topics(stack, "Alarms", name="kafka-lag", notify=shared.notify),
             code=code(),
             silence=watched,
         )

@@ -16,6 +16,7 @@ from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json
+from tests.infra.notify.followed import topic_ids
 from tests.infra.notify.notified import NOTIFY
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION
 
@@ -54,7 +55,7 @@ def test_two_clusters_can_live_in_one_stack_with_what_they_share(template: dict[
 
 
 def test_the_shared_names_are_references_and_no_parameters(template: dict[str, Any]) -> None:
-    (topic,) = [k for k, r in template["Resources"].items() if r["Type"] == "AWS::SNS::Topic"]
+    topic = topic_ids(template["Resources"])["alarms"]
     told = [action for alarm in properties(template, ALARM) for action in alarm["AlarmActions"]]
     assert told
     assert all(action == {"Ref": topic} for action in told)
@@ -81,17 +82,18 @@ def test_clusters_are_called_after_the_deployment_of_what_they_share(
     assert [d["DashboardName"] for d in properties(template, "AWS::CloudWatch::Dashboard")] == [
         "ours-orders"
     ]
-    assert [t["TopicName"] for t in properties(template, "AWS::SNS::Topic")] == ["ours-alarms"]
+    topics = {t["TopicName"] for t in properties(template, "AWS::SNS::Topic")}
+    assert topics == {"ours-alarms", "ours-reports"}
     names = [alarm["AlarmName"] for alarm in properties(template, ALARM)]
     assert [name for name in names if not name.startswith(("ours/orders/", "ours/audit/"))] == []
 
 
-def test_chats_hear_the_topic_of_their_region_unless_told_otherwise(
+def test_chats_show_both_topics_of_their_region_unless_told_otherwise(
     template: dict[str, Any],
 ) -> None:
-    (topic,) = [k for k, r in template["Resources"].items() if r["Type"] == "AWS::SNS::Topic"]
+    topics = topic_ids(template["Resources"])
     (channel,) = properties(template, "AWS::Chatbot::SlackChannelConfiguration")
-    assert channel["SnsTopicArns"] == [{"Ref": topic}]
+    assert channel["SnsTopicArns"] == [{"Ref": topics["alarms"]}, {"Ref": topics["reports"]}]
 
 
 def test_a_region_that_hears_of_none_makes_no_chat() -> None:

@@ -69,8 +69,9 @@ def test_an_accounts_chat_is_configured_once_and_hears_every_region(examples: Ex
     (stack, _), channel = one_of(resources, "AWS::Chatbot::SlackChannelConfiguration")
     assert stack == "kafka-lag-chat@eu-west-1"
     assert channel["Properties"]["SnsTopicArns"] == [
-        "arn:aws:sns:eu-west-1:111122223333:kafka-lag-alarms",
-        "arn:aws:sns:us-east-1:111122223333:kafka-lag-alarms",
+        f"arn:aws:sns:{region}:111122223333:kafka-lag-{kind}"
+        for region in ("eu-west-1", "us-east-1")
+        for kind in ("alarms", "reports")
     ]
     one_of(resources, "AWS::IAM::ManagedPolicy")
 
@@ -102,8 +103,9 @@ def test_topics_have_the_names_by_which_chats_of_other_regions_know_them(
     for stack, template in examples["twenty-clusters"].templates.items():
         if "shared" in stack:
             kind = "AWS::SNS::Topic"
-            (topic,) = [r for r in template["Resources"].values() if r["Type"] == kind]
-            assert topic["Properties"]["TopicName"] == "kafka-lag-alarms"
+            topics = [r for r in template["Resources"].values() if r["Type"] == kind]
+            names = {topic["Properties"]["TopicName"] for topic in topics}
+            assert names == {"kafka-lag-alarms", "kafka-lag-reports"}
 
 
 def test_a_dashboard_shows_what_the_alarms_that_scale_say(examples: Examples) -> None:
@@ -114,7 +116,7 @@ def test_a_dashboard_shows_what_the_alarms_that_scale_say(examples: Examples) ->
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_outputs_name_what_people_look_for(examples: Examples, name: str) -> None:
-    shared = {"Bucket", "AlarmTopic", "Workgroup", "DailyReportJob"}
+    shared = {"Bucket", "AlarmTopic", "ReportTopic", "Workgroup", "DailyReportJob"}
     if name == "twenty-clusters":
         shared |= {"ViewsUrl", "ViewsFunction", "ViewsToken"}
     for stack, template in examples[name].templates.items():

@@ -13,6 +13,7 @@ from aws_cdk.cx_api import CloudAssembly
 from kafka_lag_cdk.stacks import stacks_of
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json, deployment
+from tests.infra.notify.followed import topic_ids
 from tests.infra.rehearsal.resolve import of_type, resolve
 
 SHARED, CLUSTER = "other-shared", "other-orders"
@@ -53,8 +54,8 @@ def test_a_deployments_name_is_in_whatever_another_would_share(
 ) -> None:
     (workgroup,) = of_type(shared, "AWS::Athena::WorkGroup").values()
     (database,) = of_type(shared, "AWS::Glue::Database").values()
-    (topic,) = of_type(shared, "AWS::SNS::Topic").values()
-    told = [workgroup["Name"], database["DatabaseInput"]["Name"], topic["TopicName"]]
+    topics = [each["TopicName"] for each in of_type(shared, "AWS::SNS::Topic").values()]
+    told = [workgroup["Name"], database["DatabaseInput"]["Name"], *topics]
     own = resolve(named(assembly, CLUSTER).template)
     told += [each["AlarmName"] for each in of_type(own, "AWS::CloudWatch::Alarm").values()]
     told += [each["DashboardName"] for each in of_type(own, "AWS::CloudWatch::Dashboard").values()]
@@ -63,7 +64,7 @@ def test_a_deployments_name_is_in_whatever_another_would_share(
 
 def test_the_parameters_hold_the_bucket_and_the_topic(shared: dict[str, dict[str, Any]]) -> None:
     parameters = of_type(shared, "AWS::SSM::Parameter").values()
-    (topic,) = (name for name, each in shared.items() if each["Type"] == "AWS::SNS::Topic")
+    topic = topic_ids(shared)["alarms"]
     assert {each["Name"]: each["Value"] for each in parameters} == {
         "/other/bucket": "our-own-bucket",
         "/other/alarm-topic": f"arn:aws:sns:eu-west-1:111122223333:{topic.lower()}",
@@ -106,5 +107,5 @@ def test_recoveries_are_told_only_if_they_are_wanted(assembly: CloudAssembly) ->
 def test_what_belongs_to_a_deployment_is_tagged_with_its_name(
     shared: dict[str, dict[str, Any]],
 ) -> None:
-    (topic,) = of_type(shared, "AWS::SNS::Topic").values()
-    assert {"Key": "application", "Value": "other"} in topic["Tags"]
+    for topic in of_type(shared, "AWS::SNS::Topic").values():
+        assert {"Key": "application", "Value": "other"} in topic["Tags"]

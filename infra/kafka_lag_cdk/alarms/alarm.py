@@ -13,6 +13,8 @@ from constructs import Construct
 
 from kafka_lag_cdk.alarms.rules import Missing, Operator, Rule
 from kafka_lag_cdk.alarms.subject import Subject
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.names import digest
 
 OPERATORS = {
     Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -32,6 +34,21 @@ class Told:
 
     topic: sns.ITopic
     recovered: bool
+
+
+def of_owner(scope: Construct, told: Told, cluster: Cluster, group: str) -> Told:
+    """The same, at the topic of the group's owner where the cluster names one."""
+    arn = cluster.alarm_topic_of(group)
+    if arn is None:
+        return told
+    return replace(told, topic=topic_by_arn(scope, arn))
+
+
+def topic_by_arn(scope: Construct, arn: str) -> sns.ITopic:
+    """A topic of somebody else's, known to the scope once."""
+    construct_id = f"Topic-{digest(arn)}"
+    known = scope.node.try_find_child(construct_id)
+    return cast("sns.ITopic", known or sns.Topic.from_topic_arn(scope, construct_id, arn))
 
 
 def rule_alarm(

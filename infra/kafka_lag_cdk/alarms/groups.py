@@ -10,7 +10,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag_cdk.alarms.alarm import MISSING, Told, rule_alarm, tell
+from kafka_lag_cdk.alarms.alarm import MISSING, Told, of_owner, rule_alarm, tell
 from kafka_lag_cdk.alarms.rules import ANOMALY, LOSS, SLA, STATUS
 from kafka_lag_cdk.alarms.subject import ClusterSubject
 from kafka_lag_cdk.config.cluster import Cluster
@@ -61,7 +61,7 @@ class GroupAlarms(Construct):
                 rule=rule,
                 subject=subject,
                 metric=metrics.of_group(rule.metric, group),
-                told=self._told,
+                told=of_owner(self, self._told, self._cluster, group),
                 where=subject.shown,
                 threshold=promised if rule is SLA else None,
             )
@@ -103,5 +103,5 @@ class AnomalyAlarms(Construct):
             evaluation_periods=ANOMALY.periods,
             treat_missing_data=MISSING[ANOMALY.missing],
         )
-        tell(alarm, self._told)
+        tell(alarm, of_owner(self, self._told, self._cluster, group))
         return alarm

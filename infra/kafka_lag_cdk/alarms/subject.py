@@ -13,7 +13,7 @@ from kafka_lag_cdk.names import DEPLOYMENT, alarm_name, dashboard_name
 
 _MANUAL = "docs/operations.md"
 # A description holds 1,024 characters; a group's name may be as long.
-_LONGEST_GROUP = 200
+_LONGEST_NAME = 150
 
 # Minutes that a stack may take from an alarm to the first run: network interfaces, endpoints.
 _DEPLOY_MINUTES = 30
@@ -59,7 +59,9 @@ class ClusterSubject:
 
     def description(self, rule: Rule, where: str) -> str:
         """Within what CloudWatch takes, however long the names are."""
-        return described(str(self), rule, where, _MANUAL)
+        owner = None if self.group is None else self.cluster.owner_of(self.group)
+        shown = "" if owner is None else f"Owner: {_shortened(owner)}."
+        return described(str(self), rule, f"{shown} {where}".strip(), _MANUAL)
 
     @property
     def shown(self) -> str:
@@ -71,5 +73,8 @@ class ClusterSubject:
         if self.group is None:
             return f"Cluster {self.cluster.name}"
         value = dimension_value(self.group)
-        shown = value if len(value) <= _LONGEST_GROUP else f"{value[:_LONGEST_GROUP]}..."
-        return f"Group {shown} of {self.cluster.name}"
+        return f"Group {_shortened(value)} of {self.cluster.name}"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."

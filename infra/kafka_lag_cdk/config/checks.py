@@ -29,6 +29,7 @@ def unheard(cluster: Cluster) -> Iterator[Fault]:
     yield from _no_room(cluster, levels)
     yield from _too_seldom(cluster)
     yield from _unpublished(cluster)
+    yield from _unused_topics(cluster)
 
 
 def _too_long(cluster: Cluster) -> Iterator[Fault]:
@@ -106,6 +107,28 @@ def _unpublished(cluster: Cluster) -> Iterator[Fault]:
             place,
             f"{group} has no metrics in CloudWatch, as sinks names neither emf nor cloudwatch",
         )
+
+
+def _unused_topics(cluster: Cluster) -> Iterator[Fault]:
+    """Topics of owners without a named group, and of another region."""
+    alarms = cluster.alarms
+    owners = {cluster.owner_of(group) for group in (*alarms.groups, *alarms.anomalies)}
+    for owner in alarms.owner_topics:
+        if owner not in owners:
+            yield _fault(
+                ("alarms", "owner_topics", owner),
+                "owns no group in alarms.groups or alarms.anomalies, which alone have alarms of "
+                "their own: write the name as owner has it",
+            )
+    topics: dict[Place, str | None] = {("alarms", "topic"): alarms.topic}
+    topics |= {("alarms", "owner_topics", name): arn for name, arn in alarms.owner_topics.items()}
+    for place, arn in topics.items():
+        if arn and (region := arn.split(":")[3]) != cluster.place[1]:
+            yield _fault(
+                place,
+                f"the topic is in {region}, and alarms publish in their own region only, "
+                f"{cluster.place[1]}",
+            )
 
 
 def _fault(place: Place, sentence: str) -> Fault:

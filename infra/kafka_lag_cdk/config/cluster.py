@@ -28,6 +28,7 @@ from kafka_lag_cdk.config.types import (
     Region,
     Server,
     Text,
+    TopicArn,
 )
 
 # Beside the document in its layer.
@@ -70,11 +71,16 @@ class Alarms(Strict):
     `any_group` watches status, data loss and SLA of all others with a query each, `anomalies` the
     time lag of some against their own past; names are exact. The reporter's own health always has
     its alarms.
+
+    All go to `topic` instead of the deployment's, and those of a named group to the topic of its
+    owner, if `owner_topics` has one. Both must let CloudWatch publish.
     """
 
     groups: Groups = ()
     any_group: bool = True
     anomalies: Groups = ()
+    topic: TopicArn | None = None
+    owner_topics: dict[Text, TopicArn] = Field(default_factory=dict)
 
 
 class Expected(Strict):
@@ -206,6 +212,11 @@ class Cluster(CollectorKeys):
         """Groups that an alarm or a policy names, which come first in the budget."""
         named = [*self.alarms.groups, *self.alarms.anomalies, *(s.group for s in self.scaling)]
         return tuple(dict.fromkeys(named))
+
+    def alarm_topic_of(self, group: str) -> str | None:
+        """The ARN for alarms of a named group, None for the deployment's topic."""
+        owner = self.owner_of(group)
+        return self.alarms.owner_topics.get(owner or "", self.alarms.topic)
 
     @property
     def interval_minutes(self) -> int:

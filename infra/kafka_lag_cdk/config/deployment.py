@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -37,7 +37,7 @@ class Deployment(Strict):
             *self._two_masters(),
         )
         faults = (Fault(("clusters",), sentence) for sentence in between)
-        FaultsError.raise_any((*faults, *self._too_long(), *self._unused_buckets()))
+        FaultsError.raise_any((*faults, *self._too_long(), *self._misplaced()))
         return self
 
     def places(self) -> dict[tuple[str | None, str], tuple[Cluster, ...]]:
@@ -55,8 +55,11 @@ class Deployment(Strict):
 
     def existing_bucket(self, account: str | None, region: str) -> str | None:
         """The bucket of the user's in an account and region, None where one is made."""
-        buckets = self.shared.existing_buckets
-        return buckets.get(f"{account}/{region}", buckets.get(region))
+        return _at(self.shared.existing_buckets, account, region)
+
+    def existing_topic(self, account: str | None, region: str) -> str | None:
+        """The user's topic for alarms in an account and region, None where one is made."""
+        return _at(self.shared.notify.existing_topics, account, region)
 
     def stack_name(self, cluster: Cluster) -> str:
         """The name of a cluster's stack, which has letters, digits and '-' only."""
@@ -115,12 +118,24 @@ class Deployment(Strict):
                     f"account {known[0]}: give account"
                 )
 
-    def _unused_buckets(self) -> Iterator[Fault]:
+    def _misplaced(self) -> Iterator[Fault]:
+        """Buckets and topics of places without a cluster, topics of another region."""
+        topics = self.shared.notify.existing_topics
+        yield from self._unused(("shared", "existing_buckets"), self.shared.existing_buckets)
+        yield from self._unused(("shared", "notify", "existing_topics"), topics)
+        for key, arn in topics.items():
+            if (region := arn.split(":")[3]) != key.rpartition("/")[2]:
+                yield Fault(
+                    ("shared", "notify", "existing_topics", key),
+                    f"the topic is in {region}, and alarms publish in their own region only",
+                )
+
+    def _unused(self, key_of: tuple[str, ...], things: Mapping[str, str]) -> Iterator[Fault]:
         regions = {region for _, region in self.places()}
-        for key in self.shared.existing_buckets:
+        for key in things:
             account, _, region = key.rpartition("/")
             owners = [owner for owner, there in self.places() if there == region]
-            place = ("shared", "existing_buckets", key)
+            place = (*key_of, key)
             if not owners:
                 yield Fault(
                     place,
@@ -133,7 +148,7 @@ class Deployment(Strict):
                 both = " and ".join(str(owner) for owner in owners)
                 yield Fault(
                     place,
-                    f"the accounts {both} have clusters there, and a bucket is one account's: "
+                    f"the accounts {both} have clusters there, and this is one account's: "
                     f"write {owners[0]}/{region}",
                 )
 
@@ -163,3 +178,8 @@ class Deployment(Strict):
                         f"{owners[service]} and {owner} both scale the service "
                         f"{scaling.ecs_cluster}/{scaling.service}, which follows one"
                     )
+
+
+def _at(things: Mapping[str, str], account: str | None, region: str) -> str | None:
+    """What is written for an account and region, or for the region alone."""
+    return things.get(f"{account}/{region}", things.get(region))

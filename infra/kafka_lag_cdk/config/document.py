@@ -302,6 +302,10 @@ class CollectorKeys(Strict):
         """The time lag promised for a group in seconds, None where nothing is."""
         return ByName.of(self.sla_seconds.items()).get(group)
 
+    def owner_of(self, group: str) -> str | None:
+        """Who looks after a group, None where nobody is named."""
+        return ByName.of(self.owner.items()).get(group)
+
 
 class Document(CollectorKeys):
     """The whole document of a collector that runs without a deployment of this project's."""

@@ -13,16 +13,17 @@ from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
     Bucket,
-    BucketPlace,
     ChatName,
     Distinct,
     Email,
     EventBus,
     Https,
     Listed,
+    Place,
     SlackChannel,
     SlackWorkspace,
     TeamsChannel,
+    TopicArn,
     Uuid,
     Whole,
 )
@@ -54,8 +55,13 @@ class Teams(Strict):
 
 
 class Notify(Strict):
-    """Who hears of alarms; with `recovered` also when one is over."""
+    """Who gets alarms and reports; with `recovered` also when an alarm is over.
 
+    `existing_topics` take the alarms instead of a new topic, by account and region as
+    `existing_buckets` are.
+    """
+
+    existing_topics: dict[Place, TopicArn] = Field(default_factory=dict)
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
     slack: Annotated[tuple[Slack, ...], Listed] = ()
@@ -96,7 +102,7 @@ class Keep(Strict):
 class Report(Strict):
     """The daily job, started at `hour` UTC for the day before; unless `enabled` there is none.
 
-    Its `summary` goes where alarms go: when something changed, for each day, or never.
+    Its `summary` is sent when something changed, for each day, or never.
     """
 
     enabled: bool = True
@@ -147,7 +153,7 @@ class Views(Strict):
 
 
 class StatusMessages(Strict):
-    """One message a changed status: to the alarms' `topic`, to an `event_bus`, or both.
+    """One message a changed status: to the reports' `topic`, to an `event_bus`, or both.
 
     None is no bus. `alone` reserves a concurrency of one, which small accounts lack; nothing needs
     it, as what is sent is claimed by conditional writes.
@@ -175,10 +181,17 @@ class Shared(Strict):
     `athena` there are no catalog, workgroup and queries.
     """
 
-    existing_buckets: dict[BucketPlace, Bucket] = Field(default_factory=dict)
+    existing_buckets: dict[Place, Bucket] = Field(default_factory=dict)
     keep: Keep = Keep()
     report: Report = Report()
     athena: Annotated[Athena | None, OrOff] = Athena()
     notify: Notify = Notify()
     views: Annotated[Views | None, OrOff] = None
     status_messages: Annotated[StatusMessages | None, OrOff] = None
+
+    @property
+    def reported(self) -> bool:
+        """Whether anything is sent to the topic of reports."""
+        return self.report.enabled or (
+            self.status_messages is not None and self.status_messages.topic
+        )

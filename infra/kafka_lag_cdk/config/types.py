@@ -133,7 +133,7 @@ SecurityGroupId = Annotated[
 RouteTableId = Annotated[
     str, _like(r"rtb-[0-9a-f]{8,17}", "a route table's id, such as rtb-0a1b2c3d4e5f60718")
 ]
-BucketPlace = Annotated[
+Place = Annotated[
     str,
     _like(
         r"(\d{12}/)?[a-z]{2}(-[a-z]+)+-\d",
@@ -159,6 +159,13 @@ KeyArn = Annotated[
     _like(
         r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+",
         "a KMS key's ARN, arn:aws:kms:REGION:ACCOUNT:key/ID (no alias)",
+    ),
+]
+TopicArn = Annotated[
+    str,
+    _like(
+        r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}",
+        "an SNS topic's ARN, arn:aws:sns:REGION:ACCOUNT:NAME",
     ),
 ]
 Cidr = Annotated[str, AfterValidator(_addresses)]

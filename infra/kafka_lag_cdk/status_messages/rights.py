@@ -11,7 +11,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.config.shared import StatusMessages
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.rights import Right, allow, listing
 
 _GROUPS = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/*"
@@ -19,9 +19,9 @@ _NOTIFIED = f"{contract.NOTIFIED_PREFIX}/*"
 
 
 def rights(
-    scope: Construct, settings: StatusMessages, bucket: s3.IBucket, told: AlarmTopic | None
+    scope: Construct, settings: StatusMessages, bucket: s3.IBucket, topics: Topics | None
 ) -> Iterator[Right]:
-    """On the bucket, on the topic of `told` and its key, and on the bus, if it has any."""
+    """On the bucket, on the reports' topic and its key, and on the bus, if it has any."""
     yield listing(bucket.bucket_arn, _GROUPS, _NOTIFIED)
     yield allow(
         "s3:GetObject",
@@ -34,8 +34,8 @@ def rights(
         on=bucket.arn_for_objects(_NOTIFIED),
         because="a cursor a cluster and a claim a message, of each channel, named by runs",
     )
-    if told:
-        yield from told.publishing()
+    if topics:
+        yield from topics.publishing_reports()
     if settings.event_bus:
         yield allow("events:PutEvents", on=bus_arn(scope, settings.event_bus))
 

@@ -23,7 +23,7 @@ from kafka_lag_cdk.alarms.alarm import Told
 from kafka_lag_cdk.config.shared import StatusMessages
 from kafka_lag_cdk.lambdas.snapshot_reader import Settings, SnapshotReader
 from kafka_lag_cdk.names import DEPLOYMENT
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.status_messages.alarms import message_alarms
 from kafka_lag_cdk.status_messages.rights import rights
 
@@ -35,7 +35,8 @@ _KEPT = Duration.days(4)
 
 
 class StatusNotifier(Construct):
-    """`function`, run for each completed snapshot in `bucket`, which tells `told` or a bus.
+    """`function`, run for each completed snapshot in `bucket`, which tells the topic of
+    reports or a bus.
 
     What fails three times lies in `failed` for four days. Nothing is lost by that: the next run
     of the cluster compares with what was told last. `chats` is whether people in chats hear the
@@ -53,7 +54,7 @@ class StatusNotifier(Construct):
         *,
         settings: StatusMessages,
         bucket: s3.IBucket,
-        told: AlarmTopic,
+        topics: Topics,
         code: lambda_.Code,
         chats: bool = False,
         recovered: bool = True,
@@ -62,7 +63,7 @@ class StatusNotifier(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings, self._bucket = settings, bucket
-        self._topic = told if settings.topic else None
+        self._topics = topics if settings.topic else None
         self.failed = self._queue()
         reader = self._reader(code, chats)
         self.function, self.log_group = reader.function, reader.log_group
@@ -71,7 +72,7 @@ class StatusNotifier(Construct):
             self,
             function=self.function,
             log_group=self.log_group,
-            told=Told(told.topic, recovered),
+            told=Told(topics.alarms, recovered),
             silence=silence,
             name=name,
         )
@@ -102,18 +103,18 @@ class StatusNotifier(Construct):
                 failed=self.failed,
             ),
             environment=self._environment(chats),
-            rights=list(rights(self, settings, self._bucket, self._topic)),
+            rights=list(rights(self, settings, self._bucket, self._topics)),
             code=code,
         )
 
     def _environment(self, chats: bool) -> dict[str, str]:
-        told = {contract.ENV_BUCKET: self._bucket.bucket_name}
-        if self._topic:
-            told[contract.ENV_STATUS_TOPIC] = self._topic.topic.topic_arn
-            told[contract.ENV_CHAT] = "true" if chats else "false"
+        variables = {contract.ENV_BUCKET: self._bucket.bucket_name}
+        if self._topics and self._topics.reports is not None:
+            variables[contract.ENV_STATUS_TOPIC] = self._topics.reports.topic_arn
+            variables[contract.ENV_CHAT] = "true" if chats else "false"
         if self._settings.event_bus:
-            told[contract.ENV_EVENT_BUS] = self._settings.event_bus
-        return told
+            variables[contract.ENV_EVENT_BUS] = self._settings.event_bus
+        return variables
 
     def _on_each_snapshot(self) -> events.Rule:
         """`groups` is written last and by one request, so its object completes a set."""

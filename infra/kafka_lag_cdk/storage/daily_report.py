@@ -14,7 +14,7 @@ from constructs import Construct
 
 from kafka_lag_cdk.config.shared import NEVER, Keep, Report
 from kafka_lag_cdk.findings import explained, understood
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.storage.daily_report_role import daily_report_role
 
 SCRIPT = Path(__file__).parents[3] / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
@@ -28,9 +28,9 @@ _NO_BOOKMARK = "The job keeps no bookmark: it reads one day and replaces that da
 class DailyReport(Construct):
     """`job`, run at the report's hour UTC for the day before.
 
-    `package` is the zip with `glue_jobs/` at its root. The summary goes to `told`, unless the
-    report has none. The job can be started by hand for any day (`--date`); two at once wait for
-    each other. `job_name` is what its events are named by.
+    `package` is the zip with `glue_jobs/` at its root. The summary goes to the topic of reports,
+    unless there is none. The job can be started by hand for any day (`--date`); two at once wait
+    for each other. `job_name` is what its events are named by.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class DailyReport(Construct):
         report: Report,
         keep: Keep,
         package: Path,
-        told: AlarmTopic,
+        topics: Topics,
     ) -> None:
         super().__init__(scope, construct_id)
         script = assets.Asset(self, "Script", path=str(SCRIPT))
         modules = assets.Asset(self, "Modules", path=str(package))
-        listener = None if report.summary == NEVER else told
-        role = daily_report_role(self, bucket=bucket, code=[script, modules], told=listener)
-        arguments = _arguments(bucket, report, keep, listener)
+        summarized = None if report.summary == NEVER else topics
+        role = daily_report_role(self, bucket=bucket, code=[script, modules], topics=summarized)
+        arguments = _arguments(bucket, report, keep, summarized)
         self.job = self._job(role, script, modules, report, arguments)
         self.job_name = self.job.job_name
         self._daily(report.hour)
@@ -104,7 +104,7 @@ class DailyReport(Construct):
 
 
 def _arguments(
-    bucket: s3.IBucket, report: Report, keep: Keep, told: AlarmTopic | None
+    bucket: s3.IBucket, report: Report, keep: Keep, topics: Topics | None
 ) -> dict[str, str]:
     """What every run gets; memory and cores stay as Glue sets them for its workers."""
     address = f"s3://{bucket.bucket_name}"
@@ -115,8 +115,8 @@ def _arguments(
         # what Glue would end without a word, the job ends itself, and sends its message
         "--time-limit": str(report.time_limit_minutes),
     }
-    if told:
-        arguments |= {"--topic-arn": told.topic.topic_arn, "--summary": report.summary}
+    if topics and topics.reports is not None:
+        arguments |= {"--topic-arn": topics.reports.topic_arn, "--summary": report.summary}
     return arguments
 
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.rights import Right, allow, listing, role_with
 
 _SNAPSHOTS, _HISTORY, _REPORTS = (
@@ -33,12 +33,12 @@ def daily_report_role(
     *,
     bucket: s3.IBucket,
     code: Sequence[assets.Asset],
-    told: AlarmTopic | None,
+    topics: Topics | None,
 ) -> iam.Role:
-    """The role of the job whose script and modules are `code`; it tells `told`, if any."""
+    """The role of the job whose script and modules are `code`; it publishes to `topics`, if any."""
     return role_with(
         scope,
-        (*_rights(scope, bucket, code), *(told.publishing() if told else ())),
+        (*_rights(scope, bucket, code), *(topics.publishing_reports() if topics else ())),
         service="glue.amazonaws.com",
         description="Daily report of consumer lag",
     )

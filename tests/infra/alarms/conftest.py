@@ -14,11 +14,9 @@ from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
 from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
-from kafka_lag_cdk.alarms.job_failure import job_failure_rule
 from kafka_lag_cdk.alarms.reporter import ReporterAlarms
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.notify.chat import ChatChannels
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import ChatChannels, Topics, job_failure_rule
 from tests.infra.alarms.simulated import (
     AT_RISK,
     CLUSTER,
@@ -60,8 +58,9 @@ def watched(*, recovered: bool = True, name: str = "kafka-lag", **changes: Any) 
 
 
 def _fill(stack: Stack, told: Cluster, recovered: bool, name: str) -> None:
-    topic = AlarmTopic(stack, "Alarms", name=name, notify=NOTIFY).topic
-    ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic])
+    topics = Topics(stack, "Alarms", name=name, notify=NOTIFY)
+    topic, reports = topics.of_chats()
+    ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic, reports])
     ReporterAlarms(
         stack,
         "Reporter",
@@ -75,7 +74,7 @@ def _fill(stack: Stack, told: Cluster, recovered: bool, name: str) -> None:
     GroupAlarms(stack, "Groups", cluster=told, topic=topic, recovered=recovered, name=name)
     AnyGroupAlarms(stack, "Any", cluster=told, topic=topic, name=name)
     AnomalyAlarms(stack, "Anomalies", cluster=told, topic=topic, recovered=recovered, name=name)
-    job_failure_rule(stack, "ReportFailed", job_name="report", topic=topic)
+    job_failure_rule(stack, "ReportFailed", job_name="report", topic=reports)
 
 
 def alarms_of(template: Mapping[str, Any], name: str = "kafka-lag") -> ByName:

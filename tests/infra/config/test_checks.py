@@ -156,3 +156,36 @@ def test_a_name_that_no_alarm_can_be_made_of_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["x" * 255, "ü" * 42])
 def test_the_longest_name_is_none(name: str) -> None:
     assert cluster_faults(alarms={"groups": [name]}) == ()
+
+
+TEAM = "arn:aws:sns:eu-west-1:111122223333:billing-team"
+
+
+def test_a_topic_for_an_owner_of_no_named_group_is_refused() -> None:
+    """Nothing would ever be sent there."""
+    alarms = {"groups": ["billing"], "owner_topics": {"Biling": TEAM}}
+    assert cluster_faults(owner={"^billing$": "Billing"}, alarms=alarms) == (
+        "alarms.owner_topics.Biling: owns no group in alarms.groups or alarms.anomalies, which "
+        "alone have alarms of their own: write the name as owner has it",
+    )
+    alarms["owner_topics"] = {"Billing": TEAM}
+    assert cluster_faults(owner={"^billing$": "Billing"}, alarms=alarms) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "alarms"),
+    [
+        ("alarms.topic", {"topic": TEAM.replace("eu-west-1", "us-east-1")}),
+        (
+            "alarms.owner_topics.Billing",
+            {
+                "groups": ["billing"],
+                "owner_topics": {"Billing": TEAM.replace("eu-west-1", "us-east-1")},
+            },
+        ),
+    ],
+)
+def test_a_topic_of_another_region_is_refused(key: str, alarms: dict[str, Any]) -> None:
+    assert cluster_faults(owner={"^billing$": "Billing"}, alarms=alarms) == (
+        f"{key}: the topic is in us-east-1, and alarms publish in their own region only, eu-west-1",
+    )

@@ -115,7 +115,7 @@ def test_one_bucket_is_not_taken_for_two_accounts() -> None:
     shared = {"existing_buckets": {"eu-west-1": "ours"}}
     assert refused(of("111122223333"), of("444455556666", "audit"), shared=shared) == (
         "shared.existing_buckets.eu-west-1: the accounts 111122223333 and 444455556666 have "
-        "clusters there, and a bucket is one account's: write 111122223333/eu-west-1",
+        "clusters there, and this is one account's: write 111122223333/eu-west-1",
     )
 
 
@@ -145,3 +145,28 @@ def test_a_chat_channel_is_configured_once(key: str) -> None:
     other = {"name": "lag-2", "workspace_id": "T012", "channel_id": "C013"} | {key: one[key]}
     (fault,) = refused(cluster_json(), shared={"notify": {"slack": [one, other]}})
     assert fault.startswith("shared.notify: two chat channels have one")
+
+
+def test_a_topic_of_ones_own_is_taken_in_its_account_and_region() -> None:
+    topic = "arn:aws:sns:eu-west-1:999988887777:pages"
+    told = deployment(
+        of("111122223333"),
+        of("444455556666"),
+        shared={"notify": {"existing_topics": {"444455556666/eu-west-1": topic}}},
+    )
+    assert told.existing_topic("444455556666", "eu-west-1") == topic
+    assert told.existing_topic("111122223333", "eu-west-1") is None
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("eu-west-1", "the topic is in us-east-1, and alarms publish in their own region only"),
+        ("us-east-1", "no cluster is in this region; there are some in eu-west-1"),
+    ],
+)
+def test_a_topic_of_another_region_is_a_slip(place: str, sentence: str) -> None:
+    topics = {place: "arn:aws:sns:us-east-1:111122223333:pages"}
+    assert refused(of("111122223333"), shared={"notify": {"existing_topics": topics}}) == (
+        f"shared.notify.existing_topics.{place}: {sentence}",
+    )

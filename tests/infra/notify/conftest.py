@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A topic with every kind of target, an alarm and a rule that speak to it, synthesised once."""
+"""Both topics with every kind of target, alarms and a rule that publish, synthesised once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
 from kafka_lag_cdk.alarms.groups import GroupAlarms
-from kafka_lag_cdk.alarms.job_failure import job_failure_rule
-from kafka_lag_cdk.notify.chat import ChatChannels
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import ChatChannels, Topics, job_failure_rule
 from tests.infra.configured import cluster
 from tests.infra.notify.notified import NOTIFY
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION
@@ -28,13 +26,14 @@ def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
     """Synthesis fails where cdk-nag finds what is not explained."""
     app = App(outdir=str(tmp_path_factory.mktemp("notify")))
     stack = Stack(app, "Notify", env=Environment(account=ACCOUNT, region=REGION))
-    topic = AlarmTopic(stack, "Alarms", name="ours", notify=NOTIFY).topic
+    topics = Topics(stack, "Alarms", name="ours", notify=NOTIFY)
+    topic, reports = topics.of_chats()
     elsewhere = sns.Topic.from_topic_arn(stack, "Elsewhere", ELSEWHERE)
-    ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic, elsewhere])
+    ChatChannels(stack, "Chat", notify=NOTIFY, topics=[*topics.of_chats(), elsewhere])
     watched = cluster(alarms={"groups": ["billing"]})
     GroupAlarms(stack, "Groups", cluster=watched, topic=topic, recovered=True)
     AnyGroupAlarms(stack, "Any", cluster=watched, topic=topic)
-    job_failure_rule(stack, "ReportFailed", job_name="report", topic=topic)
+    job_failure_rule(stack, "ReportFailed", job_name="report", topic=reports)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app.synth()
 

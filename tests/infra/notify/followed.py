@@ -56,6 +56,15 @@ def speakers(resources: Resources) -> Iterator[tuple[str, str, str]]:
                 yield name, target["Arn"]["Ref"], "events.amazonaws.com"
 
 
+def topic_ids(resources: Resources) -> dict[str, str]:
+    """The ids of topics by the last word of what they are called: alarms, reports."""
+    return {
+        each["Properties"]["TopicName"].rpartition("-")[2]: name
+        for name, each in resources.items()
+        if each["Type"] == "AWS::SNS::Topic"
+    }
+
+
 def _policies(resources: Resources) -> Iterator[Mapping[str, Any]]:
     for resource in resources.values():
         if resource["Type"] == "AWS::SNS::TopicPolicy":

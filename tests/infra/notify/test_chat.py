@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kafka_lag_cdk.config.shared import Notify
-from kafka_lag_cdk.notify.chat import has_chats
+from kafka_lag_cdk.notifications import has_chats
 from tests.infra.notify.conftest import ELSEWHERE
-from tests.infra.notify.followed import Resources
+from tests.infra.notify.followed import Resources, topic_ids
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.notify.test_topic import properties, the_topic
+from tests.infra.notify.test_topic import properties
 
 KINDS = ("SlackChannelConfiguration", "MicrosoftTeamsChannelConfiguration")
 
@@ -23,8 +23,11 @@ def _channel(request: pytest.FixtureRequest, resources: Resources) -> Any:
     return found
 
 
-def test_a_channel_hears_the_topics_of_all_regions(channel: Any, resources: Resources) -> None:
-    assert channel["SnsTopicArns"] == [{"Ref": the_topic(resources)}, ELSEWHERE]
+def test_a_channel_shows_both_topics_of_its_region_and_those_of_others(
+    channel: Any, resources: Resources
+) -> None:
+    own = [{"Ref": topic_ids(resources)[kind]} for kind in ("alarms", "reports")]
+    assert channel["SnsTopicArns"] == [*own, ELSEWHERE]
 
 
 def test_its_role_and_its_guardrail_are_the_same_policy_that_only_looks(

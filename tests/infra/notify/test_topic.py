@@ -7,10 +7,14 @@ import json
 from typing import Any
 
 import pytest
+from aws_cdk import App, Environment, Stack
+from aws_cdk.assertions import Template
 
-from tests.infra.notify.followed import Resources, heard, speakers
+from kafka_lag_cdk.config.shared import Notify
+from kafka_lag_cdk.notifications import Topics
+from tests.infra.notify.followed import Resources, heard, speakers, topic_ids
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT
+from tests.infra.rehearsal.resolve import ACCOUNT, REGION
 
 ALARMS, EVENTS = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 OVER_TLS = {"aws:SecureTransport": "true"}
@@ -22,9 +26,12 @@ def properties(resources: Resources, kind: str) -> list[Any]:
     return [each["Properties"] for each in resources.values() if each["Type"] == f"AWS::{kind}"]
 
 
-def the_topic(resources: Resources) -> str:
-    (name,) = [name for name, each in resources.items() if each["Type"] == "AWS::SNS::Topic"]
-    return name
+def subscribed(resources: Resources, topic: str) -> set[tuple[str, str]]:
+    return {
+        (each["Protocol"], each["Endpoint"])
+        for each in properties(resources, "SNS::Subscription")
+        if each["TopicArn"] == {"Ref": topic_ids(resources)[topic]}
+    }
 
 
 def test_whoever_speaks_to_the_topic_is_heard(resources: Resources) -> None:
@@ -34,6 +41,13 @@ def test_whoever_speaks_to_the_topic_is_heard(resources: Resources) -> None:
         assert heard(resources, topic, service, SENT[service]), name
 
 
+def test_alarms_and_events_have_a_topic_each(resources: Resources) -> None:
+    names = {name: kind for kind, name in topic_ids(resources).items()}
+    spoken = {(service, names[topic]) for _, topic, service in speakers(resources)}
+    assert spoken == {(ALARMS, "alarms"), (EVENTS, "reports")}
+
+
+@pytest.mark.parametrize("topic", ["alarms", "reports"])
 @pytest.mark.parametrize(
     ("service", "context"),
     [
@@ -44,8 +58,10 @@ def test_whoever_speaks_to_the_topic_is_heard(resources: Resources) -> None:
         ("s3.amazonaws.com", SENT[ALARMS]),
     ],
 )
-def test_nobody_else_is_heard(service: str, context: dict[str, str], resources: Resources) -> None:
-    assert not heard(resources, the_topic(resources), service, context)
+def test_nobody_else_is_heard(
+    topic: str, service: str, context: dict[str, str], resources: Resources
+) -> None:
+    assert not heard(resources, topic_ids(resources)[topic], service, context)
 
 
 def test_the_key_is_its_own_is_rotated_and_goes_with_the_stack(resources: Resources) -> None:
@@ -54,18 +70,77 @@ def test_the_key_is_its_own_is_rotated_and_goes_with_the_stack(resources: Resour
     assert (key["DeletionPolicy"], key["Properties"]["PendingWindowInDays"]) == ("Delete", 7)
 
 
-def test_the_topic_is_called_after_its_deployment(resources: Resources) -> None:
-    (topic,) = properties(resources, "SNS::Topic")
-    assert topic["TopicName"] == "ours-alarms"
+def test_the_topics_are_called_after_their_deployment(resources: Resources) -> None:
+    called = {each["TopicName"] for each in properties(resources, "SNS::Topic")}
+    assert called == {"ours-alarms", "ours-reports"}
 
 
-def test_addresses_are_subscribed(resources: Resources) -> None:
-    told = {(s["Protocol"], s["Endpoint"]) for s in properties(resources, "SNS::Subscription")}
-    assert told == {
-        ("email", "ops@example.com"),
-        ("email", "night@example.com"),
-        ("https", NOTIFY.https[0]),
-    }
+def test_mail_gets_alarms_and_reports_and_a_pager_only_alarms(resources: Resources) -> None:
+    mail = {("email", "ops@example.com"), ("email", "night@example.com")}
+    assert subscribed(resources, "alarms") == {*mail, ("https", NOTIFY.https[0])}
+    assert subscribed(resources, "reports") == mail
+
+
+@pytest.mark.parametrize(
+    ("previous", "new", "sent"),
+    [
+        ("INSUFFICIENT_DATA", "OK", False),
+        ("OK", "INSUFFICIENT_DATA", False),
+        ("INSUFFICIENT_DATA", "ALARM", True),
+        ("OK", "ALARM", True),
+        ("ALARM", "OK", True),
+    ],
+)
+def test_only_the_begin_and_the_end_of_an_alarm_reach_an_address(
+    previous: str, new: str, sent: bool, resources: Resources
+) -> None:
+    """As CloudWatch writes a change of state into the message that SNS filters."""
+    body = {"OldStateValue": previous, "NewStateValue": new, "AlarmName": "ours/orders/sla/a"}
+    alarms = {"Ref": topic_ids(resources)["alarms"]}
+    found = [e for e in properties(resources, "SNS::Subscription") if e["TopicArn"] == alarms]
+    assert len(found) == 3
+    for subscription in found:
+        assert subscription["FilterPolicyScope"] == "MessageBody"
+        assert passes(subscription["FilterPolicy"], body) is sent
+
+
+def passes(policy: Any, body: dict[str, str]) -> bool:
+    """SNS's rule: every key, or one of `$or`, holds one of its values [SNS filter policies]."""
+    return all(
+        any(passes(part, body) for part in wanted) if key == "$or" else body.get(key) in wanted
+        for key, wanted in policy.items()
+    )
+
+
+def test_reports_are_filtered_by_nobody(resources: Resources) -> None:
+    reports = {"Ref": topic_ids(resources)["reports"]}
+    found = [e for e in properties(resources, "SNS::Subscription") if e["TopicArn"] == reports]
+    assert found
+    assert not any("FilterPolicy" in each for each in found)
+
+
+def test_an_alarm_topic_of_ones_own_is_subscribed_to_and_left_alone() -> None:
+    stack = Stack(App(), "Own", env=Environment(account=ACCOUNT, region=REGION))
+    own = f"arn:aws:sns:{REGION}:{ACCOUNT}:pages"
+    topics = Topics(stack, "Alarms", name="ours", notify=NOTIFY, existing=own)
+    assert topics.alarms.topic_arn == own
+    found = Template.from_stack(stack).to_json()["Resources"]
+    assert set(topic_ids(found)) == {"reports"}
+    there = [e["Endpoint"] for e in properties(found, "SNS::Subscription") if e["TopicArn"] == own]
+    assert sorted(there) == sorted([*NOTIFY.email, *NOTIFY.https])
+
+
+def test_with_nothing_to_report_there_is_one_topic_and_with_one_of_ones_own_not_even_a_key() -> (
+    None
+):
+    stack = Stack(App(), "None", env=Environment(account=ACCOUNT, region=REGION))
+    own = f"arn:aws:sns:{REGION}:{ACCOUNT}:pages"
+    Topics(stack, "Ours", name="ours", notify=Notify(), reported=False)
+    before = Template.from_stack(stack).to_json()["Resources"]
+    assert set(topic_ids(before)) == {"alarms"}
+    alone = Stack(App(), "Alone", env=Environment(account=ACCOUNT, region=REGION))
+    Topics(alone, "Theirs", name="ours", notify=Notify(), existing=own, reported=False)
+    assert Template.from_stack(alone).to_json().get("Resources", {}) == {}
 
 
 def test_ids_hold_nothing_of_an_address(resources: Resources) -> None:

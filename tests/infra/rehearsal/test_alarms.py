@@ -77,11 +77,11 @@ def test_the_topic_is_made_with_its_policy_and_its_key(
         "KeyMetadata"
     ]["KeyId"]
     kms.enable_key_rotation(KeyId=key_id)
-    (topic,) = of_type(resources, "AWS::SNS::Topic").values()
+    topic, _ = of_type(resources, "AWS::SNS::Topic").values()
     attributes = {"DisplayName": topic["DisplayName"], "KmsMasterKeyId": key_id}
     arn = sns.create_topic(Name=topic["TopicName"], Attributes=attributes)["TopicArn"]
     assert arn.endswith(":kafka-lag-alarms")
-    (policy,) = of_type(resources, "AWS::SNS::TopicPolicy").values()
+    policy, _ = of_type(resources, "AWS::SNS::TopicPolicy").values()
     document = json.dumps(policy["PolicyDocument"])
     sns.set_topic_attributes(TopicArn=arn, AttributeName="Policy", AttributeValue=document)
     made = sns.get_topic_attributes(TopicArn=arn)["Attributes"]

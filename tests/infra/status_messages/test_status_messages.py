@@ -10,6 +10,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 from tests.infra.answering import THEIRS, only, resources, rights, template
+from tests.infra.notify.followed import topic_ids
 from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type
 
 MESSAGES = "StatusMessages"
@@ -66,7 +67,7 @@ def test_it_may_read_groups_remember_and_tell_and_nothing_else() -> None:
     log = {
         (action, where) for action, where in rights("plain", MESSAGES) if action.startswith("logs:")
     }
-    (topic,) = of_type(resources("plain"), "AWS::SNS::Topic")
+    topic = topic_ids(template("plain")["Resources"])["reports"]
     assert {(action, where) for action, where in rights("plain", MESSAGES) - log} == {
         ("s3:ListBucket", BUCKET),
         ("s3:GetObject", f"{BUCKET}/snapshots/groups/*"),

@@ -12,7 +12,7 @@ from typing import Any
 from aws_cdk import App, Stack
 
 from kafka_lag_cdk.config.shared import Keep, Notify, Report
-from kafka_lag_cdk.notify.topic import AlarmTopic
+from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.storage.bucket import DataBucket
 from kafka_lag_cdk.storage.catalog import Catalog
@@ -37,7 +37,7 @@ def synthesised(build: Callable[[Stack], object]) -> dict[str, Any]:
 
 
 def report(stack: Stack, data: DataBucket, **changes: Any) -> DailyReport:
-    told = AlarmTopic(stack, "Alarms", name="kafka-lag", notify=Notify())
+    topics = Topics(stack, "Alarms", name="kafka-lag", notify=Notify())
     with tempfile.TemporaryDirectory() as folder:
         return DailyReport(
             stack,
@@ -46,7 +46,7 @@ def report(stack: Stack, data: DataBucket, **changes: Any) -> DailyReport:
             report=Report(**changes),
             keep=Keep(),
             package=glue_package(Path(folder)).path,
-            told=told,
+            topics=topics,
         )
 
 

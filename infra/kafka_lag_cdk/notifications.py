@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where alarms and reports are sent: two topics, their subscriptions, and chat channels.
+
+Alarms page people; the daily summary, a report that was not made and messages on a changed status
+are read. So they have a topic each: https addresses, which are pagers, get alarms alone, mail and
+chat get both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import aws_chatbot as chatbot
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from kafka_lag_cdk.config.shared import Notify, Slack, Teams
+from kafka_lag_cdk.findings import open_ended, understood
+from kafka_lag_cdk.names import ALARMS, REPORTS, digest, topic_name
+from kafka_lag_cdk.names import construct_id as id_of
+from kafka_lag_cdk.rights import Right, allow
+
+_ALARM_SERVICE, _EVENT_SERVICE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
+_KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey*")
+# The least there is; a message is kept for minutes, so nothing is left that needs the key.
+_KEY_PENDING = Duration.days(7)
+
+# The first data of an alarm make it OK out of INSUFFICIENT_DATA, which is no news; CloudWatch has
+# no switch for that, but SNS can filter by the body of the message
+# [SNS developer guide, payload-based filtering].
+INCIDENTS = {"$or": [{"NewStateValue": ["ALARM"]}, {"OldStateValue": ["ALARM"]}]}
+
+# How a run of a Glue job ends badly.
+_BAD = ("FAILED", "TIMEOUT", "STOPPED", "ERROR")
+
+_CHAT_SERVICE = "chatbot.amazonaws.com"
+# What the graph beside an alarm takes.
+_VIEW_ALARMS = (
+    "cloudwatch:DescribeAlarms",
+    "cloudwatch:GetMetricData",
+    "cloudwatch:GetMetricWidgetImage",
+)
+
+
+class Topics(Construct):
+    """The topics `alarms` and `reports` of the deployment `name`, encrypted with one key.
+
+    `existing` is an alarm topic of the user's, which is subscribed to and otherwise left alone: its
+    policy must let CloudWatch publish. With `reported` false nothing would be sent as a report, and
+    `reports` is None. E-mail addresses must confirm each topic first.
+
+    Alarms cannot use the key that AWS manages for SNS, so these have a key of their own. CloudWatch
+    and EventBridge need rights on topic and key, and a message that lacks either is lost without
+    a word.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str,
+        notify: Notify,
+        existing: sns.ITopic | str | None = None,
+        reported: bool = True,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.key = self._key() if reported or existing is None else None
+        if isinstance(existing, str):
+            existing = sns.Topic.from_topic_arn(self, "Existing", existing)
+        self.alarms: sns.ITopic = existing or self._topic(
+            "Topic", topic_name(name, ALARMS), "Kafka lag", _ALARM_SERVICE
+        )
+        self.reports: sns.ITopic | None = None
+        if reported:
+            self.reports = self._topic(
+                "Reports", topic_name(name, REPORTS), "Kafka lag report", _EVENT_SERVICE
+            )
+        self._subscribe(notify)
+
+    def publishing_reports(self) -> tuple[Right, ...]:
+        """What a role takes to publish: the key's policy leaves the account's roles to IAM."""
+        if self.reports is None or self.key is None:
+            return ()
+        return (
+            allow("sns:Publish", on=self.reports.topic_arn),
+            # CDK's own grant would be on every action that begins with GenerateDataKey.
+            allow("kms:Decrypt", "kms:GenerateDataKey", on=self.key.key_arn),
+        )
+
+    def of_chats(self) -> list[sns.ITopic]:
+        """What a chat channel shows."""
+        return [topic for topic in (self.alarms, self.reports) if topic is not None]
+
+    def _key(self) -> kms.Key:
+        return kms.Key(
+            self,
+            "Key",
+            description="Alarms and reports of consumer lag on their way to people",
+            enable_key_rotation=True,
+            removal_policy=RemovalPolicy.DESTROY,
+            pending_window=_KEY_PENDING,
+        )
+
+    def _topic(self, construct_id: str, name: str, shown: str, service: str) -> sns.Topic:
+        topic = sns.Topic(
+            self,
+            construct_id,
+            topic_name=name,
+            display_name=shown,
+            master_key=self.key,
+            enforce_ssl=True,
+        )
+        # EventBridge gives no account or rule along: with a condition on them every message would
+        # be lost [SNS developer guide, key management; EventBridge user guide, SNS permissions].
+        own = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
+        conditions = own if service == _ALARM_SERVICE else {}
+        principal = iam.ServicePrincipal(service)
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[principal],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions=conditions,
+            )
+        )
+        if self.key is not None:
+            self.key.add_to_resource_policy(
+                iam.PolicyStatement(
+                    principals=[principal],
+                    actions=list(_KEY_ACTIONS),
+                    resources=["*"],  # in a key's policy, that key
+                    conditions=conditions,
+                )
+            )
+        return topic
+
+    def _subscribe(self, notify: Notify) -> None:
+        for address in notify.email:
+            self._subscription("Email", self.alarms, "email", address, INCIDENTS)
+            if self.reports is not None:
+                self._subscription("EmailReports", self.reports, "email", address, None)
+        for address in notify.https:
+            self._subscription("Https", self.alarms, "https", address, INCIDENTS)
+
+    def _subscription(
+        self, word: str, topic: sns.ITopic, protocol: str, endpoint: str, body: Any
+    ) -> None:
+        """An L1 resource, as the L2 one has no `$or` on the body."""
+        sns.CfnSubscription(
+            # An address may hold a token, and ids are shown wherever the stack is.
+            Construct(self, f"{word}-{digest(endpoint)}"),
+            "Resource",
+            topic_arn=topic.topic_arn,
+            protocol=protocol,
+            endpoint=endpoint,
+            filter_policy=body,
+            filter_policy_scope="MessageBody" if body else None,
+        )
+
+
+class ChatChannels(Construct):
+    """Channels of Slack and of Microsoft Teams that show `topics`, of any region of the account.
+
+    They come through AWS's chat integration, which must have been let into the workspace or team
+    by hand once, in its console, and shows messages of its own schema only, which alarms have. It
+    cannot filter. What it knows of a channel is an account's, whatever the region it is made in,
+    and a second configuration of the channel is refused.
+
+    One `role` is for all, with no rights but to look. Its policy is the guardrail as well: unset,
+    that would be AdministratorAccess.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        notify: Notify,
+        topics: Sequence[sns.ITopic],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._topics = list(topics)
+        self._policy = self._view_only()
+        self.role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal(_CHAT_SERVICE),
+            description="People in a chat channel that shows alarms of consumer lag",
+            managed_policies=[self._policy],
+        )
+        for slack in notify.slack:
+            self._slack(slack)
+        for teams in notify.teams:
+            self._teams(teams)
+
+    def _view_only(self) -> iam.ManagedPolicy:
+        policy = iam.ManagedPolicy(
+            self,
+            "Looking",
+            description="A chat channel that shows alarms may look at them and draw their metric",
+            # CloudWatch knows no finer resource for reading metrics and graphs.
+            statements=[iam.PolicyStatement(actions=list(_VIEW_ALARMS), resources=["*"])],
+        )
+        open_ended(policy, "*", "reading metrics and their graphs has no finer resource")
+        return policy
+
+    def _slack(self, channel: Slack) -> None:
+        chatbot.SlackChannelConfiguration(
+            self,
+            id_of("Slack", channel.name),
+            slack_channel_configuration_name=channel.name,
+            slack_workspace_id=channel.workspace_id,
+            slack_channel_id=channel.channel_id,
+            notification_topics=self._topics,
+            role=self.role,
+            guardrail_policies=[self._policy],
+        )
+
+    def _teams(self, channel: Teams) -> None:
+        chatbot.CfnMicrosoftTeamsChannelConfiguration(
+            self,
+            id_of("Teams", channel.name),
+            configuration_name=channel.name,
+            team_id=channel.team_id,
+            teams_channel_id=channel.channel_id,
+            teams_tenant_id=channel.tenant_id,
+            sns_topic_arns=[topic.topic_arn for topic in self._topics],
+            iam_role_arn=self.role.role_arn,
+            guardrail_policies=[self._policy.managed_policy_arn],
+        )
+
+
+def topics_of(
+    scope: Construct, deployment: str, region: str, *, existing: str | None, reported: bool
+) -> list[sns.ITopic]:
+    """What a region of the scope's account sends to chats, by the names that it will have.
+
+    Chats listen from one region to the topics of all, and so must know them before they are there.
+    """
+    stack = Stack.of(scope)
+    kinds = (*([] if existing else [ALARMS]), *([REPORTS] if reported else []))
+    arns = [existing] if existing else []
+    arns += [
+        stack.format_arn(service="sns", region=region, resource=topic_name(deployment, kind))
+        for kind in kinds
+    ]
+    return [
+        sns.Topic.from_topic_arn(scope, f"Topic-{region}-{index}", arn)
+        for index, arn in enumerate(arns)
+    ]
+
+
+def has_chats(notify: Notify) -> bool:
+    """Whether any chat channel is configured."""
+    return bool(notify.slack or notify.teams)
+
+
+def job_failure_rule(
+    scope: Construct, construct_id: str, *, job_name: str, topic: sns.ITopic
+) -> events.Rule:
+    """A rule that reports each run of the daily report's Glue job that ends badly.
+
+    The message is of the form that AWS's chat integration shows; others read its two sentences.
+    It has no words of the job's own, which may hold quotes that break it.
+    """
+    rule = events.Rule(
+        scope,
+        construct_id,
+        description="The daily report of consumer lag was not made",
+        event_pattern=events.EventPattern(
+            source=["aws.glue"],
+            detail_type=["Glue Job State Change"],
+            detail={"jobName": [job_name], "state": list(_BAD)},
+        ),
+    )
+    # Taken by its ARN, the topic keeps the policy that it has: it lets events in already.
+    known = sns.Topic.from_topic_arn(rule, "Topic", topic.topic_arn)
+    understood(
+        rule,
+        "@aws-cdk/aws-events:ruleUnresolvedEnvironment",
+        "the topic is of this stack, whichever its account",
+    )
+    rule.add_target(targets.SnsTopic(known, message=_failure_message(scope)))
+    return rule
+
+
+def _failure_message(scope: Construct) -> events.RuleTargetInput:
+    name = events.EventField.from_path("$.detail.jobName")
+    state = events.EventField.from_path("$.detail.state")
+    run = events.EventField.from_path("$.detail.jobRunId")
+    region = Stack.of(scope).region
+    return events.RuleTargetInput.from_object(
+        {
+            "version": "1.0",
+            "source": "custom",
+            "content": {
+                "textType": "client-markdown",
+                "title": f"Kafka lag: no report, {name} is {state}",
+                "description": f"Run {run} in {region} did not finish. Its log in Glue says why; "
+                "start the job again for the same date. See docs/operations.md#the-daily-report.",
+            },
+        }
+    )
