@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from kafka_lag_report.cluster_day import Job, report_cluster
 from kafka_lag_report.compaction import delete_compacted
@@ -25,6 +26,7 @@ from kafka_lag_report.read_snapshots import (
 )
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
+from kafka_lag_report.success_metric import metric_client, publish_success
 from kafka_lag_report.tables.usual import write_usual
 from kafka_lag_report.time_limit import TimeLimit, cancelling_late_jobs
 from kafka_lag_report.timings import Timings
@@ -44,26 +46,40 @@ def main(
     now: Callable[[], datetime] = utc_now,
     storage: Callable[[], Storage] = Storage,
     clock: Callable[[], float] = time.monotonic,
+    metrics: Callable[[str], Any] = metric_client,
 ) -> int:
-    """Write each day's reports and tell of them; the exit code, after a line for each failure.
+    """Write each day's reports and send their message; the exit code, after a line a failure.
 
-    The seconds of `clock` measure stages and what is left of the time limit.
+    The seconds of `clock` measure stages and what is left of the time limit. `metrics` gives a
+    client of CloudWatch for a region.
     """
     began = clock()
     try:
         options = parse(argv, now)
-        if options.ignored:
-            say(f"ignored, not options of this job: {', '.join(options.ignored)}")
+    except ReportError as error:
+        say(str(error))
+        return error.exit_code
+    if options.ignored:
+        say(f"ignored, not options of this job: {', '.join(options.ignored)}")
+    code = 0
+    try:
         run(options, storage(), TimeLimit(options.time_limit, began, clock))
     except FailedError as error:
         # of a single failure all is said
         if len(error.failures) > 1:
             say(str(error))
-        return error.exit_code
+        code = error.exit_code
     except ReportError as error:
         say(str(error))
-        return error.exit_code
-    return 0
+        code = error.exit_code
+    if options.success_metric and options.scheduled:
+        region, deployment = options.success_metric
+        try:
+            publish_success(metrics(region), deployment, succeeded=code == 0)
+        except DataError as error:
+            # the reports are right all the same
+            say(str(error))
+    return code
 
 
 def say(sentence: str) -> None:

@@ -44,7 +44,8 @@ class Options:
 
     `today` is the UTC date of the start, so a date that equals it is still in progress; `scheduled`
     is a run that nobody gave a date; a null `topic_arn` sends no summary; null `snapshot_days`
-    deletes no snapshot; null `time_limit` (minutes) is none.
+    deletes no snapshot; null `time_limit` (minutes) is none. `success_metric` is a region and the
+    deployment whose metric says whether a scheduled run succeeded.
     """
 
     input: str
@@ -58,6 +59,7 @@ class Options:
     time_limit: int | None
     topic_arn: str | None
     always_summarise: bool
+    success_metric: tuple[str, str] | None
     timings: bool
     ignored: tuple[str, ...]
 
@@ -89,6 +91,7 @@ def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
         time_limit=given.time_limit,
         topic_arn=given.topic_arn or None,
         always_summarise=given.summary == "always",
+        success_metric=given.success_metric,
         timings=given.timings,
         # names only: a value passed by mistake may be a secret
         ignored=tuple(word.split("=")[0] for word in others if word.startswith("--")),
@@ -114,6 +117,8 @@ def _parser() -> _Parser:
     add("--cluster", **names, metavar="NAME", help=many)
     add("--topic-arn", type=_topic, metavar="ARN", help="SNS topic for a summary (default: none)")
     add("--summary", choices=("changes", "always"), default="changes", help="when (changes)")
+    good = "publish whether a scheduled run succeeded as its metric (default: none)"
+    add("--success-metric", type=_metric, metavar="REGION/DEPLOYMENT", help=good)
     # Glue has no bare options: each comes with a value
     flag: Any = {"nargs": "?", "const": True, "default": False, "type": _flag, "metavar": "true"}
     add("--no-history", **flag, help="report from the snapshots, compact nothing")
@@ -140,6 +145,13 @@ def _dates(first: date | None, last: date | None, today: date) -> tuple[date, ..
     if days > MOST_DAYS:
         raise UsageError(f"{first} to {last} are {days} days; ask for {MOST_DAYS} at most")
     return tuple(first + timedelta(days=number) for number in range(days))
+
+
+def _metric(text: str) -> tuple[str, str]:
+    region, _, deployment = text.partition("/")
+    if not region or not deployment:
+        raise argparse.ArgumentTypeError(f"{text!r} is not REGION/DEPLOYMENT")
+    return region, deployment
 
 
 def _place(text: str) -> str:

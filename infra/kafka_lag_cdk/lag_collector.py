@@ -10,9 +10,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
-from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
-from kafka_lag_cdk.alarms.reporter import ReporterAlarms
+from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.collector.function import CollectorFunction
 from kafka_lag_cdk.collector.schedule import CollectorSchedule
@@ -46,7 +44,7 @@ class LagCollector(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         shared = reports.names if isinstance(reports, LagReports) else reports
-        self._cluster, self._recovered, self._name = cluster, recovered, shared.name
+        self._cluster, self._name = cluster, shared.name
         self._workgroup = shared.name if shared.queries else None
         collector = CollectorFunction(
             self,
@@ -58,33 +56,16 @@ class LagCollector(Construct):
         self.function, self.log_group = collector.function, collector.log_group
         CollectorSchedule(self, "Schedule", cluster=cluster, function=self.function)
         topic = sns.Topic.from_topic_arn(self, "Topic", cluster.alarms.topic or shared.topic_arn)
-        self.alarms = (*self._of_reporter(topic), *self._of_groups(topic))
-        self.scaling_alarms = tuple(self._scaled())
-        self.dashboard = self._drawn() if cluster.dashboard else None
-
-    def _of_reporter(self, topic: sns.ITopic) -> tuple[cloudwatch.IAlarm, ...]:
-        return ReporterAlarms(
-            self,
-            "Reporter",
-            cluster=self._cluster,
+        self.alarms = ClusterAlarms(
+            scope=self,
+            cluster=cluster,
             function=self.function,
             log_group=self.log_group,
-            topic=topic,
-            recovered=self._recovered,
+            recipients=Recipients(topic, recovered),
             name=self._name,
-        ).alarms
-
-    def _of_groups(self, topic: sns.ITopic) -> Iterator[cloudwatch.IAlarm]:
-        cluster, name = self._cluster, self._name
-        # Nothing is published of a cluster that is paused, and what looks is charged.
-        published = cluster.sink_names and not cluster.paused
-        if cluster.alarms.any_group and published:
-            any_group = AnyGroupAlarms(self, "AnyGroup", cluster=cluster, topic=topic, name=name)
-            yield from any_group.alarms
-        for kind, word in ((GroupAlarms, "Groups"), (AnomalyAlarms, "Anomalies")):
-            yield from kind(
-                self, word, cluster=cluster, topic=topic, recovered=self._recovered, name=name
-            ).alarms
+        ).make()
+        self.scaling_alarms = tuple(self._scaled())
+        self.dashboard = self._drawn() if cluster.dashboard else None
 
     def _scaled(self) -> Iterator[cloudwatch.IAlarm]:
         for scaling in self._cluster.scaling:

@@ -11,6 +11,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from kafka_lag_cdk.alarms import Recipients, report_alarm
 from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.config.cluster import Function
 from kafka_lag_cdk.config.shared import Shared
@@ -75,7 +76,7 @@ class LagReports(Construct):
         ).bucket
         self.topics = self._topics(name, settings, existing_topic, chat)
         self.workgroup = self._queries(name, settings, bucket, clusters)
-        self.job_name = self._reported(settings, bucket)
+        self.job_name = self._reported(name, settings, bucket, watched)
         self.names = SharedNames(
             bucket=bucket.bucket_name,
             topic_arn=self.topics.alarms.topic_arn,
@@ -130,7 +131,9 @@ class LagReports(Construct):
         )
         return workgroup.workgroup.ref
 
-    def _reported(self, settings: Shared, bucket: s3.IBucket) -> str | None:
+    def _reported(
+        self, name: str, settings: Shared, bucket: s3.IBucket, watched: bool
+    ) -> str | None:
         """The job's name."""
         if not settings.report.enabled:
             return None
@@ -141,11 +144,20 @@ class LagReports(Construct):
             report=settings.report,
             keep=settings.keep,
             package=glue_package(BUILT).path,
+            name=name,
             topics=self.topics,
         )
         if self.topics.reports is not None:
             topic = self.topics.reports
             job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=topic)
+        if watched:
+            report_alarm(
+                self,
+                "ReportMissing",
+                recipients=Recipients(self.topics.alarms, settings.notify.recovered),
+                job_name=job.job_name,
+                name=name,
+            )
         return job.job_name
 
     def _viewed(

@@ -25,6 +25,7 @@ WIDE_RESOURCES = {
     "ec2:UnassignPrivateIpAddresses": "as above",
     "ec2:DescribeNetworkInterfaces": "takes no resource",
     "ec2:DescribeSubnets": "takes no resource",
+    "cloudwatch:PutMetricData": "takes no resource; its namespace is a condition",
     "cloudwatch:DescribeAlarms": "the chat integration draws the alarm it tells of",
     "cloudwatch:GetMetricData": "takes no resource",
     "cloudwatch:GetMetricWidgetImage": "takes no resource",

@@ -81,6 +81,8 @@ DIMENSION_CLUSTER = "Cluster Name"
 DIMENSION_GROUP = "Consumer Group"
 DIMENSION_TOPIC = "Topic"
 DIMENSION_PARTITION = "Partition"
+# Of the daily report, which is of all clusters of a deployment in a region.
+DIMENSION_DEPLOYMENT = "Deployment"
 
 OFFSET_LAG = "OffsetLag"
 MAX_OFFSET_LAG = "MaxOffsetLag"
@@ -104,6 +106,7 @@ READ_ERRORS = "ReadErrors"
 LAGS_CLAMPED = "LagsClamped"
 TIME_LAG_LOOKUPS = "TimeLagLookups"
 METRICS_OMITTED = "MetricsOmitted"
+DAILY_REPORT_SUCCESS = "DailyReportSuccess"
 
 COUNT = "Count"
 SECONDS = "Seconds"

@@ -30,6 +30,7 @@ def unheard(cluster: Cluster) -> Iterator[Fault]:
     yield from _too_seldom(cluster)
     yield from _unpublished(cluster)
     yield from _unused_topics(cluster)
+    yield from _no_brokers(cluster)
 
 
 def _too_long(cluster: Cluster) -> Iterator[Fault]:
@@ -54,6 +55,8 @@ def _named(cluster: Cluster) -> Iterator[tuple[Place, str]]:
     for key in ("groups", "anomalies"):
         for index, group in enumerate(getattr(cluster.alarms, key)):
             yield ("alarms", key, index), group
+    for group in cluster.alarms.offset_lag:
+        yield ("alarms", "offset_lag", group), group
     for index, scaling in enumerate(cluster.scaling):
         yield ("scaling", index, "group"), scaling.group
 
@@ -112,13 +115,14 @@ def _unpublished(cluster: Cluster) -> Iterator[Fault]:
 def _unused_topics(cluster: Cluster) -> Iterator[Fault]:
     """Topics of owners without a named group, and of another region."""
     alarms = cluster.alarms
-    owners = {cluster.owner_of(group) for group in (*alarms.groups, *alarms.anomalies)}
+    named = (*alarms.groups, *alarms.anomalies, *alarms.offset_lag)
+    owners = {cluster.owner_of(group) for group in named}
     for owner in alarms.owner_topics:
         if owner not in owners:
             yield _fault(
                 ("alarms", "owner_topics", owner),
-                "owns no group in alarms.groups or alarms.anomalies, which alone have alarms of "
-                "their own: write the name as owner has it",
+                "owns no group that alarms name, which alone have alarms of their own: write the "
+                "name as owner has it",
             )
     topics: dict[Place, str | None] = {("alarms", "topic"): alarms.topic}
     topics |= {("alarms", "owner_topics", name): arn for name, arn in alarms.owner_topics.items()}
@@ -129,6 +133,17 @@ def _unused_topics(cluster: Cluster) -> Iterator[Fault]:
                 f"the topic is in {region}, and alarms publish in their own region only, "
                 f"{cluster.place[1]}",
             )
+
+
+def _no_brokers(cluster: Cluster) -> Iterator[Fault]:
+    """Keys about brokers whose metrics MSK does not publish."""
+    if cluster.has_brokers:
+        return
+    why = "MSK Serverless shows no brokers" if cluster.is_serverless else "it is not MSK"
+    if cluster.alarms.brokers and "brokers" in cluster.alarms.model_fields_set:
+        yield _fault(("alarms", "brokers"), f"would have no data, as {why}: leave it out")
+    if "broker_type" in cluster.model_fields_set:
+        yield _fault(("broker_type",), f"has no effect, as {why}: leave it out")
 
 
 def _fault(place: Place, sentence: str) -> Fault:

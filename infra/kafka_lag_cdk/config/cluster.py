@@ -29,6 +29,7 @@ from kafka_lag_cdk.config.types import (
     Server,
     Text,
     TopicArn,
+    Whole,
 )
 
 # Beside the document in its layer.
@@ -72,6 +73,9 @@ class Alarms(Strict):
     time lag of some against their own past; names are exact. The reporter's own health always has
     its alarms.
 
+    `offset_lag` alarms on more records than these, by group. `brokers` watches disk and processor
+    by MSK's own metrics, where the cluster has them.
+
     All go to `topic` instead of the deployment's, and those of a named group to the topic of its
     owner, if `owner_topics` has one. Both must let CloudWatch publish.
     """
@@ -79,6 +83,8 @@ class Alarms(Strict):
     groups: Groups = ()
     any_group: bool = True
     anomalies: Groups = ()
+    offset_lag: dict[GroupName, Whole] = Field(default_factory=dict)
+    brokers: bool = True
     topic: TopicArn | None = None
     owner_topics: dict[Text, TopicArn] = Field(default_factory=dict)
 
@@ -90,6 +96,7 @@ class Expected(Strict):
     group_topics: Count = 60
     group_partitions: Count = 600
     topic_partitions: Count = 600
+    brokers: Count = 3
 
 
 class Cluster(CollectorKeys):
@@ -114,6 +121,7 @@ class Cluster(CollectorKeys):
     vpc: Vpc
     auth: Auth
     ca_file: Text | None = None
+    broker_type: Literal["standard", "express"] = "standard"
     function: Function = Function()
     alarms: Alarms = Alarms()
     scaling: Annotated[tuple[Scaling, ...], Listed] = ()
@@ -198,6 +206,21 @@ class Cluster(CollectorKeys):
         return self.arn is not None and _SERVERLESS.search(self.arn) is not None
 
     @property
+    def has_brokers(self) -> bool:
+        """Whether MSK publishes metrics of its brokers."""
+        return self.arn is not None and not self.is_serverless
+
+    @property
+    def has_disks(self) -> bool:
+        """Whether the brokers have disks that can be full."""
+        return self.has_brokers and self.broker_type == "standard"
+
+    @property
+    def watches_brokers(self) -> bool:
+        """Whether there are alarms on the brokers; queries are charged, so none while paused."""
+        return self.has_brokers and self.alarms.brokers and not self.paused
+
+    @property
     def ports(self) -> tuple[int, ...]:
         """The brokers' ports that the collector must reach, each once."""
         if self.bootstrap_servers:
@@ -210,7 +233,9 @@ class Cluster(CollectorKeys):
     @property
     def named_groups(self) -> tuple[str, ...]:
         """Groups that an alarm or a policy names, which come first in the budget."""
-        named = [*self.alarms.groups, *self.alarms.anomalies, *(s.group for s in self.scaling)]
+        alarms = self.alarms
+        named = [*alarms.groups, *alarms.anomalies, *alarms.offset_lag]
+        named += [scaling.group for scaling in self.scaling]
         return tuple(dict.fromkeys(named))
 
     def alarm_topic_of(self, group: str) -> str | None:

@@ -112,6 +112,12 @@ class Report(Strict):
     time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
     summary: Literal["changes", "always", "never"] = "changes"
 
+    @model_validator(mode="after")
+    def _nothing_of_what_is_off(self) -> Report:
+        if not self.enabled and (others := sorted(self.model_fields_set - {"enabled"})):
+            raise ValueError(f"has no effect on {', '.join(others)} with enabled false: drop them")
+        return self
+
 
 class Athena(Strict):
     """What one query may read at most."""

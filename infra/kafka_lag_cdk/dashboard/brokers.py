@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from aws_cdk import aws_cloudwatch as cloudwatch
+
 from kafka_lag_cdk.dashboard.search import of_brokers, of_msk, worst_sum
 from kafka_lag_cdk.dashboard.widgets import THIRD, Row, graph, heading
 
@@ -11,19 +13,12 @@ _BUSY_PERCENT, _FULL_PERCENT = 60.0, 85.0
 _WHOLE_PERCENT = 100.0
 
 
-def broker_rows(msk_name: str) -> list[Row]:
-    """Disk, processor and partitions, all of MSK's free level."""
+def broker_rows(msk_name: str, *, disks: bool) -> list[Row]:
+    """Disk, where the brokers have one, processor and partitions, all of MSK's free level."""
     return [
         heading("The brokers, as MSK tells"),
         [
-            graph(
-                "Disk used by data logs",
-                of_brokers("KafkaDataLogsDiskUsed", msk_name),
-                width=THIRD,
-                unit="percent",
-                most=_WHOLE_PERCENT,
-                marks=[("act", _FULL_PERCENT)],
-            ),
+            *([_disk(msk_name)] if disks else []),
             graph(
                 "Processor",
                 worst_sum(("CpuUser", "CpuSystem"), msk_name, "user + system, at most"),
@@ -43,3 +38,14 @@ def broker_rows(msk_name: str) -> list[Row]:
             ),
         ],
     ]
+
+
+def _disk(msk_name: str) -> cloudwatch.IWidget:
+    return graph(
+        "Disk used by data logs",
+        of_brokers("KafkaDataLogsDiskUsed", msk_name),
+        width=THIRD,
+        unit="percent",
+        most=_WHOLE_PERCENT,
+        marks=[("act", _FULL_PERCENT)],
+    )

@@ -68,9 +68,9 @@ class ClusterDashboard(Construct):
 
 
 def _brokers(cluster: Cluster) -> list[Row]:
-    if cluster.msk_name is None or cluster.is_serverless:
+    if cluster.msk_name is None or not cluster.has_brokers:
         return []
-    return broker_rows(cluster.msk_name)
+    return broker_rows(cluster.msk_name, disks=cluster.has_disks)
 
 
 def _introduced(cluster: Cluster, console: Console) -> Row:

@@ -19,12 +19,11 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.alarms.alarm import Told
+from kafka_lag_cdk.alarms import Recipients, message_alarms
 from kafka_lag_cdk.config.shared import StatusMessages
 from kafka_lag_cdk.lambdas.snapshot_reader import Settings, SnapshotReader
 from kafka_lag_cdk.names import DEPLOYMENT
 from kafka_lag_cdk.notifications import Topics
-from kafka_lag_cdk.status_messages.alarms import message_alarms
 from kafka_lag_cdk.status_messages.rights import rights
 
 _HANDLER = "kafka_lag.notify_status.handler"
@@ -72,7 +71,7 @@ class StatusNotifier(Construct):
             self,
             function=self.function,
             log_group=self.log_group,
-            told=Told(topics.alarms, recovered),
+            recipients=Recipients(topics.alarms, recovered),
             silence=silence,
             name=name,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
@@ -30,7 +30,8 @@ class DailyReport(Construct):
 
     `package` is the zip with `glue_jobs/` at its root. The summary goes to the topic of reports,
     unless there is none. The job can be started by hand for any day (`--date`); two at once wait
-    for each other. `job_name` is what its events are named by.
+    for each other. It publishes whether a scheduled run succeeded as a metric of the deployment
+    `name`. `job_name` is what its events are named by.
     """
 
     def __init__(
@@ -43,13 +44,14 @@ class DailyReport(Construct):
         keep: Keep,
         package: Path,
         topics: Topics,
+        name: str,
     ) -> None:
         super().__init__(scope, construct_id)
         script = assets.Asset(self, "Script", path=str(SCRIPT))
         modules = assets.Asset(self, "Modules", path=str(package))
         summarized = None if report.summary == NEVER else topics
         role = daily_report_role(self, bucket=bucket, code=[script, modules], topics=summarized)
-        arguments = _arguments(bucket, report, keep, summarized)
+        arguments = _arguments(bucket, report, keep, summarized, Stack.of(self).region, name)
         self.job = self._job(role, script, modules, report, arguments)
         self.job_name = self.job.job_name
         self._daily(report.hour)
@@ -104,7 +106,7 @@ class DailyReport(Construct):
 
 
 def _arguments(
-    bucket: s3.IBucket, report: Report, keep: Keep, topics: Topics | None
+    bucket: s3.IBucket, report: Report, keep: Keep, topics: Topics | None, region: str, name: str
 ) -> dict[str, str]:
     """What every run gets; memory and cores stay as Glue sets them for its workers."""
     address = f"s3://{bucket.bucket_name}"
@@ -114,6 +116,7 @@ def _arguments(
         "--snapshot-days": str(keep.snapshot_days),
         # what Glue would end without a word, the job ends itself, and sends its message
         "--time-limit": str(report.time_limit_minutes),
+        "--success-metric": f"{region}/{name}",
     }
     if topics and topics.reports is not None:
         arguments |= {"--topic-arn": topics.reports.topic_arn, "--summary": report.summary}

@@ -49,12 +49,23 @@ def _rights(scope: Construct, bucket: s3.IBucket, code: Sequence[assets.Asset]) 
         "s3:GetObject", on=[each.bucket.arn_for_objects(each.s3_object_key) for each in code]
     )
     yield from _on_bucket(bucket)
+    yield _metric()
     yield allow(
         "logs:CreateLogGroup",
         "logs:CreateLogStream",
         "logs:PutLogEvents",
         on=_log_groups(scope),
         because=_MANY_LOGS,
+    )
+
+
+def _metric() -> Right:
+    """CloudWatch knows no resource for publishing, only the namespace as a condition."""
+    return allow(
+        "cloudwatch:PutMetricData",
+        on="*",
+        because="publishing a metric has no finer resource; its namespace is a condition",
+        conditions={"StringEquals": {"cloudwatch:namespace": contract.NAMESPACE}},
     )
 
 

@@ -12,9 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Template
 
-from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
-from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
-from kafka_lag_cdk.alarms.reporter import ReporterAlarms
+from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.notifications import ChatChannels, Topics, job_failure_rule
 from tests.infra.alarms.simulated import (
@@ -39,7 +37,11 @@ LOG_GROUP = "/collector"
 # Minutes in which the collector is dead in the `interrupted` hours.
 SILENCE = range(50, 70)
 
-_ALARMS = {"groups": [STEADY, STOPS, DELETED, REBALANCES, AT_RISK], "anomalies": [STOPS]}
+_ALARMS = {
+    "groups": [STEADY, STOPS, DELETED, REBALANCES, AT_RISK],
+    "anomalies": [STOPS],
+    "offset_lag": {STOPS: 3_000},
+}
 
 
 def watched(*, recovered: bool = True, name: str = "kafka-lag", **changes: Any) -> dict[str, Any]:
@@ -61,19 +63,14 @@ def _fill(stack: Stack, told: Cluster, recovered: bool, name: str) -> None:
     topics = Topics(stack, "Alarms", name=name, notify=NOTIFY)
     topic, reports = topics.of_chats()
     ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic, reports])
-    ReporterAlarms(
-        stack,
-        "Reporter",
+    ClusterAlarms(
+        scope=stack,
         cluster=told,
         function=lambda_.Function.from_function_name(stack, "Function", "collector"),
         log_group=logs.LogGroup.from_log_group_name(stack, "Log", LOG_GROUP),
-        topic=topic,
-        recovered=recovered,
+        recipients=Recipients(topic, recovered),
         name=name,
-    )
-    GroupAlarms(stack, "Groups", cluster=told, topic=topic, recovered=recovered, name=name)
-    AnyGroupAlarms(stack, "Any", cluster=told, topic=topic, name=name)
-    AnomalyAlarms(stack, "Anomalies", cluster=told, topic=topic, recovered=recovered, name=name)
+    ).make()
     job_failure_rule(stack, "ReportFailed", job_name="report", topic=reports)
 
 

@@ -9,21 +9,22 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.alarms.alarm import MISSING, OPERATORS
-from kafka_lag_cdk.alarms.any_group_query import left_out, query
-from kafka_lag_cdk.alarms.rules import (
+from kafka_lag_cdk.alarm_rules import (
     ANY_GROUP,
     BY_MEMBER,
     GROUP_NOW,
     HEARTBEAT,
     OF_ANY_GROUP,
     OF_REPORTER,
+    REPORT_MISSING,
     RULES,
     Missing,
     Rule,
+    left_out,
+    markdown,
+    query_groups,
 )
-from kafka_lag_cdk.alarms.subject import ClusterSubject
-from kafka_lag_cdk.alarms.table import markdown
+from kafka_lag_cdk.alarms import MISSING, OPERATORS, ClusterSubject
 from kafka_lag_cdk.storage.named_queries import queries
 from tests.infra.alarms.conftest import LOG_GROUP, ByName, alarms_of, watched
 from tests.infra.alarms.simulated import REBALANCES, STEADY, STOPS
@@ -43,7 +44,8 @@ def asked(alarm: Mapping[str, Any]) -> str:
 
 
 def test_there_is_an_alarm_for_every_rule(alarms: ByName) -> None:
-    assert {rule_of(name) for name in alarms} == set(RULES)
+    """That on the daily report is of a region."""
+    assert {rule_of(name) for name in alarms} == set(RULES) - {REPORT_MISSING}
 
 
 def test_every_alarm_says_how_often_of_how_many_and_what_silence_means(alarms: ByName) -> None:
@@ -64,8 +66,9 @@ def test_every_alarm_reads_the_maximum_and_no_unit(alarms: ByName) -> None:
         stats = [
             each["MetricStat"]["Stat"] for each in alarm.get("Metrics", ()) if "MetricStat" in each
         ]
-        if name.startswith("any-"):
-            assert asked(alarm).startswith("SELECT MAX(")
+        if name.startswith(("any-", "broker-")):
+            worst = "MIN" if name == "broker-cpu" else "MAX"
+            assert asked(alarm).startswith(f"SELECT {worst}(")
         else:
             assert (alarm.get("Statistic") or stats[0]) == "Maximum", name
         assert "Unit" not in str(alarm), name
@@ -154,20 +157,21 @@ def test_groups_with_an_alarm_of_their_own_page_once(alarms: ByName) -> None:
 
 @pytest.mark.parametrize("name", ["it's", 'so "called"', "back\\slash"])
 def test_a_group_whose_name_cannot_be_quoted_for_certain_stays_in_the_query(name: str) -> None:
-    assert "!=" not in query(ANY_GROUP, "KafkaLag", "shop", [name])
-    assert "!='b'" in query(ANY_GROUP, "KafkaLag", "shop", [name, "b"])
+    assert "!=" not in query_groups(ANY_GROUP, "KafkaLag", "shop", [name])
+    assert "!='b'" in query_groups(ANY_GROUP, "KafkaLag", "shop", [name, "b"])
 
 
 def test_the_query_is_never_longer_than_cloudwatch_takes() -> None:
-    room = 2048 - len(query(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b"])) + 1
-    full = query(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b" * room])
+    room = 2048 - len(query_groups(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b"])) + 1
+    full = query_groups(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b" * room])
     assert (len(full), full.count("!=")) == (2048, 2)
     assert full.endswith(' GROUP BY "Cluster Name","Consumer Group" ORDER BY MAX() DESC')
-    assert query(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b" * (room + 1)]).count("!=") == 1
+    too_long = ["a" * 1000, "b" * (room + 1)]
+    assert query_groups(ANY_GROUP, "KafkaLag", "shop", too_long).count("!=") == 1
 
 
 def test_a_group_that_has_no_room_in_the_query_does_not_keep_others_in_it() -> None:
-    asked = query(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b" * 1000, "c"])
+    asked = query_groups(ANY_GROUP, "KafkaLag", "shop", ["a" * 1000, "b" * 1000, "c"])
     assert [f"!='{name}" in asked for name in "abc"] == [True, False, True]
 
 

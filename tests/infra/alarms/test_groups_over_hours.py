@@ -57,6 +57,8 @@ TIMELINES: Mapping[str, Changes] = {
     f"data-loss/{STOPS}": HEALTHY,
     f"data-loss/{DELETED}": [(1, OK), (GONE + 6, INSUFFICIENT_DATA)],
     f"data-loss/{REBALANCES}": HEALTHY,
+    # 600 more a minute, over 3,000 from 35 on; 1,200 fewer from 70 on, below it from 88 on.
+    f"offset-lag/{STOPS}": [(0, OK), (37, ALARM), (90, OK)],
     # 10 of 15 runs over the edge from 32 on, and 6 of 15 under it from 90 on.
     f"anomaly/{STOPS}": [(1, OK), (41, ALARM), (95, OK)],
 }

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_cdk.alarms.rules import SLA, STATUS, Rule
-from kafka_lag_cdk.alarms.subject import ClusterSubject
+from kafka_lag_cdk.alarm_rules import SLA, STATUS, Rule
+from kafka_lag_cdk.alarms import ClusterSubject
 from kafka_lag_cdk.names import construct_id
 from tests.infra.configured import cluster
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_lag_cdk.alarms.rules import DROPPED, LOSS, RULES, SLA
-from kafka_lag_cdk.alarms.table import markdown
+from kafka_lag_cdk.alarm_rules import DROPPED, LOSS, RULES, SLA, markdown
 
 MANUAL = Path(__file__).parents[3] / "docs" / "operations.md"
 

@@ -165,8 +165,8 @@ def test_a_topic_for_an_owner_of_no_named_group_is_refused() -> None:
     """Nothing would ever be sent there."""
     alarms = {"groups": ["billing"], "owner_topics": {"Biling": TEAM}}
     assert cluster_faults(owner={"^billing$": "Billing"}, alarms=alarms) == (
-        "alarms.owner_topics.Biling: owns no group in alarms.groups or alarms.anomalies, which "
-        "alone have alarms of their own: write the name as owner has it",
+        "alarms.owner_topics.Biling: owns no group that alarms name, which alone have alarms of "
+        "their own: write the name as owner has it",
     )
     alarms["owner_topics"] = {"Billing": TEAM}
     assert cluster_faults(owner={"^billing$": "Billing"}, alarms=alarms) == ()

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from aws_cdk import App, Environment, Stack, Validations
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
-from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
-from kafka_lag_cdk.alarms.groups import GroupAlarms
+from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.notifications import ChatChannels, Topics, job_failure_rule
 from tests.infra.configured import cluster
 from tests.infra.notify.notified import NOTIFY
@@ -31,8 +32,13 @@ def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
     elsewhere = sns.Topic.from_topic_arn(stack, "Elsewhere", ELSEWHERE)
     ChatChannels(stack, "Chat", notify=NOTIFY, topics=[*topics.of_chats(), elsewhere])
     watched = cluster(alarms={"groups": ["billing"]})
-    GroupAlarms(stack, "Groups", cluster=watched, topic=topic, recovered=True)
-    AnyGroupAlarms(stack, "Any", cluster=watched, topic=topic)
+    ClusterAlarms(
+        scope=stack,
+        cluster=watched,
+        function=lambda_.Function.from_function_name(stack, "Function", "collector"),
+        log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
+        recipients=Recipients(topic, recovered=True),
+    ).make()
     job_failure_rule(stack, "ReportFailed", job_name="report", topic=reports)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app.synth()

@@ -47,6 +47,7 @@ def report(stack: Stack, data: DataBucket, **changes: Any) -> DailyReport:
             keep=Keep(),
             package=glue_package(Path(folder)).path,
             topics=topics,
+            name="kafka-lag",
         )
 
 

@@ -125,7 +125,7 @@ def test_a_report_without_a_summary_has_neither_the_topic_nor_a_right_on_it() ->
     assert {"--topic-arn", "--summary"} & set(job["DefaultArguments"]) == set()
     (policy,) = of_type(made, "AWS::IAM::Policy").values()
     lines = policy["PolicyDocument"]["Statement"]
-    assert set().union(*map(_services, lines)) == {"s3", "logs"}
+    assert set().union(*map(_services, lines)) == {"s3", "logs", "cloudwatch"}
 
 
 @pytest.mark.parametrize(
@@ -197,4 +197,6 @@ def test_it_lists_the_folders_of_data_alone() -> None:
 def test_no_right_is_on_all_actions_or_all_resources() -> None:
     for line in _statements():
         assert [action for action in _listed(line["Action"]) if "*" in action] == []
-        assert "*" not in _listed(line["Resource"])
+        if "*" in _listed(line["Resource"]):
+            assert line["Action"] == "cloudwatch:PutMetricData"
+            assert line["Condition"] == {"StringEquals": {"cloudwatch:namespace": "KafkaLag"}}

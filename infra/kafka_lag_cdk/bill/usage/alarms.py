@@ -6,14 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafka_lag import contract
-from kafka_lag_cdk.alarms.any_group_query import left_out
-from kafka_lag_cdk.alarms.rules import (
+from kafka_lag_cdk.alarm_rules import (
     ANY_GROUP,
     ANY_LOSS,
     ANY_SLA,
     LOSS,
     STATUS,
     Rule,
+    broker_rules,
+    left_out,
     reporter_rules,
 )
 from kafka_lag_cdk.bill.usage.metrics import Published
@@ -34,7 +35,7 @@ _OF_SCALING_BY_AGE = 4
 class AlarmMetrics:
     """Metrics under alarm; `analysed` are those that the queries over all groups look at.
 
-    The one on the status looks at most, at `seen`.
+    The one on the status looks at most, at `seen`. Those on `brokers` look at each broker's.
 
     A failure of the daily report is told by an event, which costs nothing.
     """
@@ -45,6 +46,7 @@ class AlarmMetrics:
     anomalies: int
     seen: int
     analysed: int
+    brokers: int
 
     @property
     def standard(self) -> int:
@@ -57,14 +59,16 @@ def alarm_metrics(cluster: Cluster, published: Published) -> AlarmMetrics:
     told = cluster.alarms
     promised = sum(cluster.sla_of(group) is not None for group in told.groups)
     return AlarmMetrics(
-        reporter=len(reporter_rules(paused=cluster.paused, published=bool(cluster.sink_names))),
-        groups=len(_OF_GROUP) * len(told.groups) + promised,
+        reporter=len(reporter_rules(paused=cluster.paused, sinks=cluster.sink_names)),
+        groups=len(_OF_GROUP) * len(told.groups) + promised + len(told.offset_lag),
         scaling=sum(_of_scaling(scaling) for scaling in cluster.scaling),
         anomalies=_OF_ANOMALY * len(told.anomalies),
         seen=_analysed(cluster, published, ANY_GROUP),
         analysed=sum(
             _analysed(cluster, published, rule) for rule in (ANY_GROUP, ANY_SLA, ANY_LOSS)
         ),
+        brokers=cluster.expected.brokers
+        * len(broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)),
     )
 
 

@@ -80,6 +80,13 @@ def _alarms(cluster: Cluster, found: Published) -> Iterator[Item]:
             "1 a group and alarm",
             "alarms.any_group",
         ),
+        (
+            "of brokers",
+            "query_alarm_metric",
+            counts.brokers,
+            "1 a broker and alarm",
+            "alarms.brokers",
+        ),
     )
     for what, price, count, basis, lever in kinds:
         if count:

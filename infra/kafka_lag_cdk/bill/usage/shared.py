@@ -37,6 +37,9 @@ def _job(report: Report, clusters: tuple[Cluster, ...]) -> Iterator[Item]:
         basis=f"{report.workers} DPU, {minutes:.1f} min a day",
         lever="shared.report.enabled",
     )
+    # DailyReportSuccess, and the alarm on it.
+    for service, price in ((item.METRICS, "custom_metric"), (item.ALARMS, "alarm_metric")):
+        yield Item(service, "of the report", price, quantity=1, basis="a region")
 
 
 def _queries(clusters: tuple[Cluster, ...]) -> Iterator[Item]:

@@ -13,11 +13,8 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
-from kafka_lag_cdk.alarms.any_group import AnyGroupAlarms
-from kafka_lag_cdk.alarms.any_group_query import query
-from kafka_lag_cdk.alarms.groups import AnomalyAlarms, GroupAlarms
-from kafka_lag_cdk.alarms.reporter import ReporterAlarms
-from kafka_lag_cdk.alarms.rules import ANY_GROUP, OF_REPORTER
+from kafka_lag_cdk.alarm_rules import ANY_GROUP, OF_BROKERS, OF_REPORTER, query_groups
+from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.bill.usage.alarms import AlarmMetrics, alarm_metrics
 from kafka_lag_cdk.bill.usage.metrics import published, wanted
 from kafka_lag_cdk.config.cluster import Cluster
@@ -55,18 +52,13 @@ def _made() -> Counter[str]:
     """Metrics that alarms of a template watch, by kind, as CloudWatch charges for them."""
     stack = Stack(App(), "Watched")
     topic = sns.Topic(stack, "Topic")
-    ReporterAlarms(
-        stack,
-        "Reporter",
+    ClusterAlarms(
+        scope=stack,
         cluster=WATCHED,
         function=lambda_.Function.from_function_name(stack, "Function", "collector"),
         log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
-        topic=topic,
-        recovered=True,
-    )
-    GroupAlarms(stack, "Groups", cluster=WATCHED, topic=topic, recovered=True)
-    AnyGroupAlarms(stack, "Any", cluster=WATCHED, topic=topic)
-    AnomalyAlarms(stack, "Anomalies", cluster=WATCHED, topic=topic, recovered=True)
+        recipients=Recipients(topic, recovered=True),
+    ).make()
     for scaling in WATCHED.scaling:
         ServiceScaling(stack, f"Of-{scaling.service}", cluster=WATCHED, scaling=scaling)
     found: Counter[str] = Counter()
@@ -98,10 +90,11 @@ def test_anomaly_alarms_are_those_that_are_made(made: Counter[str]) -> None:
 
 
 def test_queries_look_at_every_group_that_is_not_named(made: Counter[str]) -> None:
-    assert made["queries"] == 3
+    assert made["queries"] == 3 + len(OF_BROKERS)
     assert counted(WATCHED).seen == 20 - 3
     # of the three that are named two have an SLA, and none else
     assert counted(WATCHED).analysed == 2 * (20 - 3)
+    assert counted(WATCHED).brokers == 2 * 3
 
 
 @pytest.mark.parametrize(
@@ -125,7 +118,7 @@ def test_named_groups_that_the_query_has_no_room_for_are_looked_at_and_billed() 
     told = cluster(
         expected={"groups": 600}, levels={"max_metrics": 10_000}, alarms={"groups": named}
     )
-    left_out = query(ANY_GROUP, "KafkaLag", "orders", named).count("!=")
+    left_out = query_groups(ANY_GROUP, "KafkaLag", "orders", named).count("!=")
     assert 0 < left_out < 150
     assert counted(told).seen == 600 - left_out
 

@@ -56,4 +56,4 @@ def test_without_metrics_in_cloudwatch_there_are_none_to_pay_or_to_watch(
     found = quantities(sinks=sinks)
     assert [key for key in found if key[0] == "CloudWatch metrics"] == []
     assert ("CloudWatch alarms", "any group") not in found
-    assert found["CloudWatch alarms", "of the reporter"] == 4
+    assert found["CloudWatch alarms", "of the reporter"] == 2

@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every alarm as data, without CDK: when it fires, what missing data means, what to do first.
+
+All read Maximum: embedded metrics may be delivered twice, and of Lambda's and Logs' own counts it
+is at least 1 whenever anything was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag.sinks.config import EMF
+
+
+class Operator(Enum):
+    """How a value is held against the threshold; the words are those of the documentation."""
+
+    AT_LEAST = ">="
+    ABOVE = ">"
+    BELOW = "<"
+
+
+class Missing(Enum):
+    """What a period without a value is taken for, in CloudWatch's words.
+
+    MISSING makes it INSUFFICIENT_DATA, which sends nothing: no false alarm and no false recovery.
+    BREACHING is for what must come regularly. NOT_BREACHING is for counts that AWS publishes only
+    when there is something to count, where no value is none.
+    """
+
+    MISSING = "missing"
+    BREACHING = "breaching"
+    NOT_BREACHING = "notBreaching"
+
+
+LAMBDA, LOGS, MSK = "AWS/Lambda", "AWS/Logs", "AWS/Kafka"
+
+# Characters of an expression [botocore cloudwatch MetricExpression].
+_LONGEST = 2048
+_UNSURE = frozenset("'\"\\")
+
+_CLUSTER, _GROUP = f'"{contract.DIMENSION_CLUSTER}"', f'"{contract.DIMENSION_GROUP}"'
+_GROUP_BY = f"GROUP BY {_CLUSTER},{_GROUP}"
+
+# A saved query, by its title in Athena.
+GROUP_NOW = "Group: what is wrong with it now"
+BY_MEMBER = "Consumers: which member or host lags"
+_NOW = f"the saved query '{GROUP_NOW}' in Athena"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One kind of alarm; `name` is a part of alarm names and its heading in the documentation.
+
+    `datapoints` of `periods` must breach; a period is `minutes`, or with None a scheduled run.
+    `namespace` is None for the reporter's own. `threshold` is None where each group has its own,
+    or CloudWatch learns it. `warm_up` alarms are not evaluated before data can be there. `counts`:
+    of faults, whose end is no news, and of which a first deploy would send each: no OK is sent.
+    """
+
+    name: str
+    metric: str
+    operator: Operator
+    threshold: float | None
+    datapoints: int
+    periods: int
+    missing: Missing
+    meaning: str
+    to_do: str
+    namespace: str | None = None
+    minutes: int | None = None
+    warm_up: bool = False
+    counts: bool = False
+
+
+HEARTBEAT = Rule(
+    name="heartbeat",
+    metric=contract.COLLECTOR_SUCCESS,
+    operator=Operator.BELOW,
+    threshold=1,
+    datapoints=3,
+    periods=3,
+    missing=Missing.BREACHING,
+    meaning="No run has succeeded for a while, so nothing else here can be trusted to alarm.",
+    to_do="Read the function's log, which names the cause; if it is silent, look at the schedule.",
+    warm_up=True,
+)
+ERRORS = Rule(
+    name="collector-errors",
+    metric="Errors",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="Runs fail again and again; what could be read was published nevertheless.",
+    to_do="Read the function's log: each failed run ends in one sentence with its causes.",
+    namespace=LAMBDA,
+    counts=True,
+)
+DROPPED = Rule(
+    name="collector-dropped",
+    metric="AsyncEventsDropped",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.NOT_BREACHING,
+    meaning="Runs are given up: they failed, which is not tried again, or could not start in time.",
+    to_do="With collector-errors, see there; alone, look for Throttles and raise the concurrency.",
+    namespace=LAMBDA,
+    counts=True,
+)
+PARSING = Rule(
+    name="emf-parsing",
+    metric="EMFParsingErrors",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.NOT_BREACHING,
+    meaning="CloudWatch cannot read lines of metrics, so some are missing.",
+    to_do="Report it as a fault of this software, with a line that has _aws from the log.",
+    namespace=LOGS,
+    counts=True,
+)
+VALIDATION = Rule(
+    name="emf-validation",
+    metric="EMFValidationErrors",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.NOT_BREACHING,
+    meaning="CloudWatch refuses names or values of metrics, so some are missing.",
+    to_do="Look which group of the snapshots is not in CloudWatch, and report its name as a fault.",
+    namespace=LOGS,
+    counts=True,
+)
+READING = Rule(
+    name="reading",
+    metric=contract.READ_ERRORS,
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="Some brokers, groups or topics have not answered for a while; the rest is right.",
+    to_do="Their names and the reason are in the function's log: down, or rights that are missing.",
+    counts=True,
+)
+OMITTED = Rule(
+    name="metrics-omitted",
+    metric=contract.METRICS_OMITTED,
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="The budget leaves metrics out, so no alarm hears of some topics or groups.",
+    to_do="Deny groups and topics that nobody needs, or raise levels.max_metrics.",
+    counts=True,
+)
+STATUS = Rule(
+    name="status",
+    metric=contract.GROUP_STATUS,
+    operator=Operator.AT_LEAST,
+    threshold=contract.GROUP_STATUS_VALUES[contract.ERR],
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="The group stopped, is stuck, went back, or has lost records.",
+    to_do=f"Look at its consumers; {_NOW} says which topic, partition and reason.",
+)
+SLA = Rule(
+    name="sla",
+    metric=contract.ESTIMATED_TIME_LAG,
+    operator=Operator.ABOVE,
+    threshold=None,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="The oldest unread record is older than the group's sla_seconds.",
+    to_do="See whether the group moves at all (GroupStatus on the dashboard), then add capacity or "
+    f"look for a slow step; the saved query '{BY_MEMBER}' in Athena says where it lags.",
+)
+LOSS = Rule(
+    name="data-loss",
+    metric=contract.TIME_TO_DATA_LOSS,
+    operator=Operator.BELOW,
+    threshold=contract.NO_LOSS_SECONDS,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="Retention will delete records that the group has not read; the value says how soon. "
+    "30 days is the value for no risk; it falls below only within risk_horizon_hours (24).",
+    to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
+    f"{_NOW} says which topic.",
+)
+ANY_GROUP = Rule(
+    name="any-group",
+    metric=contract.GROUP_STATUS,
+    operator=Operator.AT_LEAST,
+    threshold=contract.GROUP_STATUS_VALUES[contract.ERR],
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="A group without a status alarm of its own is in the state that status is about.",
+    to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares; "
+    f"{_NOW} says which topic, partition and reason.",
+)
+ANY_SLA = Rule(
+    name="any-sla",
+    metric=contract.SLA_USED,
+    operator=Operator.ABOVE,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="The oldest unread record of a group without an SLA alarm of its own is older than its "
+    "sla_seconds.",
+    to_do="The message names the group as contributor; "
+    f"the saved query '{BY_MEMBER}' in Athena says where it lags.",
+)
+ANY_LOSS = Rule(
+    name="any-loss",
+    metric=contract.TIME_TO_DATA_LOSS,
+    operator=Operator.BELOW,
+    threshold=contract.NO_LOSS_SECONDS,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="Retention will delete records that a group without a data-loss alarm of its own has "
+    "not read; the value says how soon.",
+    to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
+    f"the topic first; {_NOW} says which topic.",
+)
+ANOMALY = Rule(
+    name="anomaly",
+    metric=contract.ESTIMATED_TIME_LAG,
+    operator=Operator.ABOVE,
+    threshold=None,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="The group is farther behind than is usual for it at this hour of the week.",
+    to_do="Compare with its time lag of last week; nothing is promised, so it may be harmless.",
+)
+
+OFFSET_LAG = Rule(
+    name="offset-lag",
+    metric=contract.OFFSET_LAG,
+    operator=Operator.ABOVE,
+    threshold=None,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="The group has more unread records than alarms.offset_lag allows.",
+    to_do="See on the dashboard whether it catches up; if not, add capacity. "
+    f"The saved query '{BY_MEMBER}' in Athena says where it lags.",
+)
+BROKER_DISK = Rule(
+    name="broker-disk",
+    metric="KafkaDataLogsDiskUsed",
+    operator=Operator.AT_LEAST,
+    threshold=85,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="The fullest broker's disk is used by 85 % or more: at 100 % it stops.",
+    to_do="Enlarge the disks or shorten the retention of the largest topics.",
+    namespace=MSK,
+    minutes=1,
+)
+# `CpuIdle` and not CpuUser + CpuSystem, of which no query gives the sum by broker.
+BROKER_CPU = Rule(
+    name="broker-cpu",
+    metric="CpuIdle",
+    operator=Operator.BELOW,
+    threshold=40,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="The busiest broker's processor is idle less than 40 % of the time; AWS advises to use "
+    "60 % at most, as a broker that fails leaves its work to the others.",
+    to_do="Look which broker leads most partitions, move some or take larger brokers.",
+    namespace=MSK,
+    minutes=1,
+)
+# A day, and two hours for the run.
+REPORT_MISSING = Rule(
+    name="report-missing",
+    metric=contract.DAILY_REPORT_SUCCESS,
+    operator=Operator.BELOW,
+    threshold=1,
+    datapoints=26,
+    periods=26,
+    missing=Missing.BREACHING,
+    meaning="No scheduled run of the daily report has succeeded for 26 hours.",
+    to_do="Look at the job's runs in Glue: none means that its trigger is deactivated, or the job "
+    "is queued or gone; a failed one says why in its log.",
+    minutes=60,
+    warm_up=True,
+)
+# Not on the queue of failed events, which nobody empties: an alarm on it would stay on for days.
+MESSAGES_DROPPED = Rule(
+    name="messages-dropped",
+    metric="AsyncEventsDropped",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=1,
+    periods=1,
+    missing=Missing.NOT_BREACHING,
+    meaning="Snapshots were read three times over, and what changed could not be sent.",
+    to_do="Read the function's log: the bucket, the topic or the bus did not answer, or not in "
+    "time; one channel may be fine. Nothing is lost: it is sent once they do.",
+    namespace=LAMBDA,
+    # Whatever the interval of the clusters: an event is dropped only after it failed three times.
+    minutes=15,
+)
+MESSAGES_SILENT = Rule(
+    name="messages-silent",
+    metric="Invocations",
+    operator=Operator.BELOW,
+    threshold=1,
+    datapoints=2,
+    periods=2,
+    missing=Missing.BREACHING,
+    meaning="No snapshot of any cluster has led to a run for two hours, so no change is sent.",
+    to_do="See whether a heartbeat alarms too; if not, see that the bucket's events go to "
+    "EventBridge.",
+    namespace=LAMBDA,
+    minutes=60,
+    warm_up=True,
+)
+
+OF_REPORTER = (HEARTBEAT, ERRORS, DROPPED, PARSING, VALIDATION, READING, OMITTED)
+OF_GROUP = (STATUS, SLA, LOSS, OFFSET_LAG)
+OF_ANY_GROUP = (ANY_GROUP, ANY_SLA, ANY_LOSS)
+OF_BROKERS = (BROKER_DISK, BROKER_CPU)
+# Those of a cluster and of the daily report; messages have theirs in another page of the manual.
+RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANOMALY, *OF_BROKERS, REPORT_MISSING)
+OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
+
+
+def any_group_rules(*, promised: bool) -> tuple[Rule, ...]:
+    """Those on all groups that can have data; `promised`: some group may have an SLA."""
+    return OF_ANY_GROUP if promised else (ANY_GROUP, ANY_LOSS)
+
+
+def reporter_rules(*, paused: bool, sinks: Collection[str]) -> tuple[Rule, ...]:
+    """Those on the reporter that can have data, by the `sinks` that publish into CloudWatch.
+
+    Without any, none of its own; without EMF, none on how CloudWatch reads it. A paused cluster has
+    no heartbeat to miss.
+    """
+    without = {
+        None: not sinks,
+        LOGS: EMF not in sinks,
+    }
+    return tuple(
+        rule
+        for rule in OF_REPORTER
+        if not without.get(rule.namespace) and not (paused and rule is HEARTBEAT)
+    )
+
+
+def query_groups(rule: Rule, namespace: str, cluster: str, named: Sequence[str]) -> str:
+    """What an alarm on all groups asks CloudWatch: a Metrics Insights query.
+
+    Exactly the level of groups: a plain FROM would bill topics and partitions as well. The
+    `named` groups page for themselves, so those of `left_out` are not asked for.
+    """
+    conditions = map(_condition, left_out(rule, namespace, cluster, named))
+    return " ".join((_select(rule, namespace, cluster), *conditions, _order(rule)))
+
+
+def left_out(rule: Rule, namespace: str, cluster: str, named: Sequence[str]) -> tuple[str, ...]:
+    """Those of the named groups that the query leaves out, as many as it has room for.
+
+    One whose name holds a quotation mark or a backslash stays in: how those are written in a
+    value is not documented.
+    """
+    room = _LONGEST - len(f"{_select(rule, namespace, cluster)} {_order(rule)}")
+    found: list[str] = []
+    for group in named:
+        needed = len(_condition(group)) + len(" ")
+        if needed <= room and not _UNSURE & set(dimension_value(group)):
+            found.append(group)
+            room -= needed
+    return tuple(found)
+
+
+def query_brokers(rule: Rule, msk_name: str) -> str:
+    """The worst broker of an MSK cluster, by MSK's own metrics."""
+    worst = "MIN" if rule.operator is Operator.BELOW else "MAX"
+    clauses = (
+        f"SELECT {worst}({rule.metric})",
+        f'FROM SCHEMA("{rule.namespace}","Broker ID",{_CLUSTER})',
+        f"WHERE {_CLUSTER}='{msk_name}'",
+    )
+    return " ".join(clauses)
+
+
+def broker_rules(*, brokers: bool, disks: bool) -> tuple[Rule, ...]:
+    """Those on MSK's metrics of its brokers; Express brokers have no disks, Serverless neither."""
+    return tuple(rule for rule in OF_BROKERS if brokers and (disks or rule is not BROKER_DISK))
+
+
+def _order(rule: Rule) -> str:
+    """The worst first, as of more than 500 groups the rest is not seen."""
+    worst = "ASC" if rule.operator is Operator.BELOW else "DESC"
+    return f"{_GROUP_BY} ORDER BY MAX() {worst}"
+
+
+def _select(rule: Rule, namespace: str, cluster: str) -> str:
+    clauses = (
+        f"SELECT MAX({rule.metric})",
+        f'FROM SCHEMA("{namespace}",{_CLUSTER},{_GROUP})',
+        f"WHERE {_CLUSTER}='{cluster}'",
+    )
+    return " ".join(clauses)
+
+
+def _condition(group: str) -> str:
+    return f"AND {_GROUP}!='{dimension_value(group)}'"
+
+
+_DAYS = {contract.NO_LOSS_SECONDS: "30 days (no risk)"}
+_OWN = {
+    SLA.name: "its `sla_seconds`",
+    OFFSET_LAG.name: "its `alarms.offset_lag`",
+    ANOMALY.name: "the band CloudWatch has learnt",
+}
+_UNITS = {None: "", 1: " minutes", 60: " hours"}
+
+
+def markdown(rules: tuple[Rule, ...] = RULES) -> str:
+    """The alarms as the manual shows them: a table, and what to do under a heading each."""
+    return "\n".join([*_table(rules), "", *_sections(rules)]).rstrip() + "\n"
+
+
+def _table(rules: tuple[Rule, ...]) -> Iterator[str]:
+    yield "| alarm | metric | fires when it is | in runs | missing data |"
+    yield "|---|---|---|---|---|"
+    for rule in rules:
+        metric = f"`{rule.namespace} {rule.metric}`" if rule.namespace else f"`{rule.metric}`"
+        runs = f"{rule.datapoints} of {rule.periods}{_UNITS[rule.minutes]}"
+        yield f"| {rule.name} | {metric} | {_when(rule)} | {runs} | {rule.missing.value} |"
+
+
+def _when(rule: Rule) -> str:
+    if rule.threshold is None:
+        return f"{rule.operator.value} {_OWN[rule.name]}"
+    return f"{rule.operator.value} {_DAYS.get(int(rule.threshold), f'{rule.threshold:g}')}"
+
+
+def _sections(rules: tuple[Rule, ...]) -> Iterator[str]:
+    for rule in rules:
+        yield f"#### {rule.name}"
+        yield ""
+        yield f"{rule.meaning} {rule.to_do}"
+        yield ""

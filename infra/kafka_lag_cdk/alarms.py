@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CloudWatch alarms by the rules of `alarm_rules`: on a cluster, the daily report, messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
+
+from aws_cdk import Annotations, Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag_cdk.alarm_rules import (
+    ANOMALY,
+    LAMBDA,
+    LOSS,
+    MESSAGES_SILENT,
+    OF_MESSAGES,
+    OFFSET_LAG,
+    REPORT_MISSING,
+    SLA,
+    STATUS,
+    Missing,
+    Operator,
+    Rule,
+    any_group_rules,
+    broker_rules,
+    query_brokers,
+    query_groups,
+    reporter_rules,
+)
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
+from kafka_lag_cdk.names import DEPLOYMENT, alarm_name, dashboard_name, digest, pascal_case
+from kafka_lag_cdk.names import construct_id as id_of
+
+OPERATORS = {
+    Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+    Operator.ABOVE: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+    Operator.BELOW: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+}
+MISSING = {
+    Missing.MISSING: cloudwatch.TreatMissingData.MISSING,
+    Missing.BREACHING: cloudwatch.TreatMissingData.BREACHING,
+    Missing.NOT_BREACHING: cloudwatch.TreatMissingData.NOT_BREACHING,
+}
+
+# Deviations from usual that are an anomaly; two, CloudWatch's default, are left by every twentieth.
+_DEVIATIONS = 3
+# A Metrics Insights alarm sees no older data [CloudWatch user guide, alarm limits].
+_QUERY_MINUTES = 180
+
+# A description holds 1,024 characters; a group's name may be as long.
+_LONGEST_NAME = 150
+# Minutes that a stack may take from an alarm to the first run: network interfaces, endpoints.
+_DEPLOY_MINUTES = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """The topic of an alarm, and whether it also gets the end of it."""
+
+    topic: sns.ITopic
+    recovered: bool
+
+    def of_group(self, scope: Construct, cluster: Cluster, group: str) -> Recipients:
+        """The same, at the topic of the group's owner where the cluster names one."""
+        arn = cluster.alarm_topic_of(group)
+        if arn is None:
+            return self
+        construct_id = f"Topic-{digest(arn)}"
+        known = scope.node.try_find_child(construct_id)
+        topic = known or sns.Topic.from_topic_arn(scope, construct_id, arn)
+        return replace(self, topic=cast("sns.ITopic", topic))
+
+
+class Subject(Protocol):
+    """Whatever rules can be held against."""
+
+    @property
+    def warm_up_minutes(self) -> int:
+        """Until data must be there, in a first deploy."""
+
+    def name(self, rule: Rule) -> str:
+        """The alarm's name."""
+
+    def description(self, rule: Rule, where: str) -> str:
+        """What it means, what to do first, and `where` to look."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSubject:
+    """A cluster, or one group in it, as one deployment watches it."""
+
+    cluster: Cluster
+    group: str | None = None
+    deployment: str = DEPLOYMENT
+
+    @property
+    def warm_up_minutes(self) -> int:
+        """The first run, and what the stack takes until then."""
+        return _DEPLOY_MINUTES + self.cluster.interval_minutes
+
+    def name(self, rule: Rule) -> str:
+        """`<deployment>/<cluster>/<rule>`, and the group."""
+        group = [] if self.group is None else [dimension_value(self.group)]
+        return alarm_name(self.deployment, self.cluster.name, rule.name, *group)
+
+    def description(self, rule: Rule, where: str) -> str:
+        """Within what CloudWatch takes, however long the names are."""
+        owner = None if self.group is None else self.cluster.owner_of(self.group)
+        shown = "" if owner is None else f"Owner: {_shortened(owner)}."
+        return _describe(str(self), rule, f"{shown} {where}".strip(), "docs/operations.md")
+
+    @property
+    def shown(self) -> str:
+        """The dashboard that shows it, nothing where the cluster has none."""
+        named = dashboard_name(self.cluster.name, self.deployment)
+        return f"Dashboard: {named}." if self.cluster.dashboard else ""
+
+    def __str__(self) -> str:
+        if self.group is None:
+            return f"Cluster {self.cluster.name}"
+        return f"Group {_shortened(dimension_value(self.group))} of {self.cluster.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSubject:
+    """The daily report or the messages of a deployment: `word` in names, `shown` in sentences."""
+
+    deployment: str
+    word: str
+    shown: str
+    manual: str
+    warm_up_minutes: int
+
+    def name(self, rule: Rule) -> str:
+        """`<deployment>/<word>/<rule>`."""
+        return alarm_name(self.deployment, self.word, rule.name)
+
+    def description(self, rule: Rule, where: str) -> str:
+        """With its section in the manual."""
+        return _describe(self.shown, rule, where, self.manual)
+
+
+def rule_alarm(
+    scope: Construct,
+    construct_id: str,
+    *,
+    rule: Rule,
+    subject: Subject,
+    metric: cloudwatch.IMetric,
+    recipients: Recipients,
+    where: str,
+    threshold: float | None = None,
+) -> cloudwatch.Alarm:
+    """An alarm by a rule; `where` a person looks first, `threshold` where the rule has none."""
+    bound = rule.threshold if threshold is None else threshold
+    if bound is None:
+        raise ValueError(f"the rule {rule.name} needs a threshold")
+    alarm = cloudwatch.Alarm(
+        scope,
+        construct_id,
+        alarm_name=subject.name(rule),
+        alarm_description=subject.description(rule, where),
+        metric=metric,
+        comparison_operator=OPERATORS[rule.operator],
+        threshold=bound,
+        datapoints_to_alarm=rule.datapoints,
+        evaluation_periods=rule.periods,
+        treat_missing_data=MISSING[rule.missing],
+    )
+    if rule.warm_up:
+        _warm_up(alarm, subject.warm_up_minutes)
+    notify(alarm, replace(recipients, recovered=recipients.recovered and not rule.counts))
+    return alarm
+
+
+def notify(alarm: cloudwatch.AlarmBase, recipients: Recipients) -> None:
+    """Sends ALARM to the topic, and OK if recoveries are wanted; never INSUFFICIENT_DATA."""
+    action = actions.SnsAction(recipients.topic)
+    alarm.add_alarm_action(action)
+    if recipients.recovered:
+        alarm.add_ok_action(action)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAlarms:
+    """All alarms of a cluster: on the reporter, its groups and its brokers.
+
+    `name` is the deployment's. Each method makes alarms in a construct of its own below `scope`,
+    by which CloudFormation knows them.
+    """
+
+    scope: Construct
+    cluster: Cluster
+    function: lambda_.IFunction
+    log_group: logs.ILogGroup
+    recipients: Recipients
+    name: str = DEPLOYMENT
+
+    def make(self) -> tuple[cloudwatch.IAlarm, ...]:
+        """Every alarm that can have data."""
+        cluster = self.cluster
+        # Nothing is published of a cluster that is paused, and queries are charged.
+        published = cluster.sink_names and not cluster.paused
+        return (
+            *self._reporter(),
+            *(self._any_group() if cluster.alarms.any_group and published else ()),
+            *self._groups(),
+            *self._anomalies(),
+            *self._brokers(),
+        )
+
+    def _reporter(self) -> Iterator[cloudwatch.IAlarm]:
+        """On the reporter itself: without them silence would look like health.
+
+        The heartbeat takes missing data for bad, and so would fire in a first deploy, before
+        anything ran: it warms up. It fires once CloudWatch has no successful run in its evaluation
+        range, which is somewhat longer than three runs.
+        """
+        scope = Construct(self.scope, "Reporter")
+        for rule in reporter_rules(paused=self.cluster.paused, sinks=self.cluster.sink_names):
+            alarm = rule_alarm(
+                scope,
+                pascal_case(rule.name),
+                rule=rule,
+                subject=ClusterSubject(self.cluster, deployment=self.name),
+                metric=self._of_reporter(rule),
+                recipients=self.recipients,
+                where=f"Log: {self.log_group.log_group_name}.",
+            )
+            # Made after the function and gone before it, as a network interface takes its time.
+            alarm.node.add_dependency(self.function)
+            yield alarm
+
+    def _of_reporter(self, rule: Rule) -> cloudwatch.IMetric:
+        metrics = LagMetrics(self.cluster)
+        if rule.namespace is None:
+            return metrics.of_reporter(rule.metric)
+        if rule.namespace == LAMBDA:
+            dimensions = {"FunctionName": self.function.function_name}
+        else:
+            dimensions = {"LogGroupName": self.log_group.log_group_name}
+        return cloudwatch.Metric(
+            namespace=rule.namespace,
+            metric_name=rule.metric,
+            dimensions_map=dimensions,
+            statistic=MAXIMUM,
+            period=metrics.period,
+        )
+
+    def _any_group(self) -> Iterator[cloudwatch.IAlarm]:
+        """Status, SLA and data loss of every group that is not named, new ones too.
+
+        An alarm costs as much as a plain one for every group that its query finds, $0.10 a month.
+        The one on SLAs is there where any is promised. They say nothing of recoveries: a series
+        that ends turns OK whatever missing data is treated as, so that a group that was deleted
+        would be reported as recovered [CloudWatch user guide, "Missing data in Metrics Insights
+        alarms"]. Of more than 500 groups some are not seen.
+        """
+        cluster, metrics = self.cluster, LagMetrics(self.cluster)
+        subject = ClusterSubject(cluster, deployment=self.name)
+        scope = Construct(self.scope, "AnyGroup")
+        for rule in any_group_rules(promised=bool(cluster.sla_seconds)):
+            named = cluster.alarms.groups
+            yield rule_alarm(
+                scope,
+                pascal_case(rule.name),
+                rule=_within_sight(rule, cluster.interval_minutes),
+                subject=subject,
+                metric=_query(
+                    query_groups(rule, metrics.namespace, cluster.name, named), metrics.period
+                ),
+                recipients=replace(self.recipients, recovered=False),
+                where=subject.shown,
+            )
+
+    def _groups(self) -> Iterator[cloudwatch.IAlarm]:
+        """On each named group: status, data loss and, where they are set, SLA and offset lag."""
+        cluster, metrics = self.cluster, LagMetrics(self.cluster)
+        scope = Construct(self.scope, "Groups")
+        for group, rule, threshold in self._thresholds(scope):
+            subject = ClusterSubject(cluster, group, self.name)
+            yield rule_alarm(
+                scope,
+                id_of(pascal_case(rule.name), group),
+                rule=rule,
+                subject=subject,
+                metric=metrics.of_group(rule.metric, group),
+                recipients=self.recipients.of_group(scope, cluster, group),
+                where=subject.shown,
+                threshold=threshold,
+            )
+
+    def _thresholds(self, scope: Construct) -> Iterator[tuple[str, Rule, float | None]]:
+        cluster = self.cluster
+        for group in cluster.alarms.groups:
+            yield group, STATUS, None
+            yield group, LOSS, None
+            promised = cluster.sla_of(group)
+            if promised is not None:
+                yield group, SLA, promised
+            elif cluster.sla_seconds:
+                Annotations.of(scope).add_warning_v2(
+                    f"msk-lag-reporter:no-sla-{digest(group)}",
+                    f"alarms.groups of {cluster.name} names {group}, which no sla_seconds "
+                    "matches: it gets no alarm on its age.",
+                )
+        for group, records in cluster.alarms.offset_lag.items():
+            yield group, OFFSET_LAG, records
+
+    def _anomalies(self) -> Iterator[cloudwatch.IAlarm]:
+        """The time lag of some groups against what CloudWatch has learnt of each; above only.
+
+        CloudWatch trains on up to two weeks. Such an alarm costs three plain ones.
+        """
+        scope = Construct(self.scope, "Anomalies")
+        for group in self.cluster.alarms.anomalies:
+            subject = ClusterSubject(self.cluster, group, self.name)
+            alarm = cloudwatch.AnomalyDetectionAlarm(
+                scope,
+                id_of("Anomaly", group),
+                alarm_name=subject.name(ANOMALY),
+                alarm_description=subject.description(ANOMALY, subject.shown),
+                metric=LagMetrics(self.cluster).of_group(ANOMALY.metric, group),
+                comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_UPPER_THRESHOLD,
+                std_devs=_DEVIATIONS,
+                datapoints_to_alarm=ANOMALY.datapoints,
+                evaluation_periods=ANOMALY.periods,
+                treat_missing_data=MISSING[ANOMALY.missing],
+            )
+            notify(alarm, self.recipients.of_group(scope, self.cluster, group))
+            yield alarm
+
+    def _brokers(self) -> Iterator[cloudwatch.IAlarm]:
+        """On the brokers' own metrics, which MSK publishes without charge."""
+        cluster = self.cluster
+        subject = ClusterSubject(cluster, deployment=self.name)
+        scope = Construct(self.scope, "Brokers")
+        for rule in broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks):
+            yield rule_alarm(
+                scope,
+                pascal_case(rule.name),
+                rule=rule,
+                subject=subject,
+                metric=_query(
+                    query_brokers(rule, cluster.msk_name or ""), Duration.minutes(rule.minutes or 1)
+                ),
+                recipients=self.recipients,
+                where=subject.shown,
+            )
+
+
+def report_alarm(
+    scope: Construct, construct_id: str, *, recipients: Recipients, job_name: str, name: str
+) -> cloudwatch.IAlarm:
+    """On the daily report of the deployment `name`, which may also never start."""
+    subject = SharedSubject(
+        deployment=name,
+        word="daily-report",
+        shown="The daily report",
+        manual="docs/operations.md",
+        # It first runs on the next day, and the alarm may see an hour of the day before.
+        warm_up_minutes=REPORT_MISSING.periods * 60,
+    )
+    return rule_alarm(
+        scope,
+        construct_id,
+        rule=REPORT_MISSING,
+        subject=subject,
+        metric=cloudwatch.Metric(
+            namespace=contract.NAMESPACE,
+            metric_name=REPORT_MISSING.metric,
+            dimensions_map={contract.DIMENSION_DEPLOYMENT: name},
+            statistic=MAXIMUM,
+            period=Duration.minutes(REPORT_MISSING.minutes or 60),
+        ),
+        recipients=recipients,
+        where=f"Job: {job_name}.",
+    )
+
+
+def message_alarms(
+    scope: Construct,
+    *,
+    function: lambda_.IFunction,
+    log_group: logs.ILogGroup,
+    recipients: Recipients,
+    silence: bool,
+    name: str,
+) -> tuple[cloudwatch.IAlarm, ...]:
+    """On status messages of the deployment `name`; that on silence only if it is wanted."""
+    subject = SharedSubject(
+        deployment=name,
+        word="status-messages",
+        shown="Messages on a changed status",
+        manual="docs/views.md",
+        # What a first deploy may take until the first run, and one period of an hour beside it.
+        warm_up_minutes=90,
+    )
+    return tuple(
+        rule_alarm(
+            scope,
+            pascal_case(rule.name),
+            rule=rule,
+            subject=subject,
+            metric=function.metric(
+                rule.metric, statistic=MAXIMUM, period=Duration.minutes(rule.minutes or 1)
+            ),
+            recipients=recipients,
+            where=f"Log: {log_group.log_group_name}.",
+        )
+        for rule in OF_MESSAGES
+        if silence or rule is not MESSAGES_SILENT
+    )
+
+
+def _query(expression: str, period: Duration) -> cloudwatch.MathExpression:
+    return cloudwatch.MathExpression(expression=expression, using_metrics={}, period=period)
+
+
+def _within_sight(rule: Rule, interval: int) -> Rule:
+    """The rule with no more runs than a query's alarm can see."""
+    periods = min(rule.periods, _QUERY_MINUTES // interval)
+    return replace(rule, periods=periods, datapoints=min(rule.datapoints, periods))
+
+
+def _warm_up(alarm: cloudwatch.Alarm, minutes: int) -> None:
+    """Until the window has filled once, or the time for that is over, nothing is evaluated.
+
+    CloudWatch does so once, when it creates an alarm [user guide, "Alarm warm-up periods"].
+    """
+    resource = cast(cloudwatch.CfnAlarm, alarm.node.default_child)
+    resource.warm_up_configuration = cloudwatch.CfnAlarm.WarmUpConfigurationProperty(
+        warm_up_period_duration_in_minutes=minutes
+    )
+
+
+def _describe(subject: str, rule: Rule, where: str, manual: str) -> str:
+    """A rule in words; the manual has a section by the rule's name."""
+    parts = (f"{subject}: {rule.meaning}", rule.to_do, where, f"See {manual}#{rule.name}.")
+    return " ".join(part for part in parts if part)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
