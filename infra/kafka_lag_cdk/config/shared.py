@@ -124,6 +124,9 @@ def _off(value: Any) -> Any:
 # What can be had or left out: `"off"` in a document is None here.
 OrOff = BeforeValidator(_off)
 
+# The same for a value that is no object; TOML has no null.
+NoneIfOff = BeforeValidator(lambda value: None if value == OFF else value)
+
 
 class Views(Strict):
     """Burrow's API, Prometheus metrics and the status page, behind a function URL.
@@ -135,7 +138,7 @@ class Views(Strict):
 
     auth: Literal["iam", "bearer"] = "iam"
     memory_mb: MemoryMb = 512
-    concurrency: Whole | None = None
+    concurrency: Annotated[Whole | None, NoneIfOff] = None
     log_days: LogDays = 14
 
     @model_validator(mode="before")
@@ -154,7 +157,7 @@ class StatusMessages(Strict):
     """
 
     topic: bool = True
-    event_bus: EventBus | None = "default"
+    event_bus: Annotated[EventBus | None, NoneIfOff] = "default"
     alone: bool = False
     memory_mb: MemoryMb = 512
     log_days: LogDays = 14
