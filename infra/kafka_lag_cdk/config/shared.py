@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
+from pydantic.json_schema import JsonSchemaValue
 
 from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
@@ -15,6 +16,7 @@ from kafka_lag_cdk.config.types import (
     Bucket,
     BucketPlace,
     ChatName,
+    Checked,
     Distinct,
     Email,
     EventBus,
@@ -121,11 +123,14 @@ def _off(value: Any) -> Any:
     return value
 
 
-# What can be had or left out: `"off"` in a document is None here.
-OrOff = BeforeValidator(_off)
+def _or_off(schema: JsonSchemaValue) -> JsonSchemaValue:
+    return {**schema, "anyOf": [*schema["anyOf"], {"const": OFF}]}
 
-# The same for a value that is no object; TOML has no null.
-NoneIfOff = BeforeValidator(lambda value: None if value == OFF else value)
+
+# What can be had or left out: `"off"` in a document, or null in JSON, is None here.
+OrOff = Checked(_off, _or_off, before=True)
+# The same for a value that is no object.
+NoneIfOff = Checked(lambda value: None if value == OFF else value, _or_off, before=True)
 
 
 class Views(Strict):
