@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Never
 
@@ -138,12 +139,13 @@ def _toml_fault(text: str, error: TOMLKitError) -> str:
 
     tomlkit knows no place, or another, of much that is wrong; the standard library knows each.
     """
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError as placed:
-        reason = str(placed)
-    else:
-        return f"it is not TOML ({error})"
+    reason = str(error)
+    # It has no limit to how deep values lie.
+    with suppress(RecursionError):
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError as placed:
+            reason = str(placed)
     place, stopped = "", _STOPPED.search(reason)
     if stopped:
         reason, place = reason[: stopped.start()], f": {stopped['place']}"

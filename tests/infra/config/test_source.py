@@ -130,6 +130,12 @@ def refused_toml(text: str, folder: Path) -> tuple[str, ...]:
             id="an-open-list",
         ),
         pytest.param(
+            f"a = {2000 * '['}{2000 * ']'}\n",
+            "(TOML value nested more than 100 levels deep at line 1 col 104): correct what stands "
+            "there, or just before",
+            id="too-deep",
+        ),
+        pytest.param(
             "name: lag\n",
             "(Expected '=' after a key in a key/value pair: line 1, column 5): correct what stands "
             "there, or just before",
