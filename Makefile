@@ -33,7 +33,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 # Tools that a target uses, where it does not use all.
-cost: NEEDS = Python
+cost schema: NEEDS = Python
 cdk synth diff deploy destroy: NEEDS = Node
 
 prerequisites: ## check Python, Java, Maven and Node, and say how to get what is missing
@@ -112,7 +112,7 @@ soak: setup ## memory, descriptors and threads at one run a second (MINUTES=60)
 	$(BIN)/python -m dev.soak --minutes $(MINUTES)
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
-	@$(BIN)/python -m kafka_lag_cdk.bill $(if $(CONFIG),--config $(CONFIG))
+	@$(BIN)/kafka-lag cost $(if $(CONFIG),--config $(CONFIG))
 
 package: setup ## the collector's package, as it is deployed, and its sizes
 	$(BIN)/python -m kafka_lag_cdk.packaging

@@ -23,11 +23,11 @@ class UsageError(Exception):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of `python -m kafka_lag_cdk.bill`."""
+    """The options of `kafka-lag cost`."""
     made = argparse.ArgumentParser(
-        prog="python -m kafka_lag_cdk.bill",
+        prog="kafka-lag cost",
         description="What a configuration will cost a month, line by line, before it is deployed. "
-        "Needs no AWS account: prices are in infra/kafka_lag_cdk/bill/prices.toml.",
+        "Needs no AWS account: prices are in kafka_lag_cdk/bill/prices.toml.",
     )
     made.add_argument(
         "--config",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m kafka_lag_cdk.bill`: where the configuration is, what it prints, its errors."""
+"""`kafka-lag cost`: where the configuration is, what it prints, its errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tomlkit
 
-from kafka_lag_cdk.bill.__main__ import main
+from kafka_lag.cli.cost import main
 from kafka_lag_cdk.config.reading import CONTEXT_KEY
 from tests.infra.configured import cluster_json, moved
 
