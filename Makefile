@@ -18,7 +18,7 @@ CONFIG ?=
 # The registry's "latest" is an old stray build, so the version is named.
 CDK_CLI := aws-cdk@2.1148.1
 CDK := .local/cdk/node_modules/.bin/cdk
-EXAMPLES := $(wildcard examples/*.json)
+EXAMPLES := $(wildcard examples/*.json examples/*.toml)
 CDK_CONFIG = $(if $(CONFIG),-c msk-lag-reporter=$(CONFIG))
 # Its warning about Node 20, which works, would hide everything else.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
@@ -27,13 +27,13 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 TARGETS ?=
 .PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve dashboards test-glue-5 faults soak \
-        bench-import compare cost package cdk diff deploy synth destroy
+        bench-import compare cost package cdk diff deploy synth destroy schema
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 # Tools that a target uses, where it does not use all.
-cost: NEEDS = Python
+cost schema: NEEDS = Python
 cdk synth diff deploy destroy: NEEDS = Node
 
 prerequisites: ## check Python, Java, Maven and Node, and say how to get what is missing
@@ -112,7 +112,7 @@ soak: setup ## memory, descriptors and threads at one run a second (MINUTES=60)
 	$(BIN)/python -m dev.soak --minutes $(MINUTES)
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
-	@$(BIN)/python -m kafka_lag_cdk.bill $(if $(CONFIG),--config $(CONFIG))
+	@$(BIN)/kafka-lag cost $(if $(CONFIG),--config $(CONFIG))
 
 package: setup ## the collector's package, as it is deployed, and its sizes
 	$(BIN)/python -m kafka_lag_cdk.packaging
@@ -144,6 +144,9 @@ synth/%: cdk
 
 bench-import: setup ## how long a new Lambda process takes to import the package
 	$(BIN)/python -m kafka_lag_cdk.packaging import-time
+
+schema: setup ## write the configuration's JSON Schema for editors: docs/configuration.schema.json
+	$(BIN)/python -m kafka_lag_cdk.config.schema docs
 
 dashboards: setup ## write Grafana's dashboards: docs/grafana
 	$(BIN)/python -m kafka_lag_cdk.grafana --output docs/grafana

@@ -11,7 +11,7 @@ from kafka_lag.cli.command import main
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ([], "kafka-lag: error: name a subcommand: watch or serve or config\n"),
+        ([], "kafka-lag: error: name a subcommand: watch or serve or config or cost\n"),
         (["look"], "'look' (choose from "),
         (["--once"], "unrecognized arguments: --once"),
     ],
@@ -24,7 +24,7 @@ def test_wrong_usage_names_the_subcommands_there_are(
     assert ended.value.code == 2
     printed = capsys.readouterr().err
     assert error in printed
-    assert printed.startswith("usage: kafka-lag [-h] {watch,serve,config} ...\n")
+    assert printed.startswith("usage: kafka-lag [-h] {watch,serve,config,cost} ...\n")
     assert "SUBCOMMAND, arguments" not in printed
 
 
@@ -37,7 +37,7 @@ def test_help_says_what_each_subcommand_does(capsys: pytest.CaptureFixture[str])
     assert "  serve   a status page" in printed
 
 
-@pytest.mark.parametrize("subcommand", ["watch", "serve"])
+@pytest.mark.parametrize("subcommand", ["watch", "serve", "cost"])
 def test_what_follows_a_subcommand_is_its_own(
     subcommand: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,3 +41,15 @@ def test_a_file_that_is_not_there_is_one_sentence(
 ) -> None:
     assert main(["config", str(tmp_path / "none.json")]) == 2
     assert "the file cannot be read (No such file or directory)" in capsys.readouterr().err
+
+
+def test_a_document_in_toml_is_read_as_one_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    servers = json.dumps(GOOD["bootstrap_servers"])
+    (tmp_path / "source.toml").write_text(
+        f'cluster = "shop"  # in metrics\nbootstrap_servers = {servers}\n'
+        f"secret_id = '{GOOD['secret_id']}'\n"
+    )
+    assert main(["config", str(tmp_path / "source.toml")]) == 0
+    assert json.loads(capsys.readouterr().out) == document()

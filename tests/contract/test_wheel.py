@@ -128,11 +128,18 @@ def test_the_command_names_its_subcommands(installed: Installed) -> None:
     assert "watch or serve" in alone.stderr
 
 
-@pytest.mark.parametrize("subcommand", ["watch", "serve"])
+@pytest.mark.parametrize("subcommand", ["watch", "serve", "cost"])
 def test_each_subcommand_says_what_it_takes(installed: Installed, subcommand: str) -> None:
     done = installed.run("kafka-lag", subcommand, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"usage: kafka-lag {subcommand}")
+
+
+def test_what_a_configuration_costs_needs_no_cdk(installed: Installed) -> None:
+    example = str(ROOT / "examples" / "one-cluster.toml")
+    done = installed.run("kafka-lag", "cost", "--config", example)
+    assert done.stderr == ""
+    assert "us-east-1, account 111122223333: $" in done.stdout
 
 
 def test_an_unknown_subcommand_is_a_usage_error(installed: Installed) -> None:

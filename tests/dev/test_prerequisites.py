@@ -107,6 +107,18 @@ def test_only_the_tools_that_are_named_are_asked_for(
     assert done.returncode == bool(missing)
 
 
+@pytest.mark.parametrize(
+    ("target", "names"),
+    [("cost", "Python"), ("schema", "Python"), ("synth", "Node"), ("deploy", "Node"), ("test", "")],
+)
+def test_a_target_asks_for_the_tools_that_it_uses(target: str, names: str) -> None:
+    command = ["make", "--dry-run", target, "CONFIG=lag.toml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    (asked,) = [line for line in done.stdout.splitlines() if "dev/prerequisites.py" in line]
+
+    assert asked.split("dev/prerequisites.py")[1].strip() == names
+
+
 def test_a_program_that_does_not_run_counts_as_missing(tmp_path: Path) -> None:
     for name in ("java", "mvn", "node"):
         (tmp_path / name).write_text("#!/nowhere\n")

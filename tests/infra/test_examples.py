@@ -37,8 +37,8 @@ def test_nothing_is_found_that_is_not_explained(examples: Examples, name: str) -
 
 # One of each kind: clusters that differ by name alone have one template but for that.
 LINTED = {
-    "one-scram-cluster": ("kafka-lag-shared@eu-west-1", "kafka-lag-orders@eu-west-1"),
-    "scaling-ecs": ("kafka-lag-orders@eu-west-1",),
+    "one-scram-cluster": ("kafka-lag-shared@us-east-1", "kafka-lag-orders@us-east-1"),
+    "scaling-ecs": ("kafka-lag-orders@us-east-1",),
     "twenty-clusters": ("kafka-lag-shared@us-east-1", "kafka-lag-payments-us@us-east-1"),
 }
 
@@ -109,7 +109,7 @@ def test_topics_have_the_names_by_which_chats_of_other_regions_know_them(
 
 
 def test_a_dashboard_shows_what_the_alarms_that_scale_say(examples: Examples) -> None:
-    resources = examples["scaling-ecs"].templates["kafka-lag-orders@eu-west-1"]["Resources"]
+    resources = examples["scaling-ecs"].templates["kafka-lag-orders@us-east-1"]["Resources"]
     _, dashboard = one_of(resources, "AWS::CloudWatch::Dashboard")
     assert "Scale-in is in ALARM" in json.dumps(dashboard["Properties"]["DashboardBody"])
 
@@ -145,10 +145,10 @@ def test_cluster_stacks_learn_the_shared_names_from_parameters(examples: Example
     templates = examples["one-scram-cluster"].templates
     written = {
         each["Properties"]["Name"]
-        for each in templates["kafka-lag-shared@eu-west-1"]["Resources"].values()
+        for each in templates["kafka-lag-shared@us-east-1"]["Resources"].values()
         if each["Type"] == "AWS::SSM::Parameter"
     }
-    parameters = templates["kafka-lag-orders@eu-west-1"]["Parameters"].values()
+    parameters = templates["kafka-lag-orders@us-east-1"]["Parameters"].values()
     kind = "AWS::SSM::Parameter::Value<String>"
     read = {
         p["Default"] for p in parameters if p["Type"] == kind and "bootstrap" not in p["Default"]

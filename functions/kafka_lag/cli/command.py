@@ -8,12 +8,13 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-_SUBCOMMANDS = "watch", "serve", "config"
+_SUBCOMMANDS = "watch", "serve", "config", "cost"
 _EPILOG = """\
 subcommands:
   watch   the groups of any Kafka cluster, the worst first, each minute or once
   serve   a status page, Burrow's API and /metrics of the snapshots in a folder or a bucket
   config  a collector's document, checked and written as the deployed function reads it
+  cost    what a configuration will cost a month, line by line, before it is deployed
 
 `kafka-lag SUBCOMMAND --help` says what each takes.
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.source import json_of
+from kafka_lag_cdk.config.source import load
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,10 +22,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "function reads it from the file in KAFKA_LAG_CONFIG.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="JSON, keys as in the docs")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="JSON or TOML (.toml), keys as in the docs"
+    )
     path = parser.parse_args(argv).file
     try:
-        document = normalised(json_of(path), str(path), path.parent)
+        document = normalised(load(path), str(path), path.parent)
     except ConfigurationError as error:
         print(error, file=sys.stderr)
         return 2

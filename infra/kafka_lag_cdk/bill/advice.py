@@ -25,12 +25,13 @@ _LEAST_SHARE = 0.03
 
 ASSUMPTIONS = (
     "An average month of 30.4 days, before tax and discounts, once all that expires is as old as "
-    "it gets.",
+    "it gets; what never expires as of a year after the deploy, and the topic's key once it has "
+    "rotated twice.",
     "Free tiers of an account (10 metrics, 10 alarms, 3 dashboards, 5 GB of logs, a million "
     "requests) are not taken off. Tiers are those of an account and region: its clusters share "
     "them by quantity, and other metrics in it make these cheaper.",
-    "Sizes and times of runs are measured; what Glue takes, traffic between zones, ten queries a "
-    "day, 50 messages a cluster and, with views, a scrape a minute are assumed "
+    "Sizes and times of runs are measured; what Glue takes and logs, traffic between zones, ten "
+    "queries a day, 50 messages a cluster and, with views, a scrape a minute are assumed "
     "(infra/kafka_lag_cdk/bill/usage/measured.py).",
 )
 
@@ -71,7 +72,11 @@ def _of_place(place: PlaceBill, report: Report) -> Iterator[str]:
             f"There are no prices for {region} in prices.toml: these are {place.prices.region}'s, "
             "and most regions cost more."
         )
-    guessed = [cluster.name for cluster in clusters if "expected" not in cluster.model_fields_set]
+    guessed = [
+        cluster.name
+        for cluster in clusters
+        if not cluster.expected.model_fields_set - {"nat_gateways"}
+    ]
     if guessed:
         yield (
             f"The sizes of {format_list(guessed, _FEW)} are guesses: set `expected` (groups, "

@@ -11,7 +11,7 @@ from typing import Any
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
-from kafka_lag_cdk.config.source import json_of
+from kafka_lag_cdk.config.source import load
 
 _CDK = "cdk.json"
 
@@ -23,11 +23,11 @@ class UsageError(Exception):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of `python -m kafka_lag_cdk.bill`."""
+    """The options of `kafka-lag cost`."""
     made = argparse.ArgumentParser(
-        prog="python -m kafka_lag_cdk.bill",
+        prog="kafka-lag cost",
         description="What a configuration will cost a month, line by line, before it is deployed. "
-        "Needs no AWS account: prices are in infra/kafka_lag_cdk/bill/prices.toml.",
+        "Needs no AWS account: prices are in kafka_lag_cdk/bill/prices.toml.",
     )
     made.add_argument(
         "--config",
@@ -77,6 +77,6 @@ def within(deployment: Deployment, region: str | None) -> Deployment:
 
 def _context(path: Path) -> Any:
     try:
-        return json_of(path).get("context", {}).get(CONTEXT_KEY)
+        return load(path).get("context", {}).get(CONTEXT_KEY)
     except AttributeError:
         raise ConfigurationError(str(path), ["it must hold an object `context`"]) from None

@@ -31,12 +31,12 @@ class Tier(Strict):
 
 
 class Price(Strict):
-    """What one thing costs; unverified where no copy of AWS's own list was read."""
+    """What one thing costs; unverified where no copy of AWS's own list or page was read."""
 
     unit: Text
     tiers: Annotated[tuple[Tier, ...], Listed, Field(min_length=1)]
     retrieved: date
-    source: Text
+    source: Annotated[Text, Field(pattern=r"^(aws\.amazon\.com/|AWS Pricing API)")]
     verified: bool
 
     @model_validator(mode="after")

@@ -90,13 +90,17 @@ class Alarms(Strict):
 
 
 class Expected(Strict):
-    """How much the cluster is thought to hold; only the bill reads it."""
+    """How much the cluster is thought to hold, and what of its network is paid for the collector.
+
+    Only the cost is reckoned from it.
+    """
 
     groups: Count = 20
     group_topics: Count = 60
     group_partitions: Count = 600
     topic_partitions: Count = 600
     brokers: Count = 3
+    nat_gateways: Count = 0
 
 
 class Cluster(CollectorKeys):

@@ -10,24 +10,26 @@ from typing import Any
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.faults import ConfigurationError, Fault
-from kafka_lag_cdk.config.source import CLUSTERS, DEFAULTS, json_of, merge, where_written
+from kafka_lag_cdk.config.source import CLUSTERS, DEFAULTS, load, merge, where_written
 from kafka_lag_cdk.config.strict import validate
 
 # The context key of cdk.json.
 CONTEXT_KEY = "msk-lag-reporter"
+# Where an editor finds docs/configuration.schema.json; no part of what is configured.
+SCHEMA = "$schema"
 
 _NO_OBJECT = "must be an object"
 
 
 def read(source: Any, folder: Path) -> Deployment:
-    """The configuration that context holds, or the JSON file that it names under `folder`.
+    """The configuration that context holds, or the JSON or TOML file that it names under `folder`.
 
     `defaults` holds keys for every cluster, which its own go before; objects are merged. Raises
     ConfigurationError with every fault, each with its path and what was expected.
     """
     key = f"context.{CONTEXT_KEY}"
     if source is None:
-        missing = f"{key} is missing: give an object or the path of a JSON file"
+        missing = f"{key} is missing: give an object or the path of a JSON or TOML file"
         raise ConfigurationError("cdk.json", [missing])
     if not isinstance(source, str):
         return check(source, f"cdk.json, {key}", folder)
@@ -37,19 +39,20 @@ def read(source: Any, folder: Path) -> Deployment:
         raise ConfigurationError(
             "the context", [f"{key} is text that begins with {begins}: {advice}"]
         )
-    return check(json_of(folder / source), source, (folder / source).parent)
+    return check(load(folder / source), source, (folder / source).parent)
 
 
 def check(source: Any, name: str, folder: Path) -> Deployment:
-    """A configuration from its JSON; `folder` is where relative file names begin."""
+    """A configuration as it was read; `folder` is where relative file names begin."""
     whole = _object(source, name)
+    whole.pop(SCHEMA, None)
     defaults = whole.pop(DEFAULTS, {})
     if not isinstance(defaults, Mapping):
         raise ConfigurationError(name, [Fault((DEFAULTS,), _NO_OBJECT)])
     own = whole.get(CLUSTERS)
     if isinstance(own, list):
         whole[CLUSTERS] = [merge(defaults, each) for each in own]
-    deployment, faults = validate(Deployment, whole, folder, beside=[DEFAULTS])
+    deployment, faults = validate(Deployment, whole, folder, beside=[DEFAULTS, SCHEMA])
     if deployment is None:
         found = [where_written(fault, own or [], defaults) for fault in faults]
         found.sort(key=_order)

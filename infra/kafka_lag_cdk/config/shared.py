@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
+from pydantic.json_schema import JsonSchemaValue
 
 from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
@@ -14,6 +15,7 @@ from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
     Bucket,
     ChatName,
+    Checked,
     Distinct,
     Email,
     EventBus,
@@ -133,8 +135,14 @@ def _off(value: Any) -> Any:
     return value
 
 
-# What can be had or left out: `"off"` in a document is None here.
-OrOff = BeforeValidator(_off)
+def _or_off(schema: JsonSchemaValue) -> JsonSchemaValue:
+    return {**schema, "anyOf": [*schema["anyOf"], {"const": OFF}]}
+
+
+# What can be had or left out: `"off"` in a document, or null in JSON, is None here.
+OrOff = Checked(_off, _or_off, before=True)
+# The same for a value that is no object.
+NoneIfOff = Checked(lambda value: None if value == OFF else value, _or_off, before=True)
 
 
 class Views(Strict):
@@ -147,7 +155,7 @@ class Views(Strict):
 
     auth: Literal["iam", "bearer"] = "iam"
     memory_mb: MemoryMb = 512
-    concurrency: Whole | None = None
+    concurrency: Annotated[Whole | None, NoneIfOff] = None
     log_days: LogDays = 14
 
     @model_validator(mode="before")
@@ -166,7 +174,7 @@ class StatusMessages(Strict):
     """
 
     topic: bool = True
-    event_bus: EventBus | None = "default"
+    event_bus: Annotated[EventBus | None, NoneIfOff] = "default"
     alone: bool = False
     memory_mb: MemoryMb = 512
     log_days: LogDays = 14

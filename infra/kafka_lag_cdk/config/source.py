@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user wrote, before it has types: JSON, and what all clusters say beside each one's own."""
+"""What a user wrote, before it has types: JSON or TOML, and what `defaults` add to each cluster."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Never
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from kafka_lag_cdk.config.faults import ConfigurationError, Fault, Place
 
@@ -15,9 +20,21 @@ CLUSTERS, DEFAULTS = "clusters", "defaults"
 
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 
+# Where tomllib stopped, behind its reason.
+_STOPPED = re.compile(r" \(at (?P<place>line (?P<line>\d+), column (?P<column>\d+)|.*)\)\Z")
+# What to do, by how the reason begins or what stands where it stopped.
+_TWICE = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Duplicate")
+_NAMED = re.compile(r'Key "(.+)" already exists')
+_NULL = re.compile(r"null\b")
+_BARE = re.compile(r"[A-Za-z_]")
 
-def json_of(path: Path) -> Any:
-    """What a file holds. Raises ConfigurationError where that is not JSON, or not there."""
+
+def load(path: Path) -> Any:
+    """What a file holds: TOML where its name ends in .toml, else JSON.
+
+    Raises ConfigurationError where it is not that, or not there.
+    """
+    parse, language = (toml_in, "TOML") if path.suffix.lower() == ".toml" else (json_in, "JSON")
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -25,8 +42,8 @@ def json_of(path: Path) -> Any:
             str(path), [f"the file cannot be read ({error.strerror}); begin with one of examples/"]
         ) from None
     except UnicodeDecodeError as error:
-        raise ConfigurationError(str(path), [f"it is not JSON in UTF-8 ({error})"]) from None
-    return json_in(text, str(path))
+        raise ConfigurationError(str(path), [f"it is not {language} in UTF-8 ({error})"]) from None
+    return parse(text, str(path))
 
 
 def json_in(text: str, name: str) -> Any:
@@ -52,6 +69,14 @@ def json_in(text: str, name: str) -> Any:
         sentence = "the key {} stands twice in one object: keep one"
         raise ConfigurationError(name, [sentence.format(json.dumps(key)) for key in twice])
     return found
+
+
+def toml_in(text: str, name: str) -> Any:
+    """What a text says. Raises ConfigurationError, also for keys that stand twice."""
+    try:
+        return tomlkit.parse(text).unwrap()
+    except TOMLKitError as error:
+        raise ConfigurationError(name, [_toml_fault(text, error)]) from None
 
 
 def merge(defaults: Any, own: Any) -> Any:
@@ -107,3 +132,45 @@ def _hint(text: str, error: json.JSONDecodeError) -> str:
     comma = text.rfind(",", 0, error.pos + ("trailing comma" in error.msg))
     trails = comma >= 0 and _TRAILING_COMMA.match(text, comma)
     return ": take out the comma before the closing bracket" if trails else ""
+
+
+def _toml_fault(text: str, error: TOMLKitError) -> str:
+    """What is wrong, where, and what to do.
+
+    tomlkit knows no place, or another, of much that is wrong; the standard library knows each.
+    """
+    reason = str(error)
+    # It has no limit to how deep values lie.
+    with suppress(RecursionError):
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError as placed:
+            reason = str(placed)
+    place, stopped = "", _STOPPED.search(reason)
+    if stopped:
+        reason, place = reason[: stopped.start()], f": {stopped['place']}"
+    if reason.startswith(_TWICE):
+        named = _NAMED.search(str(error))
+        key = f"the key {json.dumps(named[1])}" if named else "a key"
+        return f"it is not TOML ({reason}{place}): {key} stands twice in one table, keep one"
+    return f"it is not TOML ({reason}{place}): {_toml_advice(reason, _rest(text, stopped))}"
+
+
+def _rest(text: str, stopped: re.Match[str] | None) -> str:
+    """The text of a line from where parsing stopped."""
+    if stopped is None or stopped["line"] is None:
+        return ""
+    line = text.split("\n")[int(stopped["line"]) - 1]
+    return line[int(stopped["column"]) - 1 :]
+
+
+def _toml_advice(reason: str, rest: str) -> str:
+    if reason.startswith("Unescaped"):
+        return "write an expression in single quotes, in which a backslash is itself"
+    if reason.startswith("Invalid value") and _NULL.match(rest):
+        return "TOML has no null: leave the key out"
+    if reason.startswith("Invalid value") and _BARE.match(rest):
+        return "put text into quotes; only true and false stand without"
+    if reason.startswith("Invalid statement") and rest.startswith("{"):
+        return "it looks like JSON: let the file's name end in .json"
+    return "correct what stands there, or just before"

@@ -4,11 +4,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag_cdk.config.faults import Fault, FaultsError
@@ -21,7 +30,28 @@ _WILD = (".*", ".+", "\\")
 _LAST_PORT = 65_535
 
 
-def matching(pattern: str, sentence: str) -> AfterValidator:
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """A check behind pydantic's own, or before it, and how it changes the JSON Schema."""
+
+    check: Callable[[Any], Any]
+    described: Callable[[JsonSchemaValue], JsonSchemaValue]
+    before: bool = False
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        if self.before:
+            return core_schema.no_info_before_validator_function(self.check, handler(source))
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return self.described(handler(core))
+
+
+def matching(pattern: str, sentence: str) -> Checked:
     """Text that a pattern fits as a whole; the sentence is for any other."""
     compiled = re.compile(pattern)
 
@@ -30,10 +60,12 @@ def matching(pattern: str, sentence: str) -> AfterValidator:
             raise ValueError(sentence)
         return text
 
-    return AfterValidator(check)
+    # JavaScript, whose expressions they are there, has no \Z.
+    whole = rf"^(?:{pattern})$".replace(r"\Z", "$")
+    return Checked(check, lambda schema: {**schema, "pattern": whole})
 
 
-def limits(low: float, high: float, *, above: bool = False) -> AfterValidator:
+def limits(low: float, high: float, *, above: bool = False) -> Checked:
     """A number from `low`, or only above it, to `high`."""
     least = f"greater than {low}" if above else f"greater than or equal to {low}"
 
@@ -42,10 +74,11 @@ def limits(low: float, high: float, *, above: bool = False) -> AfterValidator:
             raise ValueError(f"must be {least} and less than or equal to {high}")
         return number
 
-    return AfterValidator(check)
+    lowest = "exclusiveMinimum" if above else "minimum"
+    return Checked(check, lambda schema: {**schema, lowest: low, "maximum": high})
 
 
-def _like(pattern: str, expected: str) -> AfterValidator:
+def _like(pattern: str, expected: str) -> Checked:
     return matching(pattern, f"must be {expected}")
 
 
@@ -103,7 +136,7 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
 
 # A JSON list; strict mode would take a tuple only.
 Listed = BeforeValidator(_listed)
-Distinct = AfterValidator(_distinct)
+Distinct = Checked(_distinct, lambda schema: {**schema, "uniqueItems": True})
 
 # A regular expression that is found anywhere in a name, and values by such expressions: the first
 # that fits a name decides, so their order is kept.

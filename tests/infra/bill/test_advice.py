@@ -37,6 +37,9 @@ def test_a_region_with_prices_needs_no_words() -> None:
     [
         pytest.param({}, {}, "The sizes of orders are guesses", id="guessed"),
         pytest.param(
+            {"expected": {"nat_gateways": 1}}, {}, "sizes of orders are guesses", id="no-size"
+        ),
+        pytest.param(
             {**SIZED, "levels": {"max_metrics": 100}},
             {},
             "orders: levels.max_metrics of 100 leaves out 110 metrics (55 of 60 topics of groups)",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m kafka_lag_cdk.bill`: where the configuration is, what it prints, its errors."""
+"""`kafka-lag cost`: where the configuration is, what it prints, its errors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 
-from kafka_lag_cdk.bill.__main__ import main
+from kafka_lag.cli.cost import main
 from kafka_lag_cdk.config.reading import CONTEXT_KEY
 from tests.infra.configured import cluster_json, moved
 
@@ -58,6 +59,15 @@ def test_the_file_that_cdk_json_names_is_read(
 
 def test_a_file_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--config", str(written(tmp_path))], tmp_path) == 0
+    assert "orders: 20 groups" in capsys.readouterr().out
+
+
+def test_a_file_in_toml_can_be_named_in_cdk_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lag.toml").write_text(tomlkit.dumps({"clusters": [cluster_json()]}))
+    cdk_json(tmp_path, "lag.toml")
+    assert main([], tmp_path) == 0
     assert "orders: 20 groups" in capsys.readouterr().out
 
 

@@ -89,12 +89,25 @@ def test_a_price_that_does_not_say_its_source_is_refused(tmp_path: Path) -> None
         price_lists(file)
 
 
+@pytest.mark.parametrize("source", ["general knowledge", "an article of 2026", ""])
+def test_a_source_that_is_not_aws_own_is_refused(source: str) -> None:
+    with pytest.raises(ValidationError, match="source"):
+        Price.model_validate(METRIC.model_dump() | {"source": source})
+
+
+def test_only_us_east_1_has_prices_as_no_other_list_was_read() -> None:
+    assert set(LISTS) == {"us-east-1"}
+
+
 def everything() -> set[str]:
     """The keys of all prices that some configuration uses."""
     login = {"type": "scram", "secret_arn": SECRET, "kms_key_arn": KEY}
     vpc = cluster_json()["vpc"] | {"cidr": "10.0.0.0/16", "endpoints": {"secrets_manager": True}}
     one = cluster_json(
-        auth=login, vpc=vpc, alarms={"groups": ["billing"], "anomalies": ["billing"]}
+        auth=login,
+        vpc=vpc,
+        alarms={"groups": ["billing"], "anomalies": ["billing"]},
+        expected={"nat_gateways": 1},
     )
     other = cluster_json(name="intel", function={"architecture": "x86_64"}, sinks=["cloudwatch"])
     notify = {"email": ["a@example.com"], "https": ["https://example.com"]}

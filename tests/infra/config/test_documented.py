@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import textwrap
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -13,6 +16,7 @@ from pydantic import BaseModel
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.document import CollectorKeys, OtlpSection
+from kafka_lag_cdk.config.reading import check
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.shared import Shared
 
@@ -74,3 +78,10 @@ def test_the_collectors_keys_are_documented_with_the_cluster() -> None:
 def test_every_key_of_an_otlp_endpoint_is_documented_with_the_sinks() -> None:
     tables = (DOCS / "sinks.md").read_text().replace("\n### ", "\n## ")
     assert documented("OTLP", text=tables) == set(OtlpSection.model_fields)
+
+
+def test_the_first_configuration_in_the_docs_is_the_same_in_json_and_toml() -> None:
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", TEXT, re.MULTILINE)
+    written, same = (textwrap.dedent(block) for block in blocks[:2])
+    assert tomllib.loads(same) == json.loads(written)
+    assert check(json.loads(written), "the docs", DOCS).clusters

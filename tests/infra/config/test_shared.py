@@ -78,6 +78,7 @@ def test_the_history_lasts_as_long_as_the_snapshots_that_it_replaces() -> None:
         ({"auth": "bearer"}, 10),
         ({"auth": "bearer", "concurrency": 3}, 3),
         ({"auth": "bearer", "concurrency": None}, None),
+        ({"auth": "bearer", "concurrency": "off"}, None),
         ({"auth": "iam"}, None),
     ],
 )
@@ -96,3 +97,18 @@ def test_a_summary_that_comes_otherwise_is_refused_with_the_choices() -> None:
     (told,) = refused(cluster_json(), shared={"report": {"summary": "weekly"}})
     assert told.startswith("shared.report.summary: ")
     assert all(word in told for word in ("changes", "always", "never"))
+
+
+@pytest.mark.parametrize(
+    ("messages", "bus"),
+    [
+        ({}, "default"),
+        ({"event_bus": "lag"}, "lag"),
+        ({"event_bus": None}, None),
+        ({"event_bus": "off"}, None),
+    ],
+)
+def test_messages_go_to_a_bus_unless_it_is_off(messages: dict[str, Any], bus: str | None) -> None:
+    found = deployment(shared={"status_messages": messages}).shared.status_messages
+    assert found
+    assert found.event_bus == bus

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that is not quite JSON is refused with the place, and with what to change."""
+"""A file that is not quite JSON, or TOML, is refused with the place, and with what to change."""
 
 from __future__ import annotations
 
+import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,147 @@ def test_an_object_on_the_command_line_is_told_where_to_go(given: str, tmp_path:
         "the object into cdk.json",
     )
     assert "clusters" not in str(caught.value)
+
+
+def refused_toml(text: str, folder: Path) -> tuple[str, ...]:
+    (folder / "lag.toml").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"lag\.toml") as caught:
+        read("lag.toml", folder)
+    return caught.value.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        pytest.param(
+            "[[clusters]]\n[clusters.vpc]\nid = 1\nid = 2\n",
+            '(Cannot overwrite a value: line 4, column 7): the key "id" stands twice in one table, '
+            "keep one",
+            id="a-key-twice",
+        ),
+        pytest.param(
+            "[a]\n[a]\n",
+            """(Cannot declare ('a',) twice: line 2, column 3): the key "a" stands twice in one """
+            "table, keep one",
+            id="a-table-twice",
+        ),
+        pytest.param(
+            "[a]\nb.c = 1\n[a.b]\nd = 1\n",
+            "(Cannot declare ('a', 'b') twice: line 3, column 5): a key stands twice in one table, "
+            "keep one",
+            id="a-table-opened-again",
+        ),
+        pytest.param(
+            "a = 1\nb = null\n",
+            "(Invalid value: line 2, column 5): TOML has no null: leave the key out",
+            id="null",
+        ),
+        pytest.param(
+            "name = lag\n",
+            "(Invalid value: line 1, column 8): put text into quotes; only true and false stand "
+            "without",
+            id="text-without-quotes",
+        ),
+        pytest.param(
+            'deny = "^\\d+"\n',
+            "(Unescaped '\\' in a string: line 1, column 12): write an expression in single "
+            "quotes, in which a backslash is itself",
+            id="a-backslash",
+        ),
+        pytest.param(
+            '{"clusters": []}',
+            "(Invalid statement: line 1, column 1): it looks like JSON: let the file's name end in "
+            ".json",
+            id="JSON",
+        ),
+        pytest.param(
+            "a = [1,\n",
+            "(Invalid value: end of document): correct what stands there, or just before",
+            id="an-open-list",
+        ),
+        pytest.param(
+            f"a = {2000 * '['}{2000 * ']'}\n",
+            "(TOML value nested more than 100 levels deep at line 1 col 104): correct what stands "
+            "there, or just before",
+            id="too-deep",
+        ),
+        pytest.param(
+            "name: lag\n",
+            "(Expected '=' after a key in a key/value pair: line 1, column 5): correct what stands "
+            "there, or just before",
+            id="a-colon",
+        ),
+    ],
+)
+def test_what_is_no_toml_is_told_with_its_place_and_what_to_do(
+    text: str, fault: str, tmp_path: Path
+) -> None:
+    assert refused_toml(text, tmp_path) == (f"it is not TOML {fault}",)
+
+
+def test_a_toml_file_in_another_encoding_is_told(tmp_path: Path) -> None:
+    (tmp_path / "lag.toml").write_bytes('name = "ä"'.encode("latin-1"))
+    with pytest.raises(ConfigurationError, match="is not TOML in UTF-8"):
+        read("lag.toml", tmp_path)
+
+
+@pytest.mark.parametrize("value", ["2026-01-31", "nan", "inf", "[]", '"1"', "true"])
+def test_a_toml_value_of_another_type_is_told_with_its_path(value: str, tmp_path: Path) -> None:
+    told = refused_toml(f'[[clusters]]\nname = "a"\ninterval_seconds = {value}\n', tmp_path)
+    assert "clusters[0].interval_seconds: must be a number" in told
+
+
+TOML = """
+# What all clusters have.
+[defaults.auth]
+type = "iam"  # the function's own role
+
+[[clusters]]
+name = "orders"
+arn = 'arn:aws:kafka:us-east-1:111122223333:cluster/orders/0a1b2c3d-1111-2222-3333-444455556666-7'
+vpc = {id = "vpc-0a1b2c3d4e5f60718", subnets = ["subnet-0a1b2c3d4e5f60718"]}
+sla_seconds."^billing$" = 300
+groups.deny = '^console-\\d'
+
+[[clusters]]
+name = "audit"
+arn = 'arn:aws:kafka:us-east-1:111122223333:cluster/audit/0a1b2c3d-1111-2222-3333-444455556666-7'
+
+[clusters.vpc]
+id = "vpc-0a1b2c3d4e5f60718"
+subnets = ["subnet-0a1b2c3d4e5f60718"]
+"""
+
+
+def test_toml_says_what_json_of_the_same_keys_says(tmp_path: Path) -> None:
+    (tmp_path / "lag.toml").write_text(TOML)
+    same = json.dumps(tomllib.loads(TOML))
+    (tmp_path / "lag.json").write_text(same)
+    found = read("lag.toml", tmp_path)
+    assert found == read("lag.json", tmp_path)
+    assert [each.name for each in found.clusters] == ["orders", "audit"]
+
+
+def test_expressions_in_toml_keep_their_order(tmp_path: Path) -> None:
+    orders = "[clusters.sla_seconds]\n'^pay' = 60\n'^bill' = 300\n'.*' = 900\n"
+    text = TOML.replace('sla_seconds."^billing$" = 300\n', "")
+    (tmp_path / "lag.toml").write_text(f"{text}{orders}")
+    found = read("lag.toml", tmp_path).clusters[1]
+    assert list(found.sla_seconds.items()) == [("^pay", 60), ("^bill", 300), (".*", 900)]
+
+
+@pytest.mark.parametrize("name", ["LAG.TOML", "lag.toml"])
+def test_a_file_is_toml_by_its_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(TOML)
+    assert len(read(name, tmp_path).clusters) == 2
+
+
+def test_the_place_of_the_schema_is_no_configuration(tmp_path: Path) -> None:
+    (tmp_path / "lag.toml").write_text(f'"$schema" = "docs/configuration.schema.json"\n{TOML}')
+    assert len(read("lag.toml", tmp_path).clusters) == 2
+
+
+@pytest.mark.parametrize("key", ["schema", "$shema"])
+def test_a_key_that_is_nearly_that_of_the_schema_is_unknown(key: str, tmp_path: Path) -> None:
+    told = refused_toml(f'"{key}" = "x"\n{TOML}', tmp_path)
+    assert told == (f"{key}: unknown key, did you mean $schema?",)

@@ -28,7 +28,7 @@ ONLY_VALIDATED = {
 
 @pytest.fixture(name="resources", scope="module")
 def _resources(examples: dict[str, Synthesised]) -> Resources:
-    return resolve(examples["one-scram-cluster"].templates["kafka-lag-orders@eu-west-1"])
+    return resolve(examples["one-scram-cluster"].templates["kafka-lag-orders@us-east-1"])
 
 
 def test_the_schedule_can_be_made(resources: Resources, client: Client) -> None:

@@ -54,7 +54,9 @@ def _show_place(place: PlaceBill, screen: Console, *, every_line: bool) -> None:
         screen.print(_clusters_table(place.clusters, f"Clusters in {where}"))
     screen.print(_lines_table(place.shared, place.prices, f"Shared in {where}"))
     each = f", ${dollars(place.usd / groups)} a group" if groups else ""
-    screen.print(Text(f"{where}: ${dollars(place.usd)} a month{each}", style="bold"))
+    known = place.prices.region == place.region
+    prices = "" if known else f", at the prices of {place.prices.region}"
+    screen.print(Text(f"{where}: ${dollars(place.usd)} a month{each}{prices}", style="bold"))
     screen.print()
     show_comparison(place, screen)
 

@@ -10,7 +10,12 @@ from kafka_lag_cdk.bill.usage import item, measured
 from kafka_lag_cdk.bill.usage.alarms import alarm_metrics
 from kafka_lag_cdk.bill.usage.item import Item, size
 from kafka_lag_cdk.bill.usage.metrics import Published, published, wanted
-from kafka_lag_cdk.bill.usage.runs import log_bytes, run_seconds, runs_per_day
+from kafka_lag_cdk.bill.usage.runs import (
+    log_bytes,
+    run_seconds,
+    runs_per_day,
+    snapshot_bytes,
+)
 from kafka_lag_cdk.bill.usage.storage import storage
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
@@ -26,8 +31,10 @@ def cluster_usage(cluster: Cluster, shared: Shared) -> list[Item]:
         *_function(cluster),
         *storage(cluster, shared),
         *_traffic(cluster),
+        *_nat_traffic(cluster),
     )
-    return [*_alarms(cluster, found), *_endpoint(cluster), *(() if cluster.paused else of_runs)]
+    standing = (*_alarms(cluster, found), *_endpoint(cluster), *_nat_gateways(cluster))
+    return [*standing, *(() if cluster.paused else of_runs)]
 
 
 def _metrics(cluster: Cluster, found: Published) -> Iterator[Item]:
@@ -169,3 +176,36 @@ def _endpoint(cluster: Cluster) -> Iterator[Item]:
                 basis=f"{subnets} subnets, all hours",
                 lever=f"vpc.endpoints.{key}",
             )
+
+
+_NAT = "expected.nat_gateways"
+
+
+def _nat_gateways(cluster: Cluster) -> Iterator[Item]:
+    gateways = cluster.expected.nat_gateways
+    if gateways:
+        yield Item(
+            item.NETWORK,
+            "NAT gateways",
+            "nat_hour",
+            quantity=gateways * measured.HOURS,
+            basis=f"{gateways}, all hours",
+            lever=_NAT,
+        )
+
+
+def _nat_traffic(cluster: Cluster) -> Iterator[Item]:
+    """Snapshots, unless an S3 endpoint is made; metrics that other sinks send are far less."""
+    if not cluster.expected.nat_gateways or cluster.vpc.endpoints.s3:
+        return
+    written = runs_per_day(cluster) * measured.OBJECTS_PER_RUN
+    objects = written + measured.COLD_STARTS_PER_DAY * measured.COLD_READS
+    of_object = snapshot_bytes(cluster.expected).total / measured.OBJECTS_PER_RUN
+    yield Item(
+        item.NETWORK,
+        "through NAT",
+        "nat_traffic",
+        quantity=objects * of_object * measured.DAYS / measured.GB,
+        basis=f"{objects:,.0f} objects a day of {size(of_object)}",
+        lever="vpc.endpoints.s3",
+    )

@@ -61,13 +61,20 @@ OPEN_SECONDS = 0.003
 ROWS_PER_CORE_SECOND = 100_000
 CORES = 4
 
+# Assumed: what Spark's driver and workers log of a cluster a day, to groups that Glue makes and
+# whose lines it keeps for ever.
+JOB_LOG = 5 * MB
+
 # Reads of each of a day's objects: footer and rows, and once more the footer before it is deleted,
 # each with a question for its size.
 JOB_READS = 6
 
-# Where no daily job compacts, no snapshot expires, and what is kept is told as of a year after the
-# deploy.
+# What never expires, as snapshots that no daily job compacts and Glue's log, is counted as of so
+# many days after the deploy.
 FIRST_YEAR = 365
+
+# A key's first two rotations are charged, each from then on; the topic's key rotates each year.
+CHARGED_ROTATIONS = 2
 
 # Assumed: bytes of the daily reports a group-partition and a group, whose hours are in them, and
 # those of a page.

@@ -40,6 +40,20 @@ def _job(report: Report, clusters: tuple[Cluster, ...]) -> Iterator[Item]:
     # DailyReportSuccess, and the alarm on it.
     for service, price in ((item.METRICS, "custom_metric"), (item.ALARMS, "alarm_metric")):
         yield Item(service, "of the report", price, quantity=1, basis="a region")
+    a_day = measured.JOB_LOG * len(clusters) / measured.GB
+    logged = f"{size(measured.JOB_LOG)} a cluster and day"
+    for what, price, days, basis in (
+        ("daily report: ingestion", "log_ingestion", measured.DAYS, logged),
+        ("daily report: storage", "log_storage", measured.FIRST_YEAR, f"{logged}, of a year"),
+    ):
+        yield Item(
+            item.LOGS,
+            what,
+            price,
+            quantity=a_day * days,
+            basis=basis,
+            lever="shared.report.enabled",
+        )
 
 
 def _queries(clusters: tuple[Cluster, ...]) -> Iterator[Item]:
@@ -91,8 +105,15 @@ def _secrets(clusters: tuple[Cluster, ...]) -> Iterator[Item]:
     keys = {login.kms_key_arn for login in logins} - {None}
     kinds = (
         ("logins", "secret", len(secrets), "your secrets", "auth"),
-        ("keys of logins", "kms_key", len(keys), "your keys", "auth"),
+        ("keys of logins", "kms_key", len(keys), "your keys, not rotated", "auth"),
         ("key of the alarm topic", "kms_key", 1, "a region", ""),
+        (
+            "rotations of that key",
+            "kms_rotation",
+            measured.CHARGED_ROTATIONS,
+            "from the third year on",
+            "",
+        ),
     )
     for what, price, count, basis, lever in kinds:
         if count:

@@ -22,11 +22,11 @@ COMMAND = "python -m kafka_lag_cdk.packaging lock"
 
 IN_THE_RUNTIME = ("boto3", "botocore", "python-dateutil", "s3transfer", "six", "urllib3")
 
-# The IAM signer's command line alone imports click, ours alone the others: rich, and pydantic with
-# what it needs, which checks a configuration before a function reads it.
+# The IAM signer's command line alone imports click, ours alone the others: rich, and tomlkit and
+# pydantic with what it needs, which read and check a configuration before a function does.
 NOT_IMPORTED = (
     *("click", "rich", "markdown-it-py", "mdurl", "pygments"),
-    *("pydantic", "pydantic-core", "annotated-types", "typing-inspection"),
+    *("pydantic", "pydantic-core", "annotated-types", "typing-inspection", "tomlkit"),
 )
 
 

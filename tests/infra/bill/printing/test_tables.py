@@ -14,7 +14,7 @@ from kafka_lag_cdk.bill.prices import price_lists
 from kafka_lag_cdk.bill.printing.numbers import amount, counted, dollars
 from kafka_lag_cdk.bill.printing.tables import show
 from kafka_lag_cdk.config.deployment import Deployment
-from tests.infra.configured import cluster_json, deployment
+from tests.infra.configured import cluster_json, deployment, moved
 
 LISTS = price_lists()
 WIDTH = 100
@@ -61,6 +61,14 @@ def test_twenty_clusters_are_a_row_each() -> None:
 
 def test_twenty_clusters_are_told_line_by_line_on_demand() -> None:
     assert printed(twenty(), every_line=True).count("by topic") == 20
+
+
+def test_a_sum_at_another_regions_prices_says_so() -> None:
+    (sum_,) = [line for line in printed(deployment()).splitlines() if "a month, $" in line]
+    assert sum_.startswith("eu-west-1")
+    assert sum_.rstrip().endswith("a group, at the prices of us-east-1")
+    known = deployment(moved(cluster_json(), "us-east-1"))
+    assert "at the prices of" not in printed(known)
 
 
 def test_nothing_but_text_is_printed_where_there_is_no_terminal() -> None:

@@ -105,6 +105,38 @@ def test_an_endpoint_is_paid_in_every_subnet() -> None:
     assert ("Network", "secrets endpoint") not in quantities()
 
 
+def test_a_nat_gateway_is_paid_by_the_hour_and_by_what_goes_through() -> None:
+    a_run = (6_500 + 600 * 20) + (18_000 + 600 * 33) + (12_500 + 20 * 45)
+    found = quantities(expected={"nat_gateways": 2})
+    assert found["Network", "NAT gateways"] == pytest.approx(2 * HOURS)
+    objects = 3 * 1440 + 12 * 35
+    assert found["Network", "through NAT"] == pytest.approx(30.4 * objects * a_run / 3 / GB)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({}, set(), id="none-is-told"),
+        pytest.param(
+            {
+                "expected": {"nat_gateways": 1},
+                "vpc": cluster_json()["vpc"]
+                | {"endpoints": {"s3": True}, "route_tables": ["rtb-0a1b2c3d"]},
+            },
+            {"NAT gateways"},
+            id="snapshots-by-an-endpoint",
+        ),
+        pytest.param(
+            {"expected": {"nat_gateways": 1}, "paused": True}, {"NAT gateways"}, id="paused"
+        ),
+    ],
+)
+def test_nothing_goes_through_nat_that_need_not(
+    changes: dict[str, Any], expected: set[str]
+) -> None:
+    assert {what for _, what in quantities(**changes) if "NAT" in what} == expected
+
+
 def test_two_thirds_of_the_traffic_cross_zones_and_are_paid_twice() -> None:
     found = quantities()
     assert found["Network", "between zones"] == pytest.approx(2 * RUNS * 1_200 * 60 * 2 / 3 / GB)

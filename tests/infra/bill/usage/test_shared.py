@@ -56,7 +56,18 @@ def test_a_paused_cluster_gives_the_daily_report_nothing_to_do() -> None:
 
 
 def test_no_daily_report_costs_nothing() -> None:
-    assert ("Glue", "daily report") not in quantities(report={"enabled": False})
+    found = quantities(report={"enabled": False})
+    assert not {("Glue", "daily report"), INGESTION, STORAGE} & set(found)
+
+
+INGESTION = ("CloudWatch logs", "daily report: ingestion")
+STORAGE = ("CloudWatch logs", "daily report: storage")
+
+
+def test_glue_logs_five_megabytes_of_each_cluster_a_day_and_keeps_them_for_ever() -> None:
+    found = quantities(cluster_json(name="a"), cluster_json(name="b"))
+    assert found[INGESTION] == pytest.approx(DAYS * 2 * 5 / 1024)
+    assert found[STORAGE] == pytest.approx(365 * 2 * 5 / 1024)
 
 
 def test_ten_queries_a_day_read_a_day_of_groups() -> None:
@@ -89,6 +100,10 @@ def test_secrets_and_keys_are_counted_once(
     assert found.get(("Secrets", "logins")) == secrets
     assert found.get(("Secrets", "keys of logins")) == keys
     assert found["Secrets", "key of the alarm topic"] == 1
+
+
+def test_the_first_two_rotations_of_the_topics_key_are_paid() -> None:
+    assert quantities()["Secrets", "rotations of that key"] == 2
 
 
 def test_every_receiver_hears_every_message() -> None:

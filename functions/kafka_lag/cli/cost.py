@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m kafka_lag_cdk.bill --help`: reads the configuration and prints its bill."""
+"""What a configuration will cost a month, read and printed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDTH = 100
 
 
 def main(argv: Sequence[str] | None = None, folder: Path | None = None) -> int:
-    """The exit code: 0, or 2 with sentences on stderr where there is no bill to tell."""
+    """The exit code: 0, or 2 with sentences on stderr where nothing can be reckoned."""
     options = parsed(argv)
     try:
         deployment = configuration(options.config, folder or Path.cwd())

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON Schema for editors: current, explained, and never stricter than the models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+
+from kafka_lag_cdk.config.reading import read
+from kafka_lag_cdk.config.scaling import Steps, Tracking
+from kafka_lag_cdk.config.schema import FILE, described, main
+from kafka_lag_cdk.config.source import load
+from tests.infra.configured import KEY, SECRET, cluster_json, deployment
+
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir())
+SCHEMA = json.loads((DOCS / FILE).read_text())
+VALIDATOR = Draft7Validator(SCHEMA)
+
+
+def errors(document: Any) -> list[str]:
+    """The places where an editor would mark a document."""
+    return ["/".join(map(str, error.absolute_path)) for error in VALIDATOR.iter_errors(document)]
+
+
+def of_cluster(**changes: Any) -> dict[str, Any]:
+    return {"clusters": [cluster_json(**changes)]}
+
+
+def test_the_schema_in_the_docs_is_what_the_models_and_tables_give(tmp_path: Path) -> None:
+    for name in ("configuration.md", "sinks.md"):
+        (tmp_path / name).write_text((DOCS / name).read_text())
+    main([str(tmp_path)])
+    assert (tmp_path / FILE).read_text() == (DOCS / FILE).read_text(), "run make schema"
+
+
+def test_it_is_a_schema() -> None:
+    Draft7Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_fits(example: Path) -> None:
+    assert errors(load(example)) == []
+
+
+def test_the_example_in_toml_is_that_in_json() -> None:
+    same = (
+        read(f"examples/{name}", ROOT) for name in ("one-cluster.toml", "one-scram-cluster.json")
+    )
+    assert next(same) == next(same)
+
+
+def test_the_example_names_its_schema() -> None:
+    first = (ROOT / "examples" / "one-cluster.toml").read_text().splitlines()[0]
+    directive, place = first.split()
+    assert directive == "#:schema"
+    assert (ROOT / "examples" / place).resolve() == DOCS / FILE
+
+
+GOOD: list[dict[str, Any]] = [
+    {"$schema": "docs/configuration.schema.json"},
+    {"defaults": {"auth": {"type": "scram", "secret_arn": SECRET}}, "auth": {"kms_key_arn": KEY}},
+    {"defaults": {"vpc": {"id": "vpc-0a1b2c3d"}}, "vpc": {"subnets": ["subnet-0a1b2c3d"]}},
+    {"shared": {"athena": "off", "views": {}, "status_messages": {"event_bus": "off"}}},
+    {"shared": {"athena": None, "views": {"auth": "bearer", "concurrency": None}}},
+    {"shared": {"existing_buckets": {"111122223333/eu-west-1": "our-bucket"}}},
+    {"sinks": ["emf", {"otlp": {"sigv4": True, "levels": {"partitions": {}}}}]},
+    {"levels": {"partitions": {"groups": {"allow": "^a"}}}, "namespace": "Our/Kafka"},
+    {"interval_seconds": 300, "sla_seconds": {"^a": 0.5, ".*": 900}},
+    {"ca_file": None, "bootstrap_servers": ["b-1:9096"]},
+    {
+        "scaling": [
+            {"group": "a", "ecs_cluster": "c", "service": "s", "max": 2, "partitions": 2,
+             "tracking": {"lag_per_member": 0.5}},
+        ]
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", GOOD)
+def test_what_a_deploy_accepts_fits(keys: dict[str, Any]) -> None:
+    whole = {key: keys[key] for key in ("$schema", "defaults", "shared") if key in keys}
+    changes = {key: value for key, value in keys.items() if key not in whole}
+    document = whole | of_cluster(**changes)
+    without_place = {key: value for key, value in document.items() if key != "$schema"}
+    assert deployment(*without_place.pop("clusters"), **without_place)
+    assert errors(document) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        pytest.param({}, "", id="no-clusters"),
+        pytest.param({"clusters": []}, "clusters", id="an-empty-list"),
+        pytest.param({"clusters": {}}, "clusters", id="no-list"),
+        pytest.param(of_cluster() | {"sharde": {}}, "", id="an-unknown-key"),
+        pytest.param(of_cluster(dashbord=True), "clusters/0", id="an-unknown-key-of-a-cluster"),
+        pytest.param(of_cluster(hold="3"), "clusters/0/hold", id="text-for-a-number"),
+        pytest.param(of_cluster(hold=0), "clusters/0/hold", id="below-the-least"),
+        pytest.param(
+            of_cluster(sla_seconds={".*": 0}), "clusters/0/sla_seconds/.*", id="not-above-the-least"
+        ),
+        pytest.param(of_cluster(paused="yes"), "clusters/0/paused", id="text-for-a-switch"),
+        pytest.param(of_cluster(name="a b"), "clusters/0/name", id="a-name-with-a-blank"),
+        pytest.param(of_cluster(vpc=[]), "clusters/0/vpc", id="a-list-for-an-object"),
+        pytest.param(of_cluster(sinks=["stdout"]), "clusters/0/sinks/0", id="an-unknown-sink"),
+        pytest.param(of_cluster(auth={"type": "password"}), "clusters/0/auth", id="no-such-login"),
+        pytest.param(
+            of_cluster(scaling=[{"group": "a"}]), "clusters/0/scaling/0", id="required-in-a-list"
+        ),
+        pytest.param(
+            of_cluster(alarms={"groups": ["a", "a"]}), "clusters/0/alarms/groups", id="twice"
+        ),
+        pytest.param(
+            of_cluster() | {"defaults": {"hold": "3"}}, "defaults/hold", id="wrong-in-defaults"
+        ),
+        pytest.param(
+            of_cluster() | {"shared": {"views": "on"}}, "shared/views", id="no-such-switch"
+        ),
+        pytest.param(
+            of_cluster() | {"shared": {"report": {"hour": 24}}}, "shared/report/hour", id="no-hour"
+        ),
+    ],
+)
+def test_what_is_wrong_is_marked_where_it_stands(document: Any, place: str) -> None:
+    assert place in errors(document)
+
+
+# The row of a list, or of filters, explains what is in it.
+EXPLAINED_ABOVE = {"slack", "teams", "out", "partitions", "scaling"}
+
+
+def unexplained(node: dict[str, Any], above: str = "") -> Iterator[str]:
+    """Keys without a description that hold no keys of their own, which would have theirs."""
+    for key, below in node.get("properties", {}).items():
+        if "description" not in below and '"properties"' not in json.dumps(below):
+            yield key
+        if key not in EXPLAINED_ABOVE or above == "cluster":
+            yield from unexplained(below)
+    for each in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+        yield from unexplained(each)
+    if "items" in node:
+        yield from unexplained(node["items"])
+
+
+def test_every_key_is_explained_by_the_docs() -> None:
+    assert list(unexplained(SCHEMA)) == []
+    assert list(unexplained(SCHEMA["definitions"]["cluster"], "cluster")) == []
+
+
+def test_a_description_is_a_row_of_the_docs_without_its_links() -> None:
+    found = described(DOCS)
+    assert found["clusters", "window"].startswith("intervals, 1 to 1000 and 24 hours at most")
+    assert found["shared", "athena"].startswith('or `"off"`: no database')
+    assert found["clusters", "scaling", "max"] == "tasks; never above `partitions`"
+    assert found["clusters", "levels", "partitions", "topics"]
+    assert not [text for text in found.values() if "](" in text]
+    assert {key[2:] for key in found if key[:3] == ("clusters", "scaling", "steps")} == {
+        ("steps", key) for key in Steps.model_fields
+    }
+    assert {key[-1] for key in found if key[:3] == ("clusters", "scaling", "tracking")} == set(
+        Tracking.model_fields
+    )
