@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aws_cdk import Stack
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.alarms.job_failure import job_failure_rule
@@ -32,7 +34,13 @@ class LagReports(Construct):
 
     `clusters` are the names that tables know and queries may ask for. `name` is the deployment's:
     the workgroup has it, with underscores the database, and the names of topic, alarms and
-    dashboards begin with it. An `existing_bucket` is used as it is.
+    dashboards begin with it. An `existing_bucket`, by its name or as an object of CDK, is used as
+    it is, and a `topic` instead of a new one for alarms; its own policy must let CloudWatch and
+    EventBridge publish where it is known by its ARN alone.
+
+    `bucket_key` encrypts the bucket, or is what an existing one of a name is encrypted with;
+    `log_key` encrypts the logs here and of the collectors, and `topic_key` the topic, or is the
+    key of the given one. docs/configuration.md has what the policies of such keys must allow.
 
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
     LagReports of the same `name` in this account, whose alarms they show: this region's unless
@@ -52,7 +60,11 @@ class LagReports(Construct):
         clusters: Sequence[str],
         name: str = DEPLOYMENT,
         settings: Shared | None = None,
-        existing_bucket: str | None = None,
+        existing_bucket: str | s3.IBucket | None = None,
+        bucket_key: kms.IKey | None = None,
+        log_key: kms.IKey | None = None,
+        topic: sns.ITopic | None = None,
+        topic_key: kms.IKey | None = None,
         chat: Sequence[str] | None = None,
         package: Path | None = None,
         watched: bool = True,
@@ -64,9 +76,14 @@ class LagReports(Construct):
             "Data",
             keep=settings.keep,
             existing=existing_bucket,
+            key=bucket_key,
             tells=settings.status_messages is not None,
         ).bucket
-        told = self._told(name, settings.notify, chat)
+        told = AlarmTopic(
+            self, "Alarms", name=name, notify=settings.notify, key=topic_key, topic=topic
+        )
+        self._log_key_arn = log_key.key_arn if log_key else None
+        self._chats(name, settings.notify, chat, told.topic)
         self.workgroup = self._queries(name, settings, bucket, clusters)
         self.job_name = self._reported(settings, bucket, told)
         arn = told.topic.topic_arn
@@ -75,18 +92,20 @@ class LagReports(Construct):
             topic_arn=arn,
             name=name,
             queries=self.workgroup is not None,
+            bucket_key_arn=bucket.encryption_key.key_arn if bucket.encryption_key else None,
+            log_key_arn=self._log_key_arn,
         )
         self.views = self._viewed(settings, bucket, package)
         self.status_messages = self._notified(settings, bucket, told, package, watched)
 
-    def _told(self, name: str, notify: Notify, chat: Sequence[str] | None) -> AlarmTopic:
-        told = AlarmTopic(self, "Alarms", name=name, notify=notify)
+    def _chats(
+        self, name: str, notify: Notify, chat: Sequence[str] | None, topic: sns.ITopic
+    ) -> None:
         here = Stack.of(self).region
         regions = [here] if chat is None else chat
-        heard = [told.topic if each == here else topic_of(self, name, each) for each in regions]
+        heard = [topic if each == here else topic_of(self, name, each) for each in regions]
         if heard and has_chats(notify):
             ChatChannels(self, "Chat", notify=notify, topics=heard)
-        return told
 
     def _queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
@@ -132,7 +151,14 @@ class LagReports(Construct):
         if settings.views is None:
             return None
         code = collector_code(Function(), package)
-        return LagViews(self, "Views", views=settings.views, bucket=bucket, code=code)
+        return LagViews(
+            self,
+            "Views",
+            views=settings.views,
+            bucket=bucket,
+            code=code,
+            log_key_arn=self._log_key_arn,
+        )
 
     def _notified(
         self,
@@ -155,4 +181,5 @@ class LagReports(Construct):
             recovered=settings.notify.recovered,
             silence=watched,
             name=self.names.name,
+            log_key_arn=self._log_key_arn,
         )

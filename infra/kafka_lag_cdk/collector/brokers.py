@@ -24,7 +24,14 @@ _CODE = Path(__file__).with_name("resolver")
 class BootstrapServers(Construct):
     """Asks MSK once, and again when ARN or login change; `servers` is a token, commas between."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, cluster: Cluster) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: Cluster,
+        log_key_arn: str | None = None,
+    ) -> None:
         super().__init__(scope, construct_id)
         asking = allow("kafka:GetBootstrapBrokers", on=cluster.arn or "")
         role = role_with(self, [asking], service="lambda.amazonaws.com")
@@ -32,7 +39,7 @@ class BootstrapServers(Construct):
         answer = CustomResource(
             self,
             "Answer",
-            service_token=self._function(cluster, role).function_arn,
+            service_token=self._function(cluster, role, log_key_arn).function_arn,
             properties={
                 "ClusterArn": cluster.arn,
                 "Way": "plaintext" if plain else cluster.auth.type,
@@ -44,8 +51,10 @@ class BootstrapServers(Construct):
         resource.add_property_override("ServiceTimeout", _ANSWERS_WITHIN_SECONDS)
         self.servers = answer.get_att_string("Servers")
 
-    def _function(self, cluster: Cluster, role: iam.Role) -> lambda_.Function:
-        log_group = log_of(self, days=7)
+    def _function(
+        self, cluster: Cluster, role: iam.Role, log_key_arn: str | None
+    ) -> lambda_.Function:
+        log_group = log_of(self, days=7, key_arn=log_key_arn)
         log_group.grant_write(role)
         function = lambda_.Function(
             self,

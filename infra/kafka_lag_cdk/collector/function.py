@@ -35,7 +35,10 @@ _EVENT_AGE = Duration.seconds(60)
 
 
 class CollectorFunction(Construct):
-    """`function` and its `log_group`, in the brokers' VPC, with rights of its own."""
+    """`function` and its `log_group`, in the brokers' VPC, with rights of its own.
+
+    The keys are those that encrypt `bucket` and the log, None where they are AWS's own.
+    """
 
     def __init__(
         self,
@@ -45,16 +48,25 @@ class CollectorFunction(Construct):
         cluster: Cluster,
         bucket: str,
         code: lambda_.Code,
+        bucket_key_arn: str | None = None,
+        log_key_arn: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.log_group = log_of(self, days=cluster.function.log_days)
+        self._bucket_key_arn, self._log_key_arn = bucket_key_arn, log_key_arn
+        self.log_group = log_of(self, days=cluster.function.log_days, key_arn=log_key_arn)
         self.function = self._made(cluster, bucket, code)
         if cluster.function.python == "3.13":
             tested_runtime(self.function)
 
     def _made(self, cluster: Cluster, bucket: str, code: lambda_.Code) -> lambda_.Function:
         network = CollectorNetwork(self, "Network", cluster=cluster)
-        role = collector_role(self, cluster=cluster, bucket=bucket, log_group=self.log_group)
+        role = collector_role(
+            self,
+            cluster=cluster,
+            bucket=bucket,
+            bucket_key_arn=self._bucket_key_arn,
+            log_group=self.log_group,
+        )
         function = lambda_.Function(
             self,
             "Function",
@@ -86,7 +98,9 @@ class CollectorFunction(Construct):
             contract.ENV_BUCKET: bucket,
         }
         if cluster.bootstrap_servers is None:
-            found = BootstrapServers(self, "BootstrapServers", cluster=cluster)
+            found = BootstrapServers(
+                self, "BootstrapServers", cluster=cluster, log_key_arn=self._log_key_arn
+            )
             told[contract.ENV_BOOTSTRAP_SERVERS] = found.servers
         return told
 

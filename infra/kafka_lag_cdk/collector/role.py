@@ -14,7 +14,7 @@ from kafka_lag import contract
 from kafka_lag_cdk.collector.sinks import sink_rights
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.network import Iam, Scram, Tls
-from kafka_lag_cdk.rights import Right, allow, listing, role_with, writing
+from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key, writing
 
 _INTERFACES = (
     "ec2:AssignPrivateIpAddresses",
@@ -28,12 +28,21 @@ _TOPICS = ("kafka-cluster:DescribeTopic", "kafka-cluster:DescribeTopicDynamicCon
 
 
 def collector_role(
-    scope: Construct, *, cluster: Cluster, bucket: str, log_group: logs.ILogGroup
+    scope: Construct,
+    *,
+    cluster: Cluster,
+    bucket: str,
+    bucket_key_arn: str | None,
+    log_group: logs.ILogGroup,
 ) -> iam.Role:
     """The role of one cluster's collector; `bucket` by name."""
+    arn = f"arn:{Stack.of(scope).partition}:s3:::{bucket}"
     return role_with(
         scope,
-        _rights(scope, cluster, bucket, log_group),
+        (
+            *_rights(scope, cluster, arn, log_group),
+            *using_key(bucket_key_arn, arn, writes=True),
+        ),
         service="lambda.amazonaws.com",
         description=f"Lag collector of {cluster.name}",
     )
@@ -60,7 +69,7 @@ def deny_interfaces(scope: Construct, role: iam.IRole, function_arn: str) -> Non
 
 
 def _rights(
-    scope: Construct, cluster: Cluster, bucket: str, log_group: logs.ILogGroup
+    scope: Construct, cluster: Cluster, bucket_arn: str, log_group: logs.ILogGroup
 ) -> Iterator[Right]:
     yield writing(log_group)
     yield allow(
@@ -69,7 +78,7 @@ def _rights(
         because="Lambda makes the function's network interfaces in its name: their ids are not "
         "known before, and Describe takes no resource at all",
     )
-    yield from _on_bucket(scope, cluster, bucket)
+    yield from _on_bucket(cluster, bucket_arn)
     if isinstance(cluster.auth, Scram | Tls):
         yield allow("secretsmanager:GetSecretValue", on=cluster.auth.secret_arn)
         if cluster.auth.kms_key_arn:
@@ -79,8 +88,7 @@ def _rights(
     yield from sink_rights(scope, cluster)
 
 
-def _on_bucket(scope: Construct, cluster: Cluster, bucket: str) -> Iterator[Right]:
-    arn = f"arn:{Stack.of(scope).partition}:s3:::{bucket}"
+def _on_bucket(cluster: Cluster, arn: str) -> Iterator[Right]:
     own = [
         f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster.name}/*"
         for dataset in contract.DATASETS

@@ -12,13 +12,14 @@ from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
-    Bucket,
-    BucketPlace,
+    AccountRegion,
+    BucketName,
     ChatName,
     Distinct,
     Email,
     EventBus,
     Https,
+    KeyArn,
     Listed,
     SlackChannel,
     SlackWorkspace,
@@ -54,13 +55,17 @@ class Teams(Strict):
 
 
 class Notify(Strict):
-    """Who hears of alarms; with `recovered` also when one is over."""
+    """Who hears of alarms; with `recovered` also when one is over.
+
+    Unless `encrypted` the topic has no key, and its messages are not encrypted at rest.
+    """
 
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
     slack: Annotated[tuple[Slack, ...], Listed] = ()
     teams: Annotated[tuple[Teams, ...], Listed] = ()
     recovered: bool = True
+    encrypted: bool = True
 
     @model_validator(mode="after")
     def _each_chat_once(self) -> Notify:
@@ -166,16 +171,45 @@ class StatusMessages(Strict):
         return self
 
 
+class ExistingBucket(Strict):
+    """A bucket of the user's, with the key that encrypts it where that is a key of theirs.
+
+    A document may have its name alone.
+    """
+
+    name: BucketName
+    kms_key_arn: KeyArn | None = None
+
+
+def _with_name(source: Any) -> Any:
+    return {"name": source} if isinstance(source, str) else source
+
+
+class KmsKeys(Strict):
+    """Keys of the user's in one account and region, for what is made there.
+
+    None: S3's own key for the `bucket`, CloudWatch's for `logs`, one that is made for the `topic`.
+    """
+
+    bucket: KeyArn | None = None
+    logs: KeyArn | None = None
+    topic: KeyArn | None = None
+
+
 class Shared(Strict):
     """What is shared in one region; `existing_buckets` are taken instead of a new one.
 
-    They are by account and region, as in `111122223333/eu-west-1`, or by a region of one account.
+    They and `kms_keys` are by account and region, as in `111122223333/eu-west-1`, or by a region of
+    one account.
 
     Of `views` and `status_messages` there is nothing unless somebody asked for them. Without
     `athena` there are no catalog, workgroup and queries.
     """
 
-    existing_buckets: dict[BucketPlace, Bucket] = Field(default_factory=dict)
+    existing_buckets: dict[
+        AccountRegion, Annotated[ExistingBucket, BeforeValidator(_with_name)]
+    ] = Field(default_factory=dict)
+    kms_keys: dict[AccountRegion, KmsKeys] = Field(default_factory=dict)
     keep: Keep = Keep()
     report: Report = Report()
     athena: Annotated[Athena | None, OrOff] = Athena()

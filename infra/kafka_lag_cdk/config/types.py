@@ -133,7 +133,7 @@ SecurityGroupId = Annotated[
 RouteTableId = Annotated[
     str, _like(r"rtb-[0-9a-f]{8,17}", "a route table's id, such as rtb-0a1b2c3d4e5f60718")
 ]
-BucketPlace = Annotated[
+AccountRegion = Annotated[
     str,
     _like(
         r"(\d{12}/)?[a-z]{2}(-[a-z]+)+-\d",
@@ -164,7 +164,7 @@ KeyArn = Annotated[
 Cidr = Annotated[str, AfterValidator(_addresses)]
 Server = Annotated[str, _like(r"[^\s,:]+:\d{1,5}", "host:port"), AfterValidator(_port)]
 Email = Annotated[str, _like(r"[^\s@]+@[^\s@]+\.[^\s@]+", "an e-mail address")]
-Bucket = Annotated[str, _like(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "a bucket's name")]
+BucketName = Annotated[str, _like(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "a bucket's name")]
 EventBus = Annotated[
     str,
     _like(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An encrypted topic that alarms and events can write to, and nobody else.
+"""A topic that alarms and events can write to, and nobody else, encrypted unless that is off.
 
 Alarms cannot use the key that AWS manages for SNS, so this one has a key of its own. Both services
 need rights on the topic and on the key, and a message that lacks either is lost without a word.
@@ -26,13 +26,35 @@ _KEY_LEFT = Duration.days(7)
 class AlarmTopic(Construct):
     """`topic` of the deployment `name`, its `key`, and the addresses that are told.
 
+    A `topic` or a `key` that exists is taken instead of a new one; the policy of one that is known
+    by its ARN is its owner's, and must let both services in. A new topic has no key where `notify`
+    has encryption off; that of an existing one must be given along.
+
     E-mail addresses must confirm first. Chats listen from one region to the topics of all, and so
     must know what they are called before they are there.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, name: str, notify: Notify) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str,
+        notify: Notify,
+        key: kms.IKey | None = None,
+        topic: sns.ITopic | None = None,
+    ) -> None:
         super().__init__(scope, construct_id)
-        self.key = kms.Key(
+        self.key = key or (self._new_key() if notify.encrypted and topic is None else None)
+        self.topic = topic or self._new_topic(name)
+        self._let_in(_ALARMS, self._this_account())
+        # EventBridge gives no account or rule along: with a condition on them every message would
+        # be lost [SNS developer guide, key management; EventBridge user guide, SNS permissions].
+        self._let_in(_EVENTS, {})
+        self._tell(notify)
+
+    def _new_key(self) -> kms.Key:
+        return kms.Key(
             self,
             "Key",
             description="Alarms of consumer lag on their way to people",
@@ -40,7 +62,9 @@ class AlarmTopic(Construct):
             removal_policy=RemovalPolicy.DESTROY,
             pending_window=_KEY_LEFT,
         )
-        self.topic = sns.Topic(
+
+    def _new_topic(self, name: str) -> sns.Topic:
+        return sns.Topic(
             self,
             "Topic",
             topic_name=topic_name(name),
@@ -48,30 +72,26 @@ class AlarmTopic(Construct):
             master_key=self.key,
             enforce_ssl=True,
         )
-        self._let_in(_ALARMS, self._this_account())
-        # EventBridge gives no account or rule along: with a condition on them every message would
-        # be lost [SNS developer guide, key management; EventBridge user guide, SNS permissions].
-        self._let_in(_EVENTS, {})
-        self._tell(notify)
 
     def publishing(self) -> tuple[Right, ...]:
         """What a role takes to publish: the key's policy leaves the account's roles to IAM."""
-        return (
-            allow("sns:Publish", on=self.topic.topic_arn),
-            # CDK's own grant would be on every action that begins with GenerateDataKey.
-            allow("kms:Decrypt", "kms:GenerateDataKey", on=self.key.key_arn),
-        )
+        on_topic = allow("sns:Publish", on=self.topic.topic_arn)
+        if self.key is None:
+            return (on_topic,)
+        # CDK's own grant would be on every action that begins with GenerateDataKey.
+        return on_topic, allow("kms:Decrypt", "kms:GenerateDataKey", on=self.key.key_arn)
 
     def _let_in(self, service: str, conditions: dict[str, dict[str, str]]) -> None:
         principal = iam.ServicePrincipal(service)
-        self.key.add_to_resource_policy(
-            iam.PolicyStatement(
-                principals=[principal],
-                actions=list(_KEY_ACTIONS),
-                resources=["*"],  # in a key's policy, that key
-                conditions=conditions,
+        if self.key:
+            self.key.add_to_resource_policy(
+                iam.PolicyStatement(
+                    principals=[principal],
+                    actions=list(_KEY_ACTIONS),
+                    resources=["*"],  # in a key's policy, that key
+                    conditions=conditions,
+                )
             )
-        )
         self.topic.add_to_resource_policy(
             iam.PolicyStatement(
                 principals=[principal],

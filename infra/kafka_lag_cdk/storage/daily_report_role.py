@@ -13,7 +13,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.notify.topic import AlarmTopic
-from kafka_lag_cdk.rights import Right, allow, listing, role_with
+from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key_of
 
 _SNAPSHOTS, _HISTORY, _REPORTS = (
     contract.SNAPSHOT_PREFIX,
@@ -80,6 +80,7 @@ def _on_bucket(bucket: s3.IBucket) -> Iterator[Right]:
         on=bucket.arn_for_objects(f"{_SNAPSHOTS}/*"),
         because=_MANY_OBJECTS,
     )
+    yield from using_key_of(bucket, writes=True)
 
 
 def _log_groups(scope: Construct) -> str:

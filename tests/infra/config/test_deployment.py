@@ -9,6 +9,7 @@ import pytest
 
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import one_cluster
+from kafka_lag_cdk.config.shared import ExistingBucket
 from tests.infra.config.refused import refused
 from tests.infra.configured import cluster_json, deployment, moved
 from tests.infra.scaling.services import SERVICE, STEPS
@@ -106,8 +107,8 @@ def of(account: str, name: str = "orders", **changes: Any) -> dict[str, Any]:
 def test_each_of_two_accounts_has_a_bucket_of_its_own() -> None:
     buckets = {"111122223333/eu-west-1": "ours", "444455556666/eu-west-1": "theirs"}
     found = deployment(of("111122223333"), of("444455556666"), shared={"existing_buckets": buckets})
-    assert found.existing_bucket("111122223333", "eu-west-1") == "ours"
-    assert found.existing_bucket("444455556666", "eu-west-1") == "theirs"
+    assert found.existing_bucket("111122223333", "eu-west-1") == ExistingBucket(name="ours")
+    assert found.existing_bucket("444455556666", "eu-west-1") == ExistingBucket(name="theirs")
     assert found.existing_bucket("444455556666", "us-east-1") is None
 
 
