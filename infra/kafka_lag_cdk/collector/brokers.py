@@ -12,7 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.network import Open
+from kafka_lag_cdk.config.network import OpenAuth
 from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.lambdas.log import log_of
 from kafka_lag_cdk.rights import allow, role_with
@@ -35,7 +35,7 @@ class BootstrapServers(Construct):
         super().__init__(scope, construct_id)
         asking = allow("kafka:GetBootstrapBrokers", on=cluster.arn or "")
         role = role_with(self, [asking], service="lambda.amazonaws.com")
-        plain = isinstance(cluster.auth, Open) and cluster.auth.plaintext
+        plain = isinstance(cluster.auth, OpenAuth) and cluster.auth.plaintext
         answer = CustomResource(
             self,
             "Answer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aws_cdk import Stack
+from aws_cdk import Fn, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
@@ -13,7 +13,8 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag_cdk.collector.sinks import sink_rights
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.network import Iam, Scram, Tls
+from kafka_lag_cdk.config.network import IamAuth, ScramAuth, TlsAuth
+from kafka_lag_cdk.config.types import is_token
 from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key, writing
 
 _INTERFACES = (
@@ -79,11 +80,11 @@ def _rights(
         "known before, and Describe takes no resource at all",
     )
     yield from _on_bucket(cluster, bucket_arn)
-    if isinstance(cluster.auth, Scram | Tls):
+    if isinstance(cluster.auth, ScramAuth | TlsAuth):
         yield allow("secretsmanager:GetSecretValue", on=cluster.auth.secret_arn)
         if cluster.auth.kms_key_arn:
             yield allow("kms:Decrypt", on=cluster.auth.kms_key_arn)
-    if isinstance(cluster.auth, Iam):
+    if isinstance(cluster.auth, IamAuth):
         yield from _on_cluster(cluster.arn or "")
     yield from sink_rights(scope, cluster)
 
@@ -103,10 +104,18 @@ def _on_bucket(cluster: Cluster, arn: str) -> Iterator[Right]:
 
 def _on_cluster(arn: str) -> Iterator[Right]:
     """MSK's own actions: to describe, never to read a record or change anything."""
-    topics, groups = (
-        f"{arn.replace(':cluster/', f':{kind}/', 1)}/*" for kind in ("topic", "group")
-    )
+    topics, groups = (f"{_within(arn, kind)}/*" for kind in ("topic", "group"))
     all_of = "every topic and group of this one cluster is reported, those to come too"
     yield allow("kafka-cluster:Connect", "kafka-cluster:DescribeCluster", on=arn)
     yield allow(*_TOPICS, on=topics, because=all_of)
     yield allow("kafka-cluster:DescribeGroup", on=groups, because=all_of)
+
+
+def _within(arn: str, kind: str) -> str:
+    """A cluster's ARN, as that of what is in it: its topics, or groups."""
+    if not is_token(arn):
+        return arn.replace(":cluster/", f":{kind}/", 1)
+    # arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID, taken apart when it is deployed.
+    colons, slashes = Fn.split(":", arn), Fn.split("/", arn)
+    place = ":".join(Fn.select(at, colons) for at in range(5))
+    return f"{place}:{kind}/{Fn.select(1, slashes)}/{Fn.select(2, slashes)}"

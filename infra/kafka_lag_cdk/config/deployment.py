@@ -15,7 +15,7 @@ from kafka_lag_cdk.config.faults import Fault, FaultsError
 from kafka_lag_cdk.config.network import Endpoints
 from kafka_lag_cdk.config.shared import ExistingBucket, KmsKeys, Shared
 from kafka_lag_cdk.config.strict import Strict
-from kafka_lag_cdk.config.types import Account, Listed, Prefix
+from kafka_lag_cdk.config.types import Account, Listed, Prefix, is_token
 
 _LONGEST_STACK_NAME = 128
 
@@ -201,5 +201,5 @@ def _there(by_place: Mapping[str, V], account: str | None, region: str) -> V | N
 
 def _elsewhere(place: tuple[str, ...], key: str, arn: str | None) -> Iterator[Fault]:
     region = key.rpartition("/")[2]
-    if arn and (at := arn.split(":")[3]) != region:
+    if arn and not is_token(arn) and (at := arn.split(":")[3]) != region:
         yield Fault(place, f"is in {at}, and a key encrypts in its own region alone, not {region}")

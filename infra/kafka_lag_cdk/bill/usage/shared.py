@@ -10,7 +10,7 @@ from kafka_lag_cdk.bill.usage.answering import answering
 from kafka_lag_cdk.bill.usage.item import Item, size
 from kafka_lag_cdk.bill.usage.runs import job_minutes, runs_per_day, snapshot_bytes
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.network import Scram, Tls
+from kafka_lag_cdk.config.network import ScramAuth, TlsAuth
 from kafka_lag_cdk.config.shared import KmsKeys, Report, Shared
 
 
@@ -88,7 +88,7 @@ def _secrets(clusters: tuple[Cluster, ...], own: KmsKeys, *, encrypted: bool) ->
 
     Unless the topic is `encrypted`, or has a key of the user's, none is made for it.
     """
-    logins = [c.auth for c in clusters if isinstance(c.auth, Scram | Tls)]
+    logins = [c.auth for c in clusters if isinstance(c.auth, ScramAuth | TlsAuth)]
     secrets = {login.secret_arn for login in logins}
     keys = {login.kms_key_arn for login in logins} - {None}
     others = {own.bucket, own.logs, own.topic} - keys - {None}
