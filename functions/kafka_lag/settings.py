@@ -63,8 +63,8 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     """The settings of this function. Raises ConfigError, every fault in it.
 
     The environment names the document (KAFKA_LAG_CONFIG) and the bucket (KAFKA_LAG_BUCKET), and
-    may name the brokers in place of the document (KAFKA_LAG_BOOTSTRAP_SERVERS). A relative cafile
-    is in the folder of the document.
+    may name the brokers and the secret in place of the document (KAFKA_LAG_BOOTSTRAP_SERVERS,
+    KAFKA_LAG_SECRET_ID). A relative cafile is in the folder of the document.
     """
     faults = [
         f"{name} is not set in the environment"
@@ -135,7 +135,7 @@ def authorities_fault(path: Path, shown: str) -> str | None:
 def _read_document(
     path: Path, environ: Mapping[str, str]
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """The document, with what its deployment knows better: the brokers, and where files are."""
+    """The document, with what its deployment knows better: brokers, secret, and where files are."""
     try:
         document = json.loads(path.read_text())
     except OSError as error:
@@ -149,6 +149,8 @@ def _read_document(
         return None, [f"{path}: {fault}"]
     if isinstance(document.get("cafile"), str):
         document["cafile"] = str(path.parent / document["cafile"])
+    if secret_id := environ.get(contract.ENV_SECRET_ID):
+        document["secret_id"] = secret_id
     found = environ.get(contract.ENV_BOOTSTRAP_SERVERS)
     if found is not None:
         document[_SERVERS] = [server.strip() for server in found.split(",")]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from aws_cdk import Acknowledgment, Stack, Validations
@@ -42,4 +43,6 @@ def _as_told(resolved: Any) -> str:
         return str(separator).join(_as_told(part) for part in parts)
     if "Fn::GetAtt" in resolved:
         return f"<{'.'.join(resolved['Fn::GetAtt'])}>"
-    return f"<{resolved['Ref']}>"
+    if "Ref" in resolved:
+        return f"<{resolved['Ref']}>"
+    return json.dumps(resolved, separators=(",", ":"))

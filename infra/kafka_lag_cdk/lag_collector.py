@@ -52,6 +52,8 @@ class LagCollector(Construct):
             cluster=cluster,
             bucket=shared.bucket,
             code=collector_code(cluster.function, package),
+            bucket_key_arn=shared.bucket_key_arn,
+            log_key_arn=shared.log_key_arn,
         )
         self.function, self.log_group = collector.function, collector.log_group
         CollectorSchedule(self, "Schedule", cluster=cluster, function=self.function)

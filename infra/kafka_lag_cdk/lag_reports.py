@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aws_cdk import Stack
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -38,8 +39,13 @@ class LagReports(Construct):
 
     `clusters` are the names that tables know and queries may ask for. `name` is the deployment's:
     the workgroup has it, with underscores the database, and the names of topics, alarms and
-    dashboards begin with it. An `existing_bucket` is used as it is, and an `existing_topic` takes
-    the alarms.
+    dashboards begin with it. An `existing_bucket`, by its name or as an object of CDK, is used as
+    it is, and a `topic`, by its ARN or as an object, takes the alarms instead of a new one; known
+    by its ARN, its own policy must let CloudWatch publish.
+
+    `bucket_key` encrypts the bucket, or is what an existing one of a name is encrypted with;
+    `log_key` encrypts the logs here and of the collectors, and `topic_key` the topics that are
+    made. docs/configuration.md has what the policies of such keys must allow.
 
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
     LagReports of the same `name` in this account, whose alarms they show: this region's unless
@@ -59,8 +65,11 @@ class LagReports(Construct):
         clusters: Sequence[str],
         name: str = DEPLOYMENT,
         settings: Shared | None = None,
-        existing_bucket: str | None = None,
-        existing_topic: str | None = None,
+        existing_bucket: str | s3.IBucket | None = None,
+        bucket_key: kms.IKey | None = None,
+        log_key: kms.IKey | None = None,
+        topic: str | sns.ITopic | None = None,
+        topic_key: kms.IKey | None = None,
         chat: Sequence[str] | None = None,
         package: Path | None = None,
         watched: bool = True,
@@ -72,9 +81,20 @@ class LagReports(Construct):
             "Data",
             keep=settings.keep,
             existing=existing_bucket,
+            key=bucket_key,
             tells=settings.status_messages is not None,
         ).bucket
-        self.topics = self._topics(name, settings, existing_topic, chat)
+        self._log_key_arn = log_key.key_arn if log_key else None
+        self.topics = Topics(
+            self,
+            "Alarms",
+            name=name,
+            notify=settings.notify,
+            existing=topic,
+            key=topic_key,
+            reported=settings.reported,
+        )
+        self._chats(name, settings, chat)
         self.workgroup = self._queries(name, settings, bucket, clusters)
         self.job_name = self._reported(name, settings, bucket, watched)
         self.names = SharedNames(
@@ -82,32 +102,23 @@ class LagReports(Construct):
             topic_arn=self.topics.alarms.topic_arn,
             name=name,
             queries=self.workgroup is not None,
+            bucket_key_arn=bucket.encryption_key.key_arn if bucket.encryption_key else None,
+            log_key_arn=self._log_key_arn,
         )
         self.views = self._viewed(settings, bucket, package)
         self.status_messages = self._notified(settings, bucket, package, watched)
 
-    def _topics(
-        self, name: str, settings: Shared, existing: str | None, chat: Sequence[str] | None
-    ) -> Topics:
-        topics = Topics(
-            self,
-            "Alarms",
-            name=name,
-            notify=settings.notify,
-            existing=existing,
-            reported=settings.reported,
-        )
+    def _chats(self, name: str, settings: Shared, chat: Sequence[str] | None) -> None:
         here = Stack.of(self).region
         shown: list[sns.ITopic] = []
         for region in [here] if chat is None else chat:
             shown += (
-                topics.of_chats()
+                self.topics.of_chats()
                 if region == here
                 else topics_of(self, name, region, existing=None, reported=settings.reported)
             )
         if shown and has_chats(settings.notify):
             ChatChannels(self, "Chat", notify=settings.notify, topics=shown)
-        return topics
 
     def _queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
@@ -146,10 +157,9 @@ class LagReports(Construct):
             package=glue_package(BUILT).path,
             name=name,
             topics=self.topics,
+            log_key_arn=self._log_key_arn,
         )
-        if self.topics.reports is not None:
-            topic = self.topics.reports
-            job_failure_rule(self, "ReportFailed", job_name=job.job_name, topic=topic)
+        job_failure_rule(self, "ReportFailed", job_name=job.job_name, topics=self.topics)
         if watched:
             report_alarm(
                 self,
@@ -166,7 +176,14 @@ class LagReports(Construct):
         if settings.views is None:
             return None
         code = collector_code(Function(), package)
-        return LagViews(self, "Views", views=settings.views, bucket=bucket, code=code)
+        return LagViews(
+            self,
+            "Views",
+            views=settings.views,
+            bucket=bucket,
+            code=code,
+            log_key_arn=self._log_key_arn,
+        )
 
     def _notified(
         self,
@@ -188,4 +205,5 @@ class LagReports(Construct):
             recovered=settings.notify.recovered,
             silence=watched,
             name=self.names.name,
+            log_key_arn=self._log_key_arn,
         )

@@ -34,13 +34,16 @@ class SharedNames:
     """The bucket of snapshots and the ARN of the alarms' topic; tokens until deployed.
 
     `name` is the deployment's: alarms and dashboards of clusters that use these begin with it, and
-    it is the workgroup's, if there are `queries`.
+    it is the workgroup's, if there are `queries`. The keys are those that encrypt the bucket, and
+    the logs of collectors; None where they are AWS's own.
     """
 
     bucket: str
     topic_arn: str
     name: str = DEPLOYMENT
     queries: bool = True
+    bucket_key_arn: str | None = None
+    log_key_arn: str | None = None
 
     def publish(self, scope: Construct) -> None:
         """Writes them into parameters under `/name/`."""
@@ -53,13 +56,31 @@ class SharedNames:
             )
 
     @classmethod
-    def published(cls, scope: Construct, deployment: str, *, queries: bool = True) -> Self:
-        """Reads them at deploy time from the parameters of the same account and region."""
+    def published(
+        cls,
+        scope: Construct,
+        deployment: str,
+        *,
+        queries: bool = True,
+        bucket_key_arn: str | None = None,
+        log_key_arn: str | None = None,
+    ) -> Self:
+        """Reads them at deploy time from the parameters of the same account and region.
+
+        Keys are in no parameter: they must be given here as in the shared stack.
+        """
         bucket, topic = (
             ssm.StringParameter.value_for_string_parameter(scope, f"/{deployment}/{name}")
             for name in (_BUCKET, _TOPIC)
         )
-        return cls(bucket=bucket, topic_arn=topic, name=deployment, queries=queries)
+        return cls(
+            bucket=bucket,
+            topic_arn=topic,
+            name=deployment,
+            queries=queries,
+            bucket_key_arn=bucket_key_arn,
+            log_key_arn=log_key_arn,
+        )
 
 
 def topic_name(deployment: str, kind: str) -> str:

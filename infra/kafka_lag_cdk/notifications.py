@@ -24,7 +24,7 @@ from kafka_lag_cdk.config.shared import Notify, Slack, Teams
 from kafka_lag_cdk.findings import open_ended, understood
 from kafka_lag_cdk.names import ALARMS, REPORTS, digest, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
-from kafka_lag_cdk.rights import Right, allow
+from kafka_lag_cdk.rights import Right, allow, role_with
 
 _ALARM_SERVICE, _EVENT_SERVICE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 _KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey*")
@@ -49,15 +49,15 @@ _VIEW_ALARMS = (
 
 
 class Topics(Construct):
-    """The topics `alarms` and `reports` of the deployment `name`, encrypted with one key.
+    """The topics `alarms` and `reports` of the deployment `name`, encrypted with one `key`.
 
-    `existing` is an alarm topic of the user's, which is subscribed to and otherwise left alone: its
-    policy must let CloudWatch publish. With `reported` false nothing would be sent as a report, and
-    `reports` is None. E-mail addresses must confirm each topic first.
+    `existing` takes the alarms instead of a new topic, `key` encrypts instead of a new one; the
+    policy of one that is known by its ARN is its owner's, and must let CloudWatch in. There is no
+    key where `notify` has encryption off. With `reported` false nothing would be sent as a report,
+    and `reports` is None. E-mail addresses must confirm each topic first.
 
     Alarms cannot use the key that AWS manages for SNS, so these have a key of their own. CloudWatch
-    and EventBridge need rights on topic and key, and a message that lacks either is lost without
-    a word.
+    needs rights on topic and key, and a message that lacks either is lost without a word.
     """
 
     def __init__(
@@ -68,37 +68,37 @@ class Topics(Construct):
         name: str,
         notify: Notify,
         existing: sns.ITopic | str | None = None,
+        key: kms.IKey | None = None,
         reported: bool = True,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.key = self._key() if reported or existing is None else None
+        makes = notify.encrypted and (reported or existing is None)
+        self.key = key or (self._new_key() if makes else None)
         if isinstance(existing, str):
             existing = sns.Topic.from_topic_arn(self, "Existing", existing)
-        self.alarms: sns.ITopic = existing or self._topic(
-            "Topic", topic_name(name, ALARMS), "Kafka lag", _ALARM_SERVICE
-        )
+        self.alarms = existing or self._new_topic("Topic", topic_name(name, ALARMS), "Kafka lag")
+        self._let_alarms_in()
         self.reports: sns.ITopic | None = None
         if reported:
-            self.reports = self._topic(
-                "Reports", topic_name(name, REPORTS), "Kafka lag report", _EVENT_SERVICE
-            )
+            called = topic_name(name, REPORTS)
+            self.reports = self._new_topic("Reports", called, "Kafka lag report")
         self._subscribe(notify)
 
     def publishing_reports(self) -> tuple[Right, ...]:
         """What a role takes to publish: the key's policy leaves the account's roles to IAM."""
-        if self.reports is None or self.key is None:
+        if self.reports is None:
             return ()
-        return (
-            allow("sns:Publish", on=self.reports.topic_arn),
-            # CDK's own grant would be on every action that begins with GenerateDataKey.
-            allow("kms:Decrypt", "kms:GenerateDataKey", on=self.key.key_arn),
-        )
+        on_topic = allow("sns:Publish", on=self.reports.topic_arn)
+        if self.key is None:
+            return (on_topic,)
+        # CDK's own grant would be on every action that begins with GenerateDataKey.
+        return on_topic, allow("kms:Decrypt", "kms:GenerateDataKey", on=self.key.key_arn)
 
     def of_chats(self) -> list[sns.ITopic]:
         """What a chat channel shows."""
         return [topic for topic in (self.alarms, self.reports) if topic is not None]
 
-    def _key(self) -> kms.Key:
+    def _new_key(self) -> kms.Key:
         return kms.Key(
             self,
             "Key",
@@ -108,8 +108,8 @@ class Topics(Construct):
             pending_window=_KEY_PENDING,
         )
 
-    def _topic(self, construct_id: str, name: str, shown: str, service: str) -> sns.Topic:
-        topic = sns.Topic(
+    def _new_topic(self, construct_id: str, name: str, shown: str) -> sns.Topic:
+        return sns.Topic(
             self,
             construct_id,
             topic_name=name,
@@ -117,17 +117,17 @@ class Topics(Construct):
             master_key=self.key,
             enforce_ssl=True,
         )
-        # EventBridge gives no account or rule along: with a condition on them every message would
-        # be lost [SNS developer guide, key management; EventBridge user guide, SNS permissions].
+
+    def _let_alarms_in(self) -> None:
+        """CloudWatch publishes alarms of this account; on a topic of an ARN this does nothing."""
+        principal = iam.ServicePrincipal(_ALARM_SERVICE)
         own = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
-        conditions = own if service == _ALARM_SERVICE else {}
-        principal = iam.ServicePrincipal(service)
-        topic.add_to_resource_policy(
+        self.alarms.add_to_resource_policy(
             iam.PolicyStatement(
                 principals=[principal],
                 actions=["sns:Publish"],
-                resources=[topic.topic_arn],
-                conditions=conditions,
+                resources=[self.alarms.topic_arn],
+                conditions=own,
             )
         )
         if self.key is not None:
@@ -136,10 +136,9 @@ class Topics(Construct):
                     principals=[principal],
                     actions=list(_KEY_ACTIONS),
                     resources=["*"],  # in a key's policy, that key
-                    conditions=conditions,
+                    conditions=own,
                 )
             )
-        return topic
 
     def _subscribe(self, notify: Notify) -> None:
         for address in notify.email:
@@ -263,12 +262,15 @@ def has_chats(notify: Notify) -> bool:
 
 
 def job_failure_rule(
-    scope: Construct, construct_id: str, *, job_name: str, topic: sns.ITopic
+    scope: Construct, construct_id: str, *, job_name: str, topics: Topics
 ) -> events.Rule:
-    """A rule that reports each run of the daily report's Glue job that ends badly.
+    """A rule that sends each run of the daily report's Glue job that ends badly as a report.
 
     The message is of the form that AWS's chat integration shows; others read its two sentences.
     It has no words of the job's own, which may hold quotes that break it.
+
+    EventBridge publishes through a role: it sends no account along by which the policies of topic
+    and key could tell whose rule it is [EventBridge user guide, SNS permissions].
     """
     rule = events.Rule(
         scope,
@@ -280,14 +282,29 @@ def job_failure_rule(
             detail={"jobName": [job_name], "state": list(_BAD)},
         ),
     )
-    # Taken by its ARN, the topic keeps the policy that it has: it lets events in already.
-    known = sns.Topic.from_topic_arn(rule, "Topic", topic.topic_arn)
+    if topics.reports is None:
+        return rule
+    role = role_with(
+        rule,
+        topics.publishing_reports(),
+        service=_EVENT_SERVICE,
+        description="Sends that the daily report of consumer lag was not made",
+    )
+    # Taken by its ARN, the topic keeps the policy that it has.
+    known = sns.Topic.from_topic_arn(rule, "Topic", topics.reports.topic_arn)
     understood(
         rule,
         "@aws-cdk/aws-events:ruleUnresolvedEnvironment",
         "the topic is of this stack, whichever its account",
     )
-    rule.add_target(targets.SnsTopic(known, message=_failure_message(scope)))
+    rule.add_target(
+        targets.SnsTopic(
+            known,
+            message=_failure_message(scope),
+            authorize_using_role=True,
+            role=role.without_policy_updates(),
+        )
+    )
     return rule
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag_cdk.findings import open_ended
@@ -54,6 +55,25 @@ def listing(bucket_arn: str, *prefixes: str) -> Right:
     """The right to list these, without which S3 says of a missing object that it is forbidden."""
     these = {"StringLike": {"s3:prefix": list(prefixes)}}
     return allow("s3:ListBucket", on=bucket_arn, conditions=these)
+
+
+def using_key(key_arn: str | None, bucket_arn: str, *, writes: bool) -> tuple[Right, ...]:
+    """What the key of a bucket takes, None: nothing, as with S3's own key; for this bucket alone.
+
+    Parts of an upload are decrypted before they become one object, so whoever writes reads.
+    """
+    if key_arn is None:
+        return ()
+    actions = ("kms:Decrypt", "kms:GenerateDataKey") if writes else ("kms:Decrypt",)
+    # S3 tells the key the object's ARN, or the bucket's where that has an S3 Bucket Key.
+    ours = {"StringLike": {"kms:EncryptionContext:aws:s3:arn": [bucket_arn, f"{bucket_arn}/*"]}}
+    return (allow(*actions, on=key_arn, conditions=ours),)
+
+
+def using_key_of(bucket: s3.IBucket, *, writes: bool) -> tuple[Right, ...]:
+    """The same, of a bucket that knows its key."""
+    key = bucket.encryption_key
+    return using_key(key.key_arn if key else None, bucket.bucket_arn, writes=writes)
 
 
 def writing(log_group: logs.ILogGroup) -> Right:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aws_cdk import App, CfnOutput, Environment, Stack, Tags
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from kafka_lag_cdk.config.cluster import Cluster
@@ -48,14 +49,19 @@ class SharedStack(Stack):
             description="Consumer lag: bucket, catalog, queries, daily report, topics",
             env=env,
         )
+        place = env.account, env.region or ""
+        existing, keys = deployment.existing_bucket(*place), deployment.kms_keys(*place)
         reports = LagReports(
             self,
             "Reports",
             name=deployment.name,
             settings=deployment.shared,
             clusters=[cluster.name for cluster in clusters],
-            existing_bucket=deployment.existing_bucket(env.account, env.region or ""),
-            existing_topic=deployment.existing_topic(env.account, env.region or ""),
+            existing_bucket=existing.name if existing else None,
+            bucket_key=_key(self, "BucketKey", keys.bucket),
+            log_key=_key(self, "LogKey", keys.logs),
+            topic=deployment.existing_topic(*place),
+            topic_key=_key(self, "TopicKey", keys.topic),
             chat=(),
             package=package,
             watched=any(not cluster.paused for cluster in clusters),
@@ -129,12 +135,17 @@ class ClusterStack(Stack):
             description=f"Consumer lag of the cluster {cluster.name}",
             env=env,
         )
+        keys = deployment.kms_keys(*deployment.place_of(cluster))
         collector = LagCollector(
             self,
             "Lag",
             cluster=cluster,
             reports=SharedNames.published(
-                self, deployment.name, queries=deployment.shared.athena is not None
+                self,
+                deployment.name,
+                queries=deployment.shared.athena is not None,
+                bucket_key_arn=keys.bucket,
+                log_key_arn=keys.logs,
             ),
             recovered=deployment.shared.notify.recovered,
             package=package,
@@ -202,6 +213,10 @@ def _chats(
         for stack in heard.values():
             chats.add_stack_dependency(stack, "chat channels hear its topic")
         yield chats
+
+
+def _key(scope: Construct, construct_id: str, arn: str | None) -> kms.IKey | None:
+    return kms.Key.from_key_arn(scope, construct_id, arn) if arn else None
 
 
 def _stack_id(*parts: str | None) -> str:

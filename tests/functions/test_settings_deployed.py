@@ -49,6 +49,13 @@ def test_wrong_servers_in_the_environment_are_a_fault_of_the_variable_alone(
     assert "shop.json" not in result
 
 
+def test_a_secret_in_the_environment_replaces_that_of_the_document(tmp_path: Path) -> None:
+    environ = deployed(tmp_path)
+    assert from_environment(environ).secret_id == document()["secret_id"]
+    environ[contract.ENV_SECRET_ID] = "arn:aws:secretsmanager:made-by-the-deploy"
+    assert from_environment(environ).secret_id == "arn:aws:secretsmanager:made-by-the-deploy"
+
+
 def test_a_role_signs_for_the_region_of_the_environment(tmp_path: Path) -> None:
     settings = from_environment({**deployed(tmp_path, **ROLE), **HERE})
     assert settings.region == "eu-west-1"

@@ -61,7 +61,8 @@ def _stack(app: App, kind: str, shared: Shared) -> None:
 
 def _alone(stack: Stack, shared: Shared, watched: bool) -> None:
     """Without the catalog and the daily report, which take their time."""
-    existing = shared.existing_buckets.get(REGION)
+    theirs = shared.existing_buckets.get(REGION)
+    existing = theirs.name if theirs else None
     bucket = DataBucket(stack, "Data", keep=shared.keep, existing=existing, tells=True).bucket
     code = partial(lambda_.Code.from_asset, str(SMALL_PACKAGE))
     if shared.views:

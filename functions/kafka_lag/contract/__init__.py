@@ -34,6 +34,8 @@ ENV_CONFIG = "KAFKA_LAG_CONFIG"
 ENV_BUCKET = "KAFKA_LAG_BUCKET"
 # Instead of the document's, where a deploy looked them up: host:port,host:port.
 ENV_BOOTSTRAP_SERVERS = "KAFKA_LAG_BOOTSTRAP_SERVERS"
+# Instead of the document's, where a deploy makes the secret: its ARN.
+ENV_SECRET_ID = "KAFKA_LAG_SECRET_ID"  # noqa: S105  # the name of a variable
 # Set by Lambda itself.
 ENV_REGION = "AWS_REGION"
 # Of the collector's configuration document: raised with whatever a collector of before would not

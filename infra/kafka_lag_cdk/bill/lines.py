@@ -107,7 +107,7 @@ def _place(
     prices: PriceList,
 ) -> PlaceBill:
     usages = [cluster_usage(cluster, deployment.shared) for cluster in clusters]
-    together = shared_usage(deployment.shared, clusters)
+    together = shared_usage(deployment.shared, clusters, deployment.kms_keys(account, region))
     rates = _rates([item for usage in (*usages, together) for item in usage], prices)
     return PlaceBill(
         account=account,

@@ -12,7 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.network import Open
+from kafka_lag_cdk.config.network import OpenAuth
 from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.lambdas.log import log_of
 from kafka_lag_cdk.rights import allow, role_with
@@ -24,15 +24,22 @@ _CODE = Path(__file__).with_name("resolver")
 class BootstrapServers(Construct):
     """Asks MSK once, and again when ARN or login change; `servers` is a token, commas between."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, cluster: Cluster) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: Cluster,
+        log_key_arn: str | None = None,
+    ) -> None:
         super().__init__(scope, construct_id)
         asking = allow("kafka:GetBootstrapBrokers", on=cluster.arn or "")
         role = role_with(self, [asking], service="lambda.amazonaws.com")
-        plain = isinstance(cluster.auth, Open) and cluster.auth.plaintext
+        plain = isinstance(cluster.auth, OpenAuth) and cluster.auth.plaintext
         answer = CustomResource(
             self,
             "Answer",
-            service_token=self._function(cluster, role).function_arn,
+            service_token=self._function(cluster, role, log_key_arn).function_arn,
             properties={
                 "ClusterArn": cluster.arn,
                 "Way": "plaintext" if plain else cluster.auth.type,
@@ -44,8 +51,10 @@ class BootstrapServers(Construct):
         resource.add_property_override("ServiceTimeout", _ANSWERS_WITHIN_SECONDS)
         self.servers = answer.get_att_string("Servers")
 
-    def _function(self, cluster: Cluster, role: iam.Role) -> lambda_.Function:
-        log_group = log_of(self, days=7)
+    def _function(
+        self, cluster: Cluster, role: iam.Role, log_key_arn: str | None
+    ) -> lambda_.Function:
+        log_group = log_of(self, days=7, key_arn=log_key_arn)
         log_group.grant_write(role)
         function = lambda_.Function(
             self,

@@ -17,6 +17,7 @@ from kafka_lag_cdk.collector.brokers import BootstrapServers
 from kafka_lag_cdk.collector.network import CollectorNetwork
 from kafka_lag_cdk.collector.role import collector_role, deny_interfaces
 from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
+from kafka_lag_cdk.config.types import is_token
 from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.lambdas.log import log_of
 
@@ -35,7 +36,10 @@ _EVENT_AGE = Duration.seconds(60)
 
 
 class CollectorFunction(Construct):
-    """`function` and its `log_group`, in the brokers' VPC, with rights of its own."""
+    """`function` and its `log_group`, in the brokers' VPC, with rights of its own.
+
+    The keys are those that encrypt `bucket` and the log, None where they are AWS's own.
+    """
 
     def __init__(
         self,
@@ -45,16 +49,25 @@ class CollectorFunction(Construct):
         cluster: Cluster,
         bucket: str,
         code: lambda_.Code,
+        bucket_key_arn: str | None = None,
+        log_key_arn: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.log_group = log_of(self, days=cluster.function.log_days)
+        self._bucket_key_arn, self._log_key_arn = bucket_key_arn, log_key_arn
+        self.log_group = log_of(self, days=cluster.function.log_days, key_arn=log_key_arn)
         self.function = self._made(cluster, bucket, code)
         if cluster.function.python == "3.13":
             tested_runtime(self.function)
 
     def _made(self, cluster: Cluster, bucket: str, code: lambda_.Code) -> lambda_.Function:
         network = CollectorNetwork(self, "Network", cluster=cluster)
-        role = collector_role(self, cluster=cluster, bucket=bucket, log_group=self.log_group)
+        role = collector_role(
+            self,
+            cluster=cluster,
+            bucket=bucket,
+            bucket_key_arn=self._bucket_key_arn,
+            log_group=self.log_group,
+        )
         function = lambda_.Function(
             self,
             "Function",
@@ -85,9 +98,15 @@ class CollectorFunction(Construct):
             contract.ENV_CONFIG: f"/opt/{_FOLDER}/{_DOCUMENT}",
             contract.ENV_BUCKET: bucket,
         }
+        if cluster.secret_arn and is_token(cluster.secret_arn):
+            told[contract.ENV_SECRET_ID] = cluster.secret_arn
         if cluster.bootstrap_servers is None:
-            found = BootstrapServers(self, "BootstrapServers", cluster=cluster)
+            found = BootstrapServers(
+                self, "BootstrapServers", cluster=cluster, log_key_arn=self._log_key_arn
+            )
             told[contract.ENV_BOOTSTRAP_SERVERS] = found.servers
+        elif cluster.deployed_servers:
+            told[contract.ENV_BOOTSTRAP_SERVERS] = ",".join(cluster.bootstrap_servers)
         return told
 
 
@@ -97,7 +116,14 @@ def _document_layer(scope: Construct, cluster: Cluster) -> lambda_.LayerVersion:
         folder = Path(made, _FOLDER)
         folder.mkdir()
         # In the order it was written: of several expressions the first that fits decides.
-        text = json.dumps(cluster.document(), indent=2)
+        document = cluster.document()
+        tokens = [key for key, value in document.items() if is_token(json.dumps(value))]
+        if tokens:
+            raise ValueError(
+                f"{' and '.join(tokens)} of {cluster.name} must be known now: it is written into a "
+                "file, where CDK replaces no token"
+            )
+        text = json.dumps(document, indent=2)
         (folder / _DOCUMENT).write_text(text + "\n")
         if cluster.ca_file:
             shutil.copyfile(cluster.ca_file, folder / CA_FILE)

@@ -14,7 +14,15 @@ from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.checks import unheard
 from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
 from kafka_lag_cdk.config.faults import Fault, FaultsError
-from kafka_lag_cdk.config.network import Auth, Iam, Open, Scram, Tls, Vpc, login_faults
+from kafka_lag_cdk.config.network import (
+    Auth,
+    IamAuth,
+    OpenAuth,
+    ScramAuth,
+    TlsAuth,
+    Vpc,
+    login_faults,
+)
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
@@ -30,6 +38,7 @@ from kafka_lag_cdk.config.types import (
     Text,
     TopicArn,
     Whole,
+    is_token,
 )
 
 # Beside the document in its layer.
@@ -172,13 +181,13 @@ class Cluster(CollectorKeys):
     def _unreachable(self) -> Iterator[Fault]:
         if self.arn is None and self.bootstrap_servers is None:
             yield Fault((), "give arn, or bootstrap_servers where it is not MSK")
-        if self.arn is None and isinstance(self.auth, Iam):
+        if self.arn is None and isinstance(self.auth, IamAuth):
             yield Fault((), "auth of type iam needs arn: rights are granted on it")
         if self.arn is None and self.region is None:
             yield Fault((), "give region, as there is no arn to tell it")
         for key, of_arn in (("region", self.arn_part(3)), ("account", self.arn_part(4))):
             own = getattr(self, key)
-            if own and of_arn and own != of_arn:
+            if own and of_arn and not is_token(own) and own != of_arn:
                 yield Fault((), f"{key} is {own}, but the arn says {of_arn}")
 
     def _two_masters(self) -> Iterator[Fault]:
@@ -191,8 +200,8 @@ class Cluster(CollectorKeys):
             first.setdefault(service, scaling.group)
 
     def arn_part(self, place: int) -> str | None:
-        """A part of the ARN between its colons, None without an ARN."""
-        return self.arn.split(":")[place] if self.arn else None
+        """A part of the ARN between its colons, None without an ARN or where a deploy tells it."""
+        return self.arn.split(":")[place] if self.arn and not is_token(self.arn) else None
 
     @property
     def place(self) -> tuple[str | None, str]:
@@ -201,8 +210,8 @@ class Cluster(CollectorKeys):
 
     @property
     def msk_name(self) -> str | None:
-        """The cluster's name in MSK's own metrics, None where it is not MSK."""
-        return self.arn.split("/")[1] if self.arn else None
+        """The cluster's name in MSK's own metrics, None where no ARN tells it."""
+        return self.arn.split("/")[1] if self.arn and not is_token(self.arn) else None
 
     @property
     def is_serverless(self) -> bool:
@@ -257,17 +266,27 @@ class Cluster(CollectorKeys):
         """Which metrics its collector publishes, those for alarms and scaling among them."""
         return levels_of(self._levels())
 
+    @property
+    def secret_arn(self) -> str | None:
+        """The secret of its login, None where that has none."""
+        return self.auth.secret_arn if isinstance(self.auth, ScramAuth | TlsAuth) else None
+
+    @property
+    def deployed_servers(self) -> bool:
+        """Whether only a deploy tells the brokers: MSK is asked, or the same app makes them."""
+        return self.bootstrap_servers is None or any(map(is_token, self.bootstrap_servers))
+
     def document(self) -> dict[str, Any]:
-        """Its collector's normalised document; a deploy may have to find the brokers out."""
-        auth = self.auth
-        plain = isinstance(auth, Open) and auth.plaintext
+        """Its collector's normalised document, without the brokers and the secret of a deploy."""
+        auth, secret = self.auth, self.secret_arn
+        plain = isinstance(auth, OpenAuth) and auth.plaintext
         whole = written(
             self,
             cluster=self.name,
-            bootstrap_servers=list(self.bootstrap_servers) if self.bootstrap_servers else None,
+            bootstrap_servers=None if self.deployed_servers else list(self.bootstrap_servers or ()),
             security_protocol="PLAINTEXT" if plain else _TRANSPORT[auth.type],
-            sasl_mechanism=auth.mechanism if isinstance(auth, Scram) else IAM,
-            secret_id=auth.secret_arn if isinstance(auth, Scram | Tls) else None,
+            sasl_mechanism=auth.mechanism if isinstance(auth, ScramAuth) else IAM,
+            secret_id=secret if secret and not is_token(secret) else None,
             cafile=CA_FILE if self.ca_file else None,
         )
         return whole | {"levels": self._levels()}

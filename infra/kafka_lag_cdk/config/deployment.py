@@ -6,18 +6,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import Field, model_validator
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.faults import Fault, FaultsError
 from kafka_lag_cdk.config.network import Endpoints
-from kafka_lag_cdk.config.shared import Shared
+from kafka_lag_cdk.config.shared import ExistingBucket, KmsKeys, Shared
 from kafka_lag_cdk.config.strict import Strict
-from kafka_lag_cdk.config.types import Account, Listed, Prefix
+from kafka_lag_cdk.config.types import Account, Listed, Prefix, is_token
 
 _LONGEST_STACK_NAME = 128
+
+V = TypeVar("V")
 
 
 class Deployment(Strict):
@@ -37,7 +39,7 @@ class Deployment(Strict):
             *self._two_masters(),
         )
         faults = (Fault(("clusters",), sentence) for sentence in between)
-        FaultsError.raise_any((*faults, *self._too_long(), *self._misplaced()))
+        FaultsError.raise_any((*faults, *self._too_long(), *self._of_nobody(), *self._keys()))
         return self
 
     def places(self) -> dict[tuple[str | None, str], tuple[Cluster, ...]]:
@@ -53,13 +55,19 @@ class Deployment(Strict):
         account, region = cluster.place
         return account or self.account, region
 
-    def existing_bucket(self, account: str | None, region: str) -> str | None:
+    def existing_bucket(self, account: str | None, region: str) -> ExistingBucket | None:
         """The bucket of the user's in an account and region, None where one is made."""
-        return _at(self.shared.existing_buckets, account, region)
+        return _there(self.shared.existing_buckets, account, region)
 
     def existing_topic(self, account: str | None, region: str) -> str | None:
         """The user's topic for alarms in an account and region, None where one is made."""
-        return _at(self.shared.notify.existing_topics, account, region)
+        return _there(self.shared.notify.existing_topics, account, region)
+
+    def kms_keys(self, account: str | None, region: str) -> KmsKeys:
+        """The user's keys there; the bucket's is that of their own bucket, if it is theirs."""
+        keys = _there(self.shared.kms_keys, account, region) or KmsKeys()
+        bucket = self.existing_bucket(account, region)
+        return keys.model_copy(update={"bucket": bucket.kms_key_arn}) if bucket else keys
 
     def stack_name(self, cluster: Cluster) -> str:
         """The name of a cluster's stack, which has letters, digits and '-' only."""
@@ -118,38 +126,56 @@ class Deployment(Strict):
                     f"account {known[0]}: give account"
                 )
 
-    def _misplaced(self) -> Iterator[Fault]:
-        """Buckets and topics of places without a cluster, topics of another region."""
-        topics = self.shared.notify.existing_topics
-        yield from self._unused(("shared", "existing_buckets"), self.shared.existing_buckets)
-        yield from self._unused(("shared", "notify", "existing_topics"), topics)
-        for key, arn in topics.items():
+    def _of_nobody(self) -> Iterator[Fault]:
+        """Buckets, keys and topics of a place without a cluster, or of several accounts."""
+        for kind, key, what in (
+            *(("existing_buckets", each, "bucket") for each in self.shared.existing_buckets),
+            *(("kms_keys", each, "key") for each in self.shared.kms_keys),
+        ):
+            yield from self._of_no_place(("shared", kind, key), what)
+        for key, arn in self.shared.notify.existing_topics.items():
+            place = ("shared", "notify", "existing_topics", key)
+            yield from self._of_no_place(place, "topic")
             if (region := arn.split(":")[3]) != key.rpartition("/")[2]:
                 yield Fault(
-                    ("shared", "notify", "existing_topics", key),
-                    f"the topic is in {region}, and alarms publish in their own region only",
+                    place, f"the topic is in {region}, and alarms publish in their own region only"
                 )
 
-    def _unused(self, key_of: tuple[str, ...], things: Mapping[str, str]) -> Iterator[Fault]:
-        regions = {region for _, region in self.places()}
-        for key in things:
-            account, _, region = key.rpartition("/")
-            owners = [owner for owner, there in self.places() if there == region]
-            place = (*key_of, key)
-            if not owners:
+    def _of_no_place(self, place: tuple[str, ...], what: str) -> Iterator[Fault]:
+        account, _, region = place[-1].rpartition("/")
+        owners = [owner for owner, there in self.places() if there == region]
+        if not owners:
+            regions = ", ".join(sorted({region for _, region in self.places()}))
+            yield Fault(place, f"no cluster is in this region; there are some in {regions}")
+        elif account and account not in owners:
+            known = ", ".join(owner or "whichever deploys" for owner in owners)
+            yield Fault(place, f"no cluster is in this account there; some are in {known}")
+        elif not account and len(owners) > 1:
+            both = " and ".join(str(owner) for owner in owners)
+            yield Fault(
+                place,
+                f"the accounts {both} have clusters there, and a {what} is one account's: "
+                f"write {owners[0]}/{region}",
+            )
+
+    def _keys(self) -> Iterator[Fault]:
+        """Keys that could not encrypt what they are for."""
+        for key, bucket in self.shared.existing_buckets.items():
+            place = ("shared", "existing_buckets", key)
+            yield from _elsewhere((*place, "kms_key_arn"), key, bucket.kms_key_arn)
+        for key, keys in self.shared.kms_keys.items():
+            place = ("shared", "kms_keys", key)
+            for what in KmsKeys.model_fields:
+                yield from _elsewhere((*place, what), key, getattr(keys, what))
+            if keys.topic and not self.shared.notify.encrypted:
+                yield Fault((*place, "topic"), "must be left out where notify.encrypted is false")
+        for account, region in self.places():
+            keys = _there(self.shared.kms_keys, account, region) or KmsKeys()
+            if keys.bucket and self.existing_bucket(account, region):
                 yield Fault(
-                    place,
-                    f"no cluster is in this region; there are some in {', '.join(sorted(regions))}",
-                )
-            elif account and account not in owners:
-                known = ", ".join(owner or "whichever deploys" for owner in owners)
-                yield Fault(place, f"no cluster is in this account there; some are in {known}")
-            elif not account and len(owners) > 1:
-                both = " and ".join(str(owner) for owner in owners)
-                yield Fault(
-                    place,
-                    f"the accounts {both} have clusters there, and this is one account's: "
-                    f"write {owners[0]}/{region}",
+                    ("shared", "kms_keys"),
+                    f"bucket is for one that is made, and {region} has one in existing_buckets: "
+                    "write its key there, as kms_key_arn",
                 )
 
     def _two_endpoints(self) -> Iterator[str]:
@@ -180,6 +206,11 @@ class Deployment(Strict):
                     )
 
 
-def _at(things: Mapping[str, str], account: str | None, region: str) -> str | None:
-    """What is written for an account and region, or for the region alone."""
-    return things.get(f"{account}/{region}", things.get(region))
+def _there(by_place: Mapping[str, V], account: str | None, region: str) -> V | None:
+    return by_place.get(f"{account}/{region}", by_place.get(region))
+
+
+def _elsewhere(place: tuple[str, ...], key: str, arn: str | None) -> Iterator[Fault]:
+    region = key.rpartition("/")[2]
+    if arn and not is_token(arn) and (at := arn.split(":")[3]) != region:
+        yield Fault(place, f"is in {at}, and a key encrypts in its own region alone, not {region}")

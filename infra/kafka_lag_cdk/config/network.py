@@ -20,6 +20,7 @@ from kafka_lag_cdk.config.types import (
     SecurityGroupId,
     SubnetId,
     VpcId,
+    is_token,
 )
 
 # MSK takes no secret of another name [MSK developer guide, limitations of SCRAM].
@@ -66,7 +67,7 @@ class Vpc(Strict):
                 yield f"endpoints.{kind} needs cidr, the VPC's, to be let in from"
 
 
-class Scram(Strict):
+class ScramAuth(Strict):
     """User name and password from Secrets Manager; MSK takes SCRAM-SHA-512 only."""
 
     type: Literal["scram"]
@@ -75,13 +76,13 @@ class Scram(Strict):
     mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256"] = "SCRAM-SHA-512"
 
 
-class Iam(Strict):
+class IamAuth(Strict):
     """The function's own role; needs the cluster's ARN and no secret."""
 
     type: Literal["iam"]
 
 
-class Tls(Strict):
+class TlsAuth(Strict):
     """A client certificate from Secrets Manager: `certificate` and `private_key`, PEM."""
 
     type: Literal["tls"]
@@ -89,14 +90,14 @@ class Tls(Strict):
     kms_key_arn: KeyArn | None = None
 
 
-class Open(Strict):
+class OpenAuth(Strict):
     """Brokers that ask for no login; over TLS unless `plaintext`."""
 
     type: Literal["none"]
     plaintext: bool = False
 
 
-Auth = Annotated[Scram | Iam | Tls | Open, Field(discriminator="type")]
+Auth = Annotated[ScramAuth | IamAuth | TlsAuth | OpenAuth, Field(discriminator="type")]
 
 
 def login_faults(
@@ -106,26 +107,28 @@ def login_faults(
 
     `serverless` is whether that is MSK Serverless.
     """
-    if serverless and not isinstance(auth, Iam):
+    if serverless and not isinstance(auth, IamAuth):
         yield _fault("type", "must be iam, as MSK Serverless takes nothing else")
-    elif isinstance(auth, Scram | Tls):
-        if arn and isinstance(auth, Scram) and auth.mechanism != _MSK_MECHANISM:
+    elif isinstance(auth, ScramAuth | TlsAuth):
+        if arn and isinstance(auth, ScramAuth) and auth.mechanism != _MSK_MECHANISM:
             yield _fault("mechanism", f"must be {_MSK_MECHANISM}, as MSK has no other")
         yield from _elsewhere(auth, region)
-        if arn and isinstance(auth, Scram) and _part(auth.secret_arn, _NAME).startswith(_OF_MSK):
+        name = _part(auth.secret_arn, _NAME)
+        if arn and isinstance(auth, ScramAuth) and name and name.startswith(_OF_MSK):
             yield from _of_msk(auth, arn)
 
 
-def _elsewhere(auth: Scram | Tls, region: str | None) -> Iterator[Fault]:
+def _elsewhere(auth: ScramAuth | TlsAuth, region: str | None) -> Iterator[Fault]:
     for key, arn in (("secret_arn", auth.secret_arn), ("kms_key_arn", auth.kms_key_arn)):
-        if region and arn and (at := _part(arn, _REGION)) != region:
+        at = _part(arn, _REGION) if arn else None
+        if region and at and not is_token(region) and at != region:
             place = f"is in {at}, but the collector is in {region}"
             yield _fault(key, f"{place} and uses its own region's alone")
 
 
-def _of_msk(auth: Scram, arn: str) -> Iterator[Fault]:
+def _of_msk(auth: ScramAuth, arn: str) -> Iterator[Fault]:
     owner, own = _part(auth.secret_arn, _ACCOUNT), _part(arn, _ACCOUNT)
-    if owner != own:
+    if owner and own and owner != own:
         sentence = f"is of the account {owner}, but MSK takes secrets of the cluster's own, {own}"
         yield _fault("secret_arn", sentence)
     if auth.kms_key_arn is None:
@@ -136,8 +139,9 @@ def _of_msk(auth: Scram, arn: str) -> Iterator[Fault]:
         )
 
 
-def _part(arn: str, place: int) -> str:
-    return arn.split(":")[place]
+def _part(arn: str, place: int) -> str | None:
+    """None where only a deploy tells."""
+    return None if is_token(arn) else arn.split(":")[place]
 
 
 def _fault(key: str, sentence: str) -> Fault:

@@ -13,15 +13,16 @@ from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
-    Bucket,
+    AccountRegion,
+    BucketName,
     ChatName,
     Checked,
     Distinct,
     Email,
     EventBus,
     Https,
+    KeyArn,
     Listed,
-    Place,
     SlackChannel,
     SlackWorkspace,
     TeamsChannel,
@@ -59,16 +60,20 @@ class Teams(Strict):
 class Notify(Strict):
     """Who gets alarms and reports; with `recovered` also when an alarm is over.
 
+    Unless `encrypted` topics have no key, and their messages are not encrypted at rest.
+
+
     `existing_topics` take the alarms instead of a new topic, by account and region as
     `existing_buckets` are.
     """
 
-    existing_topics: dict[Place, TopicArn] = Field(default_factory=dict)
+    existing_topics: dict[AccountRegion, TopicArn] = Field(default_factory=dict)
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
     slack: Annotated[tuple[Slack, ...], Listed] = ()
     teams: Annotated[tuple[Teams, ...], Listed] = ()
     recovered: bool = True
+    encrypted: bool = True
 
     @model_validator(mode="after")
     def _each_chat_once(self) -> Notify:
@@ -113,6 +118,7 @@ class Report(Strict):
     workers: Annotated[int, Field(ge=2, le=100)] = 2
     time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
     summary: Literal["changes", "always", "never"] = "changes"
+    log_days: LogDays = 30
 
     @model_validator(mode="after")
     def _nothing_of_what_is_off(self) -> Report:
@@ -186,16 +192,50 @@ class StatusMessages(Strict):
         return self
 
 
+class ExistingBucket(Strict):
+    """A bucket of the user's, with the key that encrypts it where that is a key of theirs.
+
+    A document may have its name alone.
+    """
+
+    name: BucketName
+    kms_key_arn: KeyArn | None = None
+
+
+def _with_name(source: Any) -> Any:
+    return {"name": source} if isinstance(source, str) else source
+
+
+_NameAlone = Checked(
+    _with_name, lambda schema: {"anyOf": [{"type": "string"}, schema]}, before=True
+)
+
+
+class KmsKeys(Strict):
+    """Keys of the user's in one account and region, for what is made there.
+
+    None: S3's own key for the `bucket`, CloudWatch's for `logs`, one that is made for the `topic`.
+    """
+
+    bucket: KeyArn | None = None
+    logs: KeyArn | None = None
+    topic: KeyArn | None = None
+
+
 class Shared(Strict):
     """What is shared in one region; `existing_buckets` are taken instead of a new one.
 
-    They are by account and region, as in `111122223333/eu-west-1`, or by a region of one account.
+    They and `kms_keys` are by account and region, as in `111122223333/eu-west-1`, or by a region of
+    one account.
 
     Of `views` and `status_messages` there is nothing unless somebody asked for them. Without
     `athena` there are no catalog, workgroup and queries.
     """
 
-    existing_buckets: dict[Place, Bucket] = Field(default_factory=dict)
+    existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = Field(
+        default_factory=dict
+    )
+    kms_keys: dict[AccountRegion, KmsKeys] = Field(default_factory=dict)
     keep: Keep = Keep()
     report: Report = Report()
     athena: Annotated[Athena | None, OrOff] = Athena()

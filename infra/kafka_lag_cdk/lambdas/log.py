@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function's log, which goes with its stack: what must last is in the bucket."""
+"""A log group, which goes with its stack: what must last is in the bucket."""
 
 from __future__ import annotations
 
 from aws_cdk import RemovalPolicy
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
@@ -24,8 +25,15 @@ _RETENTION = {
 }
 
 
-def log_of(scope: Construct, *, days: LogDays) -> logs.LogGroup:
-    """The scope's `Log`, whose lines are kept for so many days."""
+def log_of(
+    scope: Construct, *, days: LogDays, key_arn: str | None, name: str | None = None
+) -> logs.LogGroup:
+    """The scope's `Log`, whose lines are kept for so many days; None is CloudWatch's own key."""
     return logs.LogGroup(
-        scope, "Log", retention=_RETENTION[days], removal_policy=RemovalPolicy.DESTROY
+        scope,
+        "Log",
+        log_group_name=name,
+        retention=_RETENTION[days],
+        encryption_key=kms.Key.from_key_arn(scope, "LogKey", key_arn) if key_arn else None,
+        removal_policy=RemovalPolicy.DESTROY,
     )

@@ -35,6 +35,7 @@ class Settings:
     memory_mb: int
     timeout: Duration
     log_days: LogDays
+    log_key_arn: str | None = None
     concurrency: int | None = None
     retries: int | None = None
     event_age: Duration | None = None
@@ -55,7 +56,7 @@ class SnapshotReader(Construct):
         code: lambda_.Code,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.log_group = log_of(self, days=settings.log_days)
+        self.log_group = log_of(self, days=settings.log_days, key_arn=settings.log_key_arn)
         role = role_with(
             self,
             (writing(self.log_group), *rights),

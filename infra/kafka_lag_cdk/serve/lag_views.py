@@ -13,7 +13,7 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag_cdk.config.shared import Views
 from kafka_lag_cdk.lambdas.snapshot_reader import Settings, SnapshotReader
-from kafka_lag_cdk.rights import Right, allow, listing
+from kafka_lag_cdk.rights import Right, allow, listing, using_key_of
 from kafka_lag_cdk.serve.token import ViewsToken
 
 _HANDLER = "kafka_lag.serve_lag.handler"
@@ -39,6 +39,7 @@ class LagViews(Construct):
         views: Views,
         bucket: s3.IBucket,
         code: lambda_.Code,
+        log_key_arn: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         bearer = views.auth == contract.AUTH_BEARER
@@ -52,6 +53,7 @@ class LagViews(Construct):
                 memory_mb=views.memory_mb,
                 timeout=_TIMEOUT,
                 log_days=views.log_days,
+                log_key_arn=log_key_arn,
                 concurrency=views.concurrency,
             ),
             environment=_environment(views, bucket, self.token),
@@ -77,5 +79,6 @@ def _rights(bucket: s3.IBucket, token: ViewsToken | None) -> Iterator[Right]:
     yield listing(bucket.bucket_arn, _SNAPSHOTS)
     objects = bucket.arn_for_objects(_SNAPSHOTS)
     yield allow("s3:GetObject", on=objects, because=_MANY_SNAPSHOTS)
+    yield from using_key_of(bucket, writes=False)
     if token:
         yield allow("secretsmanager:GetSecretValue", on=token.arn)

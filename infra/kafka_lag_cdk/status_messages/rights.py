@@ -12,7 +12,7 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag_cdk.config.shared import StatusMessages
 from kafka_lag_cdk.notifications import Topics
-from kafka_lag_cdk.rights import Right, allow, listing
+from kafka_lag_cdk.rights import Right, allow, listing, using_key_of
 
 _GROUPS = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/*"
 _NOTIFIED = f"{contract.NOTIFIED_PREFIX}/*"
@@ -34,6 +34,7 @@ def rights(
         on=bucket.arn_for_objects(_NOTIFIED),
         because="a cursor a cluster and a claim a message, of each channel, named by runs",
     )
+    yield from using_key_of(bucket, writes=True)
     if topics:
         yield from topics.publishing_reports()
     if settings.event_bus:

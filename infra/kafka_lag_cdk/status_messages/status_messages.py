@@ -59,9 +59,11 @@ class StatusNotifier(Construct):
         recovered: bool = True,
         silence: bool = True,
         name: str = DEPLOYMENT,
+        log_key_arn: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings, self._bucket = settings, bucket
+        self._log_key_arn = log_key_arn
         self._topics = topics if settings.topic else None
         self.failed = self._queue()
         reader = self._reader(code, chats)
@@ -96,6 +98,7 @@ class StatusNotifier(Construct):
                 memory_mb=settings.memory_mb,
                 timeout=_TIMEOUT,
                 log_days=settings.log_days,
+                log_key_arn=self._log_key_arn,
                 concurrency=1 if settings.alone else None,
                 retries=_RETRIES,
                 event_age=_EVENT_AGE,

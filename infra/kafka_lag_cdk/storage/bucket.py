@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -32,10 +33,13 @@ class DataBucket(Construct):
     unless that was never made.
 
     It has no name of its own, so that a stack deployed again makes another beside the kept one.
-    `existing` is taken as it is instead: its encryption, its policy and what expires in it are
-    its owner's, as a lifecycle configuration is one document that would replace theirs. With
-    `tells` what happens in it goes to EventBridge, and claims of messages expire; in an existing
-    bucket that is its owner's to switch on, too.
+    With a `key` that encrypts it, once for many objects as an S3 Bucket Key; without with S3's own.
+
+    `existing`, an object of CDK or a name, is taken as it is instead: its encryption, its policy
+    and what expires in it are its owner's, as a lifecycle configuration is one document that would
+    replace theirs. `key` is then what encrypts the bucket of a name; an object knows its own.
+    With `tells` what happens in it goes to EventBridge, and claims of messages expire; in an
+    existing bucket that is its owner's to switch on, too.
     """
 
     def __init__(
@@ -44,23 +48,39 @@ class DataBucket(Construct):
         construct_id: str,
         *,
         keep: Keep,
-        existing: str | None = None,
+        existing: str | s3.IBucket | None = None,
+        key: kms.IKey | None = None,
         tells: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         if existing:
-            self.bucket: s3.IBucket = s3.Bucket.from_bucket_name(self, "Bucket", existing)
+            self.bucket: s3.IBucket = self._known(existing, key)
             return
         rules = (*_rules(keep), *((_claims(),) if tells else ()))
-        self.bucket = made = self._made(list(rules))
+        self.bucket = made = self._made(list(rules), key)
         if tells:
             _to_event_bridge(made)
 
-    def _made(self, rules: list[s3.LifecycleRule]) -> s3.Bucket:
+    def _known(self, existing: str | s3.IBucket, key: kms.IKey | None) -> s3.IBucket:
+        if isinstance(existing, str):
+            return s3.Bucket.from_bucket_attributes(
+                self, "Bucket", bucket_name=existing, encryption_key=key
+            )
+        if key:
+            raise ValueError(
+                f"{existing.node.path} is an existing bucket with a key of its own or none: leave "
+                "the bucket's key out, or import the bucket with its encryption_key"
+            )
+        return existing
+
+    def _made(self, rules: list[s3.LifecycleRule], key: kms.IKey | None) -> s3.Bucket:
+        encryption = s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED
         bucket = s3.Bucket(
             self,
             "Bucket",
-            encryption=s3.BucketEncryption.S3_MANAGED,
+            encryption=encryption,
+            encryption_key=key,
+            bucket_key_enabled=True if key else None,
             enforce_ssl=True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,

@@ -14,6 +14,7 @@ from constructs import Construct
 
 from kafka_lag_cdk.config.shared import NEVER, Keep, Report
 from kafka_lag_cdk.findings import explained, understood
+from kafka_lag_cdk.lambdas.log import log_of
 from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.storage.daily_report_role import daily_report_role
 
@@ -45,13 +46,24 @@ class DailyReport(Construct):
         package: Path,
         topics: Topics,
         name: str,
+        log_key_arn: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         script = assets.Asset(self, "Script", path=str(SCRIPT))
         modules = assets.Asset(self, "Modules", path=str(package))
         summarized = None if report.summary == NEVER else topics
-        role = daily_report_role(self, bucket=bucket, code=[script, modules], topics=summarized)
-        arguments = _arguments(bucket, report, keep, summarized, Stack.of(self).region, name)
+        logs = f"/{name}/daily-report"
+        for kind in ("output", "error"):
+            # Otherwise Glue makes groups that keep everything for ever, for all jobs of the account
+            # [AWS Glue developer guide, "Logging for AWS Glue jobs"].
+            own = Construct(self, kind.title())
+            log_of(own, days=report.log_days, key_arn=log_key_arn, name=f"{logs}/{kind}")
+        role = daily_report_role(
+            self, bucket=bucket, code=[script, modules], topics=summarized, logs=logs
+        )
+        arguments = {"--custom-logGroup-prefix": logs} | _arguments(
+            bucket, report, keep, summarized, Stack.of(self).region, name
+        )
         self.job = self._job(role, script, modules, report, arguments)
         self.job_name = self.job.job_name
         self._daily(report.hour)

@@ -13,7 +13,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.notifications import Topics
-from kafka_lag_cdk.rights import Right, allow, listing, role_with
+from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key_of
 
 _SNAPSHOTS, _HISTORY, _REPORTS = (
     contract.SNAPSHOT_PREFIX,
@@ -22,10 +22,11 @@ _SNAPSHOTS, _HISTORY, _REPORTS = (
 )
 _USUAL = contract.USUAL_PREFIX
 _FOLDERS = (_SNAPSHOTS, _HISTORY, _REPORTS, _USUAL)
-_LOGS = "/aws-glue/jobs/*"
+# Where Glue writes of a job whose groups are not its own: what it says before it knows of these.
+_GLUES_LOGS = "/aws-glue/jobs/*"
 
 _MANY_OBJECTS = "Objects under this prefix have names that a day or a run gives them."
-_MANY_LOGS = "Glue names its log groups and streams itself, under this prefix."
+_MANY_LOGS = "Glue names its log groups and streams itself, under these prefixes."
 
 
 def daily_report_role(
@@ -34,17 +35,21 @@ def daily_report_role(
     bucket: s3.IBucket,
     code: Sequence[assets.Asset],
     topics: Topics | None,
+    logs: str,
 ) -> iam.Role:
-    """The role of the job whose script and modules are `code`; it publishes to `topics`, if any."""
+    """The role of the job whose script and modules are `code`; it publishes to `topics`, if any,
+    and writes its log under the prefix `logs`."""
     return role_with(
         scope,
-        (*_rights(scope, bucket, code), *(topics.publishing_reports() if topics else ())),
+        (*_rights(scope, bucket, code, logs), *(topics.publishing_reports() if topics else ())),
         service="glue.amazonaws.com",
         description="Daily report of consumer lag",
     )
 
 
-def _rights(scope: Construct, bucket: s3.IBucket, code: Sequence[assets.Asset]) -> Iterator[Right]:
+def _rights(
+    scope: Construct, bucket: s3.IBucket, code: Sequence[assets.Asset], logs: str
+) -> Iterator[Right]:
     yield allow(
         "s3:GetObject", on=[each.bucket.arn_for_objects(each.s3_object_key) for each in code]
     )
@@ -54,7 +59,7 @@ def _rights(scope: Construct, bucket: s3.IBucket, code: Sequence[assets.Asset]) 
         "logs:CreateLogGroup",
         "logs:CreateLogStream",
         "logs:PutLogEvents",
-        on=_log_groups(scope),
+        on=[_log_groups(scope, prefix) for prefix in (f"{logs}/*", _GLUES_LOGS)],
         because=_MANY_LOGS,
     )
 
@@ -91,12 +96,13 @@ def _on_bucket(bucket: s3.IBucket) -> Iterator[Right]:
         on=bucket.arn_for_objects(f"{_SNAPSHOTS}/*"),
         because=_MANY_OBJECTS,
     )
+    yield from using_key_of(bucket, writes=True)
 
 
-def _log_groups(scope: Construct) -> str:
+def _log_groups(scope: Construct, prefix: str) -> str:
     return Stack.of(scope).format_arn(
         service="logs",
         resource="log-group",
-        resource_name=_LOGS,
+        resource_name=prefix,
         arn_format=ArnFormat.COLON_RESOURCE_NAME,
     )

@@ -71,7 +71,7 @@ def _fill(stack: Stack, told: Cluster, recovered: bool, name: str) -> None:
         recipients=Recipients(topic, recovered),
         name=name,
     ).make()
-    job_failure_rule(stack, "ReportFailed", job_name="report", topic=reports)
+    job_failure_rule(stack, "ReportFailed", job_name="report", topics=topics)
 
 
 def alarms_of(template: Mapping[str, Any], name: str = "kafka-lag") -> ByName:

@@ -9,6 +9,7 @@ import pytest
 
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import one_cluster
+from kafka_lag_cdk.config.shared import ExistingBucket
 from tests.infra.config.refused import refused
 from tests.infra.configured import cluster_json, deployment, moved
 from tests.infra.scaling.services import SERVICE, STEPS
@@ -106,8 +107,8 @@ def of(account: str, name: str = "orders", **changes: Any) -> dict[str, Any]:
 def test_each_of_two_accounts_has_a_bucket_of_its_own() -> None:
     buckets = {"111122223333/eu-west-1": "ours", "444455556666/eu-west-1": "theirs"}
     found = deployment(of("111122223333"), of("444455556666"), shared={"existing_buckets": buckets})
-    assert found.existing_bucket("111122223333", "eu-west-1") == "ours"
-    assert found.existing_bucket("444455556666", "eu-west-1") == "theirs"
+    assert found.existing_bucket("111122223333", "eu-west-1") == ExistingBucket(name="ours")
+    assert found.existing_bucket("444455556666", "eu-west-1") == ExistingBucket(name="theirs")
     assert found.existing_bucket("444455556666", "us-east-1") is None
 
 
@@ -115,7 +116,7 @@ def test_one_bucket_is_not_taken_for_two_accounts() -> None:
     shared = {"existing_buckets": {"eu-west-1": "ours"}}
     assert refused(of("111122223333"), of("444455556666", "audit"), shared=shared) == (
         "shared.existing_buckets.eu-west-1: the accounts 111122223333 and 444455556666 have "
-        "clusters there, and this is one account's: write 111122223333/eu-west-1",
+        "clusters there, and a bucket is one account's: write 111122223333/eu-west-1",
     )
 
 

@@ -60,7 +60,7 @@ def test_every_key_of_the_whole_is_documented() -> None:
 
 
 def test_every_shared_key_is_documented() -> None:
-    switches = {"athena", "views", "status_messages"}
+    switches = {"athena", "views", "status_messages", "existing_buckets", "kms_keys"}
     assert documented("`shared`") == set(keys_of(Shared)) | switches
 
 

@@ -19,7 +19,9 @@ from tests.infra.configured import KEY, SECRET, cluster_json, deployment
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
-EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir())
+EXAMPLES = sorted(
+    path for path in (ROOT / "examples").iterdir() if path.suffix in (".json", ".toml")
+)
 SCHEMA = json.loads((DOCS / FILE).read_text())
 VALIDATOR = Draft7Validator(SCHEMA)
 

@@ -28,7 +28,7 @@ def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
     app = App(outdir=str(tmp_path_factory.mktemp("notify")))
     stack = Stack(app, "Notify", env=Environment(account=ACCOUNT, region=REGION))
     topics = Topics(stack, "Alarms", name="ours", notify=NOTIFY)
-    topic, reports = topics.of_chats()
+    topic, _ = topics.of_chats()
     elsewhere = sns.Topic.from_topic_arn(stack, "Elsewhere", ELSEWHERE)
     ChatChannels(stack, "Chat", notify=NOTIFY, topics=[*topics.of_chats(), elsewhere])
     watched = cluster(alarms={"groups": ["billing"]})
@@ -39,7 +39,7 @@ def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
         log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
         recipients=Recipients(topic, recovered=True),
     ).make()
-    job_failure_rule(stack, "ReportFailed", job_name="report", topic=reports)
+    job_failure_rule(stack, "ReportFailed", job_name="report", topics=topics)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app.synth()
 

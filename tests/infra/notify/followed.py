@@ -44,16 +44,13 @@ def allows(
 
 
 def speakers(resources: Resources) -> Iterator[tuple[str, str, str]]:
-    """Who speaks to which topic, and as which service: alarms and rules, by logical id."""
+    """Who publishes to which topic, and as which service: alarms, by logical id."""
     for name, resource in resources.items():
         properties = resource["Properties"]
         if resource["Type"] == "AWS::CloudWatch::Alarm":
             for kind in ("AlarmActions", "OKActions", "InsufficientDataActions"):
                 for action in properties.get(kind, ()):
                     yield name, action["Ref"], "cloudwatch.amazonaws.com"
-        elif resource["Type"] == "AWS::Events::Rule":
-            for target in properties["Targets"]:
-                yield name, target["Arn"]["Ref"], "events.amazonaws.com"
 
 
 def topic_ids(resources: Resources) -> dict[str, str]:

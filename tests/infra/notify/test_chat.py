@@ -50,7 +50,8 @@ def test_only_the_chat_service_takes_the_role(channel: Any, resources: Resources
 
 
 def test_all_channels_share_one_role_and_one_policy(resources: Resources) -> None:
-    assert len(properties(resources, "IAM::Role")) == 1
+    roles = [each["AssumeRolePolicyDocument"] for each in properties(resources, "IAM::Role")]
+    assert str(roles).count("chatbot.amazonaws.com") == 1
     assert len(properties(resources, "IAM::ManagedPolicy")) == 1
 
 

@@ -18,8 +18,7 @@ from tests.infra.rehearsal.resolve import ACCOUNT, REGION
 
 ALARMS, EVENTS = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 OVER_TLS = {"aws:SecureTransport": "true"}
-# EventBridge sends no account along, neither to SNS nor to KMS.
-SENT = {ALARMS: {**OVER_TLS, "aws:SourceAccount": ACCOUNT}, EVENTS: OVER_TLS}
+OF_ALARM = {**OVER_TLS, "aws:SourceAccount": ACCOUNT}
 
 
 def properties(resources: Resources, kind: str) -> list[Any]:
@@ -34,17 +33,29 @@ def subscribed(resources: Resources, topic: str) -> set[tuple[str, str]]:
     }
 
 
-def test_whoever_speaks_to_the_topic_is_heard(resources: Resources) -> None:
+def test_every_alarm_may_publish_to_its_topic(resources: Resources) -> None:
     found = list(speakers(resources))
-    assert {service for *_, service in found} == {ALARMS, EVENTS}
+    assert {topic for _, topic, _ in found} == {topic_ids(resources)["alarms"]}
     for name, topic, service in found:
-        assert heard(resources, topic, service, SENT[service]), name
+        assert heard(resources, topic, service, OF_ALARM), name
 
 
-def test_alarms_and_events_have_a_topic_each(resources: Resources) -> None:
-    names = {name: kind for kind, name in topic_ids(resources).items()}
-    spoken = {(service, names[topic]) for _, topic, service in speakers(resources)}
-    assert spoken == {(ALARMS, "alarms"), (EVENTS, "reports")}
+def test_a_rule_publishes_reports_through_a_role_that_may_do_that_alone(
+    resources: Resources,
+) -> None:
+    (rule,) = properties(resources, "Events::Rule")
+    (target,) = rule["Targets"]
+    reports = {"Ref": topic_ids(resources)["reports"]}
+    assert target["Arn"] == reports
+    role = target["RoleArn"]["Fn::GetAtt"][0]
+    (trusted,) = resources[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    assert trusted["Principal"] == {"Service": EVENTS}
+    (policy,) = [
+        each for each in properties(resources, "IAM::Policy") if {"Ref": role} in each["Roles"]
+    ]
+    key = resources[topic_ids(resources)["reports"]]["Properties"]["KmsMasterKeyId"]
+    rights = [(line["Action"], line["Resource"]) for line in policy["PolicyDocument"]["Statement"]]
+    assert rights == [("sns:Publish", reports), (["kms:Decrypt", "kms:GenerateDataKey"], key)]
 
 
 @pytest.mark.parametrize("topic", ["alarms", "reports"])
@@ -53,9 +64,9 @@ def test_alarms_and_events_have_a_topic_each(resources: Resources) -> None:
     [
         (ALARMS, {**OVER_TLS, "aws:SourceAccount": "999988887777"}),
         (ALARMS, OVER_TLS),
-        (ALARMS, {**SENT[ALARMS], "aws:SecureTransport": "false"}),
-        (EVENTS, {"aws:SecureTransport": "false"}),
-        ("s3.amazonaws.com", SENT[ALARMS]),
+        (ALARMS, {**OF_ALARM, "aws:SecureTransport": "false"}),
+        (EVENTS, OVER_TLS),
+        ("s3.amazonaws.com", OF_ALARM),
     ],
 )
 def test_nobody_else_is_heard(

@@ -21,6 +21,12 @@ _PSEUDO = {
 _ARNS = {
     "AWS::SNS::Topic": "sns:{region}:{account}:{name}",
     "AWS::KMS::Key": "kms:{region}:{account}:key/0a1b2c3d-aaaa-bbbb-cccc-444455556666",
+    "AWS::MSK::Cluster": (
+        "kafka:{region}:{account}:cluster/{name}/0a1b2c3d-1111-2222-3333-444455556666-7"
+    ),
+    "AWS::MSK::ServerlessCluster": (
+        "kafka:{region}:{account}:cluster/{name}/0a1b2c3d-1111-2222-3333-444455556666-s1"
+    ),
     "AWS::S3::Bucket": "s3:::{name}",
     "AWS::IAM::Role": "iam::{account}:role/{name}",
     "AWS::Lambda::Function": "lambda:{region}:{account}:function:{name}",

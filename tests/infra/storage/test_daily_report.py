@@ -19,7 +19,12 @@ BUCKET = "arn:aws:s3:::databuckete6b0faa8"
 ASSETS = "arn:aws:s3:::cdk-hnb659fds-assets-111122223333-eu-west-1"
 
 # Arguments that are Glue's, and that the job names on stderr and leaves alone.
-GLUES_OWN = {"--job-language", "--extra-py-files", "--enable-continuous-cloudwatch-log"}
+GLUES_OWN = {
+    "--custom-logGroup-prefix",
+    "--job-language",
+    "--extra-py-files",
+    "--enable-continuous-cloudwatch-log",
+}
 
 
 def _statements() -> list[dict[str, Any]]:

@@ -10,17 +10,19 @@ from kafka_lag_cdk.bill.usage.answering import answering
 from kafka_lag_cdk.bill.usage.item import Item, size
 from kafka_lag_cdk.bill.usage.runs import job_minutes, runs_per_day, snapshot_bytes
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.network import Scram, Tls
-from kafka_lag_cdk.config.shared import Report, Shared
+from kafka_lag_cdk.config.network import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.shared import KmsKeys, Report, Shared
 
 
-def shared_usage(shared: Shared, clusters: tuple[Cluster, ...]) -> list[Item]:
-    """The daily job, queries, who is told, and what answers."""
+def shared_usage(
+    shared: Shared, clusters: tuple[Cluster, ...], own: KmsKeys | None = None
+) -> list[Item]:
+    """The daily job, queries, who is told, and what answers; `own` are the user's keys there."""
     return [
         *_job(shared.report, clusters),
         *(_queries(clusters) if shared.athena else ()),
         *_messages(shared, len(clusters)),
-        *_secrets(clusters),
+        *_secrets(clusters, own or KmsKeys(), encrypted=shared.notify.encrypted),
         *answering(shared, clusters),
     ]
 
@@ -98,21 +100,27 @@ def _messages(shared: Shared, clusters: int) -> Iterator[Item]:
             )
 
 
-def _secrets(clusters: tuple[Cluster, ...]) -> Iterator[Item]:
-    """Logins are the user's own, and clusters may share them and their keys."""
-    logins = [c.auth for c in clusters if isinstance(c.auth, Scram | Tls)]
+def _secrets(clusters: tuple[Cluster, ...], own: KmsKeys, *, encrypted: bool) -> Iterator[Item]:
+    """Logins are the user's own, and clusters may share them and their keys.
+
+    Unless the topic is `encrypted`, or has a key of the user's, none is made for it.
+    """
+    logins = [c.auth for c in clusters if isinstance(c.auth, ScramAuth | TlsAuth)]
     secrets = {login.secret_arn for login in logins}
     keys = {login.kms_key_arn for login in logins} - {None}
+    others = {own.bucket, own.logs, own.topic} - keys - {None}
+    made = encrypted and own.topic is None
     kinds = (
         ("logins", "secret", len(secrets), "your secrets", "auth"),
         ("keys of logins", "kms_key", len(keys), "your keys, not rotated", "auth"),
-        ("key of the alarm topic", "kms_key", 1, "a region", ""),
+        ("keys of data and logs", "kms_key", len(others), "your keys", "shared.kms_keys"),
+        ("key of the topics", "kms_key", int(made), "a region", "shared.notify.encrypted"),
         (
             "rotations of that key",
             "kms_rotation",
-            measured.CHARGED_ROTATIONS,
+            measured.CHARGED_ROTATIONS * made,
             "from the third year on",
-            "",
+            "shared.notify.encrypted",
         ),
     )
     for what, price, count, basis, lever in kinds:

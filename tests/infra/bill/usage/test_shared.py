@@ -12,12 +12,14 @@ from tests.infra.configured import KEY, SECRET, cluster_json, deployment
 
 DAYS = 30.4
 MB = 1024**2
+OWN = KEY.replace("aaaa", "bbbb")
 OTHER = SECRET.replace("monitor", "other")
 
 
 def quantities(*clusters: dict[str, Any], **shared: Any) -> dict[tuple[str, str], float]:
     found = deployment(*clusters, shared=shared)
-    items = shared_usage(found.shared, found.clusters)
+    keys = found.kms_keys("111122223333", "eu-west-1")
+    items = shared_usage(found.shared, found.clusters, keys)
     return {(item.service, item.what): item.quantity for item in items}
 
 
@@ -99,11 +101,30 @@ def test_secrets_and_keys_are_counted_once(
     found = quantities(*clusters)
     assert found.get(("Secrets", "logins")) == secrets
     assert found.get(("Secrets", "keys of logins")) == keys
-    assert found["Secrets", "key of the alarm topic"] == 1
+    assert found["Secrets", "key of the topics"] == 1
 
 
 def test_the_first_two_rotations_of_the_topics_key_are_paid() -> None:
     assert quantities()["Secrets", "rotations of that key"] == 2
+
+
+@pytest.mark.parametrize(
+    ("shared", "others", "made"),
+    [
+        ({"kms_keys": {"eu-west-1": {"bucket": OWN, "logs": OWN}}}, 1, 1),
+        ({"kms_keys": {"eu-west-1": {"bucket": OWN, "topic": OWN}}}, 1, None),
+        ({"kms_keys": {"eu-west-1": {"logs": KEY}}}, None, 1),
+        ({"notify": {"encrypted": False}}, None, None),
+    ],
+    ids=["data and logs", "the topic too", "that of a login", "no encryption"],
+)
+def test_keys_of_data_are_counted_beside_those_of_logins(
+    shared: dict[str, Any], others: int | None, made: int | None
+) -> None:
+    found = quantities(**shared)
+    assert found["Secrets", "keys of logins"] == 1
+    assert found.get(("Secrets", "keys of data and logs")) == others
+    assert found.get(("Secrets", "key of the topics")) == made
 
 
 def test_every_receiver_hears_every_message() -> None:
