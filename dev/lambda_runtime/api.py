@@ -26,7 +26,7 @@ class Answer:
 
 
 class RuntimeApi:
-    """A context manager; events wait until the process asks, answers until a test does."""
+    """A context manager; events wait until the process asks, answers until the caller does."""
 
     def __init__(self) -> None:
         self.events: SimpleQueue[Any] = SimpleQueue()
