@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dev.rehearse.backlog import GROUP, TOPIC
 from dev.rehearse.emulator import ACCOUNT, REGION, Emulator
 
 # The deployment's own prefix, and its clusters: one with all that a cluster can have, one without.
@@ -16,7 +17,7 @@ NAME = "kafka-lag"
 FULL, PLAIN = "orders", "payments"
 SHARED_STACK, CHAT_STACK = f"{NAME}-shared", f"{NAME}-chat"
 
-_SERVICES = ("billing", "mailer")
+_SERVICES = (GROUP, "mailer")
 _CHAT_ID = "0a1b2c3d-aaaa-bbbb-cccc-444455556666"
 
 
@@ -87,7 +88,7 @@ def configuration(
 ) -> dict[str, Any]:
     """The deployment's document; `changed` is another one of it, without `plain` one cluster less.
 
-    A status holds at once and a window is short, so that few runs make a message.
+    A status holds at once, so that few runs make a message.
     """
     clusters = [_full_cluster(existing, brokers, changed=changed)]
     if plain:
@@ -120,7 +121,9 @@ def configuration(
                 "brokers_security_group": existing.brokers_security_group,
             },
             "hold": 1,
-            "window": 2,
+            # Kafka may have more than the rehearsal's.
+            "groups": {"allow": f"^{GROUP}$"},
+            "topics": {"allow": f"^{TOPIC}$"},
         },
         "clusters": clusters,
     }
@@ -175,5 +178,4 @@ def _plain_cluster(brokers: Brokers) -> dict[str, Any]:
         "name": PLAIN,
         "bootstrap_servers": list(brokers.plaintext),
         "auth": {"type": "none", "plaintext": True},
-        "sinks": ["cloudwatch"],
     }

@@ -105,9 +105,6 @@ def _environment(environ: Mapping[str, str], aws: Mapping[str, str]) -> dict[str
     return {
         **own,
         **aws,
-        # Whatever a person has configured: no profile, no endpoint, no credentials of theirs.
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "NODE_OPTIONS": f"{own.get('NODE_OPTIONS', '')} {preload}".strip(),
         "NO_PROXY": "localhost,127.0.0.1",
         "CDK_DISABLE_CLI_TELEMETRY": "true",

@@ -107,6 +107,9 @@ class Emulator:
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
+            # Whatever a person has configured: no profile, no endpoint, no credentials of theirs.
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         }
 
     def client(self, service: str, credentials: Credentials = OWNER) -> Any:

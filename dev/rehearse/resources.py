@@ -9,6 +9,7 @@ is no service behind, so that an event with the properties is all that is left o
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,8 @@ Properties = dict[str, Any]
 Made = tuple[str, dict[str, Any]]
 
 _ALARM = "AWS::CloudWatch::Alarm"
+_SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
+_SECRET_SUFFIX = re.compile(r"-[^-]{6}$")
 _CHAT_NAMES = {
     "SlackWorkspaceId": "SlackTeamId",
     "TeamsChannelId": "ChannelId",
@@ -61,6 +64,7 @@ def register(report: Report) -> None:
     for name, kind in KINDS.items():
         handlers[name] = _handler(name, kind, report)
     handlers[_ALARM] = _alarms_with_metric_math(handlers[_ALARM], report)
+    handlers[_SECRET] = _secrets_by_arn(handlers[_SECRET])
 
 
 def _handler(name: str, kind: Kind, report: Report) -> dict[str, Any]:
@@ -233,6 +237,28 @@ def _alarms_with_metric_math(plain: Mapping[str, Any], report: Report) -> dict[s
 
     flags = {key: value for key, value in plain.items() if not callable(value)}
     return {**flags, "create": create, "update": update, "delete": delete}
+
+
+def _secrets_by_arn(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Secrets whose Ref is the ARN, as in AWS; ministack's is the name."""
+
+    def named(arn: str) -> str:
+        return _SECRET_SUFFIX.sub("", arn.rsplit(":", 1)[1])
+
+    def create(logical_id: str, properties: Properties, stack: str) -> Made:
+        _, attributes = plain["create"](logical_id, properties, stack)
+        return attributes["Arn"], attributes
+
+    def update(
+        made: str, old: Properties, new: Properties, stack: str, logical_id: str | None = None
+    ) -> Made:
+        _, attributes = plain["update"](named(made), old, new, stack, logical_id)
+        return attributes["Arn"], attributes
+
+    def delete(made: str, properties: Properties) -> None:
+        plain["delete"](named(made), properties)
+
+    return {**plain, "create": create, "update": update, "delete": delete}
 
 
 KINDS = {

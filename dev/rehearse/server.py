@@ -54,7 +54,7 @@ def main() -> None:
     config.bind = [f"fd://{sys.argv[1]}"]
     config.keep_alive_timeout = 75
     config.loglevel = "WARNING"
-    asyncio.run(serve(_application(reporter), config))  # type: ignore[arg-type]
+    asyncio.run(serve(_application(reporter), config))
 
 
 def _end_with_parent() -> None:
