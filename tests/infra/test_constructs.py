@@ -17,7 +17,7 @@ from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+from tests.infra.resolve import ACCOUNT, REGION
 
 ALARM = "AWS::CloudWatch::Alarm"
 

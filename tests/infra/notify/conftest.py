@@ -18,7 +18,7 @@ from kafka_lag_cdk.notify.chat import ChatChannels
 from kafka_lag_cdk.notify.topic import AlarmTopic
 from tests.infra.configured import cluster
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+from tests.infra.resolve import ACCOUNT, REGION
 
 ELSEWHERE = f"arn:aws:sns:us-east-1:{ACCOUNT}:ours-alarms"
 

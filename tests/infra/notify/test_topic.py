@@ -10,7 +10,7 @@ import pytest
 
 from tests.infra.notify.followed import Resources, heard, speakers
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT
+from tests.infra.resolve import ACCOUNT
 
 ALARMS, EVENTS = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 OVER_TLS = {"aws:SecureTransport": "true"}

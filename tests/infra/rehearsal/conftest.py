@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from tests.infra.rehearsal.resolve import REGION
+from tests.infra.resolve import REGION
 
 Client = Callable[[str], Any]
 

@@ -14,7 +14,7 @@ from botocore.validate import ParamValidator
 from tests.infra.alarms.conftest import watched
 from tests.infra.notify.notified import NOTIFY
 from tests.infra.rehearsal.conftest import Client
-from tests.infra.rehearsal.resolve import of_type, resolve
+from tests.infra.resolve import of_type, resolve
 
 # What the stand-in has no part of: held against the parameters that AWS takes, and no more.
 LACKING = {

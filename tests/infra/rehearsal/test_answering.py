@@ -13,7 +13,7 @@ from botocore.validate import validate_parameters
 
 from tests.infra.answering import only, resources
 from tests.infra.rehearsal.conftest import Client
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.resolve import of_type
 
 KIND, MESSAGES = "full", "StatusMessages"
 

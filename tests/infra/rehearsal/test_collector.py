@@ -13,7 +13,7 @@ from botocore.validate import validate_parameters
 
 from tests.infra.conftest import Synthesised
 from tests.infra.rehearsal.conftest import Client
-from tests.infra.rehearsal.resolve import of_type, resolve
+from tests.infra.resolve import of_type, resolve
 
 Resources = dict[str, dict[str, Any]]
 

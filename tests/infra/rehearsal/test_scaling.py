@@ -11,7 +11,7 @@ import pytest
 
 from tests.infra.dashboard.pages import dashboards
 from tests.infra.rehearsal.conftest import Client
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.resolve import of_type
 from tests.infra.scaling.services import Resources, resolved
 
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"

@@ -15,7 +15,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from tests.infra.rehearsal.resolve import REGION, of_type
+from tests.infra.resolve import REGION, of_type
 from tests.infra.storage.stack import only, resources
 
 Clients = Callable[[str], Any]
