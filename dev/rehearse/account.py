@@ -17,6 +17,7 @@ NAME = "kafka-lag"
 FULL, PLAIN = "orders", "payments"
 SHARED_STACK, CHAT_STACK = f"{NAME}-shared", f"{NAME}-chat"
 
+# Groups that services consume as; the second never commits.
 _SERVICES = (GROUP, "mailer")
 _CHAT_ID = "0a1b2c3d-aaaa-bbbb-cccc-444455556666"
 
@@ -122,7 +123,7 @@ def configuration(
             },
             "hold": 1,
             # Kafka may have more than the rehearsal's.
-            "groups": {"allow": f"^{GROUP}$"},
+            "groups": {"allow": f"^({'|'.join(_SERVICES)})$"},
             "topics": {"allow": f"^{TOPIC}$"},
         },
         "clusters": clusters,

@@ -18,6 +18,7 @@ from dev.rehearse import account, backlog
 from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, stack_of
 from dev.rehearse.command_line import CommandLine
 from dev.rehearse.emulator import Emulator
+from dev.rehearse.errors import RehearsalError
 from dev.rehearse.functions import COLLECT, NOTIFY, SERVE, DeployedFunction
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
@@ -151,6 +152,12 @@ class Rehearsal:
         this_minute = int(time.time() * 1000) // _MINUTE_MS * _MINUTE_MS
         runs.taken_at.append(runs.taken_at[-1] + _MINUTE_MS if runs.taken_at else this_minute)
         runs.collected.append(collector.invoke(_scheduled(FULL, runs.taken_at[-1])))
+        if error := runs.collected[-1].error:
+            denied = [each["action"] for each in self.emulator.events("denied")]
+            raise RehearsalError(
+                f"The collector failed ({', '.join(denied) or 'nothing'} was denied): "
+                f"{error['errorType']}: {error['errorMessage']}"
+            )
 
     def _event_for(self, function: str, taken_at: int) -> Any:
         """What S3, the bus and the rule made of the object that completes a run."""

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import botocore.session
 from botocore.validate import ParamValidator
 from ministack.core.responses import get_account_id, get_region, new_uuid
-from ministack.services import athena, ec2
+from ministack.services import athena, ec2, secretsmanager
 from ministack.services.cloudformation import provisioners
 
 Properties = dict[str, Any]
@@ -240,13 +240,21 @@ def _alarms_with_metric_math(plain: Mapping[str, Any], report: Report) -> dict[s
 
 
 def _secrets_by_arn(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Secrets whose Ref is the ARN, as in AWS; ministack's is the name."""
+    """Secrets whose Ref is the ARN, as in AWS, and whose values are generated as ordered.
+
+    ministack's Ref is the name, and its templates know of no characters to leave out.
+    """
 
     def named(arn: str) -> str:
         return _SECRET_SUFFIX.sub("", arn.rsplit(":", 1)[1])
 
     def create(logical_id: str, properties: Properties, stack: str) -> Made:
-        _, attributes = plain["create"](logical_id, properties, stack)
+        own = dict(properties)
+        if ordered := own.pop("GenerateSecretString", None):
+            check("secretsmanager", "GetRandomPassword", ordered)
+            answer = secretsmanager._get_random_password(ordered)
+            own["SecretString"] = json.loads(answer[2])["RandomPassword"]
+        _, attributes = plain["create"](logical_id, own, stack)
         return attributes["Arn"], attributes
 
     def update(
