@@ -27,7 +27,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 TARGETS ?=
 .PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve dashboards test-glue-5 faults soak \
-        bench-import compare cost package cdk diff deploy synth destroy schema
+        bench-import compare cost package cdk diff deploy synth destroy schema rehearse
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -147,6 +147,9 @@ bench-import: setup ## how long a new Lambda process takes to import the package
 
 schema: setup ## write the configuration's JSON Schema for editors: docs/configuration.schema.json
 	$(BIN)/python -m kafka_lag_cdk.config.schema docs
+
+rehearse: prerequisites cdk ## bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1)
+	$(BIN)/python -m dev.rehearse $(if $(KEEP),--keep)
 
 dashboards: setup ## write Grafana's dashboards: docs/grafana
 	$(BIN)/python -m kafka_lag_cdk.grafana --output docs/grafana

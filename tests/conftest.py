@@ -55,6 +55,7 @@ LONGEST = (
     "glue_jobs/test_against_sql.py",
     "contract/test_demo.py",
     "infra/packaging/test_glue_start.py",
+    "infra/rehearsal/test_deployed.py",
     "kafka/test_silence.py",
     "dev/test_processes.py",
     "infra/storage/queries/test_reports.py",

@@ -18,11 +18,14 @@ from kafka_lag_cdk.stacks import stacks_of
 _NAG = "nag"
 
 
-def main() -> int:
-    """Synthesises; 1, and what to do on stderr, where configuration or packing is at fault."""
+def main(package: Path | None = None) -> int:
+    """Synthesises; 1, and what to do on stderr, where configuration or packing is at fault.
+
+    Functions are packed as the configuration says, unless a `package` is there.
+    """
     app = App()
     try:
-        stacks_of(app, read(app.node.try_get_context(CONTEXT_KEY), Path.cwd()))
+        stacks_of(app, read(app.node.try_get_context(CONTEXT_KEY), Path.cwd()), package)
     except (ConfigurationError, PackagingError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -17,11 +17,11 @@ import pytest
 
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
+from dev.lambda_runtime.api import Answer
+from dev.lambda_runtime.process import LambdaProcess, run, runtime_in
 from kafka_lag import cli, contract
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.packaging import Target, build
-from tests.infra.packaging.runtime.api import Answer
-from tests.infra.packaging.runtime.process import LambdaProcess, run, runtime_in
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = [

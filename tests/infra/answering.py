@@ -22,7 +22,7 @@ from kafka_lag_cdk.storage.bucket import DataBucket
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import deployment
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type, resolve
+from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
 
 THEIRS = "our-own-bucket"
 

@@ -18,7 +18,7 @@ from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json
 from tests.infra.notify.followed import topic_ids
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+from tests.infra.resolve import ACCOUNT, REGION
 
 ALARM = "AWS::CloudWatch::Alarm"
 

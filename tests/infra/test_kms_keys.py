@@ -13,7 +13,7 @@ from cdk_nag import AwsSolutionsChecks
 from kafka_lag_cdk.stacks import stacks_of
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import KEY, cluster_json, deployment
-from tests.infra.rehearsal.resolve import REGION, of_type, resolve
+from tests.infra.resolve import REGION, of_type, resolve
 
 OF_BUCKET, OF_LOGS, OF_TOPIC = (KEY.replace("aaaa", each) for each in ("bbbb", "cccc", "dddd"))
 THEIRS = "our-own-bucket"

@@ -14,7 +14,7 @@ from kafka_lag_cdk.stacks import stacks_of
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json, deployment
 from tests.infra.notify.followed import topic_ids
-from tests.infra.rehearsal.resolve import of_type, resolve
+from tests.infra.resolve import of_type, resolve
 
 SHARED, CLUSTER = "other-shared", "other-orders"
 

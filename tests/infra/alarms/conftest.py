@@ -28,7 +28,7 @@ from tests.infra.alarms.simulated import (
 )
 from tests.infra.configured import cluster
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type, resolve
+from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
 
 ByName: TypeAlias = Mapping[str, Mapping[str, Any]]
 Lines: TypeAlias = Mapping[int, list[str]]

@@ -14,7 +14,7 @@ from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import cluster_json
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type
+from tests.infra.resolve import ACCOUNT, REGION, of_type
 
 ALL = f"arn:aws:sns:{REGION}:{ACCOUNT}:kafka-lag-alarms"
 CLUSTERS = f"arn:aws:sns:{REGION}:{ACCOUNT}:orders-cluster"

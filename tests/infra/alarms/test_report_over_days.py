@@ -20,7 +20,7 @@ from tests.builders import MINUTE, NOON
 from tests.infra.cloudwatch.evaluation import ALARM, OK, Assumptions
 from tests.infra.cloudwatch.metrics import Metrics
 from tests.infra.cloudwatch.timeline import states, transitions
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type
+from tests.infra.resolve import ACCOUNT, REGION, of_type
 
 HOUR, DAY = 60, 24 * 60
 # The job's first run is on the night after the deploy, 13 hours on.

@@ -18,7 +18,7 @@ from kafka_lag_cdk.collector.schedule import CollectorSchedule
 from kafka_lag_cdk.config.cluster import Cluster
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import SECRET, cluster, cluster_json
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, resolve
+from tests.infra.resolve import ACCOUNT, REGION, resolve
 
 Resources = dict[str, dict[str, Any]]
 

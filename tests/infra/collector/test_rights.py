@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka_lag import contract
 from tests.infra.configured import KEY, SECRET, UUID
-from tests.infra.rehearsal.resolve import ACCOUNT
+from tests.infra.resolve import ACCOUNT
 
 Of = Callable[[str, str], list[dict[str, Any]]]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.infra.configured import SECRET
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+from tests.infra.resolve import ACCOUNT, REGION
 
 Of = Callable[[str, str], list[dict[str, Any]]]
 

@@ -16,7 +16,7 @@ from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard.cluster_dashboard import ClusterDashboard
 from kafka_lag_cdk.names import DEPLOYMENT
 from tests.infra.configured import cluster
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type, resolve
+from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
 
 STEPS: dict[str, Any] = {
     "out": [{"above": 1000, "add": 1}, {"above": 9000, "add": 3}],

@@ -18,7 +18,7 @@ from kafka_lag_cdk.in_app import Network
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, resolve
+from tests.infra.resolve import ACCOUNT, REGION, resolve
 
 HERE = Environment(account=ACCOUNT, region=REGION)
 ARN = f"arn:aws:kafka:{REGION}:{ACCOUNT}:cluster/orders/0a1b2c3d-1111-2222-3333-444455556666-7"

@@ -15,7 +15,7 @@ from aws_cdk.cx_api import CloudFormationStackArtifact
 
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.in_app.network import Resources, environment, rights
-from tests.infra.rehearsal.resolve import ACCOUNT, of_type, resolve
+from tests.infra.resolve import ACCOUNT, of_type, resolve
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "own_app.py"
 

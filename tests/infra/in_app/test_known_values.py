@@ -16,7 +16,7 @@ from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.in_app import Iam, Network, NoLogin, Scram, Tls, app_cluster
 from tests.infra.configured import KEY, SECRET
 from tests.infra.in_app.network import ARN, HERE, Theirs
-from tests.infra.rehearsal.resolve import ACCOUNT
+from tests.infra.resolve import ACCOUNT
 
 VPC, SUBNET, GROUP = "vpc-0a1b2c3d4e5f60718", "subnet-0a1b2c3d4e5f60718", "sg-0a1b2c3d4e5f60718"
 

@@ -24,7 +24,7 @@ from tests.infra.in_app.network import (
     the_function,
     watch,
 )
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type
+from tests.infra.resolve import ACCOUNT, REGION, of_type
 
 SERVERS, SECRET = "KAFKA_LAG_BOOTSTRAP_SERVERS", "KAFKA_LAG_SECRET_ID"
 ENDPOINT = "AWS::EC2::VPCEndpoint"

@@ -13,7 +13,7 @@ from kafka_lag_cdk.lag_reports import LagReports
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import KEY
 from tests.infra.in_app.network import Resources, Theirs, synthesised
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.resolve import of_type
 
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:pages"
 MESSAGES = Shared(status_messages=StatusMessages(), notify=Notify(email=("me@example.com",)))

@@ -17,7 +17,7 @@ from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.notifications import ChatChannels, Topics, job_failure_rule
 from tests.infra.configured import cluster
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+from tests.infra.resolve import ACCOUNT, REGION
 
 ELSEWHERE = f"arn:aws:sns:us-east-1:{ACCOUNT}:ours-alarms"
 

@@ -14,7 +14,7 @@ from kafka_lag_cdk.config.shared import Notify
 from kafka_lag_cdk.notifications import Topics
 from tests.infra.notify.followed import Resources, heard, speakers, topic_ids
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION
+from tests.infra.resolve import ACCOUNT, REGION
 
 ALARMS, EVENTS = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 OVER_TLS = {"aws:SecureTransport": "true"}

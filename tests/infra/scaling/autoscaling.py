@@ -18,7 +18,7 @@ from typing import Any, Literal
 from tests.infra.cloudwatch.alarms import Watched, series_of
 from tests.infra.cloudwatch.evaluation import ALARM, INSUFFICIENT_DATA, Assumptions, state_of
 from tests.infra.cloudwatch.metrics import Metrics, Series
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.resolve import of_type
 
 Properties = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.scaling.names import construct_id_of
 from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
 from tests.infra.configured import cluster
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, resolve
+from tests.infra.resolve import ACCOUNT, REGION, resolve
 
 Resources = dict[str, dict[str, Any]]
 

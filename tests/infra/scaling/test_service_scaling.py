@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.resolve import of_type
 from tests.infra.scaling.services import Resources
 
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"

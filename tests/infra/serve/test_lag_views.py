@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tests.infra.answering import THEIRS, only, resources, rights, template
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.resolve import of_type
 
 VIEWS = "Views"
 BUCKET = f"arn:aws:s3:::{THEIRS}"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.infra.answering import resources
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.resolve import of_type
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "views.md").read_text()
 ALL = {"messages-dropped", "messages-silent"}

@@ -11,7 +11,7 @@ from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 from tests.infra.answering import THEIRS, only, resources, rights, template
 from tests.infra.notify.followed import topic_ids
-from tests.infra.rehearsal.resolve import ACCOUNT, REGION, of_type
+from tests.infra.resolve import ACCOUNT, REGION, of_type
 
 MESSAGES = "StatusMessages"
 BUCKET = f"arn:aws:s3:::{THEIRS}"

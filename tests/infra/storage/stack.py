@@ -19,7 +19,7 @@ from kafka_lag_cdk.storage.catalog import Catalog
 from kafka_lag_cdk.storage.daily_report import DailyReport
 from kafka_lag_cdk.storage.named_queries import NamedQueries
 from kafka_lag_cdk.storage.workgroup import Workgroup
-from tests.infra.rehearsal.resolve import of_type, resolve
+from tests.infra.resolve import of_type, resolve
 
 # Names that a projection must take as they are: a dot, capitals, an underscore.
 CLUSTERS = ("orders", "Shop.EU_west-1")

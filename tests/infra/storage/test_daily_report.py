@@ -12,7 +12,7 @@ from aws_cdk import Stack
 
 from kafka_lag_cdk.storage.bucket import DataBucket
 from kafka_lag_report.options import parse
-from tests.infra.rehearsal.resolve import of_type, resolve
+from tests.infra.resolve import of_type, resolve
 from tests.infra.storage.stack import KEEP, only, report, resources, synthesised
 
 BUCKET = "arn:aws:s3:::databuckete6b0faa8"

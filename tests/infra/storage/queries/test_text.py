@@ -16,7 +16,7 @@ from sqlglot.optimizer.qualify import qualify
 from kafka_lag import contract
 from kafka_lag_cdk.storage import report_columns as reports
 from kafka_lag_cdk.storage.named_queries import Query, queries
-from tests.infra.rehearsal.resolve import of_type
+from tests.infra.resolve import of_type
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
 from tests.infra.storage.queries.reported import write_report
 from tests.infra.storage.queries.story import NOW, SHOP, lay_unreadable

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +27,7 @@ class Answer:
 
 
 class RuntimeApi:
-    """A context manager; events wait until the process asks, answers until a test does."""
+    """A context manager; events wait until the process asks, answers until the caller does."""
 
     def __init__(self) -> None:
         self.events: SimpleQueue[Any] = SimpleQueue()
@@ -54,6 +55,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, api: RuntimeApi) -> None:
         super().__init__(("127.0.0.1", 0), _Requests)
         self.api = api
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keeps quiet of a process that was ended while it waited; all else is printed."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Requests(BaseHTTPRequestHandler):

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
-from tests.infra.packaging.runtime.api import Answer, RuntimeApi
+from dev.lambda_runtime.api import Answer, RuntimeApi
 
 # What Lambda's Python has beside the standard library.
 BROUGHT = (

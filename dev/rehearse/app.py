@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CDK app, but with functions packed for this Python and machine, where they are run."""
+
+from __future__ import annotations
+
+import sys
+
+from kafka_lag_cdk.app import main
+from kafka_lag_cdk.packaging import Target, build
+from kafka_lag_cdk.packaging.build import BUILT
+
+if __name__ == "__main__":
+    sys.exit(main(build(Target.here(), BUILT).path))

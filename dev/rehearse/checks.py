@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold after each step; every check returns its faults, a sentence each."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+from dev.rehearse import backlog
+from dev.rehearse.account import FULL, NAME, PLAIN, SHARED_STACK, stack_of
+from dev.rehearse.functions import SESSION
+from dev.rehearse.outside import Attempt
+from dev.rehearse.rehearsal import Rehearsal
+from kafka_lag import contract
+from kafka_lag.snapshots.keys import object_key
+
+LEAST_ATTEMPTS = 6
+_TOOLKIT = "CDKToolkit"
+# Kinds of resources that must survive a change.
+_LASTING = frozenset(
+    {
+        "EC2::SecurityGroup",
+        "Glue::Database",
+        "IAM::Role",
+        "KMS::Key",
+        "Lambda::Function",
+        "Logs::LogGroup",
+        "S3::Bucket",
+        "SNS::Topic",
+        "SecretsManager::Secret",
+    }
+)
+# Service, call, what its answer holds, and the name in each: to see what is left.
+_LISTED = (
+    ("lambda", "list_functions", "Functions", "FunctionName"),
+    ("iam", "list_roles", "Roles", "RoleName"),
+    ("logs", "describe_log_groups", "logGroups", "logGroupName"),
+    ("cloudwatch", "describe_alarms", "MetricAlarms", "AlarmName"),
+    ("cloudwatch", "list_dashboards", "DashboardEntries", "DashboardName"),
+    ("scheduler", "list_schedules", "Schedules", "Name"),
+    ("events", "list_rules", "Rules", "Name"),
+    ("sns", "list_topics", "Topics", "TopicArn"),
+    ("sqs", "list_queues", "QueueUrls", ""),
+    ("secretsmanager", "list_secrets", "SecretList", "Name"),
+    ("glue", "get_databases", "DatabaseList", "Name"),
+    ("glue", "get_jobs", "Jobs", "Name"),
+    ("glue", "get_triggers", "Triggers", "Name"),
+    ("athena", "list_work_groups", "WorkGroups", "Name"),
+    ("ssm", "describe_parameters", "Parameters", "Name"),
+    ("ec2", "describe_security_groups", "SecurityGroups", "GroupName"),
+)
+_AROUND = re.compile(r"^(arn:.*:|https?://.*/|/aws/(cloudformation|lambda)/|/)")
+_COLLECTED = {"groups": 1, "objects_written": 3}
+
+
+def stacks(rehearsal: Rehearsal, *, plain: bool = True) -> list[str]:
+    """All of the deployment and CDK's own are complete, and there are no others."""
+    names = {SHARED_STACK, f"{NAME}-chat", stack_of(FULL), _TOOLKIT}
+    names |= {stack_of(PLAIN)} if plain else set()
+    found = _stacks(rehearsal)
+    return [
+        f"The stack {name} is {found.get(name)}"
+        for name in sorted(names | set(found))
+        if name not in names or not found.get(name, "").endswith("E_COMPLETE")
+    ]
+
+
+def answers(rehearsal: Rehearsal) -> list[str]:
+    """Every function answered well, and views only those with the token."""
+    runs = rehearsal.runs
+    faults = [
+        f"A collector answered {each}"
+        for each in (*runs.collected, runs.plain)
+        if each.value != _COLLECTED
+    ]
+    faults += [f"The status function answered {each}" for each in runs.notified if each.error]
+    token, none = runs.views["token"], runs.views["none"]
+    if token["statusCode"] != 200:  # noqa: PLR2004 - HTTP's OK
+        faults.append(f"Views answered {token} to who has the token")
+    elif json.loads(b64decode(token["body"]))["status"]["totallag"] != backlog.LAG:
+        faults.append(f"Views do not say a lag of {backlog.LAG}: {b64decode(token['body'])!r}")
+    if none["statusCode"] != 401:  # noqa: PLR2004 - HTTP's Unauthorized
+        faults.append(f"Views answered {none} to who has no token")
+    return faults
+
+
+def snapshots(rehearsal: Rehearsal) -> list[str]:
+    """The deployed bucket has the three datasets of each run."""
+    runs = rehearsal.runs
+    expected = {
+        object_key(dataset, FULL, at) for dataset in contract.DATASETS for at in runs.taken_at
+    }
+    found = rehearsal.keys(rehearsal.output(SHARED_STACK, "Bucket"))
+    return [f"{key} is not in the bucket" for key in sorted(expected - found)]
+
+
+def metrics(rehearsal: Rehearsal) -> list[str]:
+    """The collector's log has the lag of the group in embedded metrics."""
+    log = rehearsal.function(FULL).log(rehearsal.folder).read_text()
+    lines = [json.loads(line) for line in log.splitlines() if '"_aws"' in line]
+    lags = [
+        line[contract.OFFSET_LAG]
+        for line in lines
+        if line.get(contract.DIMENSION_GROUP) == backlog.GROUP and contract.OFFSET_LAG in line
+    ]
+    return [] if backlog.LAG in lags else [f"The log has lags of {lags}, not {backlog.LAG}"]
+
+
+def messages(rehearsal: Rehearsal) -> list[str]:
+    """Topic and bus each got one message of the group's status."""
+    inbox = rehearsal.runs.inbox
+    sent = [each for each in inbox if each.get("Type") == "Notification"]
+    events = [each for each in inbox if each.get("source") == "kafka-lag"]
+    faults = []
+    if [backlog.GROUP in each["Message"] for each in sent] != [True]:
+        faults.append(f"The topic got {sent}")
+    if [each["detail"]["consumer_group"] for each in events] != [backlog.GROUP]:
+        faults.append(f"The event bus got {events}")
+    return faults
+
+
+def denials(rehearsal: Rehearsal) -> list[str]:
+    """Under the deployed roles nothing was denied."""
+    return [
+        f"{each['principal']} was denied {each['action']} on {each['resource']}"
+        for each in rehearsal.emulator.events("denied")
+        if each["principal"].endswith(f"/{SESSION}")
+    ]
+
+
+def outside(attempts: list[Attempt]) -> list[str]:
+    """Each call outside the rights was denied, and there were enough of them."""
+    faults = [str(each) for each in attempts if not each.denied]
+    if len(attempts) < LEAST_ATTEMPTS:
+        faults.append(f"Only {len(attempts)} calls were tried")
+    return faults
+
+
+def identities(rehearsal: Rehearsal) -> dict[str, str]:
+    """Physical ids of what must survive a change, by stack and logical id."""
+    return {
+        f"{stack}/{each['LogicalResourceId']}": each["PhysicalResourceId"]
+        for stack, each in resources(rehearsal)
+        if each["ResourceType"].removeprefix("AWS::") in _LASTING
+    }
+
+
+def replaced(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """What another deploy has made anew although it only changes."""
+    return [
+        f"{name} was {made} and is {after.get(name)}"
+        for name, made in before.items()
+        if after.get(name) != made
+    ]
+
+
+def changes(rehearsal: Rehearsal) -> list[str]:
+    """What `dev.rehearse.account` changes has reached function, layer, log, alarms and scaling."""
+    function = rehearsal.function(FULL)
+    found: dict[str, Any] = {
+        "memory": function.memory_mb,
+        "SLA in the layer": _document(rehearsal)["sla_seconds"],
+        "days of the log": _log_days(rehearsal),
+        "threshold of the alarm on the SLA": _threshold(rehearsal, "sla/billing"),
+        "most tasks": _latest(rehearsal, "ScalableTarget", "billing")["MaxCapacity"],
+        "lag of the first step": _first_step(rehearsal),
+    }
+    expected = {
+        "memory": 1024,
+        "SLA in the layer": {"^billing$": 600, "^mailer$": 1800},
+        "days of the log": 30,
+        "threshold of the alarm on the SLA": 600,
+        "most tasks": 8,
+        "lag of the first step": 20000,
+    }
+    return [f"{name}: {found[name]}" for name in expected if found[name] != expected[name]]
+
+
+def removal(rehearsal: Rehearsal) -> list[str]:
+    """Of the cluster that was removed only snapshots are left; tables and network forget it."""
+    emulator, faults = rehearsal.emulator, stacks(rehearsal, plain=False)
+    tables = emulator.client("glue").get_tables(DatabaseName="kafka_lag")["TableList"]
+    for table in tables:
+        clusters = table["Parameters"].get("projection.cluster.values")
+        if clusters != FULL:
+            faults.append(f"The table {table['Name']} has the clusters {clusters}")
+    if (rules := len(_broker_rules(rehearsal))) != 1:
+        faults.append(f"The brokers' security group has {rules} rules")
+    left = _left(rehearsal, f"{NAME}-{PLAIN}", f"{NAME}/{PLAIN}")
+    bucket = rehearsal.output(SHARED_STACK, "Bucket")
+    if not any(f"/cluster={PLAIN}/" in key for key in rehearsal.keys(bucket)):
+        faults.append(f"The snapshots of {PLAIN} are gone")
+    return faults + left
+
+
+def destruction(rehearsal: Rehearsal, bucket: str) -> list[str]:
+    """Of the whole deployment only the bucket is left, with all that is in it."""
+    faults = [
+        f"The stack {name} is {state}"
+        for name, state in _stacks(rehearsal).items()
+        if name != _TOOLKIT
+    ]
+    if not any(key.startswith(f"{contract.SNAPSHOT_PREFIX}/") for key in rehearsal.keys(bucket)):
+        faults.append("The snapshots are gone")
+    if rules := _broker_rules(rehearsal):
+        faults.append(f"The brokers' security group still lets in {rules}")
+    made: dict[str, str] = {}
+    for each in rehearsal.emulator.events("resource"):
+        if each["change"] == "delete":
+            made.pop(each["id"], None)
+        else:
+            made[each["id"]] = each["type"]
+    faults += [f"{kind} {name} is left" for name, kind in made.items()]
+    return faults + _left(rehearsal, NAME)
+
+
+def resources(rehearsal: Rehearsal) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each resource of the deployment's stacks, after the stack's name."""
+    cloudformation = rehearsal.emulator.client("cloudformation")
+    for name in _stacks(rehearsal):
+        if name != _TOOLKIT:
+            pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=name)
+            for page in pages:
+                yield from ((name, each) for each in page["StackResourceSummaries"])
+
+
+def _stacks(rehearsal: Rehearsal) -> dict[str, str]:
+    found = rehearsal.emulator.client("cloudformation").describe_stacks()["Stacks"]
+    return {each["StackName"]: each["StackStatus"] for each in found}
+
+
+def _document(rehearsal: Rehearsal) -> Any:
+    """The collector's configuration, as its function reads it."""
+    return rehearsal.function(FULL).document()
+
+
+def _log_days(rehearsal: Rehearsal) -> int | None:
+    (name,) = (
+        each["PhysicalResourceId"]
+        for stack, each in resources(rehearsal)
+        if stack == stack_of(FULL) and each["ResourceType"] == "AWS::Logs::LogGroup"
+    )
+    logs = rehearsal.emulator.client("logs")
+    (group,) = logs.describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+    days: int | None = group.get("retentionInDays")
+    return days
+
+
+def _threshold(rehearsal: Rehearsal, alarm: str) -> float:
+    cloudwatch = rehearsal.emulator.client("cloudwatch")
+    (found,) = cloudwatch.describe_alarms(AlarmNames=[f"{NAME}/{FULL}/{alarm}"])["MetricAlarms"]
+    return float(found["Threshold"])
+
+
+def _latest(rehearsal: Rehearsal, kind: str, having: str) -> dict[str, Any]:
+    """The properties that a resource of the emulator's additions had last."""
+    found = [
+        each["properties"]
+        for each in rehearsal.emulator.events("resource")
+        if each["type"].endswith(f"::{kind}") and having in each["id"]
+    ]
+    latest: dict[str, Any] = found[-1]
+    return latest
+
+
+def _first_step(rehearsal: Rehearsal) -> float:
+    return _threshold(rehearsal, "scale-out/services/billing")
+
+
+def _broker_rules(rehearsal: Rehearsal) -> list[Any]:
+    group = rehearsal.existing.brokers_security_group
+    ec2 = rehearsal.emulator.client("ec2")
+    (found,) = ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"]
+    rules: list[Any] = found["IpPermissions"]
+    return rules
+
+
+def _left(rehearsal: Rehearsal, *prefixes: str) -> list[str]:
+    """What still has a name of these, but for buckets."""
+    found: list[str] = []
+    for service, operation, parts, name in _LISTED:
+        answer = getattr(rehearsal.emulator.client(service), operation)()
+        items = answer.get(parts, [])
+        names = (item if isinstance(item, str) else item[name] for item in items)
+        found += [
+            f"{each} of {service} is left" for each in names if _bare(each).startswith(prefixes)
+        ]
+    return found
+
+
+def _bare(name: str) -> str:
+    """A name without the account, the path and the spelling that a service puts around it."""
+    return _AROUND.sub("", name).replace("_", "-")

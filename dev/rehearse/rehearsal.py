@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a rehearsal, each on what the one before has left."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dev.kafka import KafkaCluster
+from dev.lambda_runtime.api import Answer
+from dev.lambda_runtime.process import LambdaProcess
+from dev.rehearse import account, backlog
+from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, stack_of
+from dev.rehearse.command_line import CommandLine
+from dev.rehearse.emulator import Emulator
+from dev.rehearse.errors import RehearsalError
+from dev.rehearse.functions import COLLECT, NOTIFY, SERVE, DeployedFunction
+from kafka_lag import contract
+from kafka_lag.snapshots.keys import object_key
+
+# The first run has nothing to compare with, the second finds all well, the third a commit that
+# went back, which holds at once.
+_RUNS, _REWOUND_AFTER = 3, 2
+_MINUTE_MS = 60_000
+_EVENT_WITHIN = 30.0
+_MESSAGE_WITHIN = 20
+
+
+@dataclass(slots=True)
+class Runs:
+    """What came of running the functions: answers, stored keys, and what reached the inbox."""
+
+    taken_at: list[int] = field(default_factory=list)
+    collected: list[Answer] = field(default_factory=list)
+    notified: list[Answer] = field(default_factory=list)
+    plain: Answer = field(default_factory=Answer)
+    views: dict[str, Any] = field(default_factory=dict)
+    inbox: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Rehearsal:
+    """An account, the command line and a Kafka; `folder` gets every file."""
+
+    def __init__(self, emulator: Emulator, cluster: KafkaCluster, folder: Path) -> None:
+        self.emulator = emulator
+        self.folder = folder
+        self.runs = Runs()
+        self._cluster = cluster
+        self.command_line = CommandLine(emulator, folder)
+        self._brokers = account.Brokers(
+            scram=cluster.bootstrap("SASL_SSL").split(","),
+            plaintext=cluster.bootstrap("PLAINTEXT").split(","),
+            cafile=cluster.cafile,
+        )
+        monitor = cluster.users["monitor"]
+        login = {"username": monitor.username, "password": monitor.password}
+        self.existing = account.create(emulator, login)
+        self._inbox = ""
+        self._configure()
+
+    def bootstrap(self) -> None:
+        """CDK's own bucket and roles."""
+        self.command_line.bootstrap()
+
+    def deploy(self) -> None:
+        """The shared stack, that of the chats and one a cluster."""
+        self.command_line.deploy()
+        self._inbox = _subscribe_inbox(self.emulator, self.output(SHARED_STACK, "AlarmTopic"))
+
+    def run(self) -> None:
+        """Collectors, messages and views, each as it is deployed and as its event calls it."""
+        self._collect_and_notify()
+        self.runs.inbox = self._receive(2)
+        with self.function(PLAIN).running(self.emulator, self.folder) as collector:
+            self.runs.plain = collector.invoke(_scheduled(PLAIN, self.runs.taken_at[-1]))
+        with self.shared_function(SERVE).running(self.emulator, self.folder) as views:
+            token = self.views_token()
+            for name, authorization in (("token", f"Bearer {token}"), ("none", "Bearer no")):
+                self.runs.views[name] = views.invoke(_request(authorization)).value
+
+    def change(self) -> None:
+        """Another configuration of the same clusters, and a run with it."""
+        self._configure(changed=True)
+        self.command_line.deploy()
+        self._collect()
+
+    def remove(self) -> None:
+        """One cluster less, as the manual says: its stack first, then out of the file."""
+        self.command_line.destroy(stack_of(PLAIN))
+        self._configure(changed=True, plain=False)
+        self.command_line.deploy()
+
+    def destroy(self) -> None:
+        """All stacks."""
+        self.command_line.destroy()
+
+    def function(self, cluster: str) -> DeployedFunction:
+        """A cluster's collector."""
+        return DeployedFunction.find(self.emulator, stack_of(cluster), COLLECT)
+
+    def shared_function(self, handler: str) -> DeployedFunction:
+        """One of the shared stack's functions."""
+        return DeployedFunction.find(self.emulator, SHARED_STACK, handler)
+
+    def output(self, stack: str, name: str) -> str:
+        """One of a stack's outputs."""
+        (found,) = self.emulator.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
+        outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
+        return str(outputs[name])
+
+    def views_token(self) -> str:
+        """What scrapers send."""
+        secret = self.output(SHARED_STACK, "ViewsToken")
+        found = self.emulator.client("secretsmanager").get_secret_value(SecretId=secret)
+        return str(found["SecretString"])
+
+    def keys(self, bucket: str) -> set[str]:
+        """Of all objects in a bucket."""
+        pages = self.emulator.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket)
+        return {each["Key"] for page in pages for each in page.get("Contents", [])}
+
+    def _configure(self, *, changed: bool = False, plain: bool = True) -> None:
+        self.command_line.configure(
+            account.configuration(self.existing, self._brokers, changed=changed, plain=plain)
+        )
+
+    def _collect_and_notify(self) -> None:
+        """Runs of a minute each, and the event of each, until a status change is a message."""
+        notifier = self.shared_function(NOTIFY)
+        with (
+            self.function(FULL).running(self.emulator, self.folder) as collector,
+            notifier.running(self.emulator, self.folder) as messages,
+        ):
+            for number in range(_RUNS):
+                if number == _REWOUND_AFTER:
+                    backlog.rewind(self._cluster)
+                self._collect_with(collector)
+                event = self._event_for(notifier.name, self.runs.taken_at[-1])
+                self.runs.notified.append(messages.invoke(event))
+
+    def _collect(self) -> None:
+        with self.function(FULL).running(self.emulator, self.folder) as collector:
+            self._collect_with(collector)
+
+    def _collect_with(self, collector: LambdaProcess) -> None:
+        runs = self.runs
+        this_minute = int(time.time() * 1000) // _MINUTE_MS * _MINUTE_MS
+        runs.taken_at.append(runs.taken_at[-1] + _MINUTE_MS if runs.taken_at else this_minute)
+        runs.collected.append(collector.invoke(_scheduled(FULL, runs.taken_at[-1])))
+        if error := runs.collected[-1].error:
+            denied = [each["action"] for each in self.emulator.events("denied")]
+            raise RehearsalError(
+                f"The collector failed ({', '.join(denied) or 'nothing'} was denied): "
+                f"{error['errorType']}: {error['errorMessage']}"
+            )
+
+    def _event_for(self, function: str, taken_at: int) -> Any:
+        """What S3, the bus and the rule made of the object that completes a run."""
+        key = object_key(contract.GROUPS, FULL, taken_at)
+
+        def fits(event: Mapping[str, Any]) -> bool:
+            return event["function"] == function and key in json.dumps(event["payload"])
+
+        return self.emulator.wait_for("invoked", fits, _EVENT_WITHIN)["payload"]
+
+    def _receive(self, count: int) -> list[dict[str, Any]]:
+        """So many messages of the inbox, or fewer when no more come."""
+        sqs = self.emulator.client("sqs")
+        received: list[dict[str, Any]] = []
+        while len(received) < count:
+            answer = sqs.receive_message(QueueUrl=self._inbox, WaitTimeSeconds=_MESSAGE_WITHIN)
+            found = answer.get("Messages", [])
+            if not found:
+                break
+            for each in found:
+                received.append(json.loads(each["Body"]))
+                sqs.delete_message(QueueUrl=self._inbox, ReceiptHandle=each["ReceiptHandle"])
+        return received
+
+
+def _subscribe_inbox(emulator: Emulator, topic: str) -> str:
+    """A queue that gets what reaches the topic, and the deployment's events on the default bus."""
+    sqs, events = emulator.client("sqs"), emulator.client("events")
+    url = str(sqs.create_queue(QueueName="inbox")["QueueUrl"])
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    arn = found["Attributes"]["QueueArn"]
+    policy = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": ["events.amazonaws.com", "sns.amazonaws.com"]},
+                "Action": "sqs:SendMessage",
+                "Resource": arn,
+            }
+        ],
+    }
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps(policy)})
+    emulator.client("sns").subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
+    events.put_rule(Name="inbox", EventPattern=json.dumps({"source": ["kafka-lag"]}))
+    events.put_targets(Rule="inbox", Targets=[{"Id": "inbox", "Arn": arn}])
+    return url
+
+
+def _scheduled(cluster: str, taken_at: int) -> dict[str, str]:
+    """A collector's event, as its schedule has it."""
+    moment = datetime.fromtimestamp(taken_at / 1000, UTC)
+    return {
+        contract.EVENT_CLUSTER: cluster,
+        contract.EVENT_SCHEDULED_TIME: moment.isoformat().replace("+00:00", "Z"),
+    }
+
+
+def _request(authorization: str) -> dict[str, Any]:
+    """A function URL's event, for the backlog's group."""
+    return {
+        "rawPath": f"/v3/kafka/{FULL}/consumer/{backlog.GROUP}/lag",
+        "headers": {"host": "lag.example", "authorization": authorization},
+        "requestContext": {"stage": "$default", "http": {"method": "GET"}},
+    }

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The emulator's process: ministack with the resources that it lacks, reporting on its stdout.
+
+Started by `dev.rehearse.emulator`, with a listening socket's descriptor as its argument. Each line
+of stdout is a JSON object with an `event`: `ready`, `denied` (a call that no policy allows),
+`invoked` (a function that something in the account calls) and `resource` (one of the kinds in
+`dev.rehearse.resources` was created, updated or deleted). It ends when its stdin does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from threading import Lock, Thread
+from typing import Any
+
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
+from ministack import app as ministack
+from ministack.core import iam_evaluator
+from ministack.services import lambda_svc
+
+from dev.rehearse.resources import register
+
+_Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class Reporter:
+    """Writes events to what was stdout; everything else that is printed goes to stderr."""
+
+    def __init__(self) -> None:
+        self._lines = os.fdopen(os.dup(1), "w", buffering=1)
+        self._lock = Lock()
+        os.dup2(2, 1)
+
+    def report(self, event: str, **fields: Any) -> None:
+        """One line."""
+        line = json.dumps({"event": event, **fields}, default=str)
+        with self._lock:
+            self._lines.write(f"{line}\n")
+
+
+def main() -> None:
+    """Serves until stdin ends."""
+    reporter = Reporter()
+    Thread(target=_end_with_parent, daemon=True).start()
+    register(reporter.report)
+    _report_denials(reporter)
+    _report_invocations(reporter)
+    config = Config()
+    config.bind = [f"fd://{sys.argv[1]}"]
+    config.keep_alive_timeout = 75
+    config.loglevel = "WARNING"
+    asyncio.run(serve(_application(reporter), config))
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+def _application(reporter: Reporter) -> _Application:
+    """ministack, as behind a proxy that ended TLS, which bucket and topic policies demand."""
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        async def passing_on(message: Any) -> None:
+            await send(message)
+            if message["type"] == "lifespan.startup.complete":
+                reporter.report("ready")
+
+        if scope["type"] == "http":
+            scope["headers"] = [*scope["headers"], (b"x-forwarded-proto", b"https")]
+        await ministack.app(scope, receive, passing_on)
+
+    return application
+
+
+def _report_denials(reporter: Reporter) -> None:
+    enforce = iam_evaluator.enforce
+
+    def reporting(
+        access_key_id: str, iam_action: str, service: str, *args: Any, **options: Any
+    ) -> Any:
+        result = enforce(access_key_id, iam_action, service, *args, **options)
+        if result is not None:
+            reporter.report(
+                "denied",
+                principal=getattr(result, "principal_arn", access_key_id),
+                action=iam_action,
+                resource=options.get("resource_arn", "*"),
+            )
+        return result
+
+    iam_evaluator.enforce = reporting
+
+
+def _report_invocations(reporter: Reporter) -> None:
+    """Functions are run by the rehearsal, which has their layers at hand; here they are noted."""
+
+    def reporting(function: Any, event: Any) -> dict[str, Any]:
+        config = function.get("config") or function
+        reporter.report("invoked", function=config["FunctionName"], payload=event)
+        return {"body": {}}
+
+    lambda_svc._execute_function = reporting
+
+
+if __name__ == "__main__":
+    main()

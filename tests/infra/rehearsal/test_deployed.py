@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A deployment from bootstrap to destroy, by the real command line, in an emulator of AWS.
+
+Each fixture goes one step further than the one before, so that the tests stand in that order.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dev.kafka import KafkaCluster
+from dev.rehearse import backlog, checks
+from dev.rehearse.account import FULL, SHARED_STACK, stack_of
+from dev.rehearse.command_line import install
+from dev.rehearse.emulator import Emulator
+from dev.rehearse.errors import RehearsalError
+from dev.rehearse.functions import NOTIFY
+from dev.rehearse.outside import Attempt, attempt_outside
+from dev.rehearse.rehearsal import Rehearsal
+from kafka_lag_cdk.storage.named_queries import queries
+from tests.infra.conftest import Synthesised
+from tests.programs import find_program, lacking
+
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(sys.platform != "linux", reason="Lambda's packages are Linux's"),
+]
+
+# What the examples hold and the rehearsed configuration does not, with the reason.
+NOT_REHEARSED = {
+    "AWS::CloudFormation::CustomResource": "asks MSK for its brokers, which no emulator has",
+}
+
+
+@pytest.fixture(name="deployed", scope="module")
+def _deployed(
+    shared_cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Rehearsal]:
+    folder = _prepared(tmp_path_factory)
+    backlog.leave_backlog(shared_cluster)
+    with Emulator(folder) as emulator:
+        rehearsal = Rehearsal(emulator, shared_cluster, folder)
+        rehearsal.bootstrap()
+        rehearsal.deploy()
+        yield rehearsal
+
+
+def _prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for program, package in (("node", "nodejs"), ("npm", "npm"), ("make", "make")):
+        find_program(program, package=package)
+    try:
+        install()
+    except RehearsalError as error:
+        lacking(str(error))
+    return tmp_path_factory.mktemp("rehearsal")
+
+
+@pytest.fixture(name="run", scope="module")
+def _run(deployed: Rehearsal) -> Rehearsal:
+    deployed.run()
+    return deployed
+
+
+@pytest.fixture(name="attempts", scope="module")
+def _attempts(run: Rehearsal) -> list[Attempt]:
+    return attempt_outside(run)
+
+
+@pytest.fixture(name="changed", scope="module")
+def _changed(run: Rehearsal) -> tuple[Rehearsal, dict[str, str], dict[str, str]]:
+    """The rehearsal, and what was there before the change and after it."""
+    before = checks.identities(run)
+    run.change()
+    return run, before, checks.identities(run)
+
+
+@pytest.fixture(name="destroyed", scope="module")
+def _destroyed(run: Rehearsal) -> tuple[Rehearsal, str]:
+    """The rehearsal, and the bucket."""
+    bucket = run.output(SHARED_STACK, "Bucket")
+    run.destroy()
+    return run, bucket
+
+
+def test_all_stacks_are_deployed(deployed: Rehearsal) -> None:
+    assert checks.stacks(deployed) == []
+
+
+def test_every_kind_of_resource_is_rehearsed_or_excused(
+    deployed: Rehearsal, examples: dict[str, Synthesised]
+) -> None:
+    kinds = {
+        resource["Type"]
+        for example in examples.values()
+        for template in example.templates.values()
+        for resource in template["Resources"].values()
+    }
+    made = {each["ResourceType"] for _, each in checks.resources(deployed)}
+    assert kinds - made == set(NOT_REHEARSED)
+
+
+def test_every_alarm_is_as_the_template_has_it(deployed: Rehearsal) -> None:
+    described = _described(deployed, "cloudwatch", "describe_alarms", "MetricAlarms")
+    by_name = {each["AlarmName"]: each for each in described}
+    # Alarms on expressions are held against the call's parameters, and not described.
+    plain = [each for each in _alarms(deployed) if "Metrics" not in each]
+    assert len(plain) > 15
+    for alarm in plain:
+        found = by_name[alarm["AlarmName"]]
+        for key in ("EvaluationPeriods", "TreatMissingData", "Threshold", "ComparisonOperator"):
+            assert found[key] == alarm[key]
+        assert len(found["AlarmActions"]) == len(alarm.get("AlarmActions", []))
+
+
+def test_alarms_that_scale_run_the_policies_that_were_made(deployed: Rehearsal) -> None:
+    cloudwatch = deployed.emulator.client("cloudwatch")
+    found = cloudwatch.describe_alarms(AlarmNamePrefix=f"kafka-lag/{FULL}/scale-")["MetricAlarms"]
+    policies = {each["id"] for each in _added(deployed, "ScalingPolicy")}
+    assert len(policies) == 3
+    assert {action for each in found for action in each["AlarmActions"]} < policies
+    assert len(found) == 2
+
+
+def test_the_topic_has_its_policy_and_its_subscribers(deployed: Rehearsal) -> None:
+    sns, topic = deployed.emulator.client("sns"), deployed.output(SHARED_STACK, "AlarmTopic")
+    attributes = sns.get_topic_attributes(TopicArn=topic)["Attributes"]
+    assert "aws:SecureTransport" in attributes["Policy"]
+    subscribed = sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]
+    addresses = {"kafka-oncall@example.com", "https://pages.example.com/in"}
+    assert addresses < {each["Endpoint"] for each in subscribed}
+
+
+def test_both_chats_hear_the_topic(deployed: Rehearsal) -> None:
+    topic = deployed.output(SHARED_STACK, "AlarmTopic")
+    chats = [*_added(deployed, "SlackChannelConfiguration")]
+    chats += _added(deployed, "MicrosoftTeamsChannelConfiguration")
+    assert [each["properties"]["SnsTopicArns"] for each in chats] == [[topic], [topic]]
+
+
+def test_the_bucket_is_there_with_all_that_protects_it(deployed: Rehearsal) -> None:
+    s3, bucket = deployed.emulator.client("s3"), deployed.output(SHARED_STACK, "Bucket")
+    assert "AES256" in json.dumps(s3.get_bucket_encryption(Bucket=bucket), default=str)
+    blocked = s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"]
+    assert set(blocked.values()) == {True}
+    assert "aws:SecureTransport" in s3.get_bucket_policy(Bucket=bucket)["Policy"]
+
+
+def test_every_table_is_projected(deployed: Rehearsal) -> None:
+    glue = deployed.emulator.client("glue")
+    tables = glue.get_tables(DatabaseName="kafka_lag")["TableList"]
+    assert len(tables) == 14
+    assert {table["Parameters"]["projection.enabled"] for table in tables} == {"true"}
+
+
+def test_every_query_is_saved_in_the_limited_work_group(deployed: Rehearsal) -> None:
+    athena = deployed.emulator.client("athena")
+    group = deployed.output(SHARED_STACK, "Workgroup")
+    ids = athena.list_named_queries(WorkGroup=group)["NamedQueryIds"]
+    saved = [athena.get_named_query(NamedQueryId=each)["NamedQuery"] for each in ids]
+    assert {each["Name"] for each in saved} == {each.title for each in queries()}
+    limits = athena.get_work_group(WorkGroup=group)["WorkGroup"]["Configuration"]
+    assert limits["BytesScannedCutoffPerQuery"] == 10 * 2**30
+
+
+def test_the_daily_job_is_started_by_its_trigger(deployed: Rehearsal) -> None:
+    glue = deployed.emulator.client("glue")
+    (trigger,) = glue.get_triggers()["Triggers"]
+    job = glue.get_job(JobName=trigger["Actions"][0]["JobName"])["Job"]
+    assert job["Name"] == deployed.output(SHARED_STACK, "DailyReportJob")
+    assert (job["GlueVersion"], job["NumberOfWorkers"], job["Timeout"]) == ("6.0", 2, 30)
+    assert trigger["Schedule"] == "cron(0 1 * * ? *)"
+
+
+def test_each_collector_is_run_every_minute_with_its_clusters_name(deployed: Rehearsal) -> None:
+    scheduler = deployed.emulator.client("scheduler")
+    names = [each["Name"] for each in scheduler.list_schedules()["Schedules"]]
+    found = [scheduler.get_schedule(Name=name) for name in names]
+    assert {each["State"] for each in found} == {"ENABLED"}
+    inputs = [json.loads(each["Target"]["Input"])["cluster"] for each in found]
+    functions = [each["Target"]["Arn"].rsplit(":", 1)[1] for each in found]
+    assert {name: deployed.function(name).name for name in inputs} == dict(
+        zip(inputs, functions, strict=True)
+    )
+    assert len(inputs) == 2
+
+
+def test_the_token_is_made_of_letters_and_digits(deployed: Rehearsal) -> None:
+    token = deployed.views_token()
+    assert len(token) == 48
+    assert token.isascii()
+    assert token.isalnum()
+
+
+def test_undelivered_events_go_to_a_queue_that_takes_no_plain_requests(
+    deployed: Rehearsal,
+) -> None:
+    events, sqs = deployed.emulator.client("events"), deployed.emulator.client("sqs")
+    (rule,) = [each["Name"] for each in events.list_rules()["Rules"] if "Completed" in each["Name"]]
+    (target,) = events.list_targets_by_rule(Rule=rule)["Targets"]
+    assert target["Arn"].endswith(f":{deployed.shared_function(NOTIFY).name}")
+    queue = target["DeadLetterConfig"]["Arn"].rsplit(":", 1)[1]
+    url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+    attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    assert "aws:SecureTransport" in attributes["Policy"]
+    assert attributes["MessageRetentionPeriod"] == str(4 * 24 * 3600)
+
+
+def test_each_dashboard_is_a_document_of_widgets(deployed: Rehearsal) -> None:
+    cloudwatch = deployed.emulator.client("cloudwatch")
+    names = [each["DashboardName"] for each in cloudwatch.list_dashboards()["DashboardEntries"]]
+    assert names == ["kafka-lag-orders", "kafka-lag-payments"]
+    for name in names:
+        body = cloudwatch.get_dashboard(DashboardName=name)["DashboardBody"]
+        assert len(json.loads(body)["widgets"]) > 5
+
+
+def test_the_deployed_functions_do_their_work(run: Rehearsal) -> None:
+    assert checks.answers(run) == []
+
+
+def test_the_collector_writes_its_snapshots_to_the_deployed_bucket(run: Rehearsal) -> None:
+    assert checks.snapshots(run) == []
+
+
+def test_the_collector_logs_the_lag_that_kafka_has(run: Rehearsal) -> None:
+    assert checks.metrics(run) == []
+
+
+def test_a_changed_status_reaches_the_deployed_topic_and_the_bus(run: Rehearsal) -> None:
+    assert checks.messages(run) == []
+
+
+def test_nothing_is_denied_under_the_deployed_roles(run: Rehearsal) -> None:
+    assert checks.denials(run) == []
+
+
+def test_calls_outside_the_rights_are_denied(attempts: list[Attempt]) -> None:
+    assert checks.outside(attempts) == []
+    callers = Counter(each.by for each in attempts)
+    assert min(callers[name] for name in ("collector", "messages", "views")) >= 3
+
+
+def test_a_call_that_is_let_through_is_a_fault() -> None:
+    attempts = [
+        Attempt("views", "s3 put_object", "a snapshot", error) for error in ("NoSuchKey", None)
+    ]
+    assert len(checks.outside([*attempts, *attempts, *attempts])) == 6
+
+
+def test_a_change_reaches_what_is_deployed(
+    changed: tuple[Rehearsal, dict[str, str], dict[str, str]],
+) -> None:
+    assert checks.changes(changed[0]) == []
+    assert checks.stacks(changed[0]) == []
+
+
+def test_a_change_makes_nothing_anew_that_has_a_state(
+    changed: tuple[Rehearsal, dict[str, str], dict[str, str]],
+) -> None:
+    _, before, after = changed
+    assert len(before) > 20
+    assert checks.replaced(before, after) == []
+
+
+def test_the_changed_collector_goes_on(
+    changed: tuple[Rehearsal, dict[str, str], dict[str, str]],
+) -> None:
+    assert checks.answers(changed[0]) == []
+    assert checks.snapshots(changed[0]) == []
+    assert checks.denials(changed[0]) == []
+
+
+def test_of_all_stacks_only_the_bucket_is_left(destroyed: tuple[Rehearsal, str]) -> None:
+    assert checks.destruction(*destroyed) == []
+
+
+def _described(rehearsal: Rehearsal, service: str, operation: str, parts: str) -> list[Any]:
+    pages = rehearsal.emulator.client(service).get_paginator(operation).paginate()
+    return [each for page in pages for each in page[parts]]
+
+
+def _added(rehearsal: Rehearsal, kind: str) -> list[dict[str, Any]]:
+    """What was created of a kind that the emulator itself has not."""
+    return [
+        each
+        for each in rehearsal.emulator.events("resource")
+        if each["type"].endswith(f"::{kind}") and each["change"] == "create"
+    ]
+
+
+def _alarms(rehearsal: Rehearsal) -> Iterator[dict[str, Any]]:
+    cloudformation = rehearsal.emulator.client("cloudformation")
+    for stack in (SHARED_STACK, stack_of(FULL)):
+        body = cloudformation.get_template(StackName=stack)["TemplateBody"]
+        template = json.loads(body) if isinstance(body, str) else body
+        for each in template["Resources"].values():
+            if each["Type"] == "AWS::CloudWatch::Alarm":
+                yield each["Properties"]
