@@ -114,6 +114,7 @@ def _as_messages(caller: _Caller, on: _Targets) -> None:
     try_, bucket = caller.attempt, on.bucket
     try_("s3", "put_object", "a snapshot", Bucket=bucket, Key=on.own, Body=_BODY)
     try_("s3", "get_object", "the history", Bucket=bucket, Key=_HISTORY)
+    try_("sns", "publish", "the alarms' topic", TopicArn=on.topic, Message=_BODY)
     try_("secretsmanager", "get_secret_value", "the collector's login", SecretId=on.login)
 
 

@@ -70,7 +70,7 @@ class Rehearsal:
     def deploy(self) -> None:
         """The shared stack, that of the chats and one a cluster."""
         self.command_line.deploy()
-        self._inbox = _subscribe_inbox(self.emulator, self.output(SHARED_STACK, "AlarmTopic"))
+        self._inbox = _subscribe_inbox(self.emulator, self.output(SHARED_STACK, "ReportTopic"))
 
     def run(self) -> None:
         """Collectors, messages and views, each as it is deployed and as its event calls it."""

@@ -129,20 +129,29 @@ def test_alarms_that_scale_run_the_policies_that_were_made(deployed: Rehearsal) 
     assert len(found) == 2
 
 
-def test_the_topic_has_its_policy_and_its_subscribers(deployed: Rehearsal) -> None:
-    sns, topic = deployed.emulator.client("sns"), deployed.output(SHARED_STACK, "AlarmTopic")
+@pytest.mark.parametrize(
+    ("output", "addresses"),
+    [
+        ("AlarmTopic", {"kafka-oncall@example.com", "https://pages.example.com/in"}),
+        ("ReportTopic", {"kafka-oncall@example.com"}),
+    ],
+)
+def test_each_topic_has_its_policy_and_its_subscribers(
+    output: str, addresses: set[str], deployed: Rehearsal
+) -> None:
+    sns, topic = deployed.emulator.client("sns"), deployed.output(SHARED_STACK, output)
     attributes = sns.get_topic_attributes(TopicArn=topic)["Attributes"]
     assert "aws:SecureTransport" in attributes["Policy"]
     subscribed = sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]
-    addresses = {"kafka-oncall@example.com", "https://pages.example.com/in"}
-    assert addresses < {each["Endpoint"] for each in subscribed}
+    found = {each["Endpoint"] for each in subscribed if each["Protocol"] != "sqs"}
+    assert found == addresses
 
 
-def test_both_chats_hear_the_topic(deployed: Rehearsal) -> None:
-    topic = deployed.output(SHARED_STACK, "AlarmTopic")
+def test_both_chats_show_both_topics(deployed: Rehearsal) -> None:
+    topics = [deployed.output(SHARED_STACK, name) for name in ("AlarmTopic", "ReportTopic")]
     chats = [*_added(deployed, "SlackChannelConfiguration")]
     chats += _added(deployed, "MicrosoftTeamsChannelConfiguration")
-    assert [each["properties"]["SnsTopicArns"] for each in chats] == [[topic], [topic]]
+    assert [each["properties"]["SnsTopicArns"] for each in chats] == [topics, topics]
 
 
 def test_the_bucket_is_there_with_all_that_protects_it(deployed: Rehearsal) -> None:
