@@ -11,8 +11,7 @@ from typing import Any
 
 from dev.rehearse import backlog
 from dev.rehearse.account import FULL, NAME, PLAIN, SHARED_STACK, stack_of
-from dev.rehearse.functions import SESSION
-from dev.rehearse.outside import Attempt
+from dev.rehearse.outside import SESSION, Attempt
 from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
@@ -123,11 +122,11 @@ def messages(rehearsal: Rehearsal) -> list[str]:
 
 
 def denials(rehearsal: Rehearsal) -> list[str]:
-    """Under the deployed roles nothing was denied."""
+    """Nothing was denied but the calls outside the rights: to functions, CDK or CloudFormation."""
     return [
         f"{each['principal']} was denied {each['action']} on {each['resource']}"
         for each in rehearsal.emulator.events("denied")
-        if each["principal"].endswith(f"/{SESSION}")
+        if not each["principal"].endswith(f"/{SESSION}")
     ]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person is told when a rehearsal cannot go on."""
+"""The error of a rehearsal that cannot go on."""
 
 
 class RehearsalError(Exception):

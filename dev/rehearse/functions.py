@@ -26,8 +26,7 @@ COLLECT = "kafka_lag.collect_lag.handler"
 NOTIFY = "kafka_lag.notify_status.handler"
 SERVE = "kafka_lag.serve_lag.handler"
 
-# What a function's calls are known by among those that were denied.
-SESSION = "function"
+_SESSION = "function"
 _LAYERS = "/opt/"
 
 
@@ -67,7 +66,7 @@ class DeployedFunction:
             )
         raise RehearsalError(f"The stack {stack} has no function with the handler {handler}")
 
-    def credentials(self, emulator: Emulator, session: str = SESSION) -> Credentials:
+    def credentials(self, emulator: Emulator, session: str = _SESSION) -> Credentials:
         """Those of the function's role."""
         return emulator.assume(self.role, session)
 

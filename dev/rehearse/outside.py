@@ -15,6 +15,7 @@ from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 
+# What these calls are known by among all that were denied.
 SESSION = "outside"
 _HISTORY = f"{contract.HISTORY_PREFIX}/any"
 _NOTIFIED = f"{contract.NOTIFIED_PREFIX}/any"

@@ -37,7 +37,7 @@ _CHAT_NAMES = {
 
 
 class Report(Protocol):
-    """What is told of each change."""
+    """Takes an event and its fields."""
 
     def __call__(self, event: str, **fields: Any) -> None: ...
 

@@ -59,6 +59,7 @@ def test_an_event_that_does_not_come_is_an_error(emulator: Emulator) -> None:
         emulator.wait_for("resource", lambda _: True, 0.1)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a process is awaited by its descriptor")
 def test_it_ends_with_whoever_started_it_even_when_that_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HELD, str(tmp_path)],
