@@ -145,6 +145,8 @@ def _objects(
         "subnets": [_later(subnet.subnet_id) for subnet in _chosen(network).subnets],
         "endpoint_security_groups": [group.security_group_id for group in network.endpoints],
     }
+    with_egress = {subnet.node.path for subnet in network.vpc.private_subnets}
+    vpc["nat"] = all(subnet.node.path in with_egress for subnet in _chosen(network).subnets)
     if network.brokers:
         vpc["brokers_security_group"] = network.brokers.security_group_id
     return {"vpc": vpc, "auth": _auth(login), **_msk(msk_cluster)}

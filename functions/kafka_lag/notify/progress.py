@@ -19,7 +19,7 @@ from kafka_lag.aws import conditional_put, error_code
 from kafka_lag.errors import StoreError
 from kafka_lag.notify.changes import Incident, OpenIncidents, Reported
 
-_ABSENT = "NoSuchKey"
+_ABSENT, _DENIED = "NoSuchKey", "AccessDenied"
 _LOST_PUT = ("PreconditionFailed", _ABSENT)
 _CURSOR_VERSION = "1"
 _SENDING, _SENT, _FREE = "sending", "sent", "free"
@@ -64,9 +64,24 @@ class S3ConditionalObjects:
             found = self._client.get_object(Bucket=self._bucket, Key=key)
             return StoredObject(found["Body"].read(), found["ETag"])
         except (ClientError, BotoCoreError) as error:
-            if error_code(error) == _ABSENT:
+            if error_code(error) == _ABSENT or (
+                error_code(error) == _DENIED and self._is_absent(key)
+            ):
                 return None
             raise self._error("read", key, error) from error
+
+    def _is_absent(self, key: str) -> bool:
+        """Whether a list of the key, which the role may make, says that there is no object.
+
+        S3 answers 403 for a missing object to those who may not list. Whether a right to list that
+        has a condition on the prefix counts for that is not documented: if it does not, a
+        cluster's first message would fail for ever.
+        """
+        try:
+            found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=key, MaxKeys=1)
+        except (ClientError, BotoCoreError):
+            return False
+        return all(each["Key"] != key for each in found.get("Contents", ()))
 
     def put_if_none_match(self, key: str, data: bytes) -> str | None:
         """Writes the object unless it exists."""

@@ -72,7 +72,7 @@ class VpcEndpoints(Construct):
             vpc_id=self._settings.id,
             vpc_endpoint_type="Interface",
             service_name=f"com.amazonaws.{self._region}.{service}",
-            subnet_ids=list(self._settings.subnets),
+            subnet_ids=list(self._settings.endpoint_subnets or self._settings.subnets),
             security_group_ids=[allowed.security_group_id],
             private_dns_enabled=True,
         )

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH
+from kafka_lag_cdk.config.network import ScramAuth, TlsAuth
 from kafka_lag_cdk.rights import Right, allow
 
 _PORTS = {"http": 80, "https": 443}
@@ -34,6 +35,16 @@ def sink_rights(scope: Construct, cluster: Cluster) -> Iterator[Right]:
     secrets = (each.headers_secret for each in cluster.otlp_endpoints)
     for secret in dict.fromkeys(filter(None, secrets)):
         yield allow("secretsmanager:GetSecretValue", on=_arn(scope, secret))
+
+
+def services_of(cluster: Cluster) -> Iterator[tuple[str, str, str]]:
+    """AWS's services that the collector calls beside S3: name, endpoint's key, and what for."""
+    if isinstance(cluster.auth, ScramAuth | TlsAuth):
+        yield "Secrets Manager", "secrets_manager", "its login"
+    elif any(each.headers_secret for each in cluster.otlp_endpoints):
+        yield "Secrets Manager", "secrets_manager", "the headers of an otlp sink"
+    if CLOUDWATCH in cluster.sink_names or any(each.sigv4 for each in cluster.otlp_endpoints):
+        yield "CloudWatch", "monitoring", "its sinks"
 
 
 def sink_ports(cluster: Cluster) -> list[int]:

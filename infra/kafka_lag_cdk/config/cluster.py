@@ -57,6 +57,16 @@ _LARGEST_MINUTES = 60
 # Lambda ends the function after 55 s, and what was read has to be written by then.
 _LONGEST_RUN = 50
 
+# MSK's private connectivity gives each broker a port of its own in this range [MSK developer guide,
+# "MSK multi-VPC private connectivity in a single Region"].
+_PRIVATE_LINK = range(14_001, 14_101)
+
+_OTHER_ACCOUNT = (
+    ": MSK is asked for brokers, and rights are granted, in the collector's own account. Reach a "
+    "cluster of another by bootstrap_servers (MSK's private connectivity) with scram or tls, and "
+    "give no arn"
+)
+
 _FOLLOWS = "follows from auth; leave it out"
 
 # What CloudWatch takes for the retention of a log group.
@@ -185,10 +195,13 @@ class Cluster(CollectorKeys):
             yield Fault((), "auth of type iam needs arn: rights are granted on it")
         if self.arn is None and self.region is None:
             yield Fault((), "give region, as there is no arn to tell it")
-        for key, of_arn in (("region", self.arn_part(3)), ("account", self.arn_part(4))):
+        for key, of_arn, why in (
+            ("region", self.arn_part(3), ""),
+            ("account", self.arn_part(4), _OTHER_ACCOUNT),
+        ):
             own = getattr(self, key)
             if own and of_arn and not is_token(own) and own != of_arn:
-                yield Fault((), f"{key} is {own}, but the arn says {of_arn}")
+                yield Fault((), f"{key} is {own}, but the arn says {of_arn}{why}")
 
     def _two_masters(self) -> Iterator[Fault]:
         first: dict[tuple[str, str], str] = {}
@@ -234,14 +247,21 @@ class Cluster(CollectorKeys):
         return self.has_brokers and self.alarms.brokers and not self.paused
 
     @property
-    def ports(self) -> tuple[int, ...]:
-        """The brokers' ports that the collector must reach, each once."""
+    def ports(self) -> tuple[tuple[int, int], ...]:
+        """The brokers' ports that the collector must reach, as first and last of ranges, each once.
+
+        Of MSK's private connectivity all that brokers to come may have.
+        """
         if self.bootstrap_servers:
-            return tuple(
-                sorted({int(server.rpartition(":")[2]) for server in self.bootstrap_servers})
-            )
+            ports = {int(server.rpartition(":")[2]) for server in self.bootstrap_servers}
+            linked = ports.intersection(_PRIVATE_LINK)
+            ranges = {(port, port) for port in ports - linked}
+            if linked:
+                ranges.add((_PRIVATE_LINK[0], _PRIVATE_LINK[-1]))
+            return tuple(sorted(ranges))
         plain = self.auth.type == "none" and self.auth.plaintext
-        return (_PLAINTEXT_PORT if plain else _PORTS[self.auth.type],)
+        port = _PLAINTEXT_PORT if plain else _PORTS[self.auth.type]
+        return ((port, port),)
 
     @property
     def named_groups(self) -> tuple[str, ...]:

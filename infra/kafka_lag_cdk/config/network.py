@@ -43,7 +43,9 @@ class Vpc(Strict):
     """The brokers' network; the collector gets a security group of its own there.
 
     `brokers_security_group` is opened for the collector on the brokers' port, each of
-    `endpoint_security_groups` on 443; left out, opening them is the user's.
+    `endpoint_security_groups` on 443; left out, opening them is the user's. Interface endpoints
+    that are made lie in `endpoint_subnets`, those of the collector unless named. `nat`: the subnets
+    have a way out to AWS's public addresses.
     """
 
     id: VpcId
@@ -52,7 +54,9 @@ class Vpc(Strict):
     endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = ()
     route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = ()
     endpoints: Endpoints = Endpoints()
+    endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = ()
     cidr: Cidr | None = None
+    nat: bool = False
 
     @model_validator(mode="after")
     def _all_that_endpoints_need(self) -> Vpc:
@@ -65,6 +69,9 @@ class Vpc(Strict):
         for kind in ("secrets_manager", "monitoring"):
             if getattr(self.endpoints, kind) and not self.cidr:
                 yield f"endpoints.{kind} needs cidr, the VPC's, to be let in from"
+        made = self.endpoints.secrets_manager or self.endpoints.monitoring
+        if self.endpoint_subnets and not made:
+            yield "endpoint_subnets has no effect, as endpoints makes no interface endpoint"
 
 
 class ScramAuth(Strict):

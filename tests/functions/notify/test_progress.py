@@ -412,3 +412,35 @@ def test_a_bucket_that_is_not_there_is_an_error(bucket: Any) -> None:
 
     with pytest.raises(StoreError, match=r"^Cannot read a/b in bucket missing \(NoSuchBucket\)"):
         objects.read("a/b")
+
+
+class _Denying:
+    """S3 to a role that may not read; it may list if `keys` are known."""
+
+    def __init__(self, keys: list[str] | None) -> None:
+        self._keys = keys
+
+    def get_object(self, **_: Any) -> Any:
+        raise _denied("GetObject")
+
+    def list_objects_v2(self, *, Prefix: str, **_: Any) -> Any:  # noqa: N803
+        if self._keys is None:
+            raise _denied("ListObjectsV2")
+        return {"Contents": [{"Key": key} for key in self._keys if key.startswith(Prefix)]}
+
+
+def _denied(operation: str) -> ClientError:
+    return ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, operation)
+
+
+@pytest.mark.parametrize("keys", [[], ["notified/cursors/orders/topic-2"]])
+def test_a_missing_object_that_s3_denies_is_missing_if_a_list_says_so(keys: list[str]) -> None:
+    objects = S3ConditionalObjects(_Denying(keys), "ours")
+    assert objects.read("notified/cursors/orders/topic") is None
+
+
+@pytest.mark.parametrize("keys", [None, ["notified/cursors/orders/topic"]])
+def test_an_object_that_is_there_or_may_be_is_denied(keys: list[str] | None) -> None:
+    objects = S3ConditionalObjects(_Denying(keys), "ours")
+    with pytest.raises(StoreError, match=r"Cannot read .*/topic in bucket ours \(AccessDenied\)"):
+        objects.read("notified/cursors/orders/topic")

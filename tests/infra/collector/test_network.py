@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.infra.configured import UUID
+import pytest
+from aws_cdk import App, Environment, Stack
+from aws_cdk.assertions import Annotations, Match, Template
+
+from kafka_lag_cdk.collector.network import CollectorNetwork
+from tests.infra.config.refused import cluster_faults
+from tests.infra.configured import UUID, cluster, cluster_json
+from tests.infra.resolve import ACCOUNT, REGION, of_type
 
 Of = Callable[[str, str], list[dict[str, Any]]]
 
@@ -64,3 +71,69 @@ def test_the_endpoint_lets_the_vpc_in_and_nobody_else(of: Of) -> None:
         for rule in group.get("SecurityGroupIngress", [])
     ]
     assert [(rule["CidrIp"], rule["ToPort"]) for rule in rules] == [("10.0.0.0/16", 443)] * 2
+
+
+VPC = cluster_json()["vpc"]
+OTLP = {"otlp": {"endpoint": "https://vendor.example/v1", "headers_secret": "token"}}
+
+
+def network(vpc: dict[str, Any], **changes: Any) -> Stack:
+    stack = Stack(App(), "Network", env=Environment(account=ACCOUNT, region=REGION))
+    CollectorNetwork(stack, "Network", cluster=cluster(vpc=VPC | vpc, **changes))
+    return stack
+
+
+@pytest.mark.parametrize(
+    ("vpc", "changes", "warned"),
+    [
+        ({}, {}, ["secrets_manager"]),
+        ({}, {"auth": {"type": "iam"}}, []),
+        ({}, {"auth": {"type": "iam"}, "sinks": ["cloudwatch"]}, ["monitoring"]),
+        ({}, {"auth": {"type": "iam"}, "sinks": ["emf", OTLP]}, ["secrets_manager"]),
+        ({}, {"sinks": [{"otlp": {"sigv4": True}}]}, ["secrets_manager", "monitoring"]),
+        ({"nat": True}, {"sinks": ["cloudwatch"]}, []),
+        ({"endpoint_security_groups": ["sg-ffffffff"]}, {"sinks": ["cloudwatch"]}, []),
+        (
+            {"endpoints": {"secrets_manager": True}, "cidr": "10.0.0.0/16"},
+            {"sinks": ["cloudwatch"]},
+            ["monitoring"],
+        ),
+    ],
+)
+def test_a_service_without_a_way_to_it_is_warned_of(
+    vpc: dict[str, Any], changes: dict[str, Any], warned: list[str]
+) -> None:
+    found = Annotations.from_stack(network(vpc, **changes)).find_warning(
+        "*", Match.string_like_regexp("no way to it")
+    )
+    keys = [str(each.id) + str(each.entry.data) for each in found]
+    assert sorted(warned) == sorted(
+        key for key in ("secrets_manager", "monitoring") if f"endpoints.{key}" in str(keys)
+    )
+
+
+def test_interface_endpoints_lie_in_the_subnets_that_are_named() -> None:
+    one = VPC["subnets"][:1]
+    made = {"endpoints": {"secrets_manager": True}, "cidr": "10.0.0.0/16"}
+    template = Template.from_stack(network({**made, "endpoint_subnets": one})).to_json()
+    (endpoint,) = of_type(template["Resources"], "AWS::EC2::VPCEndpoint").values()
+    assert endpoint["SubnetIds"] == one
+
+
+def test_subnets_for_endpoints_that_are_not_made_are_refused() -> None:
+    (told,) = cluster_faults(vpc=VPC | {"endpoint_subnets": VPC["subnets"][:1]})
+    assert told == "vpc: endpoint_subnets has no effect, as endpoints makes no interface endpoint"
+
+
+def test_private_connectivity_opens_the_ports_of_brokers_to_come() -> None:
+    servers = ["b-1.vpce.example:14001", "b-2.vpce.example:14002", "b-3:9196"]
+    outside = {"arn": None, "region": REGION, "bootstrap_servers": servers}
+    template = Template.from_stack(network({}, **outside)).to_json()
+    out = of_type(template["Resources"], "AWS::EC2::SecurityGroupEgress").values()
+    assert {(each["FromPort"], each["ToPort"]) for each in out} == {(9196, 9196), (14001, 14100)}
+
+
+def test_a_cluster_of_another_account_is_refused_with_the_way_to_reach_it() -> None:
+    (told,) = cluster_faults(account="999988887777", auth={"type": "iam"})
+    assert told.startswith("account is 999988887777, but the arn says 111122223333: MSK is asked")
+    assert told.endswith("with scram or tls, and give no arn")

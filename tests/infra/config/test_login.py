@@ -91,7 +91,7 @@ def test_without_a_region_nothing_is_said_to_be_elsewhere() -> None:
 
 def test_msk_serverless_with_iam_is_taken() -> None:
     taken = cluster(arn=SERVERLESS, auth={"type": "iam"})
-    assert (taken.ports, taken.is_serverless) == ((9098,), True)
+    assert (taken.ports, taken.is_serverless) == (((9098, 9098),), True)
 
 
 def test_kafka_without_an_arn_is_not_msk_serverless() -> None:

@@ -36,7 +36,7 @@ def faults(*clusters: dict[str, Any], **more: Any) -> tuple[str, ...]:
 def test_a_few_lines_are_enough() -> None:
     found = deployment(cluster_json()).clusters[0]
     assert found.place == ("111122223333", "eu-west-1")
-    assert (found.ports, found.msk_name) == ((9096,), "orders")
+    assert (found.ports, found.msk_name) == (((9096, 9096),), "orders")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_a_port_that_cannot_be_is_refused(port: str) -> None:
 
 @pytest.mark.parametrize("port", ["1", "65535"])
 def test_any_other_port_is_taken(port: str) -> None:
-    assert cluster(bootstrap_servers=[f"b-1:{port}"]).ports == (int(port),)
+    assert cluster(bootstrap_servers=[f"b-1:{port}"]).ports == ((int(port), int(port)),)
 
 
 def in_vpc(**changes: Any) -> dict[str, Any]:
