@@ -11,9 +11,8 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
-from kafka_lag_cdk.collector.code import collector_code
-from kafka_lag_cdk.collector.function import CollectorFunction
-from kafka_lag_cdk.collector.schedule import CollectorSchedule
+from kafka_lag_cdk.collector_code import collector_code
+from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard.cluster_dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports

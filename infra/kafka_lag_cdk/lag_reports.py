@@ -13,7 +13,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.alarms import Recipients, report_alarm
-from kafka_lag_cdk.collector.code import collector_code
+from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.config.cluster import Function
 from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import kafka_lag_cdk.collector.resolver
+import kafka_lag_cdk.broker_lookup_code
 
 # Some Python file, whatever it does.
-SMALL_PACKAGE = Path(kafka_lag_cdk.collector.resolver.__file__).parent
+SMALL_PACKAGE = Path(kafka_lag_cdk.broker_lookup_code.__file__).parent

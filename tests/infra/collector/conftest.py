@@ -13,8 +13,7 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk.cx_api import CloudAssembly
 
-from kafka_lag_cdk.collector.function import CollectorFunction
-from kafka_lag_cdk.collector.schedule import CollectorSchedule
+from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
 from kafka_lag_cdk.config.cluster import Cluster
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import SECRET, cluster, cluster_json

@@ -13,7 +13,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.collect_lag import scheduled_time
-from kafka_lag_cdk.collector.schedule import cron_of
+from kafka_lag_cdk.collector_function import cron_of
 from tests.infra.configured import UUID
 
 Of = Callable[[str, str], list[dict[str, Any]]]

@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Annotations, Match, Template
 
-from kafka_lag_cdk.collector.network import CollectorNetwork
+from kafka_lag_cdk.network import CollectorNetwork
 from tests.infra.config.refused import cluster_faults
 from tests.infra.configured import UUID, cluster, cluster_json
 from tests.infra.resolve import ACCOUNT, REGION, of_type

@@ -18,7 +18,7 @@ from kafka_lag_cdk.lambdas.log import log_of
 from kafka_lag_cdk.rights import allow, role_with
 
 _ANSWERS_WITHIN_SECONDS = 300
-_CODE = Path(__file__).with_name("resolver")
+_CODE = Path(__file__).with_name("broker_lookup_code")
 
 
 class BootstrapServers(Construct):

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The collector's Lambda function, what it may do, and when it runs.
+
+Its code is one package for all clusters, its configuration a small layer beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from aws_cdk import ArnFormat, Duration, Fn, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+from kafka_lag import contract
+from kafka_lag_cdk.broker_lookup import BootstrapServers
+from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
+from kafka_lag_cdk.config.document import CLOUDWATCH
+from kafka_lag_cdk.config.network import IamAuth, ScramAuth, TlsAuth
+from kafka_lag_cdk.config.types import is_token
+from kafka_lag_cdk.findings import tested_runtime
+from kafka_lag_cdk.lambdas.log import log_of
+from kafka_lag_cdk.network import CollectorNetwork
+from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key, writing
+
+_NO_RESOURCE = "publishing metrics takes no resource"
+# What Secrets Manager puts behind a secret's name.
+_SIX = "-??????"
+_INTERFACES = (
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
+)
+_TOPICS = ("kafka-cluster:DescribeTopic", "kafka-cluster:DescribeTopicDynamicConfiguration")
+
+# What Scheduler puts in its place [EventBridge Scheduler user guide, context attributes].
+_SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
+
+# A step of 60 is beyond what the field of minutes may hold.
+_MINUTES = {1: "*", 60: "0"}
+
+# A run that was missed is not made up for: the next one sees the same brokers a minute later.
+_NO_RETRIES = scheduler.CfnSchedule.RetryPolicyProperty(
+    maximum_event_age_in_seconds=60, maximum_retry_attempts=0
+)
+
+_RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
+_ARCHITECTURES = {
+    "arm64": lambda_.Architecture.ARM_64,
+    "x86_64": lambda_.Architecture.X86_64,
+}
+
+_FOLDER, _DOCUMENT = "kafka-lag", "config.json"
+
+# A run ends before the next begins; its deadline, 45 s by default, is well within.
+_TIMEOUT = Duration.seconds(55)
+# Lambda keeps no event for less.
+_EVENT_AGE = Duration.seconds(60)
+
+
+class CollectorFunction(Construct):
+    """`function` and its `log_group`, in the brokers' VPC, with rights of its own.
+
+    The keys are those that encrypt `bucket` and the log, None where they are AWS's own.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: Cluster,
+        bucket: str,
+        code: lambda_.Code,
+        bucket_key_arn: str | None = None,
+        log_key_arn: str | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._bucket_key_arn, self._log_key_arn = bucket_key_arn, log_key_arn
+        self.log_group = log_of(self, days=cluster.function.log_days, key_arn=log_key_arn)
+        self.function = self._new_function(cluster, bucket, code)
+        if cluster.function.python == "3.13":
+            tested_runtime(self.function)
+
+    def _new_function(self, cluster: Cluster, bucket: str, code: lambda_.Code) -> lambda_.Function:
+        network = CollectorNetwork(self, "Network", cluster=cluster)
+        role = collector_role(
+            self,
+            cluster=cluster,
+            bucket=bucket,
+            bucket_key_arn=self._bucket_key_arn,
+            log_group=self.log_group,
+        )
+        function = lambda_.Function(
+            self,
+            "Function",
+            description=f"Consumer lag of {cluster.name}",
+            runtime=_RUNTIMES[cluster.function.python],
+            architecture=_ARCHITECTURES[cluster.function.architecture],
+            code=code,
+            handler="kafka_lag.collect_lag.handler",
+            layers=[_document_layer(self, cluster)],
+            environment=self._environment(cluster, bucket),
+            role=role,
+            vpc=network.vpc,
+            vpc_subnets=network.subnets,
+            security_groups=[network.group],
+            memory_size=cluster.function.memory_mb,
+            timeout=_TIMEOUT,
+            log_group=self.log_group,
+            reserved_concurrent_executions=1 if cluster.function.alone else None,
+            # A minute is reported in its minute or not at all; the next run knows as much.
+            retry_attempts=0,
+            max_event_age=_EVENT_AGE,
+        )
+        deny_interfaces(self, role, function.function_arn)
+        return function
+
+    def _environment(self, cluster: Cluster, bucket: str) -> dict[str, str]:
+        variables = {
+            contract.ENV_CONFIG: f"/opt/{_FOLDER}/{_DOCUMENT}",
+            contract.ENV_BUCKET: bucket,
+        }
+        if cluster.secret_arn and is_token(cluster.secret_arn):
+            variables[contract.ENV_SECRET_ID] = cluster.secret_arn
+        if cluster.bootstrap_servers is None:
+            found = BootstrapServers(
+                self, "BootstrapServers", cluster=cluster, log_key_arn=self._log_key_arn
+            )
+            variables[contract.ENV_BOOTSTRAP_SERVERS] = found.servers
+        elif cluster.deployed_servers:
+            variables[contract.ENV_BOOTSTRAP_SERVERS] = ",".join(cluster.bootstrap_servers)
+        return variables
+
+
+def _document_layer(scope: Construct, cluster: Cluster) -> lambda_.LayerVersion:
+    """A layer of its own, so that a change of settings does not upload the code again."""
+    with TemporaryDirectory() as made:
+        folder = Path(made, _FOLDER)
+        folder.mkdir()
+        # In the order it was written: of several expressions the first that fits decides.
+        document = cluster.document()
+        tokens = [key for key, value in document.items() if is_token(json.dumps(value))]
+        if tokens:
+            raise ValueError(
+                f"{' and '.join(tokens)} of {cluster.name} must be known now: it is written into a "
+                "file, where CDK replaces no token"
+            )
+        text = json.dumps(document, indent=2)
+        (folder / _DOCUMENT).write_text(text + "\n")
+        if cluster.ca_file:
+            shutil.copyfile(cluster.ca_file, folder / CA_FILE)
+        # Whoever deploys may have a umask under which Lambda could not read them.
+        for path in folder.iterdir():
+            path.chmod(0o644)
+        folder.chmod(0o755)
+        # Copied into the cloud assembly here, before the folder goes.
+        return lambda_.LayerVersion(
+            scope,
+            "Configuration",
+            description=f"What the lag collector of {cluster.name} is told",
+            code=lambda_.Code.from_asset(made),
+        )
+
+
+class CollectorSchedule(Construct):
+    """A schedule for the function; switched off, but there, while the cluster is paused.
+
+    Cron and not rate, whose minutes do not begin on the minute. Its role may invoke this
+    function and no version of it, which the target of CDK's own would add.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: Cluster,
+        function: lambda_.IFunction,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        role = role_with(
+            self,
+            [allow("lambda:InvokeFunction", on=function.function_arn)],
+            service="scheduler.amazonaws.com",
+            conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}},
+        )
+        scheduler.CfnSchedule(
+            self,
+            "Schedule",
+            description=f"Lag collector of {cluster.name}",
+            state="DISABLED" if cluster.paused else "ENABLED",
+            schedule_expression=cron_of(cluster.interval_minutes),
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn=function.function_arn,
+                role_arn=role.role_arn,
+                input=_event_of(cluster),
+                retry_policy=_NO_RETRIES,
+            ),
+        )
+
+
+def cron_of(minutes: int) -> str:
+    """Every so many minutes, from the full hour on."""
+    return f"cron({_MINUTES.get(minutes, f'0/{minutes}')} * * * ? *)"
+
+
+def _event_of(cluster: Cluster) -> str:
+    event = {
+        contract.EVENT_CLUSTER: cluster.name,
+        contract.EVENT_SCHEDULED_TIME: _SCHEDULED_TIME,
+    }
+    return json.dumps(event)
+
+
+def collector_role(
+    scope: Construct,
+    *,
+    cluster: Cluster,
+    bucket: str,
+    bucket_key_arn: str | None,
+    log_group: logs.ILogGroup,
+) -> iam.Role:
+    """The role of one cluster's collector; `bucket` by name."""
+    arn = f"arn:{Stack.of(scope).partition}:s3:::{bucket}"
+    return role_with(
+        scope,
+        (
+            *_rights(scope, cluster, arn, log_group),
+            *using_key(bucket_key_arn, arn, writes=True),
+        ),
+        service="lambda.amazonaws.com",
+        description=f"Lag collector of {cluster.name}",
+    )
+
+
+def deny_interfaces(scope: Construct, role: iam.IRole, function_arn: str) -> None:
+    """Keeps the function's own code from the network interfaces that Lambda makes in its name.
+
+    A policy of its own, as the function waits for the role with all that is in it.
+    """
+    iam.Policy(
+        scope,
+        "OwnCode",
+        roles=[role],
+        statements=[
+            iam.PolicyStatement(
+                effect=iam.Effect.DENY,
+                actions=list(_INTERFACES),
+                resources=["*"],
+                conditions={"ArnEquals": {"lambda:SourceFunctionArn": function_arn}},
+            )
+        ],
+    )
+
+
+def _rights(
+    scope: Construct, cluster: Cluster, bucket_arn: str, log_group: logs.ILogGroup
+) -> Iterator[Right]:
+    yield writing(log_group)
+    yield allow(
+        *_INTERFACES,
+        on="*",
+        because="Lambda makes the function's network interfaces in its name: their ids are not "
+        "known before, and Describe takes no resource at all",
+    )
+    yield from _on_bucket(cluster, bucket_arn)
+    if isinstance(cluster.auth, ScramAuth | TlsAuth):
+        yield allow("secretsmanager:GetSecretValue", on=cluster.auth.secret_arn)
+        if cluster.auth.kms_key_arn:
+            yield allow("kms:Decrypt", on=cluster.auth.kms_key_arn)
+    if isinstance(cluster.auth, IamAuth):
+        yield from _on_cluster(cluster.arn or "")
+    yield from sink_rights(scope, cluster)
+
+
+def _on_bucket(cluster: Cluster, arn: str) -> Iterator[Right]:
+    own = [
+        f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster.name}/*"
+        for dataset in contract.DATASETS
+    ]
+    usual = contract.usual_key(f"cluster={cluster.name}")
+    yield listing(arn, *own, usual)
+    keys = "a key a minute, this cluster's only"
+    runs = [f"{arn}/{prefix}" for prefix in own]
+    yield allow("s3:GetObject", on=[*runs, f"{arn}/{usual}"], because=keys)
+    yield allow("s3:PutObject", on=runs, because=keys)
+
+
+def _on_cluster(arn: str) -> Iterator[Right]:
+    """MSK's own actions: to describe, never to read a record or change anything."""
+    topics, groups = (f"{_within(arn, kind)}/*" for kind in ("topic", "group"))
+    all_of = "every topic and group of this one cluster is reported, those to come too"
+    yield allow("kafka-cluster:Connect", "kafka-cluster:DescribeCluster", on=arn)
+    yield allow(*_TOPICS, on=topics, because=all_of)
+    yield allow("kafka-cluster:DescribeGroup", on=groups, because=all_of)
+
+
+def _within(arn: str, kind: str) -> str:
+    """A cluster's ARN, as that of what is in it: its topics, or groups."""
+    if not is_token(arn):
+        return arn.replace(":cluster/", f":{kind}/", 1)
+    # arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID, taken apart when it is deployed.
+    colons, slashes = Fn.split(":", arn), Fn.split("/", arn)
+    place = ":".join(Fn.select(at, colons) for at in range(5))
+    return f"{place}:{kind}/{Fn.select(1, slashes)}/{Fn.select(2, slashes)}"
+
+
+def sink_rights(scope: Construct, cluster: Cluster) -> Iterator[Right]:
+    """To publish and to read what authorises it; none for the log."""
+    # Metrics that come by OTLP have no namespace.
+    anywhere = any(each.sigv4 for each in cluster.otlp_endpoints)
+    if anywhere or CLOUDWATCH in cluster.sink_names:
+        ours = {"StringEquals": {"cloudwatch:namespace": cluster.namespace}}
+        yield allow(
+            "cloudwatch:PutMetricData",
+            on="*",
+            because=_NO_RESOURCE,
+            conditions=None if anywhere else ours,
+        )
+    secrets = (each.headers_secret for each in cluster.otlp_endpoints)
+    for secret in dict.fromkeys(filter(None, secrets)):
+        yield allow("secretsmanager:GetSecretValue", on=_arn(scope, secret))
+
+
+def _arn(scope: Construct, secret: str) -> str:
+    if secret.startswith("arn:"):
+        return secret
+    return Stack.of(scope).format_arn(
+        service="secretsmanager",
+        resource="secret",
+        resource_name=f"{secret}{_SIX}",
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
