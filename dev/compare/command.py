@@ -31,7 +31,7 @@ CloudFormation templates. Rows are told apart by their keys, so that their order
 EPILOG = """\
 input: readings recorded from real brokers with faults, a simulated cluster with every pattern of
 consumers at a run a minute, a cluster of hostile names, two days for the report, requests to the
-views about each cluster, and the deployments in examples/. 30 simulated days are 43,200 runs a
+views about each cluster, and the deployments in OLD's examples/. 30 simulated days are 43,200 runs a
 commit, at some 20 ms of a core each; --days 2 is for while you work.
 
 examples:
@@ -100,7 +100,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     findings, counts = Findings(options.few), Counter[str]()
     with console.status("Checking out") as status:
         old, new = (check_out(each, work, status.update) for each in commits)
-        orders = _orders(options, work)
+        orders = _orders(options, work, old.folder)
 
         def progress(step: Step) -> None:
             counts.update(_counted(step))
@@ -147,7 +147,7 @@ def _notes(rules: Rules) -> Iterator[str]:
             yield f"renamed {rename}: never needed"
 
 
-def _orders(options: argparse.Namespace, work: Path) -> Orders:
+def _orders(options: argparse.Namespace, work: Path, old: Path) -> Orders:
     # Loads this checkout's own packages, which wrong usage should not wait for.
     from dev.compare import report_days  # noqa: PLC0415
 
@@ -160,7 +160,8 @@ def _orders(options: argparse.Namespace, work: Path) -> Orders:
         folder="",
         report_days=days,
         reported=report_days.DATES,
-        examples=tuple(map(str, sorted((ROOT / "examples").glob("*.json")))),
+        # The old commit's, as it may not know keys that were added since.
+        examples=tuple(map(str, sorted((old / "examples").glob("*.json")))),
         context=str(ROOT / "cdk.json"),
     )
 
