@@ -7,8 +7,8 @@ at the top. Keys are sorted, so that a diff shows what was changed and nothing e
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,15 @@ def _without(value: Any, keys: set[str]) -> Any:
     return [_without(each, keys) for each in value] if isinstance(value, list) else value
 
 
-if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        text = tidy(Path(name).read_text())
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m dev.grafana_export", description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    for file in parser.parse_args().files:
+        text = tidy(file.read_text())
         path = FOLDER / f"{json.loads(text)['uid']}.json"
         path.write_text(text)
         print(path)
+
+
+if __name__ == "__main__":
+    main()
