@@ -26,7 +26,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve dashboards test-glue-5 faults soak \
+        bench-report bench-serve test-glue-5 faults soak \
         bench-import compare cost package cdk diff deploy synth destroy schema rehearse
 
 help: ## list the targets
@@ -150,9 +150,6 @@ schema: setup ## write the configuration's JSON Schema for editors: docs/configu
 
 rehearse: prerequisites cdk ## bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1)
 	$(BIN)/python -m dev.rehearse $(if $(KEEP),--keep)
-
-dashboards: setup ## write Grafana's dashboards: docs/grafana
-	$(BIN)/python -m kafka_lag_cdk.grafana --output docs/grafana
 
 clean: ## remove what was installed and built here
 	rm -rf $(VENV) .local .mypy_cache .pytest_cache .ruff_cache .hypothesis

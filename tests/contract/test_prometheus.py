@@ -5,38 +5,28 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 from urllib.parse import quote
-from urllib.request import urlopen
 
 import pytest
 
 from kafka_lag.cli.local_server import LocalServer
 from kafka_lag.views.auth import Bearer
-from tests.contract.prometheus_programs import NASTY, clock, examples, program, snapshots
+from tests.contract.prometheus_programs import (
+    NASTY,
+    Prometheus,
+    clock,
+    examples,
+    job,
+    running,
+    snapshots,
+)
 
 TOKEN = "a-token-of-the-tests"
 # As a string of PromQL.
 QUOTED = json.dumps(NASTY, ensure_ascii=False)
-# What a program on this machine may take, however busy it is.
-PATIENCE = 60.0
-
-
-def job(name: str, target: str, credentials: Path, **params: str) -> dict[str, Any]:
-    return {
-        "job_name": name,
-        "scrape_interval": "1s",
-        "params": {key: [value] for key, value in params.items()},
-        "authorization": {"type": "Bearer", "credentials_file": str(credentials)},
-        "static_configs": [{"targets": [target]}],
-    }
 
 
 def in_shards(target: str, credentials: Path) -> str:
@@ -50,55 +40,6 @@ def in_shards(target: str, credentials: Path) -> str:
 
 def labelled(target: str) -> dict[str, Any]:
     return {"targets": [target], "labels": {"cluster": "k8s"}}
-
-
-class Prometheus:
-    """Asks one that runs on this machine."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def asked(self, path: str) -> Any:
-        with urlopen(f"{self._url}/api/v1/{path}", timeout=10) as response:  # noqa: S310
-            return json.load(response)["data"]
-
-    def value(self, query: str) -> float | None:
-        found = self.asked(f"query?query={quote(query)}")["result"]
-        return float(found[0]["value"][1]) if found else None
-
-    def targets(self) -> dict[str, dict[str, Any]]:
-        """By job, as soon as each was scraped."""
-        ends = time.monotonic() + PATIENCE
-        while time.monotonic() < ends:
-            try:
-                found = self.asked("targets")["activeTargets"]
-            except (URLError, ConnectionError):
-                found = []
-            if found and all(each["health"] != "unknown" for each in found):
-                return {each["labels"]["job"]: each for each in found}
-            time.sleep(0.1)
-        raise TimeoutError("nothing was scraped")
-
-
-@contextmanager
-def running(config: str, folder: Path) -> Iterator[Prometheus]:
-    (folder / "prometheus.yml").write_text(config)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        here = f"127.0.0.1:{free.getsockname()[1]}"
-    command = [
-        program("prometheus"),
-        f"--config.file={folder / 'prometheus.yml'}",
-        f"--storage.tsdb.path={folder / 'data'}",
-        f"--web.listen-address={here}",
-    ]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-    try:
-        yield Prometheus(f"http://{here}")
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
 
 
 @pytest.fixture(name="prometheus", scope="module")
@@ -172,6 +113,6 @@ def test_a_strangers_name_arrives_as_it_is(prometheus: Prometheus) -> None:
     prometheus.targets()
     query = quote("kafka_lag_group_info")
     groups = {
-        one["metric"]["consumergroup"] for one in prometheus.asked(f"query?query={query}")["result"]
+        one["metric"]["consumergroup"] for one in prometheus.get(f"query?query={query}")["result"]
     }
     assert groups == {"billing", NASTY}
