@@ -15,7 +15,7 @@ from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.collector.function import CollectorFunction
 from kafka_lag_cdk.collector.schedule import CollectorSchedule
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.dashboard.cluster_dashboard import ClusterDashboard
+from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
 from kafka_lag_cdk.scaling.names import construct_id_of
@@ -67,7 +67,7 @@ class LagCollector(Construct):
             name=self._name,
         ).make()
         self.scaling_alarms = tuple(self._scaled())
-        self.dashboard = self._drawn() if cluster.dashboard else None
+        self.dashboard = self._make_dashboard() if cluster.dashboard else None
 
     def _scaled(self) -> Iterator[cloudwatch.IAlarm]:
         for scaling in self._cluster.scaling:
@@ -79,7 +79,7 @@ class LagCollector(Construct):
                 name=self._name,
             ).alarms
 
-    def _drawn(self) -> cloudwatch.Dashboard:
+    def _make_dashboard(self) -> cloudwatch.Dashboard:
         return ClusterDashboard(
             self,
             "Dashboard",
