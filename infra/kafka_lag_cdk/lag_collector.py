@@ -18,8 +18,7 @@ from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
-from kafka_lag_cdk.scaling.names import construct_id_of
-from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
+from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
 
 
 class LagCollector(Construct):
@@ -66,10 +65,10 @@ class LagCollector(Construct):
             recipients=Recipients(topic, recovered),
             name=self._name,
         ).make()
-        self.scaling_alarms = tuple(self._scaled())
+        self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if cluster.dashboard else None
 
-    def _scaled(self) -> Iterator[cloudwatch.IAlarm]:
+    def _scale_services(self) -> Iterator[cloudwatch.IAlarm]:
         for scaling in self._cluster.scaling:
             yield from ServiceScaling(
                 self,
