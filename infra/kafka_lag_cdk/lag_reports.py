@@ -25,13 +25,13 @@ from kafka_lag_cdk.notifications import (
     topics_of,
 )
 from kafka_lag_cdk.packaging.build import BUILT, glue_package
-from kafka_lag_cdk.serve.lag_views import LagViews
-from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
+from kafka_lag_cdk.status_function import StatusNotifier
 from kafka_lag_cdk.storage.bucket import DataBucket
 from kafka_lag_cdk.storage.catalog import Catalog
 from kafka_lag_cdk.storage.daily_report import DailyReport
 from kafka_lag_cdk.storage.named_queries import NamedQueries
 from kafka_lag_cdk.storage.workgroup import Workgroup
+from kafka_lag_cdk.views_function import LagViews
 
 
 class LagReports(Construct):
@@ -94,9 +94,9 @@ class LagReports(Construct):
             key=topic_key,
             reported=settings.reported,
         )
-        self._chats(name, settings, chat)
-        self.workgroup = self._queries(name, settings, bucket, clusters)
-        self.job_name = self._reported(name, settings, bucket, watched)
+        self._make_chats(name, settings, chat)
+        self.workgroup = self._make_queries(name, settings, bucket, clusters)
+        self.job_name = self._make_daily_report(name, settings, bucket, watched)
         self.names = SharedNames(
             bucket=bucket.bucket_name,
             topic_arn=self.topics.alarms.topic_arn,
@@ -105,10 +105,10 @@ class LagReports(Construct):
             bucket_key_arn=bucket.encryption_key.key_arn if bucket.encryption_key else None,
             log_key_arn=self._log_key_arn,
         )
-        self.views = self._viewed(settings, bucket, package)
-        self.status_messages = self._notified(settings, bucket, package, watched)
+        self.views = self._make_views(settings, bucket, package)
+        self.status_messages = self._make_status_messages(settings, bucket, package, watched)
 
-    def _chats(self, name: str, settings: Shared, chat: Sequence[str] | None) -> None:
+    def _make_chats(self, name: str, settings: Shared, chat: Sequence[str] | None) -> None:
         here = Stack.of(self).region
         shown: list[sns.ITopic] = []
         for region in [here] if chat is None else chat:
@@ -120,7 +120,7 @@ class LagReports(Construct):
         if shown and has_chats(settings.notify):
             ChatChannels(self, "Chat", notify=settings.notify, topics=shown)
 
-    def _queries(
+    def _make_queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
     ) -> str | None:
         """The workgroup's name, once it is made."""
@@ -142,7 +142,7 @@ class LagReports(Construct):
         )
         return workgroup.workgroup.ref
 
-    def _reported(
+    def _make_daily_report(
         self, name: str, settings: Shared, bucket: s3.IBucket, watched: bool
     ) -> str | None:
         """The job's name."""
@@ -170,7 +170,7 @@ class LagReports(Construct):
             )
         return job.job_name
 
-    def _viewed(
+    def _make_views(
         self, settings: Shared, bucket: s3.IBucket, package: Path | None
     ) -> LagViews | None:
         if settings.views is None:
@@ -185,7 +185,7 @@ class LagReports(Construct):
             log_key_arn=self._log_key_arn,
         )
 
-    def _notified(
+    def _make_status_messages(
         self,
         settings: Shared,
         bucket: s3.IBucket,

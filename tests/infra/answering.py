@@ -16,9 +16,9 @@ from cdk_nag import AwsSolutionsChecks
 from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.notifications import Topics
-from kafka_lag_cdk.serve.lag_views import LagViews
-from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
+from kafka_lag_cdk.status_function import StatusNotifier
 from kafka_lag_cdk.storage.bucket import DataBucket
+from kafka_lag_cdk.views_function import LagViews
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import deployment
 from tests.infra.notify.notified import NOTIFY

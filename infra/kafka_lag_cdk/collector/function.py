@@ -19,7 +19,7 @@ from kafka_lag_cdk.collector.role import collector_role, deny_interfaces
 from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
 from kafka_lag_cdk.config.types import is_token
 from kafka_lag_cdk.findings import tested_runtime
-from kafka_lag_cdk.lambdas.log import log_of
+from kafka_lag_cdk.log_groups import make_log_group
 
 _RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
 _ARCHITECTURES = {
@@ -54,7 +54,7 @@ class CollectorFunction(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._bucket_key_arn, self._log_key_arn = bucket_key_arn, log_key_arn
-        self.log_group = log_of(self, days=cluster.function.log_days, key_arn=log_key_arn)
+        self.log_group = make_log_group(self, days=cluster.function.log_days, key_arn=log_key_arn)
         self.function = self._made(cluster, bucket, code)
         if cluster.function.python == "3.13":
             tested_runtime(self.function)

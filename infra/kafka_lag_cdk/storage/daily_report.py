@@ -14,7 +14,7 @@ from constructs import Construct
 
 from kafka_lag_cdk.config.shared import NEVER, Keep, Report
 from kafka_lag_cdk.findings import explained, understood
-from kafka_lag_cdk.lambdas.log import log_of
+from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.storage.daily_report_role import daily_report_role
 
@@ -57,7 +57,7 @@ class DailyReport(Construct):
             # Otherwise Glue makes groups that keep everything for ever, for all jobs of the account
             # [AWS Glue developer guide, "Logging for AWS Glue jobs"].
             own = Construct(self, kind.title())
-            log_of(own, days=report.log_days, key_arn=log_key_arn, name=f"{logs}/{kind}")
+            make_log_group(own, days=report.log_days, key_arn=log_key_arn, name=f"{logs}/{kind}")
         role = daily_report_role(
             self, bucket=bucket, code=[script, modules], topics=summarized, logs=logs
         )
