@@ -22,12 +22,12 @@ from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
 
 
 class LagCollector(Construct):
-    """Collects the lag of `cluster` into the bucket of `reports`, and tells its topic.
+    """Collects the lag of `cluster` into the bucket of `reports`; alarms go to its topic.
 
     `reports` is the region's shared part, or its names where another stack holds it; alarms and
     dashboard are named after its deployment. With `recovered` the topic also hears that an alarm
     is over. `package` is the collector's zip; unless given, it is built from this project's lock
-    file. `alarms` tell people, `scaling_alarms` only set numbers of tasks; `dashboard` is None
+    file. `alarms` reach people, `scaling_alarms` only set numbers of tasks; `dashboard` is None
     where the cluster wants none.
     """
 

@@ -13,6 +13,8 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.alarms import Recipients, report_alarm
+from kafka_lag_cdk.athena import make_athena
+from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_cdk.collector.code import collector_code
 from kafka_lag_cdk.config.cluster import Function
 from kafka_lag_cdk.config.shared import Shared
@@ -25,12 +27,8 @@ from kafka_lag_cdk.notifications import (
     topics_of,
 )
 from kafka_lag_cdk.packaging.build import BUILT, glue_package
+from kafka_lag_cdk.report_job import DailyReport
 from kafka_lag_cdk.status_function import StatusNotifier
-from kafka_lag_cdk.storage.bucket import DataBucket
-from kafka_lag_cdk.storage.catalog import Catalog
-from kafka_lag_cdk.storage.daily_report import DailyReport
-from kafka_lag_cdk.storage.named_queries import NamedQueries
-from kafka_lag_cdk.storage.workgroup import Workgroup
 from kafka_lag_cdk.views_function import LagViews
 
 
@@ -48,8 +46,8 @@ class LagReports(Construct):
     made. docs/configuration.md has what the policies of such keys must allow.
 
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
-    LagReports of the same `name` in this account, whose alarms they show: this region's unless
-    told otherwise, and with none no channel is made. `workgroup` and `job_name` are what Athena
+    LagReports of the same `name` in this account, whose alarms they show: this region's by
+    default, and with none no channel is made. `workgroup` and `job_name` are what Athena
     and Glue call theirs, None where `settings` have queries or the daily job off.
 
     `views` and `status_messages` are None where `settings` have them off; their code is `package`,
@@ -82,7 +80,7 @@ class LagReports(Construct):
             keep=settings.keep,
             existing=existing_bucket,
             key=bucket_key,
-            tells=settings.status_messages is not None,
+            sends_events=settings.status_messages is not None,
         ).bucket
         self._log_key_arn = log_key.key_arn if log_key else None
         self.topics = Topics(
@@ -123,24 +121,17 @@ class LagReports(Construct):
     def _make_queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
     ) -> str | None:
-        """The workgroup's name, once it is made."""
+        """The workgroup's name."""
         if settings.athena is None:
             return None
-        catalog = Catalog(
+        return make_athena(
             self,
-            "Catalog",
             bucket=bucket,
             clusters=clusters,
             keep=settings.keep,
-            name=name.replace("-", "_"),
+            settings=settings.athena,
+            name=name,
         )
-        workgroup = Workgroup(
-            self, "Queries", name=name, scan_limit_gb=settings.athena.scan_limit_gb
-        )
-        NamedQueries(
-            self, "Saved", database=catalog.database.database_name, workgroup=workgroup.workgroup
-        )
-        return workgroup.workgroup.ref
 
     def _make_daily_report(
         self, name: str, settings: Shared, bucket: s3.IBucket, watched: bool

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aws_cdk import Stack
 
-from kafka_lag_cdk.storage.bucket import DataBucket
+from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_report.options import parse
 from tests.infra.resolve import of_type, resolve
 from tests.infra.storage.stack import KEEP, only, report, resources, synthesised

@@ -12,7 +12,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from kafka_lag_cdk.storage.named_queries import queries
+from kafka_lag_cdk.athena import read_queries
 from tests.infra.storage.stack import tables
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ _KEEPING_NULLS: dict[type[exp.Expression], str] = {
 # What stands where only one group can be asked for.
 PLACEHOLDER = "THE-GROUP"
 
-TEXTS = {query.key: query.text for query in queries()}
+TEXTS = {query.key: query.text for query in read_queries()}
 
 
 class Athena:

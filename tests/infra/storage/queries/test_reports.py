@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.storage import report_columns as reports
+from kafka_lag_cdk import report_columns as reports
 from tests.infra.storage.queries.athena import Athena, Row
 from tests.infra.storage.queries.reported import FRIDAY, SATURDAY, write_report
 from tests.infra.storage.queries.story import NOW, OTHER, SHOP, STOPPED
