@@ -80,6 +80,6 @@ def only(kind: str) -> dict[str, Any]:
 
 
 def tables() -> dict[str, dict[str, Any]]:
-    """What Glue is told of each table, by name."""
+    """What Glue gets of each table, by name."""
     inputs = (table["TableInput"] for table in of_type(resources(), "AWS::Glue::Table").values())
     return {table["Name"]: table for table in inputs}

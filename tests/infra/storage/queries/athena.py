@@ -52,7 +52,7 @@ class Athena:
             self._engine.execute(f"CREATE VIEW {name} AS {_selected(folder, table)}")
 
     def ask(self, key: str, **narrowed: str) -> list[Row]:
-        """Rows of a saved query; `narrowed` names what somebody asks for, as its comment tells."""
+        """Rows of a saved query; `narrowed` names what somebody asks for, as its comment says."""
         text = TEXTS[key]
         for column, name in narrowed.items():
             open_to_all = rf"\b{column} (LIKE '%'|= '{PLACEHOLDER}')"

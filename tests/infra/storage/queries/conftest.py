@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The story told once, and Athena over what it left."""
+"""The story, made once, and Athena over what it left."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_a_query_says_which_table_holds_older_days_and_can_ask_it(key: str) -> N
     qualify(tree, dialect="athena", schema=_columns(), expand_alias_refs=False)
 
 
-def test_an_older_day_is_told_as_it_was(athena: Athena) -> None:
+def test_an_older_day_is_answered_as_it_was(athena: Athena) -> None:
     text = TEXTS["rebalances_by_hour"].replace("cluster LIKE '%'", f"cluster = '{SHOP}'")
 
     older = athena.rows(text.replace("FROM groups\n", "FROM history_groups\n"))
