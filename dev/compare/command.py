@@ -31,8 +31,8 @@ CloudFormation templates. Rows are told apart by their keys, so that their order
 EPILOG = """\
 input: readings recorded from real brokers with faults, a simulated cluster with every pattern of
 consumers at a run a minute, a cluster of hostile names, two days for the report, requests to the
-views about each cluster, and the deployments in OLD's examples/. 30 simulated days are 43,200 runs a
-commit, at some 20 ms of a core each; --days 2 is for while you work.
+views about each cluster, and the deployments in OLD's examples/. 30 simulated days are 43,200 runs
+a commit, at some 20 ms of a core each; --days 2 is for while you work.
 
 examples:
   python -m dev.compare HEAD~1 HEAD --days 2

@@ -14,7 +14,7 @@ from constructs import Construct
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.network import OpenAuth
 from kafka_lag_cdk.findings import tested_runtime
-from kafka_lag_cdk.lambdas.log import log_of
+from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.rights import allow, role_with
 
 _ANSWERS_WITHIN_SECONDS = 300
@@ -54,7 +54,7 @@ class BootstrapServers(Construct):
     def _function(
         self, cluster: Cluster, role: iam.Role, log_key_arn: str | None
     ) -> lambda_.Function:
-        log_group = log_of(self, days=7, key_arn=log_key_arn)
+        log_group = make_log_group(self, days=7, key_arn=log_key_arn)
         log_group.grant_write(role)
         function = lambda_.Function(
             self,

@@ -26,7 +26,7 @@ from kafka_lag_cdk.config.document import CLOUDWATCH
 from kafka_lag_cdk.config.network import IamAuth, ScramAuth, TlsAuth
 from kafka_lag_cdk.config.types import is_token
 from kafka_lag_cdk.findings import tested_runtime
-from kafka_lag_cdk.lambdas.log import log_of
+from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.network import CollectorNetwork
 from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key, writing
 
@@ -87,7 +87,7 @@ class CollectorFunction(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._bucket_key_arn, self._log_key_arn = bucket_key_arn, log_key_arn
-        self.log_group = log_of(self, days=cluster.function.log_days, key_arn=log_key_arn)
+        self.log_group = make_log_group(self, days=cluster.function.log_days, key_arn=log_key_arn)
         self.function = self._new_function(cluster, bucket, code)
         if cluster.function.python == "3.13":
             tested_runtime(self.function)

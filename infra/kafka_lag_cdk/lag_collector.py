@@ -14,20 +14,19 @@ from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.dashboard.cluster_dashboard import ClusterDashboard
+from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
-from kafka_lag_cdk.scaling.names import construct_id_of
-from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
+from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
 
 
 class LagCollector(Construct):
-    """Collects the lag of `cluster` into the bucket of `reports`, and tells its topic.
+    """Collects the lag of `cluster` into the bucket of `reports`; alarms go to its topic.
 
     `reports` is the region's shared part, or its names where another stack holds it; alarms and
     dashboard are named after its deployment. With `recovered` the topic also hears that an alarm
     is over. `package` is the collector's zip; unless given, it is built from this project's lock
-    file. `alarms` tell people, `scaling_alarms` only set numbers of tasks; `dashboard` is None
+    file. `alarms` reach people, `scaling_alarms` only set numbers of tasks; `dashboard` is None
     where the cluster wants none.
     """
 
@@ -65,10 +64,10 @@ class LagCollector(Construct):
             recipients=Recipients(topic, recovered),
             name=self._name,
         ).make()
-        self.scaling_alarms = tuple(self._scaled())
-        self.dashboard = self._drawn() if cluster.dashboard else None
+        self.scaling_alarms = tuple(self._scale_services())
+        self.dashboard = self._make_dashboard() if cluster.dashboard else None
 
-    def _scaled(self) -> Iterator[cloudwatch.IAlarm]:
+    def _scale_services(self) -> Iterator[cloudwatch.IAlarm]:
         for scaling in self._cluster.scaling:
             yield from ServiceScaling(
                 self,
@@ -78,7 +77,7 @@ class LagCollector(Construct):
                 name=self._name,
             ).alarms
 
-    def _drawn(self) -> cloudwatch.Dashboard:
+    def _make_dashboard(self) -> cloudwatch.Dashboard:
         return ClusterDashboard(
             self,
             "Dashboard",

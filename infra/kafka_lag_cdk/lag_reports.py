@@ -13,6 +13,8 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.alarms import Recipients, report_alarm
+from kafka_lag_cdk.athena import make_athena
+from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.config.cluster import Function
 from kafka_lag_cdk.config.shared import Shared
@@ -25,13 +27,9 @@ from kafka_lag_cdk.notifications import (
     topics_of,
 )
 from kafka_lag_cdk.packaging.build import BUILT, glue_package
-from kafka_lag_cdk.serve.lag_views import LagViews
-from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
-from kafka_lag_cdk.storage.bucket import DataBucket
-from kafka_lag_cdk.storage.catalog import Catalog
-from kafka_lag_cdk.storage.daily_report import DailyReport
-from kafka_lag_cdk.storage.named_queries import NamedQueries
-from kafka_lag_cdk.storage.workgroup import Workgroup
+from kafka_lag_cdk.report_job import DailyReport
+from kafka_lag_cdk.status_function import StatusNotifier
+from kafka_lag_cdk.views_function import LagViews
 
 
 class LagReports(Construct):
@@ -48,8 +46,8 @@ class LagReports(Construct):
     made. docs/configuration.md has what the policies of such keys must allow.
 
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
-    LagReports of the same `name` in this account, whose alarms they show: this region's unless
-    told otherwise, and with none no channel is made. `workgroup` and `job_name` are what Athena
+    LagReports of the same `name` in this account, whose alarms they show: this region's by
+    default, and with none no channel is made. `workgroup` and `job_name` are what Athena
     and Glue call theirs, None where `settings` have queries or the daily job off.
 
     `views` and `status_messages` are None where `settings` have them off; their code is `package`,
@@ -82,7 +80,7 @@ class LagReports(Construct):
             keep=settings.keep,
             existing=existing_bucket,
             key=bucket_key,
-            tells=settings.status_messages is not None,
+            sends_events=settings.status_messages is not None,
         ).bucket
         self._log_key_arn = log_key.key_arn if log_key else None
         self.topics = Topics(
@@ -94,9 +92,9 @@ class LagReports(Construct):
             key=topic_key,
             reported=settings.reported,
         )
-        self._chats(name, settings, chat)
-        self.workgroup = self._queries(name, settings, bucket, clusters)
-        self.job_name = self._reported(name, settings, bucket, watched)
+        self._make_chats(name, settings, chat)
+        self.workgroup = self._make_queries(name, settings, bucket, clusters)
+        self.job_name = self._make_daily_report(name, settings, bucket, watched)
         self.names = SharedNames(
             bucket=bucket.bucket_name,
             topic_arn=self.topics.alarms.topic_arn,
@@ -105,10 +103,10 @@ class LagReports(Construct):
             bucket_key_arn=bucket.encryption_key.key_arn if bucket.encryption_key else None,
             log_key_arn=self._log_key_arn,
         )
-        self.views = self._viewed(settings, bucket, package)
-        self.status_messages = self._notified(settings, bucket, package, watched)
+        self.views = self._make_views(settings, bucket, package)
+        self.status_messages = self._make_status_messages(settings, bucket, package, watched)
 
-    def _chats(self, name: str, settings: Shared, chat: Sequence[str] | None) -> None:
+    def _make_chats(self, name: str, settings: Shared, chat: Sequence[str] | None) -> None:
         here = Stack.of(self).region
         shown: list[sns.ITopic] = []
         for region in [here] if chat is None else chat:
@@ -120,29 +118,22 @@ class LagReports(Construct):
         if shown and has_chats(settings.notify):
             ChatChannels(self, "Chat", notify=settings.notify, topics=shown)
 
-    def _queries(
+    def _make_queries(
         self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
     ) -> str | None:
-        """The workgroup's name, once it is made."""
+        """The workgroup's name."""
         if settings.athena is None:
             return None
-        catalog = Catalog(
+        return make_athena(
             self,
-            "Catalog",
             bucket=bucket,
             clusters=clusters,
             keep=settings.keep,
-            name=name.replace("-", "_"),
+            settings=settings.athena,
+            name=name,
         )
-        workgroup = Workgroup(
-            self, "Queries", name=name, scan_limit_gb=settings.athena.scan_limit_gb
-        )
-        NamedQueries(
-            self, "Saved", database=catalog.database.database_name, workgroup=workgroup.workgroup
-        )
-        return workgroup.workgroup.ref
 
-    def _reported(
+    def _make_daily_report(
         self, name: str, settings: Shared, bucket: s3.IBucket, watched: bool
     ) -> str | None:
         """The job's name."""
@@ -170,7 +161,7 @@ class LagReports(Construct):
             )
         return job.job_name
 
-    def _viewed(
+    def _make_views(
         self, settings: Shared, bucket: s3.IBucket, package: Path | None
     ) -> LagViews | None:
         if settings.views is None:
@@ -185,7 +176,7 @@ class LagReports(Construct):
             log_key_arn=self._log_key_arn,
         )
 
-    def _notified(
+    def _make_status_messages(
         self,
         settings: Shared,
         bucket: s3.IBucket,

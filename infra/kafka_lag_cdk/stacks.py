@@ -79,7 +79,7 @@ class SharedStack(Stack):
             CfnOutput(self, "ViewsUrl", value=reports.views.url)
             CfnOutput(self, "ViewsFunction", value=reports.views.function.function_arn)
         if reports.views and reports.views.token:
-            CfnOutput(self, "ViewsToken", value=reports.views.token.arn)
+            CfnOutput(self, "ViewsToken", value=reports.views.token.secret_arn)
 
 
 class ChatStack(Stack):

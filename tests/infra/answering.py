@@ -13,12 +13,12 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
+from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.notifications import Topics
-from kafka_lag_cdk.serve.lag_views import LagViews
-from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
-from kafka_lag_cdk.storage.bucket import DataBucket
+from kafka_lag_cdk.status_function import StatusNotifier
+from kafka_lag_cdk.views_function import LagViews
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import deployment
 from tests.infra.notify.notified import NOTIFY
@@ -63,7 +63,9 @@ def _alone(stack: Stack, shared: Shared, watched: bool) -> None:
     """Without the catalog and the daily report, which take their time."""
     theirs = shared.existing_buckets.get(REGION)
     existing = theirs.name if theirs else None
-    bucket = DataBucket(stack, "Data", keep=shared.keep, existing=existing, tells=True).bucket
+    bucket = DataBucket(
+        stack, "Data", keep=shared.keep, existing=existing, sends_events=True
+    ).bucket
     code = partial(lambda_.Code.from_asset, str(SMALL_PACKAGE))
     if shared.views:
         LagViews(stack, "Views", views=shared.views, bucket=bucket, code=code())

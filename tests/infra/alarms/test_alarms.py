@@ -25,7 +25,7 @@ from kafka_lag_cdk.alarm_rules import (
     query_groups,
 )
 from kafka_lag_cdk.alarms import MISSING, OPERATORS, ClusterSubject
-from kafka_lag_cdk.storage.named_queries import queries
+from kafka_lag_cdk.athena import read_queries
 from tests.infra.alarms.conftest import LOG_GROUP, ByName, alarms_of, watched
 from tests.infra.alarms.simulated import REBALANCES, STEADY, STOPS
 from tests.infra.configured import cluster
@@ -123,7 +123,7 @@ def test_what_aws_counts_is_counted_of_this_function_and_its_log_alone(alarms: B
 
 
 def test_the_query_that_descriptions_name_is_saved() -> None:
-    assert {GROUP_NOW, BY_MEMBER} <= {query.title for query in queries()}
+    assert {GROUP_NOW, BY_MEMBER} <= {query.title for query in read_queries()}
 
 
 def test_a_cluster_without_a_dashboard_points_at_none() -> None:

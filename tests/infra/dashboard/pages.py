@@ -13,7 +13,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.dashboard.cluster_dashboard import ClusterDashboard
+from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.names import DEPLOYMENT
 from tests.infra.configured import cluster
 from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.dashboard.search import search
 from kafka_lag_cdk.names import dashboard_name
 from tests.infra.configured import cluster
+from tests.infra.dashboard.page import Widgets, title_of
 from tests.infra.dashboard.pages import NAME
 
 
@@ -32,10 +32,11 @@ def test_a_dashboard_is_called_after_its_deployment(
     assert dashboards["full"]["DashboardName"].startswith(f"{NAME}-a_b_c-")
 
 
-def test_a_search_quotes_all_that_it_names() -> None:
-    assert search("KafkaLag", ("Cluster Name",), "OffsetLag", "a-b") == (
-        'SEARCH(\'{"KafkaLag","Cluster Name"} MetricName="OffsetLag" "Cluster Name"="a-b"\','
-        " 'Maximum')"
+def test_a_search_quotes_all_that_it_names(widgets: dict[str, Widgets]) -> None:
+    (status,) = [each for each in widgets["full"] if title_of(each).startswith("Status by group")]
+    assert status["properties"]["metrics"][0][0]["expression"] == (
+        'SORT(SEARCH(\'{"Our Lag/#1","Cluster Name","Consumer Group"} MetricName="GroupStatus"'
+        ' "Cluster Name"="a.b_c"\', \'Maximum\'), MAX, DESC, 50)'
     )
 
 

@@ -9,15 +9,26 @@ from urllib.parse import unquote
 
 import pytest
 
-from kafka_lag_cdk.dashboard.console import Console
-from kafka_lag_cdk.dashboard.header import header
-from kafka_lag_cdk.dashboard.reporter import QUERY_LINES
+from kafka_lag_cdk.dashboard import console_url
 from tests.infra.dashboard.page import Widgets
-from tests.infra.dashboard.pages import CLUSTERS
+from tests.infra.dashboard.pages import NAME
 
 DOCS = Path(__file__).parents[3] / "docs"
-CONSOLE = Console("eu-west-1", "kafka-lag-Log0A1B", "staging")
 HOME = "https://eu-west-1.console.aws.amazon.com/{}/home?region=eu-west-1#"
+
+
+def header_of(page: Widgets) -> str:
+    (markdown,) = [
+        each["properties"]["markdown"]
+        for each in page
+        if "# Consumer lag on" in each["properties"].get("markdown", "")
+    ]
+    return str(markdown)
+
+
+def links_of(page: Widgets) -> dict[str, str]:
+    """Where each link leads, by its text."""
+    return dict(re.findall(r"\[([^\]]*)\]\(([^)]*)\)", header_of(page)))
 
 
 def state_of(link: str) -> str:
@@ -26,14 +37,14 @@ def state_of(link: str) -> str:
     return unquote(once)
 
 
-def test_it_says_age_and_how_often() -> None:
-    assert "every minute" in header(CLUSTERS["plain"], CONSOLE)
-    assert "every 5 minutes" in header(CLUSTERS["full"], CONSOLE)
-    assert "the **age** of the next record" in header(CLUSTERS["plain"], CONSOLE)
+def test_it_says_age_and_how_often(widgets: dict[str, Widgets]) -> None:
+    assert "every minute" in header_of(widgets["plain"])
+    assert "every 5 minutes" in header_of(widgets["full"])
+    assert "the **age** of the next record" in header_of(widgets["plain"])
 
 
-def test_every_place_in_the_manual_that_it_names_is_there() -> None:
-    places = re.findall(r"`(?:docs/(\w+)\.md)?#([\w-]+)`", header(CLUSTERS["plain"], CONSOLE))
+def test_every_place_in_the_manual_that_it_names_is_there(widgets: dict[str, Widgets]) -> None:
+    places = re.findall(r"`(?:docs/(\w+)\.md)?#([\w-]+)`", header_of(widgets["plain"]))
     assert {place for _, place in places} >= {"timetodataloss", "alarms"}
     for page, place in places:
         text = (DOCS / f"{page or 'metrics'}.md").read_text()
@@ -41,22 +52,33 @@ def test_every_place_in_the_manual_that_it_names_is_there() -> None:
         assert place in {title.lower().replace(" ", "-") for title in titles}
 
 
-def test_logs_insights_opens_on_this_log_with_the_query_of_the_page() -> None:
-    assert CONSOLE.logs.startswith(HOME.format("cloudwatch") + "logsV2:logs-insights$3F")
-    state = state_of(CONSOLE.logs)
+def test_logs_insights_opens_on_this_log_with_the_query_of_the_page(
+    widgets: dict[str, Widgets],
+) -> None:
+    link = links_of(widgets["full"])["its log"]
+    assert link.startswith(HOME.format("cloudwatch") + "logsV2:logs-insights$3F")
+    state = state_of(link)
     assert state.endswith("~source~(~'kafka-lag-Log0A1B))")
     (query,) = re.findall(r"~editorString~'([^~]*)~", state)
     plain = re.sub(r"\*([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), query)
-    assert plain == "\n| ".join(QUERY_LINES)
+    (log,) = [each["properties"]["query"] for each in widgets["full"] if each["type"] == "log"]
+    assert log == f"SOURCE 'kafka-lag-Log0A1B' | {plain}"
 
 
-def test_nothing_in_a_link_ends_it_in_markdown() -> None:
-    for link in filter(None, (CONSOLE.logs, CONSOLE.alarms, CONSOLE.queries)):
+def test_nothing_in_a_link_ends_it_in_markdown(widgets: dict[str, Widgets]) -> None:
+    links = links_of(widgets["full"])
+    assert set(links) == {"Alarms", "its log", f"Athena, workgroup {NAME}"}
+    for link in links.values():
         assert not set(link) & set(" ()<>[]\"'|")
 
 
-def test_athena_opens_at_the_deployments_workgroup() -> None:
-    assert CONSOLE.queries == HOME.format("athena") + "/workgroups/details/staging"
+def test_the_alarms_of_the_region_are_a_link_away(widgets: dict[str, Widgets]) -> None:
+    assert links_of(widgets["full"])["Alarms"] == HOME.format("cloudwatch") + "alarmsV2:"
+
+
+def test_athena_opens_at_the_deployments_workgroup(widgets: dict[str, Widgets]) -> None:
+    link = links_of(widgets["full"])[f"Athena, workgroup {NAME}"]
+    assert link == HOME.format("athena") + f"/workgroups/details/{NAME}"
 
 
 @pytest.mark.parametrize(
@@ -68,20 +90,11 @@ def test_athena_opens_at_the_deployments_workgroup() -> None:
     ],
 )
 def test_each_partition_has_a_console_of_its_own(region: str, host: str) -> None:
-    assert Console(region, "log", "w").alarms.startswith(f"https://{host}/cloudwatch/home?")
+    url = console_url(region, "cloudwatch", "alarmsV2:")
+    assert url == f"https://{host}/cloudwatch/home?region={region}#alarmsV2:"
 
 
-def test_without_a_workgroup_nothing_leads_to_athena() -> None:
-    text = header(CLUSTERS["plain"], Console("eu-west-1", "log", None))
-    assert "Athena" not in text
-    assert "None" not in text
-
-
-def test_the_page_links_to_its_own_log_and_workgroup(widgets: dict[str, Widgets]) -> None:
-    (markdown,) = [
-        each["properties"]["markdown"]
-        for each in widgets["full"]
-        if "# Consumer lag on" in each["properties"].get("markdown", "")
-    ]
-    for link in (CONSOLE.logs, CONSOLE.alarms, CONSOLE.queries):
-        assert f"]({link})" in markdown
+def test_without_a_workgroup_nothing_leads_to_athena(widgets: dict[str, Widgets]) -> None:
+    assert set(links_of(widgets["plain"])) == {"Alarms", "its log"}
+    assert "Athena" not in header_of(widgets["plain"])
+    assert "None" not in header_of(widgets["plain"])

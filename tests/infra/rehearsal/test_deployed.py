@@ -24,7 +24,7 @@ from dev.rehearse.errors import RehearsalError
 from dev.rehearse.functions import NOTIFY
 from dev.rehearse.outside import Attempt, attempt_outside
 from dev.rehearse.rehearsal import Rehearsal
-from kafka_lag_cdk.storage.named_queries import queries
+from kafka_lag_cdk.athena import read_queries
 from tests.infra.conftest import Synthesised
 from tests.programs import find_program, lacking
 
@@ -174,7 +174,7 @@ def test_every_query_is_saved_in_the_limited_work_group(deployed: Rehearsal) -> 
     group = deployed.output(SHARED_STACK, "Workgroup")
     ids = athena.list_named_queries(WorkGroup=group)["NamedQueryIds"]
     saved = [athena.get_named_query(NamedQueryId=each)["NamedQuery"] for each in ids]
-    assert {each["Name"] for each in saved} == {each.title for each in queries()}
+    assert {each["Name"] for each in saved} == {each.title for each in read_queries()}
     limits = athena.get_work_group(WorkGroup=group)["WorkGroup"]["Configuration"]
     assert limits["BytesScannedCutoffPerQuery"] == 10 * 2**30
 

@@ -22,9 +22,9 @@ def _resolved() -> dict[str, Resources]:
     return services.resolved()
 
 
-@pytest.fixture(name="told", scope="session")
-def _told() -> str:
-    """What a synthesis says of the service that follows steps."""
+@pytest.fixture(name="info", scope="session")
+def _info() -> str:
+    """The information that synthesis adds to the service that follows steps."""
     services.stacks()
     folder = Path(services.app().synth().directory)
     found = json.loads((folder / "steps.metadata.json").read_text())

@@ -10,8 +10,7 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.scaling.names import construct_id_of
-from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
+from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
 from tests.infra.configured import cluster
 from tests.infra.resolve import ACCOUNT, REGION, resolve
 

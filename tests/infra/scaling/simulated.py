@@ -91,7 +91,7 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Simulation:
     """The changes by minute, and tasks and lag at the end of each."""
 
     changes: list[tuple[int, int]]
@@ -99,12 +99,12 @@ class Told:
     lags: list[int]
 
 
-def played(
+def simulate(
     story: Story,
     resources: Mapping[str, dict[str, Any]],
     tasks: int,
     assumed: Assumed = _ASSUMED,
-) -> Told:
+) -> Simulation:
     """The story from its first minute to its last."""
     topic, metrics, sink = Topic(story.behind), Metrics(epoch=NOON), RecordingSink()
     service = Service(resources, metrics, tasks, assumed)
@@ -117,7 +117,7 @@ def played(
         ),
         sink,
     )
-    told = Told([], [], [])
+    simulation = Simulation([], [], [])
     for minute in range(story.minutes):
         clock[0] = minute
         topic.minute(story.produced(minute), service.tasks)
@@ -132,10 +132,10 @@ def played(
             metrics.feed(lines * story.copies, story.delay)
         change = service.minute(minute)
         if change:
-            told.changes.append((minute, change))
-        told.tasks.append(service.tasks)
-        told.lags.append(topic.lag())
-    return told
+            simulation.changes.append((minute, change))
+        simulation.tasks.append(service.tasks)
+        simulation.lags.append(topic.lag())
+    return simulation
 
 
 def _collector(source: FakeSource, sink: RecordingSink) -> Collector:

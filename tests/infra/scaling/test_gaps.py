@@ -35,8 +35,8 @@ def changes(
         if value is not None:
             metrics.put(LAG, minute, value, delay)
     service = Service(resources, metrics, BEGUN, Assumed(alarms=Assumptions(extra)))
-    told = [(minute, service.minute(minute)) for minute in range(len(minutes))]
-    return [(minute, change) for minute, change in told if change]
+    by_minute = [(minute, service.minute(minute)) for minute in range(len(minutes))]
+    return [(minute, change) for minute, change in by_minute if change]
 
 
 def drawn(signs: str) -> list[Minute]:
@@ -53,7 +53,7 @@ def treating(resources: Resources, missing: str) -> Resources:
     }
 
 
-def told_minutes(low: float, high: float) -> st.SearchStrategy[list[Minute]]:
+def minutes_between(low: float, high: float) -> st.SearchStrategy[list[Minute]]:
     """Any values of a range, any of them missing or late."""
     values = st.one_of(st.none(), st.floats(low, high))
     return st.lists(st.tuples(values, st.integers(0, 4)), max_size=60)
@@ -63,7 +63,7 @@ EXTRA = st.sampled_from([0, 1, 2, 5])
 
 
 @settings(max_examples=150)
-@given(told_minutes(BELOW, 100_000), EXTRA)
+@given(minutes_between(BELOW, 100_000), EXTRA)
 def test_a_lag_that_never_was_below_never_scales_in(
     resolved: dict[str, Resources], minutes: list[Minute], extra: int
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_lag_that_never_was_below_never_scales_in(
 
 
 @settings(max_examples=150)
-@given(told_minutes(0, FIRST - 1), EXTRA)
+@given(minutes_between(0, FIRST - 1), EXTRA)
 def test_a_lag_that_never_was_high_never_scales_out(
     resolved: dict[str, Resources], minutes: list[Minute], extra: int
 ) -> None:
@@ -94,8 +94,10 @@ def test_every_change_rests_on_enough_points_that_came(
         def seen(periods: int, now: int = minute) -> list[float]:
             """Values of the newest periods and the extra ones that had come by now."""
             first = max(now - periods - extra + 1, 0)
-            told = enumerate(minutes[first : now + 1], first)
-            return [value for at, (value, late) in told if value is not None and at + late <= now]
+            arrived = enumerate(minutes[first : now + 1], first)
+            return [
+                value for at, (value, late) in arrived if value is not None and at + late <= now
+            ]
 
         if change > 0:
             newest = seen(OUT_RANGE)[-OUT_RANGE:]
@@ -107,7 +109,7 @@ def test_every_change_rests_on_enough_points_that_came(
 
 
 @settings(max_examples=100)
-@given(told_minutes(0, 100_000), EXTRA)
+@given(minutes_between(0, 100_000), EXTRA)
 def test_the_tasks_stay_within_their_bounds(
     resolved: dict[str, Resources], minutes: list[Minute], extra: int
 ) -> None:

@@ -225,10 +225,10 @@ def test_names_too_long_for_cloudwatch_are_cut_and_stay_apart(
 def test_descriptions_say_what_happens(
     templates: dict[str, Resources], kind: str, direction: str, word: str
 ) -> None:
-    told = alarm_of(templates[kind], direction)["AlarmDescription"]
-    assert "billing on orders" in told
-    assert f"web/worker gets {word}" in told
-    assert "Without data it stays" in told
+    description = alarm_of(templates[kind], direction)["AlarmDescription"]
+    assert "billing on orders" in description
+    assert f"web/worker gets {word}" in description
+    assert "Without data it stays" in description
 
 
 def test_no_service_gets_more_tasks_than_partitions(templates: dict[str, Resources]) -> None:
@@ -236,8 +236,8 @@ def test_no_service_gets_more_tasks_than_partitions(templates: dict[str, Resourc
     assert target["MaxCapacity"] == 2
 
 
-def test_synthesis_tells_of_other_masters(told: str) -> None:
-    assert "number of tasks of web/worker" in told
-    assert "describe-scalable-targets --service-namespace ecs" in told
-    assert "--resource-ids service/web/worker" in told
-    assert "DesiredCount in the service's own template" in told
+def test_synthesis_warns_of_other_masters(info: str) -> None:
+    assert "number of tasks of web/worker" in info
+    assert "describe-scalable-targets --service-namespace ecs" in info
+    assert "--resource-ids service/web/worker" in info
+    assert "DesiredCount in the service's own template" in info

@@ -10,7 +10,7 @@ import pytest
 from tests.infra.cloudwatch.evaluation import Assumptions
 from tests.infra.scaling.autoscaling import Assumed
 from tests.infra.scaling.services import Resources
-from tests.infra.scaling.simulated import Story, Told, played
+from tests.infra.scaling.simulated import Simulation, Story, simulate
 
 LEAST, MOST = 1, 8
 # What two tasks cannot work off, eight can; and what one task can.
@@ -28,56 +28,56 @@ DOWN = [(minute, -1) for minute in range(23, 93, 10)]
 
 
 @pytest.fixture(name="day", scope="module")
-def _day(resolved: dict[str, Resources]) -> Told:
-    return played(DAY, resolved["steps"], tasks=2)
+def _day(resolved: dict[str, Resources]) -> Simulation:
+    return simulate(DAY, resolved["steps"], tasks=2)
 
 
-def test_a_flood_scales_out_and_once_it_is_worked_off_in_again(day: Told) -> None:
+def test_a_flood_scales_out_and_once_it_is_worked_off_in_again(day: Simulation) -> None:
     assert day.changes == UP + DOWN
 
 
-def test_the_flood_is_worked_off(day: Told) -> None:
+def test_the_flood_is_worked_off(day: Simulation) -> None:
     assert max(day.lags) > 10_000
     assert day.lags[-1] == 0
 
 
-def test_tasks_reach_both_bounds_and_pass_neither(day: Told) -> None:
+def test_tasks_reach_both_bounds_and_pass_neither(day: Simulation) -> None:
     assert (max(day.tasks), day.tasks[-1]) == (MOST, LEAST)
     assert all(LEAST <= tasks <= MOST for tasks in day.tasks)
 
 
 def test_lines_that_are_delivered_twice_change_nothing(
-    resolved: dict[str, Resources], day: Told
+    resolved: dict[str, Resources], day: Simulation
 ) -> None:
     twice = Story(flood_and_ebb, 95, copies=2)
-    assert played(twice, resolved["steps"], tasks=2) == day
+    assert simulate(twice, resolved["steps"], tasks=2) == day
 
 
 @pytest.mark.parametrize("delay", [1, 2])
 def test_lines_that_come_late_cost_time_and_no_step(
     resolved: dict[str, Resources], delay: int
 ) -> None:
-    told = played(Story(flood_and_ebb, 95, delay=delay), resolved["steps"], tasks=2)
-    assert told.changes[:3] == [(minute + delay, change) for minute, change in UP]
-    assert [change for _, change in told.changes[3:]] == [-1] * 7
+    simulation = simulate(Story(flood_and_ebb, 95, delay=delay), resolved["steps"], tasks=2)
+    assert simulation.changes[:3] == [(minute + delay, change) for minute, change in UP]
+    assert [change for _, change in simulation.changes[3:]] == [-1] * 7
 
 
 def test_a_policy_that_compares_the_newest_value_does_the_same(
-    resolved: dict[str, Resources], day: Told
+    resolved: dict[str, Resources], day: Simulation
 ) -> None:
-    assert played(DAY, resolved["steps"], tasks=2, assumed=Assumed("newest")) == day
+    assert simulate(DAY, resolved["steps"], tasks=2, assumed=Assumed("newest")) == day
 
 
 def test_a_service_that_follows_the_age_works_the_flood_off_too(
     resolved: dict[str, Resources],
 ) -> None:
-    told = played(Story(flood_and_ebb, 30), resolved["age"], tasks=2)
-    assert [change for _, change in told.changes] == [1] * (MOST - 2)
-    assert told.lags[-1] == 0
+    simulation = simulate(Story(flood_and_ebb, 30), resolved["age"], tasks=2)
+    assert [change for _, change in simulation.changes] == [1] * (MOST - 2)
+    assert simulation.lags[-1] == 0
 
 
-def unchanged_from(told: Told, minute: int) -> bool:
-    return all(at < minute for at, _ in told.changes)
+def unchanged_from(simulation: Simulation, minute: int) -> bool:
+    return all(at < minute for at, _ in simulation.changes)
 
 
 @pytest.mark.parametrize("kind", ["steps", "age"])
@@ -85,14 +85,14 @@ def unchanged_from(told: Told, minute: int) -> bool:
 def test_a_collector_that_dies_leaves_the_tasks_as_they_are(
     resolved: dict[str, Resources], kind: str, extra: int
 ) -> None:
-    """What it told before counts for as long as CloudWatch looks back beyond its periods."""
+    """What it published before counts for as long as CloudWatch looks back beyond its periods."""
     assumed = Assumed(alarms=Assumptions(extra))
     dead = range(8, 60)
-    high = played(Story(lambda _: FLOOD, 60, dead), resolved[kind], 2, assumed)
+    high = simulate(Story(lambda _: FLOOD, 60, dead), resolved[kind], 2, assumed)
     assert all(change > 0 for _, change in high.changes)
     assert unchanged_from(high, 8 + 2 + extra)
     dead = range(18, 60)
-    quiet = played(Story(lambda _: TRICKLE, 60, dead), resolved[kind], 8, assumed)
+    quiet = simulate(Story(lambda _: TRICKLE, 60, dead), resolved[kind], 8, assumed)
     assert [change for _, change in quiet.changes] == [-1] * len(quiet.changes)
     assert unchanged_from(quiet, 18 + extra)
 
@@ -107,9 +107,9 @@ def test_a_broker_that_is_silent_stops_a_service_from_being_scaled_in(
     resolved: dict[str, Resources], kind: str
 ) -> None:
     story = Story(lambda _: TRICKLE, 47, silent=broken(range(18, 30)))
-    told = played(story, resolved[kind], 8)
+    simulation = simulate(story, resolved[kind], 8)
     # The fifteen minutes before it fell silent, then fifteen more from when it is back.
-    assert told.changes == [(14, -1), (44, -1)]
+    assert simulation.changes == [(14, -1), (44, -1)]
 
 
 @pytest.mark.parametrize("kind", ["steps", "age"])
@@ -117,13 +117,13 @@ def test_a_broker_that_is_silent_stops_a_service_from_being_scaled_out(
     resolved: dict[str, Resources], kind: str
 ) -> None:
     story = Story(lambda _: FLOOD, 16, silent=broken(range(2, 14)))
-    assert played(story, resolved[kind], 2).changes == []
+    assert simulate(story, resolved[kind], 2).changes == []
 
 
 def test_a_broker_that_is_silent_changes_nothing_of_a_service_that_is_steady(
     resolved: dict[str, Resources],
 ) -> None:
     story = Story(lambda _: 2 * 1200, 40, behind=600, silent=broken(range(12, 24)))
-    told = played(story, resolved["steps"], 2)
-    assert told.changes == []
-    assert set(told.lags) == {600}
+    simulation = simulate(story, resolved["steps"], 2)
+    assert simulation.changes == []
+    assert set(simulation.lags) == {600}

@@ -11,14 +11,12 @@ from typing import Any
 
 from aws_cdk import App, Stack
 
-from kafka_lag_cdk.config.shared import Keep, Notify, Report
+from kafka_lag_cdk.athena import make_athena
+from kafka_lag_cdk.bucket import DataBucket
+from kafka_lag_cdk.config.shared import Athena, Keep, Notify, Report
 from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.packaging import glue_package
-from kafka_lag_cdk.storage.bucket import DataBucket
-from kafka_lag_cdk.storage.catalog import Catalog
-from kafka_lag_cdk.storage.daily_report import DailyReport
-from kafka_lag_cdk.storage.named_queries import NamedQueries
-from kafka_lag_cdk.storage.workgroup import Workgroup
+from kafka_lag_cdk.report_job import DailyReport
 from tests.infra.resolve import of_type, resolve
 
 # Names that a projection must take as they are: a dot, capitals, an underscore.
@@ -53,12 +51,14 @@ def report(stack: Stack, data: DataBucket, **changes: Any) -> DailyReport:
 
 def _everything(stack: Stack) -> None:
     data = DataBucket(stack, "Data", keep=KEEP)
-    catalog = Catalog(
-        stack, "Catalog", bucket=data.bucket, clusters=CLUSTERS, keep=KEEP, name="kafka_lag"
+    make_athena(
+        stack,
+        bucket=data.bucket,
+        clusters=CLUSTERS,
+        keep=KEEP,
+        settings=Athena(scan_limit_gb=SCAN_LIMIT_GB),
+        name="kafka-lag",
     )
-    athena = Workgroup(stack, "Athena", name="kafka-lag", scan_limit_gb=SCAN_LIMIT_GB)
-    database = catalog.database.database_name
-    NamedQueries(stack, "Queries", database=database, workgroup=athena.workgroup)
     report(stack, data)
 
 
@@ -80,6 +80,6 @@ def only(kind: str) -> dict[str, Any]:
 
 
 def tables() -> dict[str, dict[str, Any]]:
-    """What Glue is told of each table, by name."""
+    """What Glue gets of each table, by name."""
     inputs = (table["TableInput"] for table in of_type(resources(), "AWS::Glue::Table").values())
     return {table["Name"]: table for table in inputs}

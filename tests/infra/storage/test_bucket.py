@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aws_cdk import Stack
 
-from kafka_lag_cdk.storage.bucket import DataBucket
+from kafka_lag_cdk.bucket import DataBucket
 from tests.infra.storage.stack import KEEP, only, synthesised, template
 
 

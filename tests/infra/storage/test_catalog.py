@@ -16,7 +16,7 @@ from moto import mock_aws
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import S3Store, write_snapshot
-from kafka_lag_cdk.storage.report_columns import REPORT_COLUMNS
+from kafka_lag_cdk.report_columns import REPORT_COLUMNS
 from tests.builders import HOUR, NOON, a_snapshot
 from tests.infra.storage.stack import CLUSTERS, KEEP, tables, template
 
@@ -26,28 +26,28 @@ DAY_AFTER = datetime.fromtimestamp(NOON / 1000, UTC) + timedelta(days=1)
 
 def projected(table: dict[str, Any], now: datetime) -> Iterator[str]:
     """Every location that Athena computes for a table, by the rules of its user guide."""
-    told = table["Parameters"]
-    assert told["projection.enabled"] == "true"
+    parameters = table["Parameters"]
+    assert parameters["projection.enabled"] == "true"
     keys = [key["Name"] for key in table["PartitionKeys"]]
-    for values in product(*(_values(told, key, now) for key in keys)):
-        location: str = told["storage.location.template"]
+    for values in product(*(_values(parameters, key, now) for key in keys)):
+        location: str = parameters["storage.location.template"]
         for key, value in zip(keys, values, strict=True):
             location = location.replace(f"${{{key}}}", value)
         yield location
 
 
-def _values(told: dict[str, str], key: str, now: datetime) -> list[str]:
-    kind = told[f"projection.{key}.type"]
+def _values(parameters: dict[str, str], key: str, now: datetime) -> list[str]:
+    kind = parameters[f"projection.{key}.type"]
     if kind == "enum":
-        return told[f"projection.{key}.values"].split(",")
+        return parameters[f"projection.{key}.values"].split(",")
     if kind == "integer":
-        first, last = map(int, told[f"projection.{key}.range"].split(","))
-        digits = int(told[f"projection.{key}.digits"])
+        first, last = map(int, parameters[f"projection.{key}.range"].split(","))
+        digits = int(parameters[f"projection.{key}.digits"])
         return [f"{number:0{digits}}" for number in range(first, last + 1)]
-    assert told[f"projection.{key}.format"] == "yyyy-MM-dd"
-    step = told[f"projection.{key}.interval"], told[f"projection.{key}.interval.unit"]
+    assert parameters[f"projection.{key}.format"] == "yyyy-MM-dd"
+    step = parameters[f"projection.{key}.interval"], parameters[f"projection.{key}.interval.unit"]
     assert step == ("1", "DAYS")
-    match = re.fullmatch(r"NOW-(\d+)DAYS,NOW", told[f"projection.{key}.range"])
+    match = re.fullmatch(r"NOW-(\d+)DAYS,NOW", parameters[f"projection.{key}.range"])
     assert match is not None
     return [f"{now - timedelta(days=n):%Y-%m-%d}" for n in range(int(match[1]) + 1)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job as Glue is told it, its rights, and that its trigger fires."""
+"""The job as Glue gets it, its rights, and that its trigger fires."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aws_cdk import Stack
 
-from kafka_lag_cdk.storage.bucket import DataBucket
+from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_report.options import parse
 from tests.infra.resolve import of_type, resolve
 from tests.infra.storage.stack import KEEP, only, report, resources, synthesised
@@ -51,8 +51,15 @@ def _may(action: str, resource: str) -> bool:
 def test_it_is_small_and_ends() -> None:
     job = only("AWS::Glue::Job")
 
-    told = {key: job[key] for key in ("GlueVersion", "WorkerType", "NumberOfWorkers", "Timeout")}
-    assert told == {"GlueVersion": "6.0", "WorkerType": "G.1X", "NumberOfWorkers": 2, "Timeout": 30}
+    settings = {
+        key: job[key] for key in ("GlueVersion", "WorkerType", "NumberOfWorkers", "Timeout")
+    }
+    assert settings == {
+        "GlueVersion": "6.0",
+        "WorkerType": "G.1X",
+        "NumberOfWorkers": 2,
+        "Timeout": 30,
+    }
 
 
 def test_a_run_waits_for_the_one_before_and_is_not_tried_again() -> None:
@@ -112,9 +119,9 @@ def test_its_summary_goes_to_the_topic_of_reports() -> None:
 
 def test_it_may_use_the_key_of_the_topic_and_publish_nowhere_else() -> None:
     (key,) = {e["KmsMasterKeyId"] for e in of_type(resources(), "AWS::SNS::Topic").values()}
-    told = [line for line in _statements() if _services(line) & {"sns", "kms"}]
+    lines = [line for line in _statements() if _services(line) & {"sns", "kms"}]
 
-    assert [(line["Action"], line["Resource"]) for line in told] == [
+    assert [(line["Action"], line["Resource"]) for line in lines] == [
         ("sns:Publish", only("AWS::Glue::Job")["DefaultArguments"]["--topic-arn"]),
         (["kms:Decrypt", "kms:GenerateDataKey"], key),
     ]

@@ -18,7 +18,7 @@ from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.bill.usage.alarms import AlarmMetrics, alarm_metrics
 from kafka_lag_cdk.bill.usage.metrics import published, wanted
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.scaling.service_scaling import ServiceScaling
+from kafka_lag_cdk.scaling import ServiceScaling
 from tests.infra.configured import cluster
 
 STEPS = {"out": [{"above": 1000, "add": 1}], "below": 100}

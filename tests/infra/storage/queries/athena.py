@@ -12,7 +12,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from kafka_lag_cdk.storage.named_queries import queries
+from kafka_lag_cdk.athena import read_queries
 from tests.infra.storage.stack import tables
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ _KEEPING_NULLS: dict[type[exp.Expression], str] = {
 # What stands where only one group can be asked for.
 PLACEHOLDER = "THE-GROUP"
 
-TEXTS = {query.key: query.text for query in queries()}
+TEXTS = {query.key: query.text for query in read_queries()}
 
 
 class Athena:
@@ -52,7 +52,7 @@ class Athena:
             self._engine.execute(f"CREATE VIEW {name} AS {_selected(folder, table)}")
 
     def ask(self, key: str, **narrowed: str) -> list[Row]:
-        """Rows of a saved query; `narrowed` names what somebody asks for, as its comment tells."""
+        """Rows of a saved query; `narrowed` names what somebody asks for, as its comment says."""
         text = TEXTS[key]
         for column, name in narrowed.items():
             open_to_all = rf"\b{column} (LIKE '%'|= '{PLACEHOLDER}')"

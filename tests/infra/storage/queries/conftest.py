@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The story told once, and Athena over what it left."""
+"""The story, made once, and Athena over what it left."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_lag import contract
-from kafka_lag_cdk.storage.report_columns import REPORT_COLUMNS
+from kafka_lag_cdk.report_columns import REPORT_COLUMNS
 from kafka_lag_report.daily_report import main
 from tests.infra.storage.queries import story
 from tests.infra.storage.queries.athena import Athena

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two mornings of two clusters, told run by run and kept by the collector itself.
+"""Two mornings of two clusters, run by run, and stored by the collector itself.
 
 On Saturday 2026-01-31 the reporter runs from 10:00 to 10:59, on Sunday from 09:30 to 10:05. Each
 partition of each topic that grows gets 60 records a minute. Of the group `billing` and others

@@ -38,7 +38,7 @@ def test_a_group_fell_behind_when_its_oldest_unread_record_was_written(athena: A
     assert (incident["worst_topic"], incident["worst_partition"]) == ("orders", 0)
 
 
-def test_the_runs_around_the_last_incident_are_told_one_by_one(athena: Athena) -> None:
+def test_the_runs_around_the_last_incident_are_listed_one_by_one(athena: Athena) -> None:
     rows = athena.ask("minutes_around_an_incident", consumer_group="billing")
 
     assert [row["taken_at"] for row in rows] == [at(m) for m in SATURDAY if m >= LEFT_OK - 30]
@@ -62,8 +62,8 @@ def test_runs_are_counted_by_status_and_day(athena: Athena) -> None:
 def test_a_group_of_today_is_new_and_a_deleted_one_gone(athena: Athena) -> None:
     rows = athena.ask("groups_new_and_gone")
 
-    told = [(row["consumer_group"], row["change"], row["last_seen"]) for row in rows]
-    assert told == [
+    listed = [(row["consumer_group"], row["change"], row["last_seen"]) for row in rows]
+    assert listed == [
         ("goner", "gone", at(SUNDAY[-1])),
         ("leaver", "gone", at(SUNDAY[0])),
         ("newcomer", "new", at(SUNDAY[-1])),
@@ -77,7 +77,7 @@ def test_no_group_of_a_cluster_that_is_watched_since_today_is_new(tmp_path: Path
     assert Athena(tmp_path, NOW).ask("groups_new_and_gone") == []
 
 
-def test_rebalances_and_moved_partitions_are_told_by_hour(athena: Athena) -> None:
+def test_rebalances_and_moved_partitions_are_listed_by_hour(athena: Athena) -> None:
     rows = athena.ask("rebalances_by_hour")
 
     audit = _of(rows, "audit", hour="10")
@@ -92,7 +92,7 @@ def test_what_is_asked_for_can_be_narrowed_to_one_cluster(athena: Athena) -> Non
     assert {row["cluster"] for row in rows} == {OTHER}
 
 
-def test_records_that_were_lost_are_told_with_their_first_sight(athena: Athena) -> None:
+def test_records_that_were_lost_are_listed_with_their_first_sight(athena: Athena) -> None:
     (lost,) = athena.ask("records_lost")
 
     assert (lost["consumer_group"], lost["topic"], lost["partition_id"]) == ("loser", "logs", 0)

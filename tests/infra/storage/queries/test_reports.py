@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.storage import report_columns as reports
+from kafka_lag_cdk import report_columns as reports
 from tests.infra.storage.queries.athena import Athena, Row
 from tests.infra.storage.queries.reported import FRIDAY, SATURDAY, write_report
 from tests.infra.storage.queries.story import NOW, OTHER, SHOP, STOPPED
@@ -26,7 +26,7 @@ def ask(folder: Path, key: str, name: str, days: Days, **narrowed: str) -> list[
 
 
 @pytest.mark.spark
-def test_an_uneven_topic_is_told_with_its_top_partition(reported: Athena) -> None:
+def test_an_uneven_topic_is_listed_with_its_top_partition(reported: Athena) -> None:
     (row,) = reported.ask("skewed_topics")
 
     assert (row["cluster"], row["consumer_group"], row["topic"]) == (SHOP, "slow", "clicks")
@@ -36,7 +36,7 @@ def test_an_uneven_topic_is_told_with_its_top_partition(reported: Athena) -> Non
 
 
 @pytest.mark.spark
-def test_the_weeks_losses_are_told_from_the_reports(reported: Athena) -> None:
+def test_the_weeks_losses_are_listed_from_the_reports(reported: Athena) -> None:
     (row,) = reported.ask("retention_risk_of_the_week")
 
     assert (row["consumer_group"], row["topic"], row["records_lost"]) == ("loser", "logs", 500)
@@ -45,7 +45,7 @@ def test_the_weeks_losses_are_told_from_the_reports(reported: Athena) -> None:
 
 
 @pytest.mark.spark
-def test_the_group_that_lagged_most_is_told_from_the_reports(reported: Athena) -> None:
+def test_the_group_that_lagged_most_is_listed_from_the_reports(reported: Athena) -> None:
     rows = reported.ask("groups_lagging_most_yesterday")
 
     assert [row["consumer_group"] for row in rows][:2] == ["loser", "billing"]
@@ -62,7 +62,7 @@ def test_a_time_lag_that_nobody_knows_is_not_zero(reported: Athena) -> None:
 
 
 @pytest.mark.spark
-def test_minutes_within_a_service_level_are_told_from_the_reports(reported: Athena) -> None:
+def test_minutes_within_a_service_level_are_listed_from_the_reports(reported: Athena) -> None:
     (row,) = reported.ask("sla_by_week", cluster=SHOP, consumer_group="billing")
 
     # A run is a minute; the one before the gap stands for two.
@@ -89,7 +89,7 @@ def test_the_worse_of_a_topics_two_ratios_gives_its_place(tmp_path: Path) -> Non
     assert [row["topic"] for row in rows] == ["first", "second", "third", "fourth"]
 
 
-def test_the_cause_of_an_uneven_lag_is_told_with_whom_it_names(tmp_path: Path) -> None:
+def test_the_cause_of_an_uneven_lag_is_listed_with_whom_it_names(tmp_path: Path) -> None:
     of_a_member = {
         "consumer_group": "g",
         "topic": "t",
@@ -102,8 +102,8 @@ def test_the_cause_of_an_uneven_lag_is_told_with_whom_it_names(tmp_path: Path) -
 
     (row,) = ask(tmp_path, "skewed_topics", reports.PARTITION_SKEW, {SATURDAY: [of_a_member]})
 
-    told = ("cause", "cause_partitions", "cause_leader", "cause_client_id", "cause_client_host")
-    assert [row[name] for name in told] == ["consumer", [1, 4], None, "c-1", "/10.0.0.1"]
+    columns = ("cause", "cause_partitions", "cause_leader", "cause_client_id", "cause_client_host")
+    assert [row[name] for name in columns] == ["consumer", [1, 4], None, "c-1", "/10.0.0.1"]
 
 
 def a_group(name: str, **more: Any) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def test_the_group_that_lagged_most_comes_first_with_its_worst_topic(tmp_path: P
         },
     )
 
-    told = [(row["consumer_group"], row["most_seconds"], row["worst_topic"]) for row in rows]
-    assert told == [("later", 901.0, None), ("late", 900.0, "slow"), ("unknown", None, None)]
+    listed = [(row["consumer_group"], row["most_seconds"], row["worst_topic"]) for row in rows]
+    assert listed == [("later", 901.0, None), ("late", 900.0, "slow"), ("unknown", None, None)]
     assert (rows[0]["err_minutes"], rows[1]["owner"]) == (7.0, "payments")
 
 
@@ -139,7 +139,7 @@ def with_sla(met: float, known: float, seconds: float = 330.0) -> dict[str, Any]
     return a_group("billing", owner="payments", sla_seconds=seconds, **minutes)
 
 
-def test_a_service_level_is_told_by_week_with_its_worst_day(tmp_path: Path) -> None:
+def test_a_service_level_is_listed_by_week_with_its_worst_day(tmp_path: Path) -> None:
     rows = ask(
         tmp_path,
         "sla_by_week",
@@ -152,8 +152,8 @@ def test_a_service_level_is_told_by_week_with_its_worst_day(tmp_path: Path) -> N
         consumer_group="billing",
     )
 
-    told = [(row["week"], row["minutes_within"], row["minutes_known"]) for row in rows]
-    assert told == [(date(2026, 1, 26), 2000, 2600), (date(2026, 1, 19), 5, 10)]
+    listed = [(row["week"], row["minutes_within"], row["minutes_known"]) for row in rows]
+    assert listed == [(date(2026, 1, 26), 2000, 2600), (date(2026, 1, 19), 5, 10)]
     assert rows[0]["share_within"] == pytest.approx(2000 / 2600, abs=1e-5)
     assert (rows[0]["worst_day"], rows[0]["worst_share"]) == (SATURDAY, 0.5)
     assert (rows[0]["owner"], rows[0]["days_reported"]) == ("payments", 2)
@@ -192,8 +192,8 @@ def test_the_broker_that_was_hot_on_most_days_comes_first(tmp_path: Path) -> Non
 
     rows = ask(tmp_path, "brokers_hot_this_week", reports.BROKER_HOTSPOTS, days)
 
-    told = [(row["leader"], row["days_hot"], row["days_known"], row["worst_day"]) for row in rows]
-    assert told == [(2, 2, 2, SATURDAY), (1, 1, 2, FRIDAY), (None, 0, 0, None)]
+    listed = [(row["leader"], row["days_hot"], row["days_known"], row["worst_day"]) for row in rows]
+    assert listed == [(2, 2, 2, SATURDAY), (1, 1, 2, FRIDAY), (None, 0, 0, None)]
     assert rows[0]["share_of_lag"] == 2.5
 
 
@@ -231,7 +231,7 @@ def test_the_retention_that_was_too_short_comes_first(tmp_path: Path) -> None:
 
     rows = ask(tmp_path, "retention_enough", reports.RETENTION_RISK, days)
 
-    told = [(row["topic"], row["share_needed"], row["needed_hours"]) for row in rows]
-    assert told == [("short", 1.25, 2.5), ("enough", 0.25, 0.5), ("endless", None, 27.78)]
+    listed = [(row["topic"], row["share_needed"], row["needed_hours"]) for row in rows]
+    assert listed == [("short", 1.25, 2.5), ("enough", 0.25, 0.5), ("endless", None, 27.78)]
     assert (rows[0]["worst_day"], rows[0]["worst_partition"]) == (SATURDAY, 1)
     assert (rows[0]["records_lost"], rows[0]["retention_hours"]) == (5, 2.0)

@@ -14,15 +14,15 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from kafka_lag import contract
-from kafka_lag_cdk.storage import report_columns as reports
-from kafka_lag_cdk.storage.named_queries import Query, queries
+from kafka_lag_cdk import report_columns as reports
+from kafka_lag_cdk.athena import Query, read_queries
 from tests.infra.resolve import of_type
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
 from tests.infra.storage.queries.reported import write_report
 from tests.infra.storage.queries.story import NOW, SHOP, lay_unreadable
 from tests.infra.storage.stack import resources, tables, template
 
-ALL = list(queries())
+ALL = list(read_queries())
 OVER_REPORTS = {
     "anomalies_of_the_week",
     "brokers_hot_this_week",
@@ -48,7 +48,7 @@ LISTED: dict[str, Row] = {
     },
 }
 OF_NOW = {"group_wrong_now", "lag_by_broker", "lag_by_member", "losing_records_soon"}
-# Reports have a table of their own; what is told of today needs the snapshots.
+# Reports have a table of their own; what is said of today needs the snapshots.
 WITHOUT_OLD_DAYS = {*OVER_REPORTS, *OF_NOW, "groups_new_and_gone"}
 NAMES = ("cluster", "consumer_group", "topic")
 MANUAL = Path(__file__).parents[4] / "docs" / "operations.md"
@@ -189,7 +189,7 @@ def test_a_query_says_which_table_holds_older_days_and_can_ask_it(key: str) -> N
     qualify(tree, dialect="athena", schema=_columns(), expand_alias_refs=False)
 
 
-def test_an_older_day_is_told_as_it_was(athena: Athena) -> None:
+def test_an_older_day_is_answered_as_it_was(athena: Athena) -> None:
     text = TEXTS["rebalances_by_hour"].replace("cluster LIKE '%'", f"cluster = '{SHOP}'")
 
     older = athena.rows(text.replace("FROM groups\n", "FROM history_groups\n"))

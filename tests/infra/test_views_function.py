@@ -22,7 +22,7 @@ def public(kind: str) -> list[tuple[str, bool]]:
     ]
 
 
-def test_unless_told_otherwise_requests_are_signed() -> None:
+def test_unless_configured_otherwise_requests_are_signed() -> None:
     assert only("plain", "Lambda::Url")["AuthType"] == "AWS_IAM"
     assert public("plain") == []
     assert of_type(resources("plain"), "AWS::SecretsManager::Secret") == {}
@@ -30,8 +30,8 @@ def test_unless_told_otherwise_requests_are_signed() -> None:
 
 def test_with_a_token_the_url_lets_all_through_to_the_function_that_asks_for_it() -> None:
     assert only("full", "Lambda::Url")["AuthType"] == "NONE"
-    told = only("full", "Lambda::Function", VIEWS)["Environment"]["Variables"]
-    assert told["KAFKA_LAG_AUTH"] == "bearer"
+    variables = only("full", "Lambda::Function", VIEWS)["Environment"]["Variables"]
+    assert variables["KAFKA_LAG_AUTH"] == "bearer"
     assert sorted(public("full")) == [
         ("lambda:InvokeFunction", True),
         ("lambda:InvokeFunctionUrl", True),
@@ -93,9 +93,9 @@ def test_it_is_run_as_configured(
     assert only(kind, "Logs::LogGroup", VIEWS)["RetentionInDays"] == days
 
 
-def test_it_is_told_the_bucket_and_no_secret_with_iam() -> None:
-    told = only("plain", "Lambda::Function", VIEWS)["Environment"]["Variables"]
-    assert told == {"KAFKA_LAG_BUCKET": THEIRS, "KAFKA_LAG_AUTH": "iam"}
+def test_it_gets_the_bucket_and_no_secret_with_iam() -> None:
+    variables = only("plain", "Lambda::Function", VIEWS)["Environment"]["Variables"]
+    assert variables == {"KAFKA_LAG_BUCKET": THEIRS, "KAFKA_LAG_AUTH": "iam"}
 
 
 def test_nothing_of_it_is_there_when_it_is_off() -> None:

@@ -42,7 +42,7 @@ def test_what_it_remembers_itself_starts_nothing() -> None:
         assert not fits(pattern, f"{prefix}/orders")
 
 
-def test_a_bucket_of_ours_tells_eventbridge_without_a_function_of_cdks() -> None:
+def test_a_bucket_of_ours_sends_events_without_a_function_of_cdks() -> None:
     assert only("full", "S3::Bucket")["NotificationConfiguration"] == {
         "EventBridgeConfiguration": {"EventBridgeEnabled": True}
     }
@@ -63,7 +63,7 @@ def test_claims_expire_in_a_bucket_of_ours_and_cursors_do_not() -> None:
     assert not contract.CURSORS_PREFIX.startswith(contract.CLAIMS_PREFIX)
 
 
-def test_it_may_read_groups_remember_and_tell_and_nothing_else() -> None:
+def test_it_may_read_groups_remember_and_publish_and_nothing_else() -> None:
     log = {
         (action, where) for action, where in rights("plain", MESSAGES) if action.startswith("logs:")
     }
@@ -94,32 +94,32 @@ def test_it_may_list_what_it_reads_so_that_what_is_missing_reads_as_missing() ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "may"),
+    ("kind", "ways", "may"),
     [
         ("bus", {contract.ENV_EVENT_BUS}, {"events:PutEvents"}),
         ("topic", {contract.ENV_STATUS_TOPIC, contract.ENV_CHAT}, {"sns:Publish", "kms:Decrypt"}),
     ],
 )
-def test_where_nobody_is_told_there_is_no_right_to_tell(
-    kind: str, told: set[str], may: set[str]
+def test_there_is_no_right_to_publish_where_nothing_is_published(
+    kind: str, ways: set[str], may: set[str]
 ) -> None:
     environment = only(kind, "Lambda::Function", MESSAGES)["Environment"]["Variables"]
-    ways = {contract.ENV_EVENT_BUS, contract.ENV_STATUS_TOPIC, contract.ENV_CHAT}
-    assert set(environment) & ways == told
+    all_ways = {contract.ENV_EVENT_BUS, contract.ENV_STATUS_TOPIC, contract.ENV_CHAT}
+    assert set(environment) & all_ways == ways
     all_of = {"events:PutEvents", "sns:Publish", "kms:Decrypt"}
     assert {action for action, _ in rights(kind, MESSAGES)} & all_of == may
 
 
-def test_the_bus_of_the_configuration_is_told() -> None:
-    told = only("full", "Lambda::Function", MESSAGES)["Environment"]["Variables"]
-    assert told[contract.ENV_EVENT_BUS] == "ours"
+def test_events_go_to_the_bus_of_the_configuration() -> None:
+    variables = only("full", "Lambda::Function", MESSAGES)["Environment"]["Variables"]
+    assert variables[contract.ENV_EVENT_BUS] == "ours"
     assert ("events:PutEvents", f"{BUS}/ours") in rights("full", MESSAGES)
 
 
 @pytest.mark.parametrize(("kind", "chats"), [("plain", "false"), ("full", "true")])
-def test_it_is_told_whether_chats_hear_the_topic(kind: str, chats: str) -> None:
-    told = only(kind, "Lambda::Function", MESSAGES)["Environment"]["Variables"]
-    assert told[contract.ENV_CHAT] == chats
+def test_it_knows_whether_chats_hear_the_topic(kind: str, chats: str) -> None:
+    variables = only(kind, "Lambda::Function", MESSAGES)["Environment"]["Variables"]
+    assert variables[contract.ENV_CHAT] == chats
 
 
 def test_what_fails_is_tried_three_times_and_then_kept_whoever_failed() -> None:

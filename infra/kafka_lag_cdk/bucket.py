@@ -15,12 +15,12 @@ from kafka_lag import contract
 from kafka_lag_cdk.config.shared import Keep
 from kafka_lag_cdk.findings import explained
 
-# Of messages that were told; an incident that lasts longer is not told again for it, as the cursor
-# says what was told last.
+# Of messages that were sent; an incident that lasts longer is not sent again for it, as the cursor
+# says what was sent last.
 _CLAIM_DAYS = 90
 
 # Kept, but for an empty one of a first deploy that failed.
-_KEPT = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+_RETAIN = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 
 _NO_ACCESS_LOG = (
     "Its readers are the collectors, the daily job and Athena, each with a role of its own; a log "
@@ -38,8 +38,8 @@ class DataBucket(Construct):
     `existing`, an object of CDK or a name, is taken as it is instead: its encryption, its policy
     and what expires in it are its owner's, as a lifecycle configuration is one document that would
     replace theirs. `key` is then what encrypts the bucket of a name; an object knows its own.
-    With `tells` what happens in it goes to EventBridge, and claims of messages expire; in an
-    existing bucket that is its owner's to switch on, too.
+    With `sends_events` what happens in it goes to EventBridge, and claims of messages expire; in
+    an existing bucket that is its owner's to switch on, too.
     """
 
     def __init__(
@@ -50,18 +50,14 @@ class DataBucket(Construct):
         keep: Keep,
         existing: str | s3.IBucket | None = None,
         key: kms.IKey | None = None,
-        tells: bool = False,
+        sends_events: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
-        if existing:
-            self.bucket: s3.IBucket = self._known(existing, key)
-            return
-        rules = (*_rules(keep), *((_claims(),) if tells else ()))
-        self.bucket = made = self._made(list(rules), key)
-        if tells:
-            _to_event_bridge(made)
+        self.bucket: s3.IBucket = (
+            self._import(existing, key) if existing else self._make(keep, key, sends_events)
+        )
 
-    def _known(self, existing: str | s3.IBucket, key: kms.IKey | None) -> s3.IBucket:
+    def _import(self, existing: str | s3.IBucket, key: kms.IKey | None) -> s3.IBucket:
         if isinstance(existing, str):
             return s3.Bucket.from_bucket_attributes(
                 self, "Bucket", bucket_name=existing, encryption_key=key
@@ -73,29 +69,30 @@ class DataBucket(Construct):
             )
         return existing
 
-    def _made(self, rules: list[s3.LifecycleRule], key: kms.IKey | None) -> s3.Bucket:
-        encryption = s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED
+    def _make(self, keep: Keep, key: kms.IKey | None, sends_events: bool) -> s3.Bucket:
         bucket = s3.Bucket(
             self,
             "Bucket",
-            encryption=encryption,
+            encryption=s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED,
             encryption_key=key,
             bucket_key_enabled=True if key else None,
             enforce_ssl=True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            lifecycle_rules=rules,
-            removal_policy=_KEPT,
+            lifecycle_rules=list(_lifecycle_rules(keep, claims=sends_events)),
+            removal_policy=_RETAIN,
         )
         if bucket.policy:
             # What stays must stay over TLS only.
-            bucket.policy.apply_removal_policy(_KEPT)
+            bucket.policy.apply_removal_policy(_RETAIN)
         explained(bucket, "S1", _NO_ACCESS_LOG)
+        if sends_events:
+            _send_events(bucket)
         return bucket
 
 
-def _to_event_bridge(bucket: s3.Bucket) -> None:
-    """By the bucket's own property; CDK's would make a function that may write it anywhere."""
+def _send_events(bucket: s3.Bucket) -> None:
+    """By the L1's property; the L2's would make a function that may write it anywhere."""
     resource = cast(s3.CfnBucket, bucket.node.default_child)
     resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
         event_bridge_configuration=s3.CfnBucket.EventBridgeConfigurationProperty(
@@ -104,14 +101,7 @@ def _to_event_bridge(bucket: s3.Bucket) -> None:
     )
 
 
-def _claims() -> s3.LifecycleRule:
-    """Cursors lie elsewhere and stay, however long a cluster is silent."""
-    return s3.LifecycleRule(
-        id="claims", prefix=f"{contract.CLAIMS_PREFIX}/", expiration=Duration.days(_CLAIM_DAYS)
-    )
-
-
-def _rules(keep: Keep) -> Iterator[s3.LifecycleRule]:
+def _lifecycle_rules(keep: Keep, *, claims: bool) -> Iterator[s3.LifecycleRule]:
     # Raw snapshots expire by no rule: the job deletes those that the history holds.
     for prefix, days in (
         (contract.HISTORY_PREFIX, keep.history_days),
@@ -122,3 +112,8 @@ def _rules(keep: Keep) -> Iterator[s3.LifecycleRule]:
     yield s3.LifecycleRule(
         id="abandoned-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)
     )
+    if claims:
+        # Cursors lie elsewhere and stay, however long nothing is heard of a cluster.
+        yield s3.LifecycleRule(
+            id="claims", prefix=f"{contract.CLAIMS_PREFIX}/", expiration=Duration.days(_CLAIM_DAYS)
+        )

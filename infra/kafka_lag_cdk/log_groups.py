@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log group, which goes with its stack: what must last is in the bucket."""
+"""Log groups, which go with their stack: what must last is in the bucket."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from constructs import Construct
 
 from kafka_lag_cdk.config.cluster import LogDays
 
-# CDK has words for what CloudWatch counts in days.
+# CDK names what CloudWatch counts in days.
 _RETENTION = {
     1: logs.RetentionDays.ONE_DAY,
     3: logs.RetentionDays.THREE_DAYS,
@@ -25,7 +25,7 @@ _RETENTION = {
 }
 
 
-def log_of(
+def make_log_group(
     scope: Construct, *, days: LogDays, key_arn: str | None, name: str | None = None
 ) -> logs.LogGroup:
     """The scope's `Log`, whose lines are kept for so many days; None is CloudWatch's own key."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that stop, or that are given up, are told like everything else that breaks."""
+"""Messages that stop, or that are given up, are alarmed like everything else that breaks."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def test_without_messages_there_is_no_alarm_on_them() -> None:
 
 
 def test_silence_is_bad_of_runs_and_good_of_drops() -> None:
-    told = {name: each["TreatMissingData"] for name, each in alarms("plain").items()}
-    assert told == {"messages-dropped": "notBreaching", "messages-silent": "breaching"}
+    missing = {name: each["TreatMissingData"] for name, each in alarms("plain").items()}
+    assert missing == {"messages-dropped": "notBreaching", "messages-silent": "breaching"}
 
 
-def test_silence_is_not_told_before_there_can_be_a_run() -> None:
+def test_silence_is_not_alarmed_before_there_can_be_a_run() -> None:
     silent = alarms("plain")["messages-silent"]
     assert silent["WarmUpConfiguration"]["WarmUpPeriodDurationInMinutes"] > silent["Period"] / 60
 
 
-def test_recoveries_are_told_only_if_they_are_wanted() -> None:
+def test_recoveries_are_sent_only_if_they_are_wanted() -> None:
     assert all("OKActions" in each for each in alarms("plain").values())
     assert not any("OKActions" in each for each in alarms("full").values())
 
@@ -58,7 +58,7 @@ def test_each_alarm_names_a_section_that_is_there(name: str) -> None:
     assert f"\n#### {name}\n" in MANUAL
 
 
-def test_a_lasting_failure_is_told_whatever_the_interval() -> None:
+def test_a_lasting_failure_is_alarmed_whatever_the_interval() -> None:
     dropped = alarms("plain")["messages-dropped"]
     # one event a snapshot is dropped, which may be the only one of an hour
     assert (dropped["DatapointsToAlarm"], dropped["EvaluationPeriods"]) == (1, 1)

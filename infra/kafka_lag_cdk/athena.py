@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots, history and reports in Athena: Glue tables, a work group, saved queries.
+
+Partitions are projected, which means computed from a table's parameters: nothing crawls, and no
+partition is ever added [Athena user guide, partition projection]. All of it is metadata alone, so
+it goes with its stack and comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from aws_cdk import Aws, RemovalPolicy
+from aws_cdk import aws_athena as athena
+from aws_cdk import aws_glue as glue
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from kafka_lag import contract
+from kafka_lag_cdk import report_columns as reports
+from kafka_lag_cdk.config.shared import Athena, Keep
+from kafka_lag_cdk.names import pascal_case
+
+# Types of the contract as Glue names them. Athena takes a Parquet timestamp of milliseconds in UTC
+# as `timestamp`, and shows it in UTC.
+_GLUE_TYPES = {
+    contract.STRING: "string",
+    contract.LONG: "bigint",
+    contract.INT: "int",
+    contract.DOUBLE: "double",
+    contract.BOOLEAN: "boolean",
+    contract.TIMESTAMP: "timestamp",
+    contract.INT_LIST: "array<int>",
+}
+_PARQUET = "org.apache.hadoop.hive.ql.io.parquet"
+_CLUSTER, _DATE, _HOUR = "cluster", "dt", "hour"
+
+_DATASET_ROWS = {
+    contract.TOPIC_PARTITIONS: "A row for each partition of each topic",
+    contract.GROUP_PARTITIONS: "A row for each partition that a group reads",
+    contract.GROUPS: "A row for each consumer group",
+}
+_REPORT_ROWS = {
+    reports.PARTITION_SKEW: "how unevenly lag and production fall on a topic's partitions, and why",
+    reports.RETENTION_RISK: "each partition's nearest moment to losing records",
+    reports.LAG_SUMMARY: "lag, time lag, status and service level of a group (topic is null), and "
+    "of each of its topics",
+    reports.LAG_HOURLY: "a group's means of each hour",
+    reports.ANOMALIES: "hours in which a group was not as usual at that hour",
+    reports.BROKER_HOTSPOTS: "each broker's share of lag and production against its partitions",
+    reports.CONSUMER_HOTSPOTS: "each member's share of its group's lag against its partitions",
+    reports.COVERAGE: "which runs of the day the reports rest on, by dataset",
+}
+
+_GB = 1024**3
+_QUERIES = Path(__file__).with_name("queries")
+_COMMENT = "--"
+
+
+def make_athena(
+    scope: Construct,
+    *,
+    bucket: s3.IBucket,
+    clusters: Sequence[str],
+    keep: Keep,
+    settings: Athena,
+    name: str,
+) -> str:
+    """Tables over the objects of `clusters`, a work group and its queries; the work group's name.
+
+    A cluster that is taken off the list keeps its objects and is found by no query. `name` is the
+    deployment's: the work group has it, and with underscores the database.
+    """
+    database = _make_database(Construct(scope, "Catalog"), bucket, clusters, keep, name)
+    workgroup = _make_workgroup(Construct(scope, "Queries"), name, settings.scan_limit_gb)
+    _save_queries(Construct(scope, "Saved"), database, workgroup)
+    return workgroup.ref
+
+
+def _make_database(
+    scope: Construct, bucket: s3.IBucket, clusters: Sequence[str], keep: Keep, name: str
+) -> glue.Database:
+    """With all its tables, each as far back as its objects are kept."""
+    database = glue.Database(
+        scope,
+        "Database",
+        database_name=name.replace("-", "_"),
+        description="Consumer lag of Kafka: snapshots, history, reports",
+        # The next deploy would find a kept one in its way.
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+    make_table = partial(
+        _make_table,
+        scope,
+        database=database.database_name,
+        bucket=bucket.bucket_name,
+        clusters=clusters,
+    )
+    for dataset in contract.DATASETS:
+        make_table(
+            name=dataset,
+            description=f"{_DATASET_ROWS[dataset]}, of every run",
+            folder=f"{contract.SNAPSHOT_PREFIX}/{dataset}",
+            columns=contract.COLUMNS[dataset],
+            days=keep.snapshot_days,
+            keys=(_CLUSTER, _DATE, _HOUR),
+        )
+        make_table(
+            name=f"history_{dataset}",
+            description=f"{_DATASET_ROWS[dataset]}, of every run of a day that was compacted",
+            folder=f"{contract.HISTORY_PREFIX}/{dataset}",
+            columns=contract.COLUMNS[dataset],
+            days=keep.history_days,
+        )
+    for report, columns in reports.REPORT_COLUMNS.items():
+        make_table(
+            name=report,
+            description=f"Daily report: {_REPORT_ROWS[report]}",
+            folder=f"{contract.REPORT_PREFIX}/{report}",
+            columns=columns,
+            days=keep.report_days,
+        )
+    return database
+
+
+def _make_table(
+    scope: Construct,
+    *,
+    database: str,
+    bucket: str,
+    clusters: Sequence[str],
+    name: str,
+    description: str,
+    folder: str,
+    columns: Mapping[str, str],
+    days: int,
+    keys: Sequence[str] = (_CLUSTER, _DATE),
+) -> None:
+    """A table over the objects of the last `days` in a folder of the bucket.
+
+    `keys` are the partition columns. All are text, as `hour = '07'` is in the objects' keys.
+    """
+    location = f"s3://{bucket}/{folder}/"
+    # The L2 table puts a truth value among the parameters, which Glue takes as text only.
+    glue.CfnTable(
+        scope,
+        pascal_case(name),
+        catalog_id=Aws.ACCOUNT_ID,
+        database_name=database,
+        table_input=glue.CfnTable.TableInputProperty(
+            name=name,
+            description=description,
+            table_type="EXTERNAL_TABLE",
+            parameters=_projection(location, keys, clusters, days),
+            partition_keys=[glue.CfnTable.ColumnProperty(name=key, type="string") for key in keys],
+            storage_descriptor=glue.CfnTable.StorageDescriptorProperty(
+                location=location,
+                columns=[
+                    glue.CfnTable.ColumnProperty(name=column, type=_GLUE_TYPES[kind])
+                    for column, kind in columns.items()
+                ],
+                input_format=f"{_PARQUET}.MapredParquetInputFormat",
+                output_format=f"{_PARQUET}.MapredParquetOutputFormat",
+                serde_info=glue.CfnTable.SerdeInfoProperty(
+                    serialization_library=f"{_PARQUET}.serde.ParquetHiveSerDe",
+                    parameters={"serialization.format": "1"},
+                ),
+            ),
+        ),
+    )
+
+
+def _projection(
+    location: str, keys: Sequence[str], clusters: Sequence[str], days: int
+) -> dict[str, str]:
+    """What Athena computes partitions from: these clusters, the last days, 24 hours."""
+    ranges = {
+        _CLUSTER: {"type": "enum", "values": ",".join(clusters)},
+        _DATE: {
+            "type": "date",
+            "format": "yyyy-MM-dd",
+            "range": f"NOW-{days}DAYS,NOW",
+            "interval": "1",
+            "interval.unit": "DAYS",
+        },
+        _HOUR: {"type": "integer", "range": "0,23", "digits": "2"},
+    }
+    folders = "".join(f"{key}=${{{key}}}/" for key in keys)
+    return {
+        "EXTERNAL": "TRUE",
+        "classification": "parquet",
+        "projection.enabled": "true",
+        **{
+            f"projection.{key}.{option}": value
+            for key in keys
+            for option, value in ranges[key].items()
+        },
+        "storage.location.template": f"{location}{folders}",
+    }
+
+
+def _make_workgroup(scope: Construct, name: str, scan_limit_gb: int) -> athena.CfnWorkGroup:
+    """One whose settings every query in it has, whatever its client asks for.
+
+    Athena keeps the results for 24 hours and bills no storage for them; a query that would read
+    more than the limit is ended. Removing it removes its queries and their past. CDK has no L2 of
+    Athena.
+    """
+    return athena.CfnWorkGroup(
+        scope,
+        "Workgroup",
+        name=name,
+        description="Consumer lag of Kafka",
+        state="ENABLED",
+        # Without it a work group that was ever used cannot be deleted.
+        recursive_delete_option=True,
+        work_group_configuration=athena.CfnWorkGroup.WorkGroupConfigurationProperty(
+            bytes_scanned_cutoff_per_query=scan_limit_gb * _GB,
+            enforce_work_group_configuration=True,
+            engine_version=athena.CfnWorkGroup.EngineVersionProperty(
+                selected_engine_version="Athena engine version 3"
+            ),
+            managed_query_results_configuration=(
+                athena.CfnWorkGroup.ManagedQueryResultsConfigurationProperty(enabled=True)
+            ),
+            publish_cloud_watch_metrics_enabled=True,
+        ),
+    )
+
+
+def _save_queries(
+    scope: Construct, database: glue.Database, workgroup: athena.CfnWorkGroup
+) -> None:
+    for query in read_queries():
+        saved = athena.CfnNamedQuery(
+            scope,
+            pascal_case(query.key),
+            name=query.title,
+            description=query.description,
+            database=database.database_name,
+            query_string=query.text,
+            work_group=workgroup.name,
+        )
+        # By name alone CloudFormation would not know which comes first.
+        saved.add_resource_dependency(workgroup)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A file of `queries`: its first comment line is the title, those after it the description."""
+
+    key: str
+    title: str
+    description: str
+    text: str
+
+
+def read_queries() -> Iterator[Query]:
+    """The saved queries, as people find them in Athena, by file name."""
+    for path in sorted(_QUERIES.glob("*.sql")):
+        # The licence line says nothing to who reads it in Athena.
+        _, _, text = path.read_text().partition("\n")
+        title, *more = _comment_lines(text)
+        yield Query(path.stem, title, " ".join(more), text.strip())
+
+
+def _comment_lines(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if not line.startswith(_COMMENT):
+            return
+        yield line.removeprefix(_COMMENT).strip()

@@ -1,0 +1,527 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CloudWatch dashboard of a cluster: groups, scaled services, the reporter, the brokers.
+
+Groups, topics and brokers are found by a search when somebody looks, so that new ones need no
+deploy. A search finds metrics with data in the last two weeks and returns 500 at most [CloudWatch
+user guide, "CloudWatch search expression syntax"]; the worst lines of those are drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from aws_cdk import Duration, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.scaling import Scaling
+from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
+from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name
+
+# A row of the page, which has 24 columns.
+Row = list[cloudwatch.IWidget]
+# A horizontal line in a graph: its label and its value.
+Mark = tuple[str, float]
+
+_WHOLE, _HALF, _THIRD = 24, 12, 8
+_HEIGHT = 6
+_TIME_RANGE = Duration.hours(3)
+# More lines nobody tells apart.
+_MOST_LINES = 50
+# Widgets of named groups or services, well within the 500 that a dashboard may have.
+_MOST_NAMED = 60
+_LONGEST_TITLE = 60
+# A widget takes a hundred alarms [CloudWatch API reference, "Dashboard body structure"].
+_ALARMS_IN_A_WIDGET, _ALARMS_IN_A_LINE = 100, 6
+
+_SECONDS, _RECORDS, _RATE, _PERCENT = "seconds", "records", "records a second", "percent"
+_MINUTE = Duration.minutes(1)
+
+_BY_GROUP = (contract.DIMENSION_CLUSTER, contract.DIMENSION_GROUP)
+_BY_TOPIC = (*_BY_GROUP, contract.DIMENSION_TOPIC)
+
+# Titles and units of metrics that are published where this key of `levels` says so.
+_SWITCHED_METRICS = {
+    "members": ("Members by group", None),
+    "rebalancing": ("Rebalancing by group: 1 while it does", None),
+    "drain_time": ("Time to drain by group", _SECONDS),
+    "rates": ("Produce against consume by group", _RATE),
+}
+# Where a graph has more than one metric, what stands before the group's name in its legend.
+_LEGENDS = {contract.PRODUCE_RATE: "produce", contract.CONSUME_RATE: "consume"}
+
+# The risk begins half-way up; the 30 days of what is at none would press it to the ground.
+_HORIZONS_SHOWN = 2
+
+_MSK = "AWS/Kafka"
+_BY_BROKER = (contract.DIMENSION_CLUSTER, "Broker ID")
+# Above these AWS advises to act [MSK developer guide, "Best practices"].
+_BUSY_PERCENT, _FULL_PERCENT = 60.0, 85.0
+_WHOLE_PERCENT = 100.0
+
+_MEANING = """
+| | | in `docs/metrics.md` |
+|---|---|---|
+| **Lag** | records between what a group committed and the end of the log | `#offsetlag` |
+| **Time lag** | the **age** of the next record that the group will read; MSK's metric of that \
+name is the time to work the lag off | `#estimatedtimelag` |
+| **Status** | 0 OK, 1 WARN (not catching up), 2 ERR (stopped, stalled, rewound, or records lost) \
+| `#groupstatus` |
+| **Retention risk** | seconds until retention deletes something unread; above its graph, \
+2,592,000 (30 days), when nothing is at risk | `#timetodataloss` |
+| **No line** | unknown, which is never shown as 0 | |
+"""
+
+# Lines of metrics have no level; Lambda's own lines about a function that ended badly have none
+# either and are found by their words.
+_WARNINGS_QUERY = (
+    "fields @timestamp, level, message",
+    'filter level in ["WARNING", "ERROR", "CRITICAL"]'
+    " or @message like /Task timed out|Runtime exited/",
+    "sort @timestamp desc",
+    "limit 50",
+)
+
+_CONSOLES = {"cn-": "console.amazonaws.cn", "us-gov-": "console.amazonaws-us-gov.com"}
+_CONSOLE = "console.aws.amazon.com"
+# The console writes its state after the '#' in characters of its own, escaped twice over; it is
+# copied from links that the console made, as its form is not documented.
+_LOGS_INSIGHTS = (
+    "logsV2:logs-insights$3FqueryDetail$3D$257E$2528end$257E0$257Estart$257E-3600"
+    "$257EtimeType$257E$2527RELATIVE$257Eunit$257E$2527seconds"
+    "$257EeditorString$257E$2527{query}$257Esource$257E$2528$257E$2527{log_group}$2529$2529"
+)
+
+
+class ClusterDashboard(Construct):
+    """`dashboard` of `cluster`, with the health of its collector's `function`.
+
+    `alarms` are shown with their states, first of all; `scaling_alarms` beside the services, as
+    one of them is in ALARM whenever there is little to do. MSK's own metrics of brokers are there
+    where the cluster's ARN tells its name, but not of MSK Serverless, which shows no brokers.
+    `name` is the deployment's, `workgroup` Athena's, None where there is none.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: Cluster,
+        function: lambda_.IFunction,
+        log_group: logs.ILogGroup,
+        alarms: Sequence[cloudwatch.IAlarm] = (),
+        scaling_alarms: Sequence[cloudwatch.IAlarm] = (),
+        name: str = DEPLOYMENT,
+        workgroup: str | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        metrics = LagMetrics(cluster)
+        header = _header(
+            cluster,
+            region=Stack.of(self).region,
+            log_group=log_group.log_group_name,
+            workgroup=workgroup,
+        )
+        self.dashboard = cloudwatch.Dashboard(
+            self,
+            "Dashboard",
+            dashboard_name=dashboard_name(cluster.name, name),
+            default_interval=_TIME_RANGE,
+            widgets=[
+                [cloudwatch.TextWidget(markdown=header, width=_WHOLE, height=_HEIGHT)],
+                *_alarm_states("Alarms", alarms),
+                *_group_rows(cluster, metrics),
+                *_scaling_rows(cluster, metrics, scaling_alarms),
+                *_reporter_rows(cluster, metrics, function, log_group),
+                *_broker_rows(cluster),
+            ],
+        )
+
+
+def _header(cluster: Cluster, *, region: str, log_group: str, workgroup: str | None) -> str:
+    """What a first reader must know, as Markdown; the name is code, as it may hold underscores."""
+    minutes = cluster.interval_minutes
+    every = "every minute" if minutes == 1 else f"every {minutes} minutes"
+    links = [
+        f"[Alarms]({console_url(region, 'cloudwatch', 'alarmsV2:')})",
+        f"[its log]({_log_url(region, log_group)})",
+    ]
+    if workgroup is not None:
+        url = console_url(region, "athena", f"/workgroups/details/{workgroup}")
+        links.append(f"[Athena, workgroup {workgroup}]({url})")
+    links.append("what each alarm asks for: `docs/operations.md#alarms`")
+    return (
+        f"# Consumer lag on `{cluster.name}`\n"
+        f"Read {every}. Each graph shows its worst {_MOST_LINES} lines. "
+        f"{' | '.join(links)}\n"
+        f"{_MEANING}"
+    )
+
+
+def console_url(region: str, service: str, state: str) -> str:
+    """AWS's console in this region, whichever it is opened from, at the state behind '#'."""
+    host = next((h for prefix, h in _CONSOLES.items() if region.startswith(prefix)), _CONSOLE)
+    return f"https://{region}.{host}/{service}/home?region={region}#{state}"
+
+
+def _log_url(region: str, log_group: str) -> str:
+    """Logs Insights with the last hour's warnings and errors of the log group, to be run.
+
+    Whatever might mean something in the query is '*' and two digits there. The log group's name is
+    taken to be of letters, digits and '-'.
+    """
+    query = re.sub(
+        r"[^A-Za-z0-9_.-]", lambda found: f"*{ord(found[0]):02x}", "\n| ".join(_WARNINGS_QUERY)
+    )
+    return console_url(
+        region, "cloudwatch", _LOGS_INSIGHTS.format(query=query, log_group=log_group)
+    )
+
+
+def _group_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
+    """Who is ill, how far behind, how old, who will lose data; then groups with a service level."""
+    service_levels = {
+        group: seconds
+        for group in cluster.named_groups
+        if (seconds := cluster.sla_of(group)) is not None
+    }
+    status = _graph(
+        "Status by group: 0 OK, 1 WARN, 2 ERR",
+        _search(metrics, contract.GROUP_STATUS),
+        width=_WHOLE,
+        maximum=max(contract.GROUP_STATUS_VALUES.values()),
+    )
+    return [
+        _heading("Groups"),
+        [status],
+        _lag_row(metrics, "group", _BY_GROUP, _service_level_marks(service_levels)),
+        *([_lag_row(metrics, "group and topic", _BY_TOPIC)] if cluster.levels.topics else []),
+        [_retention_risk(cluster, metrics)],
+        *_switched_rows(cluster, metrics),
+        *_service_level_rows(cluster, metrics, service_levels),
+    ]
+
+
+def _lag_row(
+    metrics: LagMetrics, of: str, dimensions: Sequence[str], marks: Sequence[Mark] = ()
+) -> Row:
+    lag = _search(metrics, contract.OFFSET_LAG, dimensions)
+    time_lag = _search(metrics, contract.ESTIMATED_TIME_LAG, dimensions)
+    return [
+        _graph(f"Lag by {of}", lag, unit=_RECORDS),
+        _graph(f"Time lag by {of}", time_lag, unit=_SECONDS, marks=marks),
+    ]
+
+
+def _retention_risk(cluster: Cluster, metrics: LagMetrics) -> cloudwatch.IWidget:
+    horizon = cluster.risk_horizon_hours * 3_600.0
+    return _graph(
+        "Retention risk: time until unread records are deleted (no line: none soon, or unknown)",
+        _search(metrics, contract.TIME_TO_DATA_LOSS, lowest=True),
+        width=_WHOLE,
+        unit=_SECONDS,
+        maximum=_HORIZONS_SHOWN * horizon,
+        marks=[("at risk below", horizon)],
+    )
+
+
+def _switched_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
+    """Graphs of the metrics that `levels` switch on."""
+    graphs = []
+    for key, (title, unit) in _SWITCHED_METRICS.items():
+        if getattr(cluster.levels, key):
+            lines = [
+                _search(metrics, name, label=_LEGENDS.get(name, ""))
+                for name in contract.CHOSEN_METRICS[key]
+            ]
+            graphs.append(_graph(title, *lines, width=_THIRD, unit=unit))
+    return _in_rows(graphs, 3)
+
+
+def _service_level_marks(service_levels: dict[str, float]) -> list[Mark]:
+    """A mark for each service level that there is, with the groups that it is of."""
+    return [
+        (_title(", ".join(g for g, each in service_levels.items() if each == seconds)), seconds)
+        for seconds in sorted(set(service_levels.values()))[:_MOST_NAMED]
+    ]
+
+
+def _service_level_rows(
+    cluster: Cluster, metrics: LagMetrics, service_levels: dict[str, float]
+) -> list[Row]:
+    """What all groups use of theirs, and a graph for each named group with a mark where it is."""
+    rows: list[Row] = []
+    if cluster.sla_seconds:
+        title = "Time lag as a share of the service level, by group"
+        used = _search(metrics, contract.SLA_USED)
+        rows.append([_graph(title, used, width=_WHOLE, marks=[("broken above", 1)])])
+    graphs = [
+        _graph(
+            _title(group),
+            metrics.of_group(contract.ESTIMATED_TIME_LAG, group),
+            width=_THIRD,
+            unit=_SECONDS,
+            marks=[("service level", seconds)],
+        )
+        for group, seconds in service_levels.items()
+    ][:_MOST_NAMED]
+    if graphs:
+        rows.append(_heading("Time lag against the service level"))
+    return rows + _in_rows(graphs, 3)
+
+
+def _scaling_rows(
+    cluster: Cluster, metrics: LagMetrics, alarms: Sequence[cloudwatch.IAlarm]
+) -> list[Row]:
+    """A graph a service and the states of their `alarms`, nothing where none is scaled."""
+    graphs = [_service_graph(scaling, metrics) for scaling in cluster.scaling][:_MOST_NAMED]
+    if not graphs:
+        return []
+    states = _alarm_states("Scale-in is in ALARM whenever there is little to do", alarms)
+    return [_heading("Services scaled by lag"), *_in_rows(graphs, 2), *states]
+
+
+def _service_graph(scaling: Scaling, metrics: LagMetrics) -> cloudwatch.IWidget:
+    """What drives a service, with what it is compared with, and the tasks that run."""
+    marks: list[Mark] = []
+    if scaling.steps:
+        marks = [(f"+{step.add}", step.above) for step in scaling.steps.out]
+        marks.append((f"-{scaling.steps.remove} below", scaling.steps.below))
+    if scaling.tracking:
+        marks = [("target", scaling.tracking.lag_per_member)]
+    # Each running task gives ECS one sample a minute, which needs no Container Insights.
+    tasks = cloudwatch.Metric(
+        namespace="AWS/ECS",
+        metric_name="CPUUtilization",
+        dimensions_map={"ClusterName": scaling.ecs_cluster, "ServiceName": scaling.service},
+        statistic="SampleCount",
+        period=_MINUTE,
+        label="tasks",
+    )
+    return _graph(
+        _title(f"{scaling.service}: {scaling.metric}"),
+        metrics.of_group(scaling.metric, scaling.group),
+        marks=marks,
+        right=[tasks],
+    )
+
+
+def _reporter_rows(
+    cluster: Cluster,
+    metrics: LagMetrics,
+    function: lambda_.IFunction,
+    log_group: logs.ILogGroup,
+) -> list[Row]:
+    """Runs, then what they could not do, then the function and its warnings."""
+
+    def own(title: str, *names: str) -> cloudwatch.IWidget:
+        return _graph(title, *(metrics.of_reporter(name) for name in names), width=_THIRD)
+
+    def of_lambda(title: str, *names: str) -> cloudwatch.IWidget:
+        lines = [function.metric(name, statistic="Sum", period=_MINUTE) for name in names]
+        return _graph(title, *lines, width=_THIRD)
+
+    return [
+        _heading("The reporter"),
+        [
+            own("Successful runs: 1 each", contract.COLLECTOR_SUCCESS),
+            _graph(
+                "Duration of a run",
+                metrics.of_reporter(contract.COLLECTOR_DURATION),
+                width=_THIRD,
+                unit=_SECONDS,
+                marks=[("deadline", cluster.deadline_seconds)],
+            ),
+            own("Groups read", contract.GROUPS_READ),
+        ],
+        [
+            own(
+                "Not read or not counted",
+                contract.READ_ERRORS,
+                contract.PARTITIONS_UNKNOWN,
+                contract.PARTITIONS_UNCOMMITTED,
+                contract.LAGS_CLAMPED,
+            ),
+            own("Metrics over the budget", contract.METRICS_OMITTED),
+            own("Look-ups in the time index", contract.TIME_LAG_LOOKUPS),
+        ],
+        [
+            of_lambda("Function: invocations, errors", "Invocations", "Errors"),
+            _graph(
+                "Function: duration",
+                function.metric("Duration", statistic=MAXIMUM, period=_MINUTE),
+                width=_THIRD,
+                unit="milliseconds",
+            ),
+            of_lambda("Function: throttled, dropped", "Throttles", "AsyncEventsDropped"),
+        ],
+        [
+            cloudwatch.LogQueryWidget(
+                title="Warnings and errors",
+                log_group_names=[log_group.log_group_name],
+                query_lines=list(_WARNINGS_QUERY),
+                width=_WHOLE,
+                height=_HEIGHT,
+            )
+        ],
+    ]
+
+
+def _broker_rows(cluster: Cluster) -> list[Row]:
+    """MSK's own numbers, all of its free level: a slow consumer is often a full or busy broker."""
+    msk_name = cluster.msk_name
+    if msk_name is None or not cluster.has_brokers:
+        return []
+    disk = _graph(
+        "Disk used by data logs",
+        _search_brokers("KafkaDataLogsDiskUsed", msk_name),
+        width=_THIRD,
+        unit=_PERCENT,
+        maximum=_WHOLE_PERCENT,
+        marks=[("act", _FULL_PERCENT)],
+    )
+    processor = _graph(
+        "Processor",
+        _busiest(msk_name),
+        _search_brokers("CpuUser", msk_name, "user"),
+        _search_brokers("CpuSystem", msk_name, "system"),
+        width=_THIRD,
+        unit=_PERCENT,
+        maximum=_WHOLE_PERCENT,
+        marks=[("act", _BUSY_PERCENT)],
+    )
+    partitions = _graph(
+        "Partitions and controller",
+        _msk_metric("OfflinePartitionsCount", msk_name),
+        _msk_metric("ActiveControllerCount", msk_name),
+        _search_brokers("UnderReplicatedPartitions", msk_name, "under-replicated"),
+        width=_THIRD,
+    )
+    return [
+        _heading("The brokers, as MSK tells"),
+        [*([disk] if cluster.has_disks else []), processor, partitions],
+    ]
+
+
+def _msk_metric(name: str, msk_name: str) -> cloudwatch.IMetric:
+    """MSK's own metric of the whole cluster, which it publishes every minute."""
+    return cloudwatch.Metric(
+        namespace=_MSK,
+        metric_name=name,
+        dimensions_map={contract.DIMENSION_CLUSTER: msk_name},
+        statistic=MAXIMUM,
+        period=_MINUTE,
+    )
+
+
+def _busiest(msk_name: str) -> cloudwatch.IMetric:
+    """At most what any one broker's processor does: the sum of each metric's worst."""
+    searches = [
+        _search_expression(_MSK, _BY_BROKER, name, msk_name) for name in ("CpuUser", "CpuSystem")
+    ]
+    return cloudwatch.MathExpression(
+        expression=" + ".join(f"MAX({each})" for each in searches),
+        using_metrics={},
+        label="user + system, at most",
+        period=_MINUTE,
+    )
+
+
+def _search(
+    metrics: LagMetrics,
+    name: str,
+    dimensions: Sequence[str] = _BY_GROUP,
+    *,
+    label: str = "",
+    lowest: bool = False,
+) -> cloudwatch.IMetric:
+    """The cluster's lines that reach highest, or fall lowest, a period a run.
+
+    `label` goes before what tells a line from the others, by which CloudWatch names it.
+    """
+    found = _search_expression(metrics.namespace, dimensions, name, metrics.cluster_name)
+    order = "MIN, ASC" if lowest else "MAX, DESC"
+    return cloudwatch.SearchExpression(
+        expression=f"SORT({found}, {order}, {_MOST_LINES})", label=label, period=metrics.period
+    )
+
+
+def _search_brokers(name: str, msk_name: str, label: str = "") -> cloudwatch.IMetric:
+    """A line a broker of MSK's own metric; `label` goes before the broker's id."""
+    return cloudwatch.SearchExpression(
+        expression=_search_expression(_MSK, _BY_BROKER, name, msk_name),
+        label=label,
+        period=_MINUTE,
+    )
+
+
+def _search_expression(namespace: str, dimensions: Sequence[str], metric: str, cluster: str) -> str:
+    """Metrics with these dimensions and no other, of one cluster.
+
+    Everything is in double quotes, which makes a match exact: without them `orders` would find
+    `orders-eu` as well. Namespace and cluster hold no quotes, as the configuration is checked.
+    """
+    schema = ",".join(f'"{name}"' for name in (namespace, *dimensions))
+    terms = f'MetricName="{metric}" "{contract.DIMENSION_CLUSTER}"="{cluster}"'
+    return f"SEARCH('{{{schema}}} {terms}', '{MAXIMUM}')"
+
+
+def _graph(
+    title: str,
+    *lines: cloudwatch.IMetric,
+    width: int = _HALF,
+    unit: str | None = None,
+    maximum: float | None = None,
+    marks: Sequence[Mark] = (),
+    right: Sequence[cloudwatch.IMetric] = (),
+) -> cloudwatch.GraphWidget:
+    """Lines from 0 on, up to `maximum` where that is known."""
+    return cloudwatch.GraphWidget(
+        title=title,
+        left=list(lines),
+        right=list(right),
+        width=width,
+        height=_HEIGHT,
+        left_y_axis=cloudwatch.YAxisProps(min=0, max=maximum, label=unit, show_units=False),
+        right_y_axis=cloudwatch.YAxisProps(min=0) if right else None,
+        left_annotations=[
+            cloudwatch.HorizontalAnnotation(label=label, value=value) for label, value in marks
+        ],
+    )
+
+
+def _heading(text: str) -> Row:
+    return [cloudwatch.TextWidget(markdown=f"## {text}", width=_WHOLE, height=1)]
+
+
+def _alarm_states(title: str, alarms: Sequence[cloudwatch.IAlarm]) -> list[Row]:
+    """The states of alarms in as many widgets as they need, none without any."""
+    size = _ALARMS_IN_A_WIDGET
+    return [
+        [
+            cloudwatch.AlarmStatusWidget(
+                title=title,
+                alarms=list(part),
+                width=_WHOLE,
+                height=1 + -(-len(part) // _ALARMS_IN_A_LINE),
+            )
+        ]
+        for part in (alarms[at : at + size] for at in range(0, len(alarms), size))
+    ]
+
+
+def _in_rows(widgets: Sequence[cloudwatch.IWidget], each: int) -> list[Row]:
+    return [list(widgets[at : at + each]) for at in range(0, len(widgets), each)]
+
+
+def _title(text: str) -> str:
+    """A name as metrics have it, as long as a title may be."""
+    shown = dimension_value(text)
+    return shown if len(shown) <= _LONGEST_TITLE else f"{shown[: _LONGEST_TITLE - 3]}..."
