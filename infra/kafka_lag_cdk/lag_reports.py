@@ -24,7 +24,7 @@ from kafka_lag_cdk.notifications import (
     job_failure_rule,
     topics_of,
 )
-from kafka_lag_cdk.packaging.build import BUILT, glue_package
+from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.serve.lag_views import LagViews
 from kafka_lag_cdk.status_messages.status_messages import StatusNotifier
 from kafka_lag_cdk.storage.bucket import DataBucket
@@ -154,7 +154,7 @@ class LagReports(Construct):
             bucket=bucket,
             report=settings.report,
             keep=settings.keep,
-            package=glue_package(BUILT).path,
+            package=glue_package(),
             name=name,
             topics=self.topics,
             log_key_arn=self._log_key_arn,
