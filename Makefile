@@ -114,7 +114,7 @@ soak: setup ## memory, descriptors and threads at one run a second (MINUTES=60)
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
 	@$(BIN)/kafka-lag cost $(if $(CONFIG),--config $(CONFIG))
 
-package: setup ## the collector's package, as it is deployed, and its sizes
+package: setup ## the collector's package, as it is deployed, and its size
 	$(BIN)/python -m kafka_lag_cdk.packaging
 
 $(CDK): Makefile
@@ -143,7 +143,7 @@ synth/%: cdk
 	  '.local/synth/$(basename $(notdir $*))/*.template.json'
 
 bench-import: setup ## how long a new Lambda process takes to import the package
-	$(BIN)/python -m kafka_lag_cdk.packaging import-time
+	$(BIN)/python -m dev.bench_import
 
 schema: setup ## write the configuration's JSON Schema for editors: docs/configuration.schema.json
 	$(BIN)/python -m kafka_lag_cdk.config.schema docs

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dev.compare.probe.layout import source_roots
-from kafka_lag_cdk.packaging.wheels.fetch import find_program
+from kafka_lag_cdk.packaging import find_uv
 
 ROOT = Path(__file__).parents[2]
 _PROJECT, _LOCK = "msk-lag-reporter", "uv.lock"
@@ -44,7 +44,7 @@ class Checkout:
         """
         roots = [*source_roots(self.folder), ROOT, self.libraries]
         # Synthesis packs the job's pure dependencies, and uv brings them.
-        uv = find_program("uv")
+        uv = find_uv()
         tools = [str(Path(uv).parent)] if uv else []
         return os.environ | {
             "PATH": os.pathsep.join([os.environ.get("PATH", os.defpath), *tools]),
@@ -121,7 +121,7 @@ def _locked(place: Path) -> Any:
 
 
 def _install(place: Path, own: Path) -> None:
-    uv = find_program("uv")
+    uv = find_uv()
     if uv is None:
         raise CheckoutError("uv is needed to install another lock file's libraries: make setup.")
     project = tomllib.loads((place / "pyproject.toml").read_text())["project"]

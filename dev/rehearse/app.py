@@ -7,7 +7,6 @@ import sys
 
 from kafka_lag_cdk.app import main
 from kafka_lag_cdk.packaging import Target, build
-from kafka_lag_cdk.packaging.build import BUILT
 
 if __name__ == "__main__":
-    sys.exit(main(build(Target.here(), BUILT).path))
+    sys.exit(main(build(Target.here())))

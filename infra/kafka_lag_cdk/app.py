@@ -11,7 +11,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
-from kafka_lag_cdk.packaging.target import PackagingError
+from kafka_lag_cdk.packaging import PackagingError
 from kafka_lag_cdk.stacks import stacks_of
 
 # With `-c nag=true` the AwsSolutions rules are held against every stack.

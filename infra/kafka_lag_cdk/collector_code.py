@@ -8,14 +8,13 @@ from pathlib import Path
 from aws_cdk import aws_lambda as lambda_
 
 from kafka_lag_cdk.config.cluster import Function
-from kafka_lag_cdk.packaging.build import BUILT, build
-from kafka_lag_cdk.packaging.target import Target
+from kafka_lag_cdk.packaging import Target, build
 
 
 def collector_code(settings: Function, package: Path | None) -> lambda_.Code:
-    """A package that is there, or one built for this runtime; wheels are fetched the first time.
+    """A package that is there, or one built for this runtime; wheels are installed the first time.
 
     Raises PackagingError when they cannot be. CDK wants a new object for every stack.
     """
     target = Target(python=settings.python, architecture=settings.architecture)
-    return lambda_.Code.from_asset(str(package or build(target, BUILT).path))
+    return lambda_.Code.from_asset(str(package or build(target)))

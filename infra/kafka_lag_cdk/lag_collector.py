@@ -25,9 +25,9 @@ class LagCollector(Construct):
 
     `reports` is the region's shared part, or its names where another stack holds it; alarms and
     dashboard are named after its deployment. With `recovered` the topic also hears that an alarm
-    is over. `package` is the collector's zip; unless given, it is built from this project's lock
-    file. `alarms` reach people, `scaling_alarms` only set numbers of tasks; `dashboard` is None
-    where the cluster wants none.
+    is over. `package` is the collector's folder or zip; unless given, it is built from this
+    project's lock file. `alarms` reach people, `scaling_alarms` only set numbers of tasks;
+    `dashboard` is None where the cluster wants none.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from kafka_lag_cdk.notifications import (
     job_failure_rule,
     topics_of,
 )
-from kafka_lag_cdk.packaging.build import BUILT, glue_package
+from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.report_job import DailyReport
 from kafka_lag_cdk.status_function import StatusNotifier
 from kafka_lag_cdk.views_function import LagViews
@@ -145,7 +145,7 @@ class LagReports(Construct):
             bucket=bucket,
             report=settings.report,
             keep=settings.keep,
-            package=glue_package(BUILT).path,
+            package=glue_package(),
             name=name,
             topics=self.topics,
             log_key_arn=self._log_key_arn,

@@ -38,10 +38,10 @@ _NO_BOOKMARK = "The job keeps no bookmark: it reads one day and replaces that da
 class DailyReport(Construct):
     """`job`, run at the report's hour UTC for the day before.
 
-    `package` is the zip with `glue_jobs/` at its root. The summary goes to the topic of reports,
-    unless there is none. The job can be started by hand for any day (`--date`); two at once wait
-    for each other. It publishes whether a scheduled run succeeded as a metric of the deployment
-    `name`. `job_name` is what its events are named by.
+    `package` is a folder or zip with what `glue_jobs/` holds at its root. The summary goes to the
+    topic of reports, unless there is none. The job can be started by hand for any day (`--date`);
+    two at once wait for each other. It publishes whether a scheduled run succeeded as a metric of
+    the deployment `name`. `job_name` is what its events are named by.
     """
 
     def __init__(

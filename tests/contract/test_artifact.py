@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The zip itself, as Lambda runs it: unpacked, by the runtime's own client, on real brokers."""
+"""The package itself, as Lambda runs it: by the runtime's own client, on real brokers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 
@@ -47,7 +46,7 @@ KEY = "cluster=orders/dt=2026-01-31/hour=12/20260131T12{minute}00Z-0of1.parquet"
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The zip unpacked, and what the runtime brings beside it."""
+    """The package, and what the runtime brings beside it."""
 
     task: Path
     runtime: Path
@@ -68,12 +67,9 @@ class Told:
 @pytest.fixture(name="folders", scope="module")
 def _folders() -> Iterator[Folders]:
     with tempfile.TemporaryDirectory() as place:
-        folders = Folders(Path(place, "task"), Path(place, "runtime"))
-        folders.runtime.mkdir()
-        runtime_in(folders.runtime)
-        with ZipFile(build(Target.here(), Path(place)).path) as archive:
-            archive.extractall(folders.task)
-        yield folders
+        runtime = Path(place, "runtime")
+        runtime.mkdir()
+        yield Folders(build(Target.here(), Path(place)), runtime_in(runtime))
 
 
 @pytest.fixture(name="told", scope="module")

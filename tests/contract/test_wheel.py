@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_lag_cdk.packaging.wheels.fetch import find_program
+from kafka_lag_cdk.packaging import find_uv
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ class Installed:
 
 
 def _uv(*arguments: str) -> None:
-    uv = find_program("uv")
+    uv = find_uv()
     assert uv is not None, "uv is not installed: run make setup"
     subprocess.run([uv, *arguments], cwd=ROOT, check=True, capture_output=True)
 

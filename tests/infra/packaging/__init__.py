@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The zips that are deployed."""
+"""What is deployed: the functions' package, and the Glue job's modules."""

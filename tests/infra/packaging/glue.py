@@ -11,6 +11,7 @@ import venv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import ZipFile
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -78,12 +79,12 @@ class Glue:
         alone, elsewhere = self.folder / "script", self.folder / "elsewhere"
         alone.mkdir()
         elsewhere.mkdir()
-        copy = shutil.copy(script, alone)
+        copy, modules = shutil.copy(script, alone), _zipped(package, self.folder / "modules.zip")
         (submit,) = self.folder.glob("lib/python*/site-packages/pyspark/bin/spark-submit")
         settings = [word for pair in _SPARK.items() for word in ("--conf", "=".join(pair))]
         given = [word for pair in {**arguments, **_ADDED}.items() for word in pair]
         return subprocess.run(
-            [submit, "--master", "local[2]", *settings, "--py-files", package, copy, *given],
+            [submit, "--master", "local[2]", *settings, "--py-files", modules, copy, *given],
             cwd=elsewhere,
             env={**self._environment(), **environment},
             capture_output=True,
@@ -95,6 +96,15 @@ class Glue:
         """Of this process only what finds Java."""
         kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
         return {**kept, "PYSPARK_PYTHON": str(self.python), "HOME": str(self.folder)}
+
+
+def _zipped(folder: Path, archive: Path) -> Path:
+    """As CDK zips a folder: files alone, without entries for the folders that they are in."""
+    with ZipFile(archive, "w") as zipped:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                zipped.write(path, path.relative_to(folder))
+    return archive
 
 
 def _installed() -> Iterator[Path]:

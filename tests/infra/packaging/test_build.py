@@ -1,139 +1,204 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A package is built once for the same inputs, whole or not at all."""
+"""A package has what functions import, is built once for the same inputs, and whole or not."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_s3_assets as assets
 
-from kafka_lag_cdk.packaging import Package, PackagingError, Target, build
-from tests.infra.packaging.fakes import Index, write
-
-LOCK = "dep==1.0 ; python_full_version >= '3.12' \\\n    --hash=sha256:aa\n"
-SOURCES = {
-    "kafka_lag/__init__.py": "",
-    "kafka_lag/cli/watch.py": "",
-    "kafka_lag/py.typed": "",
-    "kafka_lag/schemas/Request.json": "{}",
-    "requirements.txt": LOCK,
-    ".DS_Store": "",
-    "kafka_lag/__pycache__/a.cpython-313.pyc": "",
-    "kafka_lag/schemas/__pycache__/b.cpython-313.pyc": "",
-}
-WHEELS = {"dep/__init__.py": "version = 1", "dep/tests/test_dep.py": "", "bin/dep": ""}
+from kafka_lag_cdk.packaging import UNPACKED_LIMIT, Architecture, PackagingError, Target, build
+from tests.infra.packaging.projects import WHEEL, Project, names, write
 
 
-class Project:
-    """Sources in a folder, wheels in an index, packages in another folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.sources = write(folder / "functions", SOURCES)
-        self.index = Index(WHEELS)
-        self.output = folder / "output"
-
-    def build(self, target: Target | None = None, output: Path | None = None) -> Package:
-        into = output or self.output
-        return build(target or Target(), into, sources=self.sources, fetch=self.index.fetch)
+def _build(project: Project, target: Target | None = None, cache: Path | None = None) -> Path:
+    return build(target, cache or project.cache, project=project.folder)
 
 
-@pytest.fixture(name="project")
-def _project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
-
-
-def _names(package: Package) -> list[str]:
-    with ZipFile(package.path) as archive:
-        return sorted(archive.namelist())
+def _asset_hash(folder: Path) -> str:
+    return assets.Asset(Stack(App()), "Asset", path=str(folder)).asset_hash
 
 
 def test_a_package_has_what_functions_import_and_no_command_line(project: Project) -> None:
-    assert _names(project.build()) == [
+    assert names(_build(project)) == [
+        "dep-1.0.dist-info/METADATA",
+        "dep-1.0.dist-info/licenses/COPYING",
         "dep/__init__.py",
+        "dep/tag.txt",
         "kafka_lag/__init__.py",
-        "kafka_lag/schemas/Request.json",
+        "kafka_lag/collector.py",
+        "kafka_lag/contract/__init__.py",
+        "kafka_lag/contract/columns.py",
+        "kafka_lag/formatting.py",
+        "kafka_lag/views/page.html.j2",
     ]
 
 
-def test_requirements_are_asked_for_as_the_target_has_them(project: Project) -> None:
-    project.build(Target("3.12", "x86_64"))
-    assert project.index.asked == [(Target("3.12", "x86_64"), "dep==1.0 --hash=sha256:aa\n")]
+@pytest.mark.parametrize(
+    ("python", "architecture", "tag"),
+    [
+        ("3.13", "arm64", "cp313-cp313-manylinux_2_28_aarch64"),
+        ("3.13", "x86_64", "cp313-cp313-manylinux_2_28_x86_64"),
+        ("3.14", "arm64", "cp314-cp314-manylinux2014_aarch64"),
+        ("3.12", "x86_64", "py3-none-any"),
+    ],
+)
+def test_wheels_are_those_of_the_target(
+    project: Project, python: str, architecture: Architecture, tag: str
+) -> None:
+    tags = (
+        *("cp313-cp313-manylinux_2_28_aarch64", "cp313-cp313-manylinux_2_28_x86_64"),
+        *("cp314-cp314-manylinux2014_aarch64", "cp314-cp314-macosx_11_0_arm64", "py3-none-any"),
+    )
+    project.publish(tags=tags)
+    package = _build(project, Target(python, architecture))
+    assert (package / "dep" / "tag.txt").read_text() == tag
 
 
-def test_the_second_build_takes_the_first_ones_file(project: Project) -> None:
-    first = project.build()
-    written = first.path.stat().st_ino
-    assert project.build() == first
-    assert first.path.stat().st_ino == written
-    assert len(project.index.asked) == 1
+def test_the_second_build_is_the_first_ones_folder(project: Project) -> None:
+    first = _build(project)
+    written = first.stat().st_ino
+    project.withdraw()
+    assert _build(project) == first
+    assert first.stat().st_ino == written
 
 
-def test_a_build_in_another_folder_has_the_same_hash(project: Project, tmp_path: Path) -> None:
-    first, second = project.build(), project.build(output=tmp_path / "fresh")
-    assert len(project.index.asked) == 2
-    assert second.sha256 == first.sha256
+def test_the_same_inputs_are_the_same_asset_wherever_and_whenever(
+    project: Project, tmp_path: Path
+) -> None:
+    first = _build(project)
+    for path in (project.folder / "functions").rglob("*.py"):
+        os.utime(path, (1, 1_500_000_000))
+        path.chmod(0o700)
+    second = _build(project, cache=tmp_path / "fresh")
+    assert second.parent != first.parent
+    assert _asset_hash(second) == _asset_hash(first)
 
 
-def test_changed_functions_are_another_package_without_fetching_again(project: Project) -> None:
-    first = project.build()
-    write(project.sources, {"kafka_lag/new.py": "changed = True"})
-    second = project.build()
-    assert second.sha256 != first.sha256
-    assert "kafka_lag/new.py" in _names(second)
-    assert len(project.index.asked) == 1
+def test_changed_functions_are_another_asset_without_the_index(project: Project) -> None:
+    first = _build(project)
+    project.withdraw()
+    write(project.folder / "functions", {"kafka_lag/new.py": "changed = True"})
+    second = _build(project)
+    assert "kafka_lag/new.py" in names(second)
+    assert _asset_hash(second) != _asset_hash(first)
 
 
-def test_changed_requirements_are_fetched(project: Project) -> None:
-    project.build()
-    project.index.files = {**WHEELS, "dep/__init__.py": "version = 2"}
-    write(project.sources, {"requirements.txt": LOCK.replace("1.0", "2.0")})
-    with ZipFile(project.build().path) as archive:
-        assert archive.read("dep/__init__.py") == b"version = 2"
+def test_a_changed_lock_file_is_installed(project: Project) -> None:
+    _build(project)
+    project.publish({**WHEEL, "dep/__init__.py": "version = 2"}, version="2.0")
+    assert (_build(project) / "dep" / "__init__.py").read_text() == "version = 2"
 
 
 @pytest.mark.parametrize("other", [Target("3.12"), Target("3.13", "x86_64")], ids=str)
-def test_each_target_has_a_package_of_its_own(project: Project, other: Target) -> None:
-    assert project.build().path != project.build(other).path
-    assert len(project.index.asked) == 2
+def test_each_target_has_a_folder_of_its_own(project: Project, other: Target) -> None:
+    assert _build(project) != _build(project, other)
 
 
-def test_a_failed_fetch_leaves_nothing_behind(project: Project) -> None:
-    project.index.refuses = True
-    with pytest.raises(PackagingError, match="no route"):
-        project.build()
-    assert list(project.output.iterdir()) == []
+def test_lambdas_user_may_read_every_file(project: Project) -> None:
+    for path in (project.folder / "functions").rglob("*.py"):
+        path.chmod(0o600)
+    before = os.umask(0o077)
+    try:
+        package = _build(project)
+    finally:
+        os.umask(before)
+    assert {(package / name).stat().st_mode & 0o777 for name in names(package)} == {0o644}
 
 
-def test_nothing_but_the_zips_is_left_after_a_build(project: Project) -> None:
-    package = project.build()
-    assert {path.suffix for path in project.output.iterdir()} == {".zip"}
-    assert len(list(project.output.iterdir())) == 2
-    assert package.path.parent == project.output
-
-
-def test_packages_of_long_gone_sources_are_removed(project: Project) -> None:
-    other = project.build(Target("3.12"))
-    paths = []
+def test_folders_of_long_gone_sources_are_removed(project: Project) -> None:
+    other = _build(project, Target("3.12"))
+    folders = []
     for version in range(5):
-        write(project.sources, {"new.py": f"version = {version}"})
-        paths.append(project.build().path)
-    assert [path.exists() for path in paths] == [False, False, True, True, True]
-    assert other.path.exists()
+        write(project.folder / "functions", {"new.py": f"version = {version}"})
+        folders.append(_build(project))
+    assert [folder.exists() for folder in folders] == [False, False, True, True, True]
+    assert other.exists()
 
 
-def test_missing_requirements_are_told_with_the_command_that_writes_them(project: Project) -> None:
-    (project.sources / "requirements.txt").unlink()
-    with pytest.raises(
-        PackagingError, match=r"requirements\.txt is missing.*kafka_lag_cdk\.packaging lock"
-    ):
-        project.build()
+def _error_of(project: Project, target: Target | None = None) -> str:
+    """What a build fails with, which leaves nothing."""
+    with pytest.raises(PackagingError) as caught:
+        _build(project, target)
+    assert not project.cache.exists() or list(project.cache.iterdir()) == []
+    return str(caught.value)
+
+
+def test_a_wheel_that_is_not_for_the_target_is_an_error(project: Project) -> None:
+    project.publish(tags=("cp313-cp313-manylinux_2_28_x86_64",))
+    error = _error_of(project)
+    assert error.startswith("The packages for Python 3.13 on arm64 cannot be installed: ")
+    assert "dep" in error
+    assert error.endswith("that uv.lock has wheels for this Python and architecture.")
+
+
+def test_a_wheel_too_new_for_lambdas_c_library_is_an_error(project: Project) -> None:
+    project.publish(tags=("cp313-cp313-manylinux_2_39_aarch64",))
+    assert "cannot be installed" in _error_of(project)
+
+
+def test_a_source_distribution_is_not_built(project: Project) -> None:
+    project.withdraw()
+    built = project.publish_sources()
+    assert "cannot be installed" in _error_of(project)
+    assert not built.exists()
+
+
+def test_a_wheel_with_another_hash_is_an_error_without_the_hashes(project: Project) -> None:
+    (wheel,) = project.index.iterdir()
+    with wheel.open("ab") as file:
+        file.write(b"\0")
+    error = _error_of(project)
+    assert "Hash mismatch" in error
+    assert "sha256:" not in error
+    assert "\n" not in error
+
+
+def test_a_wheel_whose_hash_the_lock_file_lacks_is_an_error(project: Project) -> None:
+    project.publish(hashed=False)
+    assert "--require-hashes" in _error_of(project)
+
+
+def test_an_index_that_cannot_be_reached_is_said(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.withdraw()
+    monkeypatch.delenv("UV_OFFLINE")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    error = _error_of(project)
+    assert "127.0.0.1:9" in error
+    assert "See that the package index can be reached" in error
+
+
+def test_a_package_too_large_for_lambda_is_an_error(project: Project) -> None:
+    large = project.folder / "functions" / "kafka_lag" / "large.bin"
+    with large.open("wb") as file:
+        file.truncate(UNPACKED_LIMIT + 10**5)
+    with pytest.raises(PackagingError, match=r"250\.1 MB unpacked, more than the 250\.0 MB"):
+        _build(project)
+    assert [path.name.split("-")[0] for path in project.cache.iterdir()] == ["packages"]
+
+
+def test_without_a_lock_file_it_is_said_where_to_install_from(project: Project) -> None:
+    (project.folder / "uv.lock").unlink()
+    assert "uv.lock is missing" in _error_of(project)
+
+
+def test_a_lock_file_that_uv_cannot_read_is_an_error(project: Project) -> None:
+    write(project.folder, {"uv.lock": "version = "})
+    assert "uv cannot read" in _error_of(project)
 
 
 @pytest.mark.parametrize(
-    ("python", "architecture", "told"),
+    ("python", "architecture", "choices"),
     [("3.10", "arm64", "'3.10'.*3.12, 3.13, 3.14"), ("3.13", "riscv", "'riscv'.*arm64, x86_64")],
 )
-def test_a_target_that_lambda_lacks_is_refused(python: str, architecture: str, told: str) -> None:
-    with pytest.raises(PackagingError, match=told):
+def test_a_target_that_lambda_lacks_is_an_error(
+    python: str, architecture: str, choices: str
+) -> None:
+    with pytest.raises(PackagingError, match=choices):
         Target(python, architecture)  # type: ignore[arg-type]

@@ -1,36 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is printed of a package, and when the command fails."""
+"""What `make package` and `make bench-import` print, and when they fail."""
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from kafka_lag_cdk.packaging.__main__ import main
-from kafka_lag_cdk.packaging.archive import Package, add, replacing
-from kafka_lag_cdk.packaging.cold_import import cold_import
-from kafka_lag_cdk.packaging.sizes import (
-    UNZIPPED_LIMIT,
-    ZIPPED_LIMIT,
-    excesses,
-    table,
-    unzipped_by_part,
-)
-from tests.infra.packaging.fakes import write
+from dev.bench_import import cold_import
+from kafka_lag_cdk.packaging import ROOT, main, unpacked_by_part
+from tests.infra.packaging.projects import write
 
-
-def _package(folder: Path, files: dict[str, str | bytes]) -> Package:
-    write(folder / "files", files)
-    path = folder / "x.zip"
-    with replacing(path) as draft:
-        add(draft, {name: folder / "files" / name for name in files})
-    return Package.of(path)
-
-
-FILES: dict[str, str | bytes] = {
+FILES = {
     "small/a.py": "a" * 10,
     "large/a.py": "a" * 100,
     "large/b/c.py": "a" * 100,
@@ -40,43 +21,36 @@ FILES: dict[str, str | bytes] = {
 }
 
 
-def test_parts_are_told_by_size_the_metadata_together(tmp_path: Path) -> None:
-    assert unzipped_by_part(_package(tmp_path, FILES).path) == [
+def test_parts_are_listed_by_size_the_metadata_together(tmp_path: Path) -> None:
+    assert unpacked_by_part(write(tmp_path, FILES)) == [
         ("large", 200),
-        ("package metadata", 40),
+        ("metadata and licences", 40),
         ("single.py", 30),
         ("small", 10),
     ]
 
 
-def test_the_table_adds_up_what_is_too_small_for_a_line(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {f"p{i}/a.py": "a" * 100_000 for i in range(8)}
-    package = _package(tmp_path, files | {"x/a.py": "a" * 60_000, "y/a.py": "a" * 50_000})
-    console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(table(package))
-    lines = [" ".join(line.split()) for line in console.export_text().splitlines()]
-    assert "2 others 0.1 MB" in lines
-    assert "unpacked 0.9 MB 200.0 MB" in lines
+def test_the_parts_add_up_to_the_size_beside_lambdas_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--output", str(tmp_path)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    sizes = [float(line[-2]) for line in lines[1:10]]
+    (unpacked,) = [line for line in lines if line[:1] == ["unpacked"]]
+    assert lines[1][0] == "pyarrow"
+    assert sizes[:8] == sorted(sizes[:8], reverse=True)
+    assert float(unpacked[1]) == pytest.approx(sum(sizes), abs=0.5)
+    assert unpacked[2:] == ["MB", "250.0", "MB"]
+    assert Path(lines[-1][0]).parent == tmp_path
 
 
-@pytest.mark.parametrize(
-    ("zipped", "unzipped", "told"),
-    [
-        (ZIPPED_LIMIT, UNZIPPED_LIMIT, []),
-        (ZIPPED_LIMIT + 10**5, 1, ["Zipped it has 70.1 MB, more than the 70.0 MB allowed."]),
-        (1, UNZIPPED_LIMIT + 10**5, ["Unpacked it has 200.1 MB, more than the 200.0 MB allowed."]),
-    ],
-    ids=["both at the limit", "zipped", "unpacked"],
-)
-def test_what_is_over_a_limit_is_told(zipped: int, unzipped: int, told: list[str]) -> None:
-    assert excesses(Package(Path("x.zip"), "", zipped, unzipped)) == told
-
-
-def test_help_tells_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0
-    assert "{build,lock,import-time}" in capsys.readouterr().out
+def test_what_cannot_be_built_is_an_error_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    assert main(["--output", str(tmp_path / "packages")]) == 1
+    assert "cannot be installed" in capsys.readouterr().err
 
 
 def test_a_python_too_old_to_deploy_is_refused_with_the_choices(
@@ -90,23 +64,24 @@ def test_a_python_too_old_to_deploy_is_refused_with_the_choices(
 
 MODULE = """\
 import sys
-with open({!r}, "a") as told:
-    print(__file__, "read-only" if sys.dont_write_bytecode else "writable", file=told)
+with open({!r}, "a") as imports:
+    print(__file__, "read-only" if sys.dont_write_bytecode else "writable", file=imports)
 """
 
 
 def test_a_cold_import_takes_the_packages_own_module_with_and_without_bytecode(
     tmp_path: Path,
 ) -> None:
-    told = tmp_path / "told"
-    module = MODULE.format(str(told))
-    files: dict[str, str | bytes] = {
+    imports = tmp_path / "imports"
+    files = {
         "kafka_lag/__init__.py": "",
-        "kafka_lag/collect_lag.py": module,
+        "kafka_lag/collect_lag.py": MODULE.format(str(imports)),
     }
-    times = cold_import(_package(tmp_path, files), runs=1)
-    lines = [line.split() for line in told.read_text().splitlines()]
+    package = write(tmp_path / "package", files)
+    times = cold_import(package, runs=1)
+    lines = [line.split() for line in imports.read_text().splitlines()]
     # Either median counts one run after one that is not counted.
     assert [kind for _, kind in lines] == ["read-only"] * 2 + ["writable"] * 2
-    assert not any(Path.cwd() in Path(file).parents for file, _ in lines)
+    assert not any(ROOT in Path(file).parents for file, _ in lines)
+    assert list(package.rglob("*.pyc")) == []
     assert min(times.without_bytecode, times.with_bytecode) > 0

@@ -48,7 +48,10 @@ def _glue(tmp_path_factory: pytest.TempPathFactory) -> Glue:
 @pytest.fixture(name="run", scope="module")
 def _run(glue: Glue, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """The arguments are those of the template, with folders for the bucket, and a date."""
-    root, package = tmp_path_factory.mktemp("data"), glue_package(tmp_path_factory.mktemp("zip"))
+    root, package = (
+        tmp_path_factory.mktemp("data"),
+        glue_package(tmp_path_factory.mktemp("modules")),
+    )
     _write_day(root)
     with AwsStandIn() as aws:
         topic, messages = _topic(aws)
@@ -60,7 +63,7 @@ def _run(glue: Glue, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             "--summary": "always",
             "--date": "2026-01-31",
         }
-        done = glue.run(SCRIPT, package.path, arguments, aws.environment())
+        done = glue.run(SCRIPT, package, arguments, aws.environment())
         heard = aws.client("sqs").receive_message(QueueUrl=messages).get("Messages", [])
         yield Run(done, root, heard)
 

@@ -43,7 +43,7 @@ def report(stack: Stack, data: DataBucket, **changes: Any) -> DailyReport:
             bucket=data.bucket,
             report=Report(**changes),
             keep=Keep(),
-            package=glue_package(Path(folder)).path,
+            package=glue_package(Path(folder)),
             topics=topics,
             name="kafka-lag",
         )
