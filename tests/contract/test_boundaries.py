@@ -63,7 +63,7 @@ ELSEWHERE_EXCEPTIONS = {
     },
 }
 # What `cli` may import beside kafka_lag.
-OF_THE_CDK = ("kafka_lag_cdk.config", "kafka_lag_cdk.bill")
+OF_THE_CDK = ("kafka_lag_cdk.config", "kafka_lag_cdk.cost")
 # Imports a commit's own objects by names that lie in a table there.
 DYNAMIC = {"dev.compare.probe.layout"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that the bill rests on, held against what the collector's own writers make."""
+"""Sizes that costs rest on, held against what the collector's own writers make."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import emf_line
 from kafka_lag.sinks.metric_sets import MetricSet, health_set, lag_sets, success_set
 from kafka_lag.snapshots.parquet import to_parquet
-from kafka_lag_cdk.bill.usage import measured
-from kafka_lag_cdk.bill.usage.runs import compacted_bytes, snapshot_bytes
 from kafka_lag_cdk.config.cluster import Expected
+from kafka_lag_cdk.cost.metric_counts import MetricCounts
+from kafka_lag_cdk.cost.sizes import RUN_LOG, compacted_bytes, log_bytes, snapshot_bytes
 from tests.builders import NOON
-from tests.infra.bill.usage.generated import Size, reports
+from tests.infra.cost.generated import Size, reports
 
 WITHIN = 0.20
 MIDDLE = Size(groups=20, topics=3, partitions=10)
@@ -35,7 +35,10 @@ EVERY_OPTION: dict[str, Any] = {
     "scaling": NameFilter(),
     "max_offset_lag": True,
 }
-LINES = {1: measured.GROUP_LINE, 2: measured.TOPIC_LINE, 3: measured.PARTITION_LINE}
+NOTHING = dict.fromkeys(
+    ("groups", "scaled", "with_sla", "topics", "partitions", "per_group", "per_topic"), 0
+)
+LEVELS = {1: "group", 2: "topic", 3: "partition"}
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +60,8 @@ def written(sets: Iterable[MetricSet]) -> int:
 
 
 @pytest.mark.parametrize("more", [{}, EVERY_OPTION], ids=["default", "every-option"])
-@pytest.mark.parametrize("level", LINES)
-def test_lines_of_metrics_are_as_long_as_told(
+@pytest.mark.parametrize("level", LEVELS)
+def test_lines_of_metrics_are_as_long_as_measured(
     day: list[LagReport], level: int, more: dict[str, Any]
 ) -> None:
     report = day[-1]
@@ -69,16 +72,16 @@ def test_lines_of_metrics_are_as_long_as_told(
         for one in lag_sets(report, chosen, levels, "orders-production")
         if len(one.dimensions) == level + 1
     ]
-    metrics = sum(len(one.values) for one in sets)
-    told = len(sets) * LINES[level] + metrics * measured.LINE_PER_METRIC
-    assert told == pytest.approx(written(sets), rel=WITHIN)
+    counts = NOTHING | {f"{LEVELS[level]}s": len(sets), f"per_{LEVELS[level]}": len(sets[0].values)}
+    computed = log_bytes(MetricCounts(**counts)) - log_bytes(MetricCounts(**NOTHING))
+    assert computed == pytest.approx(written(sets), rel=WITHIN)
 
 
-def test_lines_of_the_reporters_own_metrics_are_as_long_as_told(day: list[LagReport]) -> None:
+def test_lines_of_the_reporters_own_metrics_are_as_long_as_measured(day: list[LagReport]) -> None:
     report, levels = day[-1], Levels()
     chosen = plan(report, Snapshot.empty(), levels)
     own = (health_set(report, chosen, "orders-production", 0.342), success_set("orders-production"))
-    assert pytest.approx(written(own), rel=WITHIN) == measured.HEALTH_LINES
+    assert log_bytes(MetricCounts(**NOTHING)) - RUN_LOG == pytest.approx(written(own), rel=WITHIN)
 
 
 @pytest.mark.parametrize(
@@ -91,17 +94,17 @@ def test_lines_of_the_reporters_own_metrics_are_as_long_as_told(day: list[LagRep
     ],
 )
 @pytest.mark.parametrize("dataset", contract.DATASETS)
-def test_snapshots_are_as_large_as_told(size: Size, dataset: str) -> None:
+def test_snapshots_are_as_large_as_measured(size: Size, dataset: str) -> None:
     *_, report = reports(size, 4)
     real = len(to_parquet(report.snapshot.dataset(dataset), dataset))
-    assert getattr(snapshot_bytes(expected(report)), dataset) == pytest.approx(real, rel=WITHIN)
+    assert snapshot_bytes(expected(report))[dataset] == pytest.approx(real, rel=WITHIN)
 
 
 @pytest.mark.parametrize("dataset", contract.DATASETS)
-def test_history_is_as_large_as_told(day: list[LagReport], dataset: str) -> None:
+def test_history_is_as_large_as_measured(day: list[LagReport], dataset: str) -> None:
     objects = [to_parquet(report.snapshot.dataset(dataset), dataset) for report in day]
-    told = getattr(compacted_bytes(expected(day[-1]), len(day)), dataset)
-    assert told == pytest.approx(compacted(objects), rel=WITHIN)
+    computed = compacted_bytes(expected(day[-1]), len(day))[dataset]
+    assert computed == pytest.approx(compacted(objects), rel=WITHIN)
 
 
 def compacted(objects: list[bytes]) -> int:

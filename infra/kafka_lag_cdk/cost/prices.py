@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import Field, TypeAdapter, model_validator
 
@@ -33,6 +32,7 @@ class Tier(Strict):
 class Price(Strict):
     """What one thing costs; unverified where no copy of AWS's own list or page was read."""
 
+    service: Text
     unit: Text
     tiers: Annotated[tuple[Tier, ...], Listed, Field(min_length=1)]
     retrieved: date
@@ -40,42 +40,31 @@ class Price(Strict):
     verified: bool
 
     @model_validator(mode="after")
-    def _rising(self) -> Price:
+    def _check_tiers(self) -> Price:
         *bounded, last = [tier.up_to for tier in self.tiers]
         bounds = [bound for bound in bounded if bound is not None]
         if last is not None or len(bounds) < len(bounded) or bounds != sorted(set(bounds)):
             raise ValueError("up_to must rise from tier to tier, and the last has none")
         return self
 
-    def cost(self, quantity: float) -> float:
+    def cost(self, units: float) -> float:
         """Dollars for so many units within one month, account and region."""
         total, below = 0.0, 0.0
         for tier in self.tiers:
-            bound = quantity if tier.up_to is None else min(quantity, tier.up_to)
+            bound = units if tier.up_to is None else min(units, tier.up_to)
             total += max(bound - below, 0.0) * tier.price
             below = max(bound, below)
         return total
 
 
-@dataclass(frozen=True, slots=True)
-class PriceList:
-    """The prices of one region, each by its key in the file."""
-
-    region: str
-    prices: Mapping[str, Price]
-
-    def __getitem__(self, key: str) -> Price:
-        return self.prices[key]
+# The prices of one region by their keys, and those of all regions.
+Prices: TypeAlias = Mapping[str, Price]
+PricesByRegion: TypeAlias = Mapping[str, Prices]
 
 
-def price_lists(file: Path = FILE) -> dict[str, PriceList]:
-    """Every region's list. Raises pydantic's ValidationError for a file that is wrong."""
-    read = TypeAdapter(dict[Region, dict[str, Price]]).validate_python(
+def load_prices(file: Path = FILE) -> PricesByRegion:
+    """Every region's prices. Raises pydantic's ValidationError for a file that is wrong."""
+    found: PricesByRegion = TypeAdapter(dict[Region, dict[str, Price]]).validate_python(
         tomllib.loads(file.read_text())
     )
-    return {region: PriceList(region, prices) for region, prices in read.items()}
-
-
-def prices_for(region: str, lists: Mapping[str, PriceList]) -> PriceList:
-    """The region's list, or that of the reference region where there is none."""
-    return lists.get(region, lists[REFERENCE_REGION])
+    return found

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kafka_lag_cdk.bill.prices import REFERENCE_REGION, Price, PriceList, price_lists, prices_for
-from kafka_lag_cdk.bill.usage.cluster import cluster_usage
-from kafka_lag_cdk.bill.usage.shared import shared_usage
-from tests.infra.configured import KEY, SECRET, cluster_json, deployment
+from kafka_lag_cdk.cost.cost import cost_of
+from kafka_lag_cdk.cost.prices import REFERENCE_REGION, Price, load_prices
+from tests.infra.configured import KEY, SECRET, cluster_json, deployment, moved
+from tests.infra.cost.documents import all_lines, cost
 
-LISTS = price_lists()
-PRICES = LISTS[REFERENCE_REGION]
+BY_REGION = load_prices()
+PRICES = BY_REGION[REFERENCE_REGION]
 METRIC = PRICES["custom_metric"]
 BOUNDS = (10_000, 250_000, 1_000_000)
 
@@ -76,27 +76,28 @@ def test_fourteen_million_schedules_are_free() -> None:
         pytest.param([{"price": -1.0}], id="negative"),
     ],
 )
-def test_tiers_that_make_no_sense_are_refused(tiers: list[dict[str, Any]]) -> None:
-    told = METRIC.model_dump() | {"tiers": tiers}
+def test_tiers_that_make_no_sense_are_errors(tiers: list[dict[str, Any]]) -> None:
     with pytest.raises(ValidationError):
-        Price.model_validate(told)
+        Price.model_validate(METRIC.model_dump() | {"tiers": tiers})
 
 
-def test_a_price_that_does_not_say_its_source_is_refused(tmp_path: Path) -> None:
+def test_a_price_that_does_not_say_its_source_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
-    file.write_text('[us-east-1.secret]\nunit = "secret"\ntiers = [{price = 1.0}]\n')
+    file.write_text(
+        '[us-east-1.secret]\nservice = "Secrets"\nunit = "secret"\ntiers = [{price = 1.0}]\n'
+    )
     with pytest.raises(ValidationError, match="source"):
-        price_lists(file)
+        load_prices(file)
 
 
 @pytest.mark.parametrize("source", ["general knowledge", "an article of 2026", ""])
-def test_a_source_that_is_not_aws_own_is_refused(source: str) -> None:
+def test_a_source_that_is_not_aws_own_is_an_error(source: str) -> None:
     with pytest.raises(ValidationError, match="source"):
         Price.model_validate(METRIC.model_dump() | {"source": source})
 
 
 def test_only_us_east_1_has_prices_as_no_other_list_was_read() -> None:
-    assert set(LISTS) == {"us-east-1"}
+    assert set(BY_REGION) == {"us-east-1"}
 
 
 def everything() -> set[str]:
@@ -111,29 +112,30 @@ def everything() -> set[str]:
     )
     other = cluster_json(name="intel", function={"architecture": "x86_64"}, sinks=["cloudwatch"])
     notify = {"email": ["a@example.com"], "https": ["https://example.com"]}
-    found = deployment(one, other, shared={"notify": notify, "status_messages": {}})
-    items = [
-        *shared_usage(found.shared, found.clusters),
-        *(item for each in found.clusters for item in cluster_usage(each, found.shared)),
-    ]
-    return {item.price for item in items}
+    found = cost(one, other, notify=notify, status_messages={})
+    return {line.price for line in all_lines(found)}
 
 
-@pytest.mark.parametrize("region", LISTS)
+@pytest.mark.parametrize("region", BY_REGION)
 def test_every_region_has_every_price_and_no_other(region: str) -> None:
-    assert set(LISTS[region].prices) == everything()
+    assert set(BY_REGION[region]) == everything()
 
 
 def test_a_region_without_prices_takes_those_of_the_reference() -> None:
-    assert prices_for("eu-south-2", LISTS) is PRICES
+    (region,) = cost().regions
+    assert (region.region, region.prices_of) == ("eu-west-1", REFERENCE_REGION)
 
 
 def test_a_region_with_prices_has_its_own() -> None:
-    own = PriceList("eu-west-1", PRICES.prices)
-    assert prices_for("eu-west-1", {**LISTS, "eu-west-1": own}) is own
+    own = {**PRICES, "dashboard": PRICES["secret"]}
+    found = cost_of(deployment(), {**BY_REGION, "eu-west-1": own})
+    assert found.prices == {"eu-west-1": own}
+    (line,) = [line for line in all_lines(found) if line.price == "dashboard"]
+    assert line.usd == 0.40
+    assert found.warnings == cost(moved(cluster_json(), REFERENCE_REGION)).warnings
 
 
 def test_tiers_get_cheaper_but_for_what_is_free_at_first() -> None:
-    for key, price in PRICES.prices.items():
+    for key, price in PRICES.items():
         costs = [tier.price for tier in price.tiers]
         assert key == "schedule" or all(a >= b for a, b in pairwise(costs)), key

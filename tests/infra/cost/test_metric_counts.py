@@ -16,8 +16,8 @@ from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set
-from kafka_lag_cdk.bill.usage.metrics import published, wanted
 from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.cost.metric_counts import count_published, count_wanted
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster
 
@@ -48,11 +48,12 @@ def sized(levels: dict[str, Any], **more: Any) -> Cluster:
 def test_twenty_groups_of_ten_topics_of_24_partitions(
     levels: dict[str, Any], by_group: int, by_topic: int, by_partition: int
 ) -> None:
-    found = published(wanted(sized(levels)))
+    one = sized(levels)
+    found = count_published(one)
     counts = (found.group_metrics, found.topic_metrics, found.partition_metrics)
     assert counts == (by_group, by_topic, by_partition)
     assert found.total == 9 + by_group + by_topic + by_partition
-    assert found.omitted == 0
+    assert found == count_wanted(one)
 
 
 @pytest.mark.parametrize(
@@ -70,25 +71,26 @@ def test_twenty_groups_of_ten_topics_of_24_partitions(
 )
 def test_groups_with_a_service_level_have_one_more(expressions: list[str], promised: int) -> None:
     levels = dict.fromkeys(expressions, 60)
-    found = published(wanted(sized({}, sla_seconds=levels)))
+    one = sized({}, sla_seconds=levels)
+    found = count_published(one)
     assert found.group_metrics == 20 * 4 + promised
     assert found.total == 9 + found.group_metrics + 400
-    assert found.omitted == 0
+    assert found == count_wanted(one)
 
 
 def test_groups_that_are_scaled_have_two_more() -> None:
-    found = published(wanted(sized({}, scaling=scaled("a", "b", "c"))))
+    found = count_published(sized({}, scaling=scaled("a", "b", "c")))
     assert found.group_metrics == 20 * 4 + 3 * 2
 
 
 def test_an_expression_for_scaling_is_taken_to_match_every_group() -> None:
     levels = {"scaling": {"allow": "^payments-"}}
-    assert published(wanted(sized(levels))).group_metrics == 20 * 6
+    assert count_published(sized(levels)).group_metrics == 20 * 6
 
 
 def test_there_are_at_least_as_many_groups_as_are_named() -> None:
     one = cluster(alarms={"groups": ["a", "b"]}, expected={"groups": 1})
-    assert wanted(one).groups == 2
+    assert count_wanted(one).groups == 2
 
 
 @pytest.mark.parametrize(
@@ -105,12 +107,19 @@ def test_there_are_at_least_as_many_groups_as_are_named() -> None:
 def test_a_budget_leaves_out_topics_and_then_groups(
     max_metrics: int, groups: int, topics: int, omitted: int
 ) -> None:
-    found = published(wanted(sized({"max_metrics": max_metrics})))
-    assert (found.groups, found.topics, found.omitted) == (groups, topics, omitted)
+    one = sized({"max_metrics": max_metrics})
+    found = count_published(one)
+    assert (found.groups, found.topics) == (groups, topics)
+    assert count_wanted(one).total - found.total == omitted
+
+
+def test_groups_that_do_not_fit_have_no_metric_of_their_sla() -> None:
+    found = count_published(sized({"max_metrics": 9 + 20 + 5 * 4}, sla_seconds={"x": 60}))
+    assert (found.groups, found.group_metrics) == (5, 5 * (4 + 1))
 
 
 def test_nothing_is_published_of_groups_that_do_not_fit() -> None:
-    found = published(wanted(sized({"max_metrics": 9 + 3, "partitions": {}})))
+    found = count_published(sized({"max_metrics": 9 + 3, "partitions": {}}))
     assert (found.groups, found.topics, found.partitions) == (0, 0, 0)
 
 
@@ -160,23 +169,23 @@ def test_the_collector_publishes_exactly_as_many(
     assume(levels["max_metrics"] >= 9 + largest * max(in_policies, in_alarms))
     names = [f"g{number}" for number in range(groups)]
     in_both = names[:in_policies]
-    told = levels | ({"partitions": {}} if with_partitions else {})
+    all_levels = levels | ({"partitions": {}} if with_partitions else {})
     one = cluster(
         expected={
             "groups": groups,
             "group_topics": groups * topics,
             "group_partitions": groups * topics * partitions,
         },
-        levels=told,
+        levels=all_levels,
         scaling=scaled(*in_both),
         alarms={"groups": names[:in_alarms]},
     )
-    asked = Levels(
+    collectors = Levels(
         **levels,
         named=frozenset({*in_both, *names[:in_alarms]}),
         scaling=NameFilter(allow=re.compile(rf"^(?:{'|'.join(in_both)})$")) if in_both else None,
         partition_groups=NameFilter() if with_partitions else None,
     )
     report = a_report({name: {f"t{n}": partitions for n in range(topics)} for name in names})
-    found = published(wanted(one))
-    assert (found.total, found.omitted) == real(report, asked)
+    found = count_published(one)
+    assert (found.total, count_wanted(one).total - found.total) == real(report, collectors)

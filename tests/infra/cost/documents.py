@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Costs of configurations for tests, and the quantities in them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from kafka_lag_cdk.cost.cost import Cost, Line, cost_of
+from kafka_lag_cdk.cost.prices import load_prices
+from tests.infra.configured import cluster_json, deployment
+
+PRICES = load_prices()
+
+
+def cost(*clusters: dict[str, Any], **shared: Any) -> Cost:
+    return cost_of(deployment(*clusters, shared=shared), PRICES)
+
+
+def all_lines(cost: Cost) -> list[Line]:
+    return [
+        line
+        for region in cost.regions
+        for some in (*(each.lines for each in region.clusters), region.shared)
+        for line in some
+    ]
+
+
+def units(*clusters: dict[str, Any], **shared: Any) -> dict[str, float]:
+    """Units a month by `service: item`, those of several clusters added up."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for line in all_lines(cost(*clusters, **shared)):
+        found[f"{line.service}: {line.item}"] += line.quantity
+    return dict(found)
+
+
+def serverless() -> dict[str, Any]:
+    arn = cluster_json()["arn"].removesuffix("-7") + "-s2"
+    return cluster_json(name="less", arn=arn, auth={"type": "iam"})
+
+
+def not_msk() -> dict[str, Any]:
+    own = {"arn": None, "region": "eu-west-1", "account": "111122223333"}
+    return cluster_json(name="own") | own | {"bootstrap_servers": ["kafka.example:9096"]}

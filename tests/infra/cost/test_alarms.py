@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""As many metrics under alarm as the constructs of alarms and of scaling really watch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
+from aws_cdk.assertions import Template
+
+from kafka_lag_cdk.alarm_rules import ANY_GROUP, OF_BROKERS, OF_REPORTER, query_groups
+from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
+from kafka_lag_cdk.scaling import ServiceScaling
+from tests.infra.configured import cluster, cluster_json
+from tests.infra.cost.documents import cost, units
+
+STEPS = {"out": [{"above": 1000, "add": 1}], "below": 100}
+BY_AGE = {**STEPS, "metric": "EstimatedTimeLag"}
+# Application Auto Scaling makes them itself, so no template shows them.
+OF_TRACKING = 2
+
+
+def service(name: str, **how: Any) -> dict[str, Any]:
+    return {"group": name, "ecs_cluster": "c", "service": name, "max": 4, "partitions": 4} | how
+
+
+WATCHED: dict[str, Any] = {
+    "alarms": {"groups": ["billing", "mailer", "audit"], "anomalies": ["billing", "audit"]},
+    "sla_seconds": {"^billing$": 60, "^mailer$": 600},
+    "scaling": [
+        service("a", steps=STEPS),
+        service("b", steps=BY_AGE),
+        service("t", tracking={"lag_per_member": 5}),
+    ],
+}
+NAMED = [f"payments-{number:03}" for number in range(150)]
+
+
+def watched(changes: dict[str, Any], item: str) -> float:
+    """Metrics that alarms of one kind watch."""
+    return units(cluster_json(**changes)).get(f"CloudWatch alarms: {item}", 0)
+
+
+@pytest.fixture(name="made", scope="module")
+def _made() -> Counter[str]:
+    """Metrics that alarms of a template watch, by kind, as CloudWatch charges for them."""
+    stack = Stack(App(), "Watched")
+    one = cluster(**WATCHED)
+    topic = sns.Topic(stack, "Topic")
+    ClusterAlarms(
+        scope=stack,
+        cluster=one,
+        function=lambda_.Function.from_function_name(stack, "Function", "collector"),
+        log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
+        recipients=Recipients(topic, recovered=True),
+    ).make()
+    for scaling in one.scaling:
+        ServiceScaling(stack, f"Of-{scaling.service}", cluster=one, scaling=scaling)
+    found: Counter[str] = Counter()
+    for resource in Template.from_stack(stack).to_json()["Resources"].values():
+        kind, properties = resource["Type"], resource.get("Properties", {})
+        if kind == "AWS::CloudWatch::Alarm":
+            found += charged(properties)
+        elif properties.get("PolicyType") == "TargetTrackingScaling":
+            found["standard"] += OF_TRACKING
+    return found
+
+
+def charged(alarm: dict[str, Any]) -> Counter[str]:
+    queries = alarm.get("Metrics", [{"MetricStat": alarm}])
+    words = " ".join(query.get("Expression", "") for query in queries)
+    if "SELECT" in words:
+        return Counter(queries=1)
+    metrics = sum("MetricStat" in query for query in queries)
+    # A band has an upper and a lower bound, each a metric.
+    return Counter(anomalies=metrics + 2) if "BAND" in words else Counter(standard=metrics)
+
+
+def test_plain_alarms_are_those_that_are_made(made: Counter[str]) -> None:
+    items = ("of the reporter", "of named groups", "of scaling")
+    assert sum(watched(WATCHED, item) for item in items) == made["standard"]
+
+
+def test_anomaly_alarms_are_those_that_are_made(made: Counter[str]) -> None:
+    assert watched(WATCHED, "anomalies") == made["anomalies"]
+
+
+def test_queries_look_at_every_group_that_is_not_named(made: Counter[str]) -> None:
+    assert made["queries"] == 3 + len(OF_BROKERS)
+    # Of the three that are named two have an SLA, and none else.
+    assert watched(WATCHED, "any group") == 2 * (20 - 3)
+    assert watched(WATCHED, "of brokers") == 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "groups"),
+    [
+        pytest.param({}, 0, id="none"),
+        pytest.param({"alarms": {"groups": ["a"]}}, 2, id="one"),
+        pytest.param(
+            {"alarms": {"groups": ["a", "b"]}, "sla_seconds": {"^a$": 60}}, 5, id="one-with-an-sla"
+        ),
+        pytest.param({"alarms": {"offset_lag": {"a": 100}}}, 1, id="by records"),
+    ],
+)
+def test_a_named_group_has_two_alarms_and_more_for_its_sla_and_records(
+    changes: dict[str, Any], groups: int
+) -> None:
+    assert watched(changes, "of named groups") == groups
+
+
+@pytest.mark.parametrize(
+    ("changes", "looked_at"),
+    [
+        pytest.param({}, 2 * 20, id="status and loss of all"),
+        pytest.param({"sla_seconds": {"-x$": 60}}, 3 * 20, id="an SLA of any"),
+        pytest.param({"sla_seconds": {"^a$": 60}}, 2 * 20 + 1, id="an SLA of one"),
+        pytest.param(
+            {"levels": {"max_metrics": 9 + 5 * 4, "topics": False}}, 2 * 5, id="only the published"
+        ),
+        pytest.param(
+            {
+                "alarms": {"groups": ["a", "b", "c"]},
+                "levels": {"max_metrics": 9 + 3 * 4, "scaling": {"allow": "^none$"}},
+            },
+            0,
+            id="not fewer than none",
+        ),
+        pytest.param({"alarms": {"any_group": False}}, 0, id="none wanted"),
+        pytest.param({"paused": True}, 0, id="paused"),
+    ],
+)
+def test_queries_over_all_groups_are_charged_by_the_group(
+    changes: dict[str, Any], looked_at: int
+) -> None:
+    assert watched(changes, "any group") == looked_at
+
+
+def looked_at_by_status(**changes: Any) -> int:
+    """Groups that the query on the status sees, by what is said of more than 500."""
+    more = {"expected": {"groups": 1_000, "group_topics": 0}, "levels": {"max_metrics": 10_000}}
+    found = cost(cluster_json(**more, **changes)).warnings
+    (sentence,) = [each for each in found if "any group" in each]
+    return int(sentence.rstrip(".").split()[-2].replace(",", ""))
+
+
+def test_named_groups_that_the_query_has_no_room_for_are_looked_at() -> None:
+    left_out = query_groups(ANY_GROUP, "KafkaLag", "orders", NAMED).count("!=")
+    assert 0 < left_out < len(NAMED)
+    assert looked_at_by_status(alarms={"groups": NAMED}) == 1_000 - left_out
+
+
+def test_a_long_namespace_leaves_less_room_for_names() -> None:
+    short, long = (
+        looked_at_by_status(namespace=namespace, alarms={"groups": NAMED})
+        for namespace in ("K", "K" * 200)
+    )
+    assert short < long
+
+
+def test_a_paused_cluster_has_no_heartbeat() -> None:
+    assert watched({"paused": True}, "of the reporter") == len(OF_REPORTER) - 1

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people read: all of it within 100 columns, one cluster as well as twenty."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kafka_lag_cdk.cost.cost import Cost
+from kafka_lag_cdk.cost.table import format_units, format_usd, print_cost
+from tests.infra.configured import cluster_json, moved
+from tests.infra.cost.documents import cost, not_msk, serverless
+
+WIDTH = 100
+
+
+def printed(found: Cost, *, every_line: bool = False) -> str:
+    screen = io.StringIO()
+    print_cost(found, Console(file=screen, width=WIDTH), every_line=every_line)
+    return screen.getvalue()
+
+
+def twenty() -> Cost:
+    made: list[dict[str, Any]] = []
+    for number in range(20):
+        one = cluster_json(name=f"orders-production-{number:02}", auth={"type": "iam"})
+        made.append(moved(one, ("eu-west-1", "us-east-1")[number % 2]))
+    return cost(*made)
+
+
+@pytest.mark.parametrize("every_line", [False, True], ids=["rows", "lines"])
+@pytest.mark.parametrize("found", [cost(), twenty()], ids=["one", "twenty"])
+def test_no_line_is_longer_than_a_hundred_columns(found: Cost, every_line: bool) -> None:
+    lines = printed(found, every_line=every_line).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_one_cluster_is_printed_line_by_line() -> None:
+    text = printed(cost())
+    for words in ("orders ", "20 groups", "600 group-partitions", "CloudWatch metrics", "by topic"):
+        assert words in text
+    for words in ("60 x 2", "36.00", "any group", "shared", "daily report"):
+        assert words in text
+
+
+def test_twenty_clusters_are_a_row_each() -> None:
+    text = printed(twenty())
+    rows = [line for line in text.splitlines() if line.lstrip().startswith("orders-production-")]
+    assert len(rows) == 20
+    assert "by topic" not in text
+    assert text.count("shared ") == 2
+    assert "All regions: $" in text
+
+
+def test_every_line_of_twenty_clusters_is_printed_on_demand() -> None:
+    assert printed(twenty(), every_line=True).count("by topic") == 20
+
+
+def test_a_sum_at_another_regions_prices_says_so() -> None:
+    (total,) = [line for line in printed(cost()).splitlines() if "a month, $" in line]
+    assert total.startswith("eu-west-1")
+    assert total.rstrip().endswith("a group, at the prices of us-east-1")
+    assert "at the prices of" not in printed(cost(moved(cluster_json(), "us-east-1")))
+
+
+def test_nothing_but_text_is_printed_where_there_is_no_terminal() -> None:
+    assert "\x1b" not in printed(cost())
+
+
+def test_what_is_not_verified_is_marked() -> None:
+    text = printed(cost())
+    (unverified,) = [line for line in text.splitlines() if "1 dashboard" in line]
+    (verified,) = [line for line in text.splitlines() if "60 x 2" in line]
+    assert unverified.rstrip().endswith("3.00 ?")
+    assert verified.rstrip().endswith("36.00")
+
+
+def test_msks_own_level_stands_below_the_lines() -> None:
+    text = " ".join(printed(cost(cluster_json(), serverless())).split())
+    level = "MSK's own level, PER_TOPIC_PER_PARTITION on 1 cluster: 1,800 metrics, $540.00;"
+    assert level in text
+
+
+@pytest.mark.parametrize("one", [serverless(), not_msk()], ids=["serverless", "not MSK"])
+def test_what_has_no_such_level_has_no_line_of_it(one: dict[str, Any]) -> None:
+    assert "PER_TOPIC_PER_PARTITION" not in printed(cost(one))
+
+
+def test_warnings_assumptions_and_the_dates_of_prices_stand_below() -> None:
+    text = " ".join(printed(cost()).split())
+    assert "To know - There are no prices for eu-west-1" in text
+    assert "An average month of 30.4 days" in text
+    assert "Prices of us-east-1, read from 2025-10-28 to 2026-11-23" in text
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"), [(0, "0.00"), (0.004, "<0.01"), (0.005, "0.01"), (1234.5, "1,234.50")]
+)
+def test_dollars_have_cents(usd: float, text: str) -> None:
+    assert format_usd(usd) == text
+
+
+@pytest.mark.parametrize(
+    ("units", "unit", "text"),
+    [
+        (0, "metric", "0 metrics"),
+        (1, "metric", "1 metric"),
+        (2, "GB", "2 GB"),
+        (0.123456, "TB", "0.123 TB"),
+        (99.96, "hour", "100 hours"),
+        (4321.9, "hour", "4,322 hours"),
+    ],
+)
+def test_quantities_have_the_digits_that_matter(units: float, unit: str, text: str) -> None:
+    assert format_units(units, unit) == text
