@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The brokers' addresses: as configured, or as MSK tells them when the stack is deployed."""
+"""The brokers' addresses: as configured, or as MSK reports them when the stack is deployed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.network import OpenAuth
-from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.rights import allow, role_with
 
@@ -68,5 +68,5 @@ class BootstrapServers(Construct):
             timeout=Duration.minutes(1),
             log_group=log_group,
         )
-        tested_runtime(function)
+        acknowledge_runtime(function)
         return function

@@ -12,8 +12,8 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag import contract
+from kafka_lag_cdk.acknowledgements import acknowledge_nag
 from kafka_lag_cdk.config.shared import Keep
-from kafka_lag_cdk.findings import explained
 
 # Of messages that were sent; an incident that lasts longer is not sent again for it, as the cursor
 # says what was sent last.
@@ -85,7 +85,7 @@ class DataBucket(Construct):
         if bucket.policy:
             # What stays must stay over TLS only.
             bucket.policy.apply_removal_policy(_RETAIN)
-        explained(bucket, "S1", _NO_ACCESS_LOG)
+        acknowledge_nag(bucket, "S1", _NO_ACCESS_LOG)
         if sends_events:
             _send_events(bucket)
         return bucket

@@ -20,12 +20,12 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from kafka_lag import contract
+from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.broker_lookup import BootstrapServers
 from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH
 from kafka_lag_cdk.config.network import IamAuth, ScramAuth, TlsAuth
 from kafka_lag_cdk.config.types import is_token
-from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.network import CollectorNetwork
 from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key, writing
@@ -90,7 +90,7 @@ class CollectorFunction(Construct):
         self.log_group = make_log_group(self, days=cluster.function.log_days, key_arn=log_key_arn)
         self.function = self._new_function(cluster, bucket, code)
         if cluster.function.python == "3.13":
-            tested_runtime(self.function)
+            acknowledge_runtime(self.function)
 
     def _new_function(self, cluster: Cluster, bucket: str, code: lambda_.Code) -> lambda_.Function:
         network = CollectorNetwork(self, "Network", cluster=cluster)
@@ -168,7 +168,7 @@ def _document_layer(scope: Construct, cluster: Cluster) -> lambda_.LayerVersion:
         return lambda_.LayerVersion(
             scope,
             "Configuration",
-            description=f"What the lag collector of {cluster.name} is told",
+            description=f"Configuration of the lag collector of {cluster.name}",
             code=lambda_.Code.from_asset(made),
         )
 

@@ -32,7 +32,7 @@ Mark = tuple[str, float]
 _WHOLE, _HALF, _THIRD = 24, 12, 8
 _HEIGHT = 6
 _TIME_RANGE = Duration.hours(3)
-# More lines nobody tells apart.
+# More lines cannot be distinguished.
 _MOST_LINES = 50
 # Widgets of named groups or services, well within the 500 that a dashboard may have.
 _MOST_NAMED = 60
@@ -104,7 +104,7 @@ class ClusterDashboard(Construct):
 
     `alarms` are shown with their states, first of all; `scaling_alarms` beside the services, as
     one of them is in ALARM whenever there is little to do. MSK's own metrics of brokers are there
-    where the cluster's ARN tells its name, but not of MSK Serverless, which shows no brokers.
+    where the cluster's ARN has its name, but not of MSK Serverless, which shows no brokers.
     `name` is the deployment's, `workgroup` Athena's, None where there is none.
     """
 
@@ -405,7 +405,7 @@ def _broker_rows(cluster: Cluster) -> list[Row]:
         width=_THIRD,
     )
     return [
-        _heading("The brokers, as MSK tells"),
+        _heading("The brokers, as MSK reports them"),
         [*([disk] if cluster.has_disks else []), processor, partitions],
     ]
 
@@ -444,7 +444,7 @@ def _search(
 ) -> cloudwatch.IMetric:
     """The cluster's lines that reach highest, or fall lowest, a period a run.
 
-    `label` goes before what tells a line from the others, by which CloudWatch names it.
+    `label` goes before what distinguishes a line from the others, by which CloudWatch names it.
     """
     found = _search_expression(metrics.namespace, dimensions, name, metrics.cluster_name)
     order = "MIN, ASC" if lowest else "MAX, DESC"

@@ -25,7 +25,7 @@ from kafka_lag_cdk.config.strict import validate
 # Keys of a document that objects stand for, and those of _InApp.
 _OF_OBJECTS = ("arn", "region", "account", "vpc", "auth", "bootstrap_servers", "msk", "serverless")
 
-# What `from_lookup` calls a VPC and its subnets until the account was asked.
+# What `from_lookup` calls a VPC and its subnets until the account was looked up.
 _LOOKED_UP_LATER = re.compile(r"(vpc|[psi])-(12345|67890)")
 
 
@@ -118,18 +118,18 @@ def app_cluster(
     """
     where = f"the cluster {name}"
     found = _objects(network, login, msk_cluster)
-    given = {"name": name, **found}
+    keys = {"name": name, **found}
     if bootstrap_servers is not None:
-        given["bootstrap_servers"] = list(bootstrap_servers)
-    twice = [key for key in settings or {} if key in {*given, *_OF_OBJECTS}]
-    faults = [Fault((key,), "is no setting: it is given by an object") for key in twice]
+        keys["bootstrap_servers"] = list(bootstrap_servers)
+    twice = [key for key in settings or {} if key in {*keys, *_OF_OBJECTS}]
+    faults = [Fault((key,), "is no setting: it is what an object says") for key in twice]
     faults += _unusable(network, login)
     if faults:
         raise ConfigurationError(where, faults)
     region = Stack.of(network.vpc).region
     if not Token.is_unresolved(region) or "arn" not in found:
-        given["region"] = region
-    cluster, wrong = validate(_InApp, {**(settings or {}), **given}, folder or Path())
+        keys["region"] = region
+    cluster, wrong = validate(_InApp, {**(settings or {}), **keys}, folder or Path())
     if cluster is None:
         raise ConfigurationError(where, wrong)
     return cluster

@@ -20,8 +20,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from kafka_lag_cdk.acknowledgements import acknowledge_warning, acknowledge_wildcard
 from kafka_lag_cdk.config.shared import Notify, Slack, Teams
-from kafka_lag_cdk.findings import open_ended, understood
 from kafka_lag_cdk.names import ALARMS, REPORTS, digest, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.rights import Right, allow, role_with
@@ -207,7 +207,7 @@ class ChatChannels(Construct):
             # CloudWatch knows no finer resource for reading metrics and graphs.
             statements=[iam.PolicyStatement(actions=list(_VIEW_ALARMS), resources=["*"])],
         )
-        open_ended(policy, "*", "reading metrics and their graphs has no finer resource")
+        acknowledge_wildcard(policy, "*", "reading metrics and their graphs has no finer resource")
         return policy
 
     def _slack(self, channel: Slack) -> None:
@@ -270,7 +270,7 @@ def job_failure_rule(
     It has no words of the job's own, which may hold quotes that break it.
 
     EventBridge publishes through a role: it sends no account along by which the policies of topic
-    and key could tell whose rule it is [EventBridge user guide, SNS permissions].
+    and key could know whose rule it is [EventBridge user guide, SNS permissions].
     """
     rule = events.Rule(
         scope,
@@ -292,7 +292,7 @@ def job_failure_rule(
     )
     # Taken by its ARN, the topic keeps the policy that it has.
     known = sns.Topic.from_topic_arn(rule, "Topic", topics.reports.topic_arn)
-    understood(
+    acknowledge_warning(
         rule,
         "@aws-cdk/aws-events:ruleUnresolvedEnvironment",
         "the topic is of this stack, whichever its account",

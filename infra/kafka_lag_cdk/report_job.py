@@ -13,8 +13,8 @@ from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
 from kafka_lag import contract
+from kafka_lag_cdk.acknowledgements import acknowledge_nag, acknowledge_warning
 from kafka_lag_cdk.config.shared import NEVER, Keep, Report
-from kafka_lag_cdk.findings import explained, understood
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key_of
@@ -103,9 +103,11 @@ class DailyReport(Construct):
                 "--success-metric": f"{Stack.of(self).region}/{name}",
             },
         )
-        explained(self.job, "GL1", _OPEN_LOG)
-        understood(self.job, "@aws-cdk/aws-glue-alpha:unencryptedContinuousLogging", _OPEN_LOG)
-        explained(self.job, "GL3", _NO_BOOKMARK)
+        acknowledge_nag(self.job, "GL1", _OPEN_LOG)
+        acknowledge_warning(
+            self.job, "@aws-cdk/aws-glue-alpha:unencryptedContinuousLogging", _OPEN_LOG
+        )
+        acknowledge_nag(self.job, "GL3", _NO_BOOKMARK)
         self.job_name = self.job.job_name
         # CDK's L2 makes triggers of workflows only.
         glue.CfnTrigger(

@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from kafka_lag_cdk.findings import open_ended
+from kafka_lag_cdk.acknowledgements import acknowledge_wildcard
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Right:
             conditions=self.conditions,
         )
 
-    def open_ended(self) -> list[str]:
+    def wildcards(self) -> list[str]:
         """The resources that the reason is about."""
         return [each for each in self.resources if self.because and each.endswith("*")]
 
@@ -65,7 +65,7 @@ def using_key(key_arn: str | None, bucket_arn: str, *, writes: bool) -> tuple[Ri
     if key_arn is None:
         return ()
     actions = ("kms:Decrypt", "kms:GenerateDataKey") if writes else ("kms:Decrypt",)
-    # S3 tells the key the object's ARN, or the bucket's where that has an S3 Bucket Key.
+    # S3 sends the object's ARN to the key, or the bucket's where that has an S3 Bucket Key.
     ours = {"StringLike": {"kms:EncryptionContext:aws:s3:arn": [bucket_arn, f"{bucket_arn}/*"]}}
     return (allow(*actions, on=key_arn, conditions=ours),)
 
@@ -98,6 +98,6 @@ def role_with(
     )
     for right in rights:
         role.add_to_policy(right.statement())
-        for resource in right.open_ended():
-            open_ended(role, resource, right.because)
+        for resource in right.wildcards():
+            acknowledge_wildcard(role, resource, right.because)
     return role

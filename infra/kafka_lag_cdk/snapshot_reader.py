@@ -14,8 +14,8 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.config.cluster import LogDays
-from kafka_lag_cdk.findings import tested_runtime
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.rights import Right, role_with, writing
 
@@ -74,4 +74,4 @@ class SnapshotReader(Construct):
             max_event_age=event_age,
             dead_letter_queue=failed,
         )
-        tested_runtime(self.function)
+        acknowledge_runtime(self.function)

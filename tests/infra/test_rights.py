@@ -10,11 +10,11 @@ OBJECTS, OBJECT = "arn:aws:s3:::lag/reports/*", "arn:aws:s3:::lag/reports"
 
 def test_a_reason_is_for_the_resources_that_end_with_an_asterisk() -> None:
     right = allow("s3:GetObject", on=(OBJECT, OBJECTS), because="a day names them")
-    assert right.open_ended() == [OBJECTS]
+    assert right.wildcards() == [OBJECTS]
 
 
 def test_without_a_reason_nothing_is_explained() -> None:
-    assert allow("s3:GetObject", on=OBJECTS).open_ended() == []
+    assert allow("s3:GetObject", on=OBJECTS).wildcards() == []
 
 
 def test_one_resource_is_as_good_as_a_list_of_one() -> None:

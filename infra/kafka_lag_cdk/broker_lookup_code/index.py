@@ -51,7 +51,7 @@ def respond(
     try:
         data = {} if event["RequestType"] == "Delete" else found(event, client())
         answer |= {"Status": "SUCCESS", "Data": data}
-    except Exception as error:  # noqa: BLE001 - any of them must be told, or the deploy hangs
+    except Exception as error:  # noqa: BLE001 - any of them must be reported, or the deploy hangs
         answer |= {"Status": "FAILED", "Reason": str(error)}
     send(event["ResponseURL"], json.dumps(answer).encode())
 

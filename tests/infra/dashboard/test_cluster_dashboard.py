@@ -239,7 +239,7 @@ def test_the_parts_stand_in_the_order_of_a_persons_questions(widgets: dict[str, 
         "Time lag against the service level",
         "Services scaled by lag",
         "The reporter",
-        "The brokers, as MSK tells",
+        "The brokers, as MSK reports them",
     ]
 
 

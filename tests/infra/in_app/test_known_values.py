@@ -155,7 +155,7 @@ def test_settings_have_the_checks_of_a_document() -> None:
 @pytest.mark.parametrize("key", ["name", "arn", "vpc", "auth", "region", "msk", "serverless"])
 def test_what_an_object_says_is_no_setting(key: str) -> None:
     assert faults(network(a_stack()), settings={key: "ours"}) == (
-        f"{key}: is no setting: it is given by an object",
+        f"{key}: is no setting: it is what an object says",
     )
 
 

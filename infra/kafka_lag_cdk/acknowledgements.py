@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of cdk-nag and warnings of CDK that are acknowledged, each with its reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aws_cdk import Acknowledgment, Stack, Validations
+from constructs import Construct
+
+_PACK = "AwsSolutions"
+
+
+def acknowledge_nag(construct: Construct, rule: str, reason: str) -> None:
+    """Acknowledges a finding on a construct and what is in it, such as L1."""
+    finding = Acknowledgment(id=f"{_PACK}-{rule}", reason=reason)
+    Validations.of(construct).acknowledge(finding)
+
+
+def acknowledge_runtime(function: Construct) -> None:
+    """Acknowledges the finding that Lambda has a newer Python than a function's."""
+    acknowledge_nag(
+        function, "L1", "Python 3.13 is what this project is tested on, and Glue 6.0 has"
+    )
+
+
+def acknowledge_warning(construct: Construct, warning: str, reason: str) -> None:
+    """Acknowledges a warning of CDK's own."""
+    Validations.of(construct).acknowledge(Acknowledgment(id=warning, reason=reason))
+
+
+def acknowledge_wildcard(construct: Construct, resource: str, reason: str) -> None:
+    """Acknowledges the finding that a policy in the construct names a resource with an asterisk."""
+    shown = _as_shown(Stack.of(construct).resolve(resource))
+    acknowledge_nag(construct, f"IAM5[Resource::{shown}]", reason)
+
+
+def _as_shown(resolved: Any) -> str:
+    """A resolved value as cdk-nag writes it in a finding's id."""
+    if isinstance(resolved, str):
+        return resolved
+    if "Fn::Join" in resolved:
+        separator, parts = resolved["Fn::Join"]
+        return str(separator).join(_as_shown(part) for part in parts)
+    if "Fn::GetAtt" in resolved:
+        return f"<{'.'.join(resolved['Fn::GetAtt'])}>"
+    if "Ref" in resolved:
+        return f"<{resolved['Ref']}>"
+    return json.dumps(resolved, separators=(",", ":"))
