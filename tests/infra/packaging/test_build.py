@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ from tests.infra.packaging.projects import WHEEL, Project, names, write
 
 def _build(project: Project, target: Target | None = None, cache: Path | None = None) -> Path:
     return build(target, cache or project.cache, project=project.folder)
+
+
+def _build_version(project: Project, version: int) -> Path:
+    write(project.folder / "functions", {"new.py": f"version = {version}"})
+    return _build(project)
 
 
 def _asset_hash(folder: Path) -> str:
@@ -60,10 +66,10 @@ def test_wheels_are_those_of_the_target(
 
 def test_the_second_build_is_the_first_ones_folder(project: Project) -> None:
     first = _build(project)
-    written = first.stat().st_ino
     project.withdraw()
+    for packages in project.cache.glob("packages-*"):
+        shutil.rmtree(packages)
     assert _build(project) == first
-    assert first.stat().st_ino == written
 
 
 def test_the_same_inputs_are_the_same_asset_wherever_and_whenever(
@@ -107,16 +113,27 @@ def test_lambdas_user_may_read_every_file(project: Project) -> None:
     finally:
         os.umask(before)
     assert {(package / name).stat().st_mode & 0o777 for name in names(package)} == {0o644}
+    # In the two folders of a build, and not in uv's cache, which keeps the modes it had.
+    assert (package / "dep" / "__init__.py").stat().st_nlink == 2
 
 
 def test_folders_of_long_gone_sources_are_removed(project: Project) -> None:
     other = _build(project, Target("3.12"))
-    folders = []
-    for version in range(5):
-        write(project.folder / "functions", {"new.py": f"version = {version}"})
-        folders.append(_build(project))
+    folders = [_build_version(project, version) for version in range(5)]
     assert [folder.exists() for folder in folders] == [False, False, True, True, True]
     assert other.exists()
+
+
+def test_a_folder_that_was_used_again_is_not_long_gone(project: Project) -> None:
+    folders = [_build_version(project, version) for version in (0, 1, 2, 0, 3)]
+    assert [folder.exists() for folder in folders[:3]] == [True, False, True]
+
+
+def test_wheels_of_long_gone_lock_files_are_removed(project: Project) -> None:
+    for version in range(5):
+        project.publish({"dep/__init__.py": f"version = {version}"})
+        _build(project)
+    assert len(list(project.cache.glob("packages-*"))) == 3
 
 
 def _error_of(project: Project, target: Target | None = None) -> str:

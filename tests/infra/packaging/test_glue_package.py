@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from kafka_lag_cdk.packaging import PackagingError, glue_package
+from kafka_lag_cdk.packaging import ROOT, PackagingError, glue_package
 from tests.infra.packaging.projects import WHEEL, Project, names, write
 
 
@@ -56,6 +58,11 @@ def test_a_compiled_module_is_named_and_nothing_is_built(project: Project, name:
     assert list(project.cache.iterdir()) == []
 
 
+def test_wheels_are_for_the_older_of_glues_pythons(project: Project) -> None:
+    project.publish(tags=tuple(f"cp3{n}-cp3{n}-manylinux2014_x86_64" for n in (11, 13)))
+    assert (_build(project) / "dep" / "tag.txt").read_text().startswith("cp311-")
+
+
 @pytest.fixture(name="shipped", scope="module")
 def _shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return glue_package(tmp_path_factory.mktemp("glue"))
@@ -82,3 +89,9 @@ def test_every_package_that_is_shipped_has_its_licence(shipped: Path) -> None:
     licensed = {name.split("/")[0] for name in files if re.search(r"/(LICEN[CS]E|COPYING)", name)}
     assert len(packages) >= 2
     assert packages - licensed == set()
+
+
+def test_the_newer_of_glues_pythons_would_get_the_same_versions(shipped: Path) -> None:
+    locked = Counter(p["name"] for p in tomllib.loads((ROOT / "uv.lock").read_text())["package"])
+    packages = {name.split("-")[0] for name in names(shipped) if ".dist-info/" in name}
+    assert {name: locked[name] for name in packages} == dict.fromkeys(packages, 1)
