@@ -11,7 +11,6 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from kafka_lag.settings import levels_of
 from kafka_lag.sinks.config import Levels
-from kafka_lag_cdk.config.checks import unheard
 from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
 from kafka_lag_cdk.config.faults import Fault, FaultsError
 from kafka_lag_cdk.config.network import (
@@ -40,6 +39,7 @@ from kafka_lag_cdk.config.types import (
     Whole,
     is_token,
 )
+from kafka_lag_cdk.config.without_effect import find_keys_without_effect
 
 # Beside the document in its layer.
 CA_FILE = "ca.pem"
@@ -184,8 +184,8 @@ class Cluster(CollectorKeys):
         return self
 
     @model_validator(mode="after")
-    def _heard(self) -> Cluster:
-        FaultsError.raise_any(unheard(self))
+    def _keys_have_effect(self) -> Cluster:
+        FaultsError.raise_any(find_keys_without_effect(self))
         return self
 
     def _unreachable(self) -> Iterator[Fault]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms and scaling that would never have data, errors before a deploy: nobody would miss them."""
+"""Keys of a cluster that would have no effect: an alarm or a policy that never gets data.
+
+They are errors before a deploy, as nobody would miss what they name.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
 _LONGEST_VALUE = 255
 
 
-def unheard(cluster: Cluster) -> Iterator[Fault]:
-    """Groups that are named and would not be heard of, in a cluster that is right otherwise."""
+def find_keys_without_effect(cluster: Cluster) -> Iterator[Fault]:
+    """Each such key with its reason, of a cluster that is right otherwise."""
     levels = cluster.published_levels
     yield from _too_long(cluster)
     yield from _unread(cluster, cluster.groups.names)
