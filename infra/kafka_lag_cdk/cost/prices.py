@@ -52,8 +52,8 @@ class Price(Strict):
         total, below = 0.0, 0.0
         for tier in self.tiers:
             bound = units if tier.up_to is None else min(units, tier.up_to)
-            total += max(bound - below, 0.0) * tier.price
-            below = max(bound, below)
+            total += (bound - below) * tier.price
+            below = bound
         return total
 
 

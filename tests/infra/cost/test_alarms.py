@@ -131,6 +131,15 @@ def test_a_named_group_has_two_alarms_and_more_for_its_sla_and_records(
             0,
             id="not fewer than none",
         ),
+        pytest.param(
+            {
+                "alarms": {"groups": ["a", "b", "c"]},
+                "sla_seconds": {"^a$": 60, "^b$": 60, "^c$": 60},
+                "levels": {"max_metrics": 9 + 3 * 5, "scaling": {"allow": "^none$"}},
+            },
+            0,
+            id="nor of those with an SLA",
+        ),
         pytest.param({"alarms": {"any_group": False}}, 0, id="none wanted"),
         pytest.param({"paused": True}, 0, id="paused"),
     ],

@@ -83,6 +83,11 @@ def test_groups_that_are_scaled_have_two_more() -> None:
     assert found.group_metrics == 20 * 4 + 3 * 2
 
 
+def test_a_group_that_scales_two_services_has_two_more_once() -> None:
+    both = [each | {"group": "a"} for each in scaled("x", "y")]
+    assert count_published(sized({}, scaling=both)).group_metrics == 20 * 4 + 2
+
+
 def test_an_expression_for_scaling_is_taken_to_match_every_group() -> None:
     levels = {"scaling": {"allow": "^payments-"}}
     assert count_published(sized(levels)).group_metrics == 20 * 6

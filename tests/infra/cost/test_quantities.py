@@ -312,6 +312,12 @@ def test_glue_logs_five_megabytes_of_each_cluster_a_day_and_keeps_them_for_ever(
     assert found["CloudWatch logs: daily report: storage"] == pytest.approx(365 * 2 * 5 / 1024)
 
 
+def test_queries_are_over_an_average_cluster() -> None:
+    two = units(cluster_json(name="a"), cluster_json(name="b", interval_seconds=120))
+    assert two["Athena: queries"] == pytest.approx(0.75 * units()["Athena: queries"])
+    assert two["S3: reads of queries"] == pytest.approx(10 * DAYS * DAILY * 0.75)
+
+
 def login(secret: str, key: str | None = None) -> dict[str, Any]:
     return {"type": "scram", "secret_arn": secret} | ({"kms_key_arn": key} if key else {})
 
