@@ -4,8 +4,9 @@
 PYTHON ?= python3
 MINUTES ?= 2
 SEED ?= 1
-# Processes that test, each with brokers and a Spark of its own.
-WORKERS ?= 2
+# Processes that test, each with brokers and a Spark of its own (some 3 GB): one more than two
+# cores, as tests wait for these for half of their time.
+WORKERS ?= 3
 # What `make report` reads and writes: a folder that holds snapshots/.
 STATE ?= ./lag
 VENV := .venv

@@ -37,6 +37,10 @@ class Missing(Enum):
     NOT_BREACHING = "notBreaching"
 
 
+# Percent of a broker's disk and processor from which on AWS advises to act
+# [MSK developer guide, "Best practices"].
+FULL_PERCENT, BUSY_PERCENT = 85, 60
+
 LAMBDA, LOGS, MSK = "AWS/Lambda", "AWS/Logs", "AWS/Kafka"
 
 # Characters of an expression [botocore cloudwatch MetricExpression].
@@ -267,7 +271,7 @@ BROKER_DISK = Rule(
     name="broker-disk",
     metric="KafkaDataLogsDiskUsed",
     operator=Operator.AT_LEAST,
-    threshold=85,
+    threshold=FULL_PERCENT,
     datapoints=10,
     periods=15,
     missing=Missing.MISSING,
@@ -281,7 +285,7 @@ BROKER_CPU = Rule(
     name="broker-cpu",
     metric="CpuIdle",
     operator=Operator.BELOW,
-    threshold=40,
+    threshold=100 - BUSY_PERCENT,
     datapoints=10,
     periods=15,
     missing=Missing.MISSING,

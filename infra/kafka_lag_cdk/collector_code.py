@@ -10,6 +10,12 @@ from aws_cdk import aws_lambda as lambda_
 from kafka_lag_cdk.config.cluster import Function
 from kafka_lag_cdk.packaging import Target, build
 
+RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
+ARCHITECTURES = {
+    "arm64": lambda_.Architecture.ARM_64,
+    "x86_64": lambda_.Architecture.X86_64,
+}
+
 
 def collector_code(settings: Function, package: Path | None) -> lambda_.Code:
     """A package that is there, or one built for this runtime; wheels are installed the first time.

@@ -22,6 +22,7 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.broker_lookup import BootstrapServers
+from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
 from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH
 from kafka_lag_cdk.config.network import IamAuth, ScramAuth, TlsAuth
@@ -53,12 +54,6 @@ _MINUTES = {1: "*", 60: "0"}
 _NO_RETRIES = scheduler.CfnSchedule.RetryPolicyProperty(
     maximum_event_age_in_seconds=60, maximum_retry_attempts=0
 )
-
-_RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
-_ARCHITECTURES = {
-    "arm64": lambda_.Architecture.ARM_64,
-    "x86_64": lambda_.Architecture.X86_64,
-}
 
 _FOLDER, _DOCUMENT = "kafka-lag", "config.json"
 
@@ -105,8 +100,8 @@ class CollectorFunction(Construct):
             self,
             "Function",
             description=f"Consumer lag of {cluster.name}",
-            runtime=_RUNTIMES[cluster.function.python],
-            architecture=_ARCHITECTURES[cluster.function.architecture],
+            runtime=RUNTIMES[cluster.function.python],
+            architecture=ARCHITECTURES[cluster.function.architecture],
             code=code,
             handler="kafka_lag.collect_lag.handler",
             layers=[_document_layer(self, cluster)],

@@ -19,6 +19,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag_cdk.alarm_rules import BUSY_PERCENT, FULL_PERCENT, MSK
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
@@ -59,10 +60,7 @@ _LEGENDS = {contract.PRODUCE_RATE: "produce", contract.CONSUME_RATE: "consume"}
 # The risk begins half-way up; the 30 days of what is at none would press it to the ground.
 _HORIZONS_SHOWN = 2
 
-_MSK = "AWS/Kafka"
 _BY_BROKER = (contract.DIMENSION_CLUSTER, "Broker ID")
-# Above these AWS advises to act [MSK developer guide, "Best practices"].
-_BUSY_PERCENT, _FULL_PERCENT = 60.0, 85.0
 _WHOLE_PERCENT = 100.0
 
 _MEANING = """
@@ -385,7 +383,7 @@ def _broker_rows(cluster: Cluster) -> list[Row]:
         width=_THIRD,
         unit=_PERCENT,
         maximum=_WHOLE_PERCENT,
-        marks=[("act", _FULL_PERCENT)],
+        marks=[("act", FULL_PERCENT)],
     )
     processor = _graph(
         "Processor",
@@ -395,7 +393,7 @@ def _broker_rows(cluster: Cluster) -> list[Row]:
         width=_THIRD,
         unit=_PERCENT,
         maximum=_WHOLE_PERCENT,
-        marks=[("act", _BUSY_PERCENT)],
+        marks=[("act", BUSY_PERCENT)],
     )
     partitions = _graph(
         "Partitions and controller",
@@ -413,7 +411,7 @@ def _broker_rows(cluster: Cluster) -> list[Row]:
 def _msk_metric(name: str, msk_name: str) -> cloudwatch.IMetric:
     """MSK's own metric of the whole cluster, which it publishes every minute."""
     return cloudwatch.Metric(
-        namespace=_MSK,
+        namespace=MSK,
         metric_name=name,
         dimensions_map={contract.DIMENSION_CLUSTER: msk_name},
         statistic=MAXIMUM,
@@ -424,7 +422,7 @@ def _msk_metric(name: str, msk_name: str) -> cloudwatch.IMetric:
 def _busiest(msk_name: str) -> cloudwatch.IMetric:
     """At most what any one broker's processor does: the sum of each metric's worst."""
     searches = [
-        _search_expression(_MSK, _BY_BROKER, name, msk_name) for name in ("CpuUser", "CpuSystem")
+        _search_expression(MSK, _BY_BROKER, name, msk_name) for name in ("CpuUser", "CpuSystem")
     ]
     return cloudwatch.MathExpression(
         expression=" + ".join(f"MAX({each})" for each in searches),
@@ -456,7 +454,7 @@ def _search(
 def _search_brokers(name: str, msk_name: str, label: str = "") -> cloudwatch.IMetric:
     """A line a broker of MSK's own metric; `label` goes before the broker's id."""
     return cloudwatch.SearchExpression(
-        expression=_search_expression(_MSK, _BY_BROKER, name, msk_name),
+        expression=_search_expression(MSK, _BY_BROKER, name, msk_name),
         label=label,
         period=_MINUTE,
     )

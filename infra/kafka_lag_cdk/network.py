@@ -82,7 +82,7 @@ class CollectorNetwork(Construct):
     def _open_endpoints(self) -> None:
         # The S3 gateway is reached at S3's public addresses, whose list only AWS knows.
         https = ec2.Port.tcp(_HTTPS)
-        self.group.add_egress_rule(ec2.Peer.any_ipv4(), https, "to S3 and Secrets Manager")
+        self.group.add_egress_rule(ec2.Peer.any_ipv4(), https, "to AWS and OTLP endpoints")
         for index, known in enumerate(self._settings.endpoint_security_groups):
             group = ec2.SecurityGroup.from_security_group_id(self, f"Endpoint{index}", known)
             group.add_ingress_rule(self.group, https, "lag collector to the endpoint")

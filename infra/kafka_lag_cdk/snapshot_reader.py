@@ -15,7 +15,8 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from kafka_lag_cdk.acknowledgements import acknowledge_runtime
-from kafka_lag_cdk.config.cluster import LogDays
+from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
+from kafka_lag_cdk.config.cluster import Function, LogDays
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.rights import Right, role_with, writing
 
@@ -60,8 +61,8 @@ class SnapshotReader(Construct):
             "Function",
             description=description,
             # As a collector's is unless configured otherwise: its package is then uploaded once.
-            runtime=lambda_.Runtime.PYTHON_3_13,
-            architecture=lambda_.Architecture.ARM_64,
+            runtime=RUNTIMES[Function().python],
+            architecture=ARCHITECTURES[Function().architecture],
             code=code,
             handler=handler,
             environment=dict(environment),

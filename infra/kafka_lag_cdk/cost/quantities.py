@@ -14,10 +14,9 @@ from dataclasses import KW_ONLY, dataclass
 from kafka_lag import contract
 from kafka_lag.formatting import format_bytes, format_quantity
 from kafka_lag_cdk.alarm_rules import (
-    ANY_GROUP,
-    ANY_LOSS,
     ANY_SLA,
     LOSS,
+    OF_ANY_GROUP,
     OF_MESSAGES,
     STATUS,
     Rule,
@@ -179,9 +178,7 @@ def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     by_age = [each.metric == contract.ESTIMATED_TIME_LAG for each in cluster.scaling]
     scaling = sum(_ALARMS_OF_SCALING_BY_AGE if each else _ALARMS_OF_SCALING for each in by_age)
     anomalies = _METRICS_PER_ANOMALY_ALARM * len(alarms.anomalies)
-    any_group = sum(
-        groups_in_query(cluster, published, rule) for rule in (ANY_GROUP, ANY_SLA, ANY_LOSS)
-    )
+    any_group = sum(groups_in_query(cluster, published, rule) for rule in OF_ANY_GROUP)
     rules = broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
     brokers = cluster.expected.brokers * len(rules)
     for price, item, units, basis, lever in (
@@ -251,8 +248,9 @@ def _storage(cluster: Cluster, shared: Shared) -> Iterator[Quantity]:
 
 
 def _standing_network(cluster: Cluster) -> Iterator[Quantity]:
-    """Endpoints in every subnet, and NAT gateways, whether or not anything goes through."""
-    endpoints, subnets = cluster.vpc.endpoints, len(cluster.vpc.subnets)
+    """Endpoints in each of their subnets, and NAT gateways, whether or not they are used."""
+    vpc = cluster.vpc
+    endpoints, subnets = vpc.endpoints, len(vpc.endpoint_subnets or vpc.subnets)
     for key, item in (
         ("secrets_manager", "secrets endpoint"),
         ("monitoring", "CloudWatch endpoint"),
@@ -282,19 +280,20 @@ def _traffic(cluster: Cluster) -> Iterator[Quantity]:
 
 
 def _job(report: Report, clusters: tuple[Cluster, ...]) -> Iterator[Quantity]:
-    """The daily job, its log, which is kept for ever, and the metric that an alarm watches."""
+    """The daily job, its log, and its metric, with an alarm if any cluster runs."""
     minutes = min(sizes.job_minutes(clusters, report.workers), report.time_limit_minutes)
     hours = report.workers * minutes / 60 * DAYS
     time = f"{report.workers} DPU, {minutes:.1f} min a day"
     a_day = sizes.JOB_LOG * len(clusters) / GB
     logged = f"{format_bytes(sizes.JOB_LOG)} a cluster and day"
-    stored = a_day * _FIRST_YEAR_DAYS
+    stored = a_day * report.log_days
+    alarms = int(any(not cluster.paused for cluster in clusters))
     lever = "shared.report.enabled"
     for price, item, units, basis in (
         ("custom_metric", "of the report", 1, "a region"),
-        ("alarm_metric", "of the report", 1, "a region"),
+        ("alarm_metric", "of the report", alarms, "a region"),
         ("log_ingestion", "daily report: ingestion", a_day * DAYS, logged),
-        ("log_storage", "daily report: storage", stored, f"{logged}, of a year"),
+        ("log_storage", "daily report: storage", stored, f"{logged}, {report.log_days} days"),
         ("glue_dpu_hour", "daily report", hours, time),
     ):
         yield Quantity(price, item, units, basis=basis, lever=lever)
@@ -316,15 +315,15 @@ def _queries(clusters: tuple[Cluster, ...]) -> Iterator[Quantity]:
 
 
 def _messages(shared: Shared, clusters: int) -> Iterator[Quantity]:
-    """Of alarms, and as many of changed statuses where the topic has these too."""
-    both = shared.status_messages and shared.status_messages.topic
-    of_cluster = _MESSAGES_PER_CLUSTER * (2 if both else 1)
-    messages, basis = of_cluster * clusters, f"{of_cluster} a cluster and receiver"
-    for price, item, receivers in (
-        ("email", "e-mail", shared.notify.email),
-        ("https_message", "https", shared.notify.https),
+    """Of alarms, and to mail as many of changed statuses where these are sent to the topic."""
+    statuses = bool(shared.status_messages and shared.status_messages.topic)
+    for price, item, receivers, kinds in (
+        ("email", "e-mail", shared.notify.email, 1 + statuses),
+        ("https_message", "https", shared.notify.https, 1),
     ):
-        units = messages * len(receivers)
+        of_cluster = _MESSAGES_PER_CLUSTER * kinds
+        units = of_cluster * clusters * len(receivers)
+        basis = f"{of_cluster} a cluster and receiver"
         yield Quantity(price, item, units, basis=basis, lever="shared.notify")
 
 

@@ -122,6 +122,13 @@ MANY_BY_PUT = {
         pytest.param(
             {"vpc": WITH_ENDPOINTS}, {}, "Network: CloudWatch endpoint", 2 * HOURS, id="another"
         ),
+        pytest.param(
+            {"vpc": WITH_ENDPOINTS | {"endpoint_subnets": WITH_ENDPOINTS["subnets"][:1]}},
+            {},
+            "Network: secrets endpoint",
+            HOURS,
+            id="endpoint in one subnet",
+        ),
         pytest.param({}, {}, "Network: secrets endpoint", None, id="no endpoint"),
         pytest.param(
             {},
@@ -306,10 +313,22 @@ def test_without_a_daily_report_nothing_of_it_is_used() -> None:
     }
 
 
-def test_glue_logs_five_megabytes_of_each_cluster_a_day_and_keeps_them_for_ever() -> None:
-    found = units(cluster_json(name="a"), cluster_json(name="b"))
+def test_glue_logs_five_megabytes_of_each_cluster_a_day_and_keeps_them_as_long_as_said() -> None:
+    two = [cluster_json(name="a"), cluster_json(name="b")]
+    found = units(*two, report={"log_days": 90})
     assert found["CloudWatch logs: daily report: ingestion"] == pytest.approx(DAYS * 2 * 5 / 1024)
-    assert found["CloudWatch logs: daily report: storage"] == pytest.approx(365 * 2 * 5 / 1024)
+    assert found["CloudWatch logs: daily report: storage"] == pytest.approx(90 * 2 * 5 / 1024)
+
+
+def test_a_report_of_paused_clusters_has_no_alarm() -> None:
+    assert units()["CloudWatch alarms: of the report"] == 1
+    assert "CloudWatch alarms: of the report" not in units(cluster_json(paused=True))
+
+
+def test_a_pager_gets_no_messages_on_statuses() -> None:
+    notify = {"email": ["a@example.com"], "https": ["https://example.com"]}
+    found = units(status_messages={}, notify=notify)
+    assert found["SNS: e-mail"] == 2 * found["SNS: https"]
 
 
 def test_queries_are_over_an_average_cluster() -> None:
