@@ -143,3 +143,20 @@ def test_wrong_usage_is_reported_before_any_request(
         watch.main([*arguments, *changed])
     assert caught.value.code == 2
     assert expected in capsys.readouterr().err
+
+
+def test_a_client_certificate_is_a_login(
+    shared_cluster: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = shared_cluster.client_pair("monitor")
+    certificate, key = tmp_path / "monitor.pem", tmp_path / "monitor.key"
+    certificate.write_text(pair.certificate)
+    key.write_text(pair.private_key)
+    call = [
+        *("--bootstrap-servers", shared_cluster.bootstrap("SSL")),
+        *("--certfile", str(certificate), "--keyfile", str(key)),
+        *("--cafile", str(shared_cluster.cafile), "--groups-allow", "^watchers$"),
+        *("--state", str(tmp_path / "state"), "--once", "--output", "json"),
+    ]
+    assert watch.main(call) == 0
+    assert {row["consumer_group"] for row in json.loads(capsys.readouterr().out)} == {"watchers"}

@@ -119,12 +119,12 @@ def _rejected_login(access: Access, reasons: str) -> str:
     if not access.logs_in:
         return (
             f"The brokers refused the client certificate, or that there is none: {reasons}. Check "
-            "that secret_id names a secret with one that has not expired, of an authority that "
-            "the brokers trust."
+            "that the secret of secret_id, or the file, holds one that has not expired, of an "
+            "authority that the brokers trust."
         )
     if access.sasl_mechanism == IAM:
         return (
-            f"The brokers refused the token ({IAM}): {reasons}. Check that the function's role may "
+            f"The brokers refused the token ({IAM}): {reasons}. Check that the role may "
             "kafka-cluster:Connect to this cluster, and that the cluster allows IAM."
         )
     return (

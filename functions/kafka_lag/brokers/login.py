@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from botocore.credentials import CredentialProvider
@@ -157,6 +158,22 @@ def client_certificate(secret_id: str, fields: Any, cafile: str | None) -> Clien
     return ClientCertificate(chain, context)
 
 
+def certificate_of_files(certfile: Path, keyfile: Path, cafile: str | None) -> ClientCertificate:
+    """The login of a certificate and its key, which has no password, in PEM files.
+
+    Raises ConfigError, which names the files and quotes nothing of them.
+    """
+    try:
+        chain, key = certfile.read_text(), keyfile.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no PEM text"
+        raise ConfigError(f"{certfile} and {keyfile} cannot be read ({reason}).") from None
+    context = _context(cafile)
+    if fault := _fault(context, f"{chain}\n{key}", ""):
+        raise ConfigError(f"{certfile} and {keyfile} are no client certificate to use: {fault}.")
+    return ClientCertificate(chain, context)
+
+
 def _context(cafile: str | None) -> ssl.SSLContext:
     # Made as kafka-python makes its own: the default one of Python 3.13 refuses some private
     # authorities that the other protocols of ours accept.
@@ -280,6 +297,6 @@ class _FixedProvider(CredentialProvider):
 
 def _no_credentials(why: str) -> str:
     return (
-        f"There are no AWS credentials to sign in to the brokers with ({why}): {IAM} needs a "
-        "function that runs as a role."
+        f"There are no AWS credentials to sign in to the brokers with ({why}): {IAM} needs those "
+        "of a role, a profile or a user."
     )

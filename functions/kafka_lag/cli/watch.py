@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`kafka-lag watch`: the collector against any Kafka cluster, without AWS.
 
-Snapshots in a folder, groups on screen; a password comes by environment or prompt.
+Snapshots in a folder, groups on screen.
 """
 
 from __future__ import annotations
 
 import argparse
-import getpass
 import json
 import os
 import re
@@ -22,10 +21,10 @@ from typing import Any
 from rich.console import Console
 
 from kafka_lag import contract
-from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.cli.group_table import groups_table
+from kafka_lag.cli.login_options import BrokerOptions, add_brokers, brokers_of
 from kafka_lag.cli.rule_options import add_rules, rules_of
 from kafka_lag.cli.terminal import escape_markup
 from kafka_lag.collector import Collector
@@ -33,17 +32,19 @@ from kafka_lag.errors import ReporterError
 from kafka_lag.formatting import format_iso_time
 from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import LagReport
-from kafka_lag.settings import INTERNAL_TOPICS, Settings, authorities_fault
+from kafka_lag.settings import INTERNAL_TOPICS, Settings
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag_cdk.config.document import MECHANISMS, PROTOCOLS, window_fault
-
-_LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
+from kafka_lag_cdk.config.document import window_fault
 
 _EXAMPLES = """examples:
   uv run kafka-lag watch --bootstrap-servers localhost:9092 --state ./lag --once
   PASSWORD=... uv run kafka-lag watch --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
       --security-protocol SASL_SSL --username monitor --password-env PASSWORD --state ./lag
+  uv run kafka-lag watch --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 \\
+      --iam --profile monitoring --state ./lag
+  uv run kafka-lag watch --bootstrap-servers b-1.example:9094 --certfile monitor.pem \\
+      --keyfile monitor.key --state ./lag
 """
 
 
@@ -51,8 +52,7 @@ _EXAMPLES = """examples:
 class WatchOptions:
     """Checked options; the interval in seconds, the cluster None for Kafka's own id."""
 
-    access: Access
-    credentials: Credentials | None
+    brokers: BrokerOptions
     rules: Rules
     state: Path
     cluster: str | None
@@ -89,27 +89,13 @@ def parse_options(
     """The options; exits with 2 and one sentence for what is wrong."""
     parser = _parser()
     parsed = parser.parse_args(argv)
-    sasl = parsed.security_protocol.startswith("SASL")
-    if sasl and not parsed.username:
-        parser.error(f"{parsed.security_protocol} needs --username")
-    if not sasl and (parsed.username or parsed.password_env):
-        parser.error(f"--username and --password-env are for SASL, not {parsed.security_protocol}")
     if parsed.state.exists() and not parsed.state.is_dir():
         parser.error(f"--state: {parsed.state} is no folder")
-    if parsed.cafile and (fault := authorities_fault(Path(parsed.cafile), parsed.cafile)):
-        parser.error(f"--cafile: {fault}")
     fault = window_fault(parsed.window, parsed.interval)
     if fault:
         parser.error(f"--window: {fault}")
     return WatchOptions(
-        access=Access(
-            bootstrap_servers=parsed.bootstrap_servers,
-            security_protocol=parsed.security_protocol,
-            sasl_mechanism=parsed.sasl_mechanism if sasl else None,
-            cafile=parsed.cafile,
-            broker_timeout=parsed.timeout,
-        ),
-        credentials=_credentials(parser, parsed, environ) if sasl else None,
+        brokers=brokers_of(parser, parsed, environ),
         rules=replace(
             rules_of(parsed, parsed.interval),
             groups=NameFilter(parsed.groups_allow, parsed.groups_deny),
@@ -141,26 +127,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--once", action="store_true", help="one run, then exit")
     parser.add_argument("--output", choices=("table", "json"), default="table")
-    _add_access(parser.add_argument_group("access"))
+    add_brokers(parser)
     _add_filters(parser.add_argument_group("filters", "unanchored regular expressions; deny wins"))
     add_rules(parser)
     return parser
-
-
-def _add_access(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--bootstrap-servers", type=_servers, required=True, metavar="H:P,...", help="brokers"
-    )
-    group.add_argument("--security-protocol", choices=PROTOCOLS, default="PLAINTEXT")
-    group.add_argument("--sasl-mechanism", choices=MECHANISMS, default="SCRAM-SHA-512")
-    group.add_argument("--username", metavar="U")
-    group.add_argument(
-        "--password-env", metavar="VAR", help="variable with the password (else you are asked)"
-    )
-    group.add_argument("--cafile", metavar="F", help="CA certificates, PEM (default: the system's)")
-    group.add_argument(
-        "--timeout", type=_timeout, default=10.0, metavar="S", help="seconds a broker has (10)"
-    )
 
 
 def _add_filters(group: argparse._ArgumentGroup) -> None:
@@ -176,33 +146,6 @@ def _add_filters(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _credentials(
-    parser: argparse.ArgumentParser, parsed: argparse.Namespace, environ: Mapping[str, str]
-) -> Credentials:
-    if parsed.password_env:
-        password = environ.get(parsed.password_env)
-        if not password:
-            parser.error(f"--password-env: the variable {parsed.password_env} is not set")
-        return Credentials(parsed.username, password)
-    if not sys.stdin.isatty():
-        parser.error("--password-env VAR is needed where nobody can be asked for the password")
-    try:
-        password = getpass.getpass(f"Password of {parsed.username}: ")
-    except EOFError:
-        parser.error("no password was given")
-    return Credentials(parsed.username, password)
-
-
-def _timeout(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not _LEAST_TIMEOUT <= seconds <= _LONGEST_TIMEOUT:
-        raise argparse.ArgumentTypeError(f"{text!r} must be seconds, from 0.1 to 300")
-    return seconds
-
-
 def _regex(text: str) -> re.Pattern[str]:
     if not text:
         raise argparse.ArgumentTypeError("an empty expression matches every name: leave it out")
@@ -210,14 +153,6 @@ def _regex(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except re.error as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
-
-
-def _servers(text: str) -> tuple[str, ...]:
-    servers = tuple(part.strip() for part in text.split(",") if part.strip())
-    wrong = [server for server in servers if not re.fullmatch(r".+:\d{1,5}", server)]
-    if wrong or not servers:
-        raise argparse.ArgumentTypeError(f"{text!r} must be host:port,host:port,...")
-    return servers
 
 
 def _cluster(text: str) -> str:
@@ -262,12 +197,13 @@ class ConsoleLogger:
 
 
 def _watcher(options: WatchOptions, stderr: Console) -> Watcher:
-    source = KafkaSource(options.access, FixedCredentials(options.credentials))
-    deadline = max(45.0, options.access.broker_timeout)
+    access = options.brokers.access
+    source = KafkaSource(access, FixedCredentials(options.brokers.make_login()))
+    deadline = max(45.0, access.broker_timeout)
     cluster = options.cluster or source.cluster_id(time.monotonic() + deadline)
     settings = Settings(
         cluster,
-        options.access,
+        access,
         options.rules,
         interval_ms=options.interval * 1000,
         deadline=deadline,

@@ -75,7 +75,9 @@ def use(credentials: Any) -> None:
     ("credentials", "why"), [(None, "none configured"), (Lost(), "CredentialRetrievalError")]
 )
 def test_a_role_that_is_missing_is_told_as_one(credentials: Any, why: str) -> None:
-    with pytest.raises(ConfigError, match=rf"no AWS credentials .*\({why}\): .* runs as a role\."):
+    with pytest.raises(
+        ConfigError, match=rf"no AWS credentials .*\({why}\): .* a role, a profile or a user\."
+    ):
         use(credentials)
 
 

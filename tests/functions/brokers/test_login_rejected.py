@@ -90,8 +90,8 @@ def test_an_end_is_a_rejected_login_only_while_a_broker_checks_it(
     ("access", "advice"),
     [
         (SCRAM, "Check user name, password"),
-        (ROLE, "Check that the function's role may kafka-cluster:Connect"),
-        (TLS, "Check that secret_id names a secret with one that has not expired"),
+        (ROLE, "Check that the role may kafka-cluster:Connect"),
+        (TLS, "Check that the secret of secret_id, or the file, holds one that has not expired"),
     ],
 )
 def test_each_rejected_login_has_advice_of_its_own(access: Access, advice: str) -> None:

@@ -46,7 +46,7 @@ def test_a_client_without_a_certificate_is_told_where_one_comes_from(
     error = refusal(by_certificate(shared_cluster, None))
     assert isinstance(error, LoginError)
     assert "or that there is none" in str(error)
-    assert "secret_id names a secret" in str(error)
+    assert "the secret of secret_id, or the file" in str(error)
 
 
 def test_brokers_of_a_strange_authority_are_no_refusal_of_ours(
