@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -104,3 +105,10 @@ def test_the_watcher_rejects_a_window_longer_than_a_day(capsys: pytest.CaptureFi
             ["--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "10000"]
         )
     assert "--window: must be at most 24 hours of intervals" in capsys.readouterr().err
+
+
+def test_without_a_folder_snapshots_go_to_the_users_cache(tmp_path: Path) -> None:
+    call = ["--bootstrap-servers", "b:9092"]
+    state = parse_options(call, {"XDG_CACHE_HOME": str(tmp_path)}).state
+    assert state == tmp_path / "kafka-lag"
+    assert parse_options(call, {}).state == Path.home() / ".cache" / "kafka-lag"

@@ -38,7 +38,7 @@ from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cdk.config.document import window_fault
 
 _EXAMPLES = """examples:
-  uv run kafka-lag watch --bootstrap-servers localhost:9092 --state ./lag --once
+  uv run kafka-lag watch --bootstrap-servers localhost:9092 --once
   PASSWORD=... uv run kafka-lag watch --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
       --security-protocol SASL_SSL --username monitor --password-env PASSWORD --state ./lag
   uv run kafka-lag watch --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 \\
@@ -89,8 +89,9 @@ def parse_options(
     """The options; exits with 2 and one sentence for what is wrong."""
     parser = _parser()
     parsed = parser.parse_args(argv)
-    if parsed.state.exists() and not parsed.state.is_dir():
-        parser.error(f"--state: {parsed.state} is no folder")
+    state = parsed.state or _cache_folder(environ)
+    if state.exists() and not state.is_dir():
+        parser.error(f"--state: {state} is no folder")
     fault = window_fault(parsed.window, parsed.interval)
     if fault:
         parser.error(f"--window: {fault}")
@@ -101,7 +102,7 @@ def parse_options(
             groups=NameFilter(parsed.groups_allow, parsed.groups_deny),
             topics=NameFilter(parsed.topics_allow, parsed.topics_deny),
         ),
-        state=parsed.state,
+        state=state,
         cluster=parsed.cluster,
         interval=parsed.interval,
         once=parsed.once,
@@ -119,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--state", type=Path, required=True, metavar="DIR", help="snapshots go here"
+        "--state", type=Path, metavar="DIR", help="snapshots go here (default: your cache folder)"
     )
     parser.add_argument("--cluster", type=_cluster, help="its name (default: Kafka's cluster id)")
     parser.add_argument(
@@ -131,6 +132,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_filters(parser.add_argument_group("filters", "unanchored regular expressions; deny wins"))
     add_rules(parser)
     return parser
+
+
+def _cache_folder(environ: Mapping[str, str]) -> Path:
+    """Where the XDG base directory specification has a user's caches, on macOS too."""
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-lag"
 
 
 def _add_filters(group: argparse._ArgumentGroup) -> None:
