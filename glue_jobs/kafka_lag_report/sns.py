@@ -6,12 +6,12 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from kafka_lag_report.aws import make_client
 from kafka_lag_report.errors import DataError, UsageError
 from kafka_lag_report.message import Message
 
 # What chat would take for a mention, a link or a style, by what looks like it.
 _PLAIN = str.maketrans("<>[]*`~", "\u2039\u203a()\u2217'\u223c")
-_CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS = 5, 10, 4
 
 
 def topic_region(topic_arn: str) -> str:
@@ -26,17 +26,8 @@ def topic_region(topic_arn: str) -> str:
 
 
 def sns_client(topic_arn: str) -> Any:
-    """A client for the topic's own region, wherever the job runs; gives up within a minute."""
-    # Only here, as a run without a topic needs no AWS.
-    import boto3  # noqa: PLC0415
-    from botocore.config import Config  # noqa: PLC0415
-
-    config = Config(
-        connect_timeout=_CONNECT_SECONDS,
-        read_timeout=_READ_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-    )
-    return boto3.client("sns", region_name=topic_region(topic_arn), config=config)
+    """A client for the topic's own region, wherever the job runs."""
+    return make_client("sns", topic_region(topic_arn))
 
 
 def for_chat(message: Message) -> str:

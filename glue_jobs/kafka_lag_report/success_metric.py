@@ -6,23 +6,13 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from kafka_lag import contract
+from kafka_lag_report.aws import make_client
 from kafka_lag_report.errors import DataError
-
-_CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS = 5, 10, 4
 
 
 def metric_client(region: str) -> Any:
-    """A client of CloudWatch; gives up within a minute."""
-    # Only here, as a run without the metric needs no AWS.
-    import boto3  # noqa: PLC0415
-    from botocore.config import Config  # noqa: PLC0415
-
-    config = Config(
-        connect_timeout=_CONNECT_SECONDS,
-        read_timeout=_READ_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-    )
-    return boto3.client("cloudwatch", region_name=region, config=config)
+    """A client of CloudWatch."""
+    return make_client("cloudwatch", region)
 
 
 def publish_success(client: Any, deployment: str, *, succeeded: bool) -> None:
