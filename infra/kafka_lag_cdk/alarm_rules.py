@@ -14,6 +14,7 @@ from enum import Enum
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.sinks.config import EMF
+from kafka_lag_cdk.config.cluster import Cluster
 
 
 class Operator(Enum):
@@ -354,6 +355,17 @@ OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
 def any_group_rules(*, promised: bool) -> tuple[Rule, ...]:
     """Those on all groups that can have data; `promised`: some group may have an SLA."""
     return OF_ANY_GROUP if promised else (ANY_GROUP, ANY_LOSS)
+
+
+def group_thresholds(cluster: Cluster) -> Iterator[tuple[str, Rule, float | None]]:
+    """Each alarm on a named group: the group, its rule, and the threshold where that has none."""
+    for group in cluster.alarms.groups:
+        yield group, STATUS, None
+        yield group, LOSS, None
+        if (promised := cluster.sla_of(group)) is not None:
+            yield group, SLA, promised
+    for group, records in cluster.alarms.offset_lag.items():
+        yield group, OFFSET_LAG, records
 
 
 def reporter_rules(*, paused: bool, sinks: Collection[str]) -> tuple[Rule, ...]:

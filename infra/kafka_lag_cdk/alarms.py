@@ -20,18 +20,15 @@ from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarm_rules import (
     ANOMALY,
     LAMBDA,
-    LOSS,
     MESSAGES_SILENT,
     OF_MESSAGES,
-    OFFSET_LAG,
     REPORT_MISSING,
-    SLA,
-    STATUS,
     Missing,
     Operator,
     Rule,
     any_group_rules,
     broker_rules,
+    group_thresholds,
     query_brokers,
     query_groups,
     reporter_rules,
@@ -208,12 +205,9 @@ class ClusterAlarms:
 
     def make(self) -> tuple[cloudwatch.IAlarm, ...]:
         """Every alarm that can have data."""
-        cluster = self.cluster
-        # Nothing is published of a cluster that is paused, and queries are charged.
-        published = cluster.sink_names and not cluster.paused
         return (
             *self._reporter(),
-            *(self._any_group() if cluster.alarms.any_group and published else ()),
+            *(self._any_group() if self.cluster.watches_any_group else ()),
             *self._groups(),
             *self._anomalies(),
             *self._brokers(),
@@ -287,7 +281,8 @@ class ClusterAlarms:
         """On each named group: status, data loss and, where they are set, SLA and offset lag."""
         cluster, metrics = self.cluster, LagMetrics(self.cluster)
         scope = Construct(self.scope, "Groups")
-        for group, rule, threshold in self._thresholds(scope):
+        self._warn_of_no_sla(scope)
+        for group, rule, threshold in group_thresholds(cluster):
             subject = ClusterSubject(cluster, group, self.name)
             yield rule_alarm(
                 scope,
@@ -300,22 +295,16 @@ class ClusterAlarms:
                 threshold=threshold,
             )
 
-    def _thresholds(self, scope: Construct) -> Iterator[tuple[str, Rule, float | None]]:
+    def _warn_of_no_sla(self, scope: Construct) -> None:
+        """Of named groups without an alarm on their age, where other groups have one."""
         cluster = self.cluster
-        for group in cluster.alarms.groups:
-            yield group, STATUS, None
-            yield group, LOSS, None
-            promised = cluster.sla_of(group)
-            if promised is not None:
-                yield group, SLA, promised
-            elif cluster.sla_seconds:
+        for group in cluster.alarms.groups if cluster.sla_seconds else ():
+            if cluster.sla_of(group) is None:
                 Annotations.of(scope).add_warning_v2(
                     f"msk-lag-reporter:no-sla-{digest(group)}",
                     f"alarms.groups of {cluster.name} names {group}, which no sla_seconds "
                     "matches: it gets no alarm on its age.",
                 )
-        for group, records in cluster.alarms.offset_lag.items():
-            yield group, OFFSET_LAG, records
 
     def _anomalies(self) -> Iterator[cloudwatch.IAlarm]:
         """The time lag of some groups against what CloudWatch has learnt of each; above only.

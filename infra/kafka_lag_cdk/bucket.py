@@ -113,7 +113,7 @@ def _lifecycle_rules(keep: Keep, *, claims: bool) -> Iterator[s3.LifecycleRule]:
         id="abandoned-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)
     )
     if claims:
-        # Cursors lie elsewhere and stay, however long nothing is heard of a cluster.
+        # Cursors lie elsewhere and stay, however long a cluster has no runs.
         yield s3.LifecycleRule(
             id="claims", prefix=f"{contract.CLAIMS_PREFIX}/", expiration=Duration.days(_CLAIM_DAYS)
         )

@@ -29,9 +29,16 @@ from kafka_lag_cdk.config.network import IamAuth, ScramAuth, TlsAuth
 from kafka_lag_cdk.config.types import is_token
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.network import CollectorNetwork
-from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key, writing
+from kafka_lag_cdk.rights import (
+    Right,
+    allow,
+    listing,
+    publishing_metrics,
+    role_with,
+    using_key,
+    writing,
+)
 
-_NO_RESOURCE = "publishing metrics takes no resource"
 # What Secrets Manager puts behind a secret's name.
 _SIX = "-??????"
 _INTERFACES = (
@@ -314,16 +321,9 @@ def _within(arn: str, kind: str) -> str:
 
 def sink_rights(scope: Construct, cluster: Cluster) -> Iterator[Right]:
     """To publish and to read what authorises it; none for the log."""
-    # Metrics that come by OTLP have no namespace.
     anywhere = any(each.sigv4 for each in cluster.otlp_endpoints)
     if anywhere or CLOUDWATCH in cluster.sink_names:
-        ours = {"StringEquals": {"cloudwatch:namespace": cluster.namespace}}
-        yield allow(
-            "cloudwatch:PutMetricData",
-            on="*",
-            because=_NO_RESOURCE,
-            conditions=None if anywhere else ours,
-        )
+        yield publishing_metrics(None if anywhere else cluster.namespace)
     secrets = (each.headers_secret for each in cluster.otlp_endpoints)
     for secret in dict.fromkeys(filter(None, secrets)):
         yield allow("secretsmanager:GetSecretValue", on=_arn(scope, secret))

@@ -24,7 +24,7 @@ class LagCollector(Construct):
     """Collects the lag of `cluster` into the bucket of `reports`; alarms go to its topic.
 
     `reports` is the region's shared part, or its names where another stack holds it; alarms and
-    dashboard are named after its deployment. With `recovered` the topic also hears that an alarm
+    dashboard are named after its deployment. With `recovered` the topic also gets that an alarm
     is over. `package` is the collector's folder or zip; unless given, it is built from this
     project's lock file. `alarms` reach people, `scaling_alarms` only set numbers of tasks;
     `dashboard` is None where the cluster wants none.

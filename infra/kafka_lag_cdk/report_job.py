@@ -17,7 +17,7 @@ from kafka_lag_cdk.acknowledgements import acknowledge_nag, acknowledge_warning
 from kafka_lag_cdk.config.shared import NEVER, Keep, Report
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.notifications import Topics
-from kafka_lag_cdk.rights import Right, allow, listing, role_with, using_key_of
+from kafka_lag_cdk.rights import Right, allow, listing, publishing_metrics, role_with, using_key_of
 
 SCRIPT = Path(__file__).parents[2] / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
 
@@ -172,12 +172,7 @@ def _rights(
         because=_MANY_OBJECTS,
     )
     yield from using_key_of(bucket, writes=True)
-    yield allow(
-        "cloudwatch:PutMetricData",
-        on="*",
-        because="publishing a metric has no finer resource; its namespace is a condition",
-        conditions={"StringEquals": {"cloudwatch:namespace": contract.NAMESPACE}},
-    )
+    yield publishing_metrics(contract.NAMESPACE)
     yield allow(
         "logs:CreateLogGroup",
         "logs:CreateLogStream",

@@ -81,6 +81,20 @@ def writing(log_group: logs.ILogGroup) -> Right:
     return allow("logs:CreateLogStream", "logs:PutLogEvents", on=log_group.log_group_arn)
 
 
+def publishing_metrics(namespace: str | None) -> Right:
+    """The right to publish metrics of a namespace, None: of any, as those by OTLP have none.
+
+    CloudWatch knows no resource for it.
+    """
+    ours = {"StringEquals": {"cloudwatch:namespace": namespace}}
+    return allow(
+        "cloudwatch:PutMetricData",
+        on="*",
+        because="publishing metrics takes no resource",
+        conditions=ours if namespace else None,
+    )
+
+
 def role_with(
     scope: Construct,
     rights: Iterable[Right],

@@ -199,10 +199,12 @@ def _shared(app: App, deployment: Deployment, package: Path | None) -> dict[_Pla
 def _chats(
     app: App, deployment: Deployment, shared: dict[_Place, SharedStack]
 ) -> Iterator[ChatStack]:
-    """One an account, in the region that is listed first, after all topics that it hears."""
+    """One an account, in the region that is listed first, after all topics that it shows."""
     for owner in dict.fromkeys(account for account, _ in shared):
-        heard = {region: stack for (account, region), stack in shared.items() if account == owner}
-        regions = list(heard)
+        of_account = {
+            region: stack for (account, region), stack in shared.items() if account == owner
+        }
+        regions = list(of_account)
         chats = ChatStack(
             app,
             _stack_id("Chat", owner),
@@ -210,8 +212,8 @@ def _chats(
             regions=regions,
             env=_environment((owner, regions[0])),
         )
-        for stack in heard.values():
-            chats.add_stack_dependency(stack, "chat channels hear its topic")
+        for stack in of_account.values():
+            chats.add_stack_dependency(stack, "chat channels show its topics")
         yield chats
 
 

@@ -43,7 +43,7 @@ class StatusNotifier(Construct):
     reports, to a bus, or both.
 
     What fails three times lies in `failed` for four days. Nothing is lost by that: the next run
-    of the cluster compares with what was sent last. `chats` is whether people in chats hear the
+    of the cluster compares with what was sent last. `chats` is whether people in chats see the
     topic, `silence` whether no run of any cluster for two hours is alarmed.
 
     Runs may overlap, as order is held cluster by cluster: an older snapshot than the cursor's sends

@@ -242,6 +242,14 @@ class Cluster(CollectorKeys):
         return self.has_brokers and self.broker_type == "standard"
 
     @property
+    def watches_any_group(self) -> bool:
+        """Whether queries watch all groups: of a paused cluster none has data, and all are charged.
+
+        They see what a sink publishes into CloudWatch's namespaces.
+        """
+        return self.alarms.any_group and bool(self.sink_names) and not self.paused
+
+    @property
     def watches_brokers(self) -> bool:
         """Whether there are alarms on the brokers; queries are charged, so none while paused."""
         return self.has_brokers and self.alarms.brokers and not self.paused

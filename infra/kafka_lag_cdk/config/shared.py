@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the clusters of a region share: storage, queries, the report, who hears of what, views."""
+"""What the clusters of a region share: storage, queries, the report, recipients, views."""
 
 from __future__ import annotations
 

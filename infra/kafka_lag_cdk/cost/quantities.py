@@ -15,12 +15,11 @@ from kafka_lag import contract
 from kafka_lag.formatting import format_bytes, format_quantity
 from kafka_lag_cdk.alarm_rules import (
     ANY_SLA,
-    LOSS,
     OF_ANY_GROUP,
     OF_MESSAGES,
-    STATUS,
     Rule,
     broker_rules,
+    group_thresholds,
     left_out,
     reporter_rules,
 )
@@ -132,7 +131,7 @@ def msk_level_quantities(clusters: Iterable[Cluster]) -> list[Quantity]:
 
 def groups_in_query(cluster: Cluster, published: MetricCounts, rule: Rule) -> int:
     """How many groups the query of an alarm on any group looks at."""
-    if cluster.paused or not cluster.sink_names or not cluster.alarms.any_group:
+    if not cluster.watches_any_group:
         return 0
     without = left_out(rule, cluster.namespace, cluster.name, cluster.alarms.groups)
     if rule is ANY_SLA:
@@ -173,8 +172,7 @@ def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     """Alarms are charged by the metrics that they watch, and a dashboard as a whole."""
     alarms = cluster.alarms
     reporter = len(reporter_rules(paused=cluster.paused, sinks=cluster.sink_names))
-    with_sla = sum(cluster.sla_of(group) is not None for group in alarms.groups)
-    named = len((STATUS, LOSS)) * len(alarms.groups) + with_sla + len(alarms.offset_lag)
+    named = sum(1 for _ in group_thresholds(cluster))
     by_age = [each.metric == contract.ESTIMATED_TIME_LAG for each in cluster.scaling]
     scaling = sum(_ALARMS_OF_SCALING_BY_AGE if each else _ALARMS_OF_SCALING for each in by_age)
     anomalies = _METRICS_PER_ANOMALY_ALARM * len(alarms.anomalies)
