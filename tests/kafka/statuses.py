@@ -21,7 +21,7 @@ from tests.kafka.looking import commit, create, group, looker, only, partitions,
 # Ten intervals are the window, as by default, but of a second each, not a minute.
 RULES = replace(only("^(orders-)?seen-"), interval_ms=1_000, window_ms=10_000)
 RUNS = 42
-# The runs before which something happens to a group.
+# The seconds before which nothing happens to a group; each happens before a run of its own.
 LEAVES, REWINDS, REACHES_AGAIN, RETURNS, SPEEDS_UP = 4, 5, 7, 22, 23
 REWOUND = ("rewound", "rewound-briefly")
 TRAFFIC = ("healthy", "kip848", "commit-only", "rebalancing", "stopped", "stuck")
@@ -52,10 +52,12 @@ class Seen:
 class Recording:
     """What was seen in each run; a run's number is the seconds since the first.
 
-    The traffic began before it: `began` is negative.
+    The traffic began before it: `began` is negative. `happened` has the run that came just after
+    something was done to a group, by the second it was due.
     """
 
     began: int
+    happened: dict[int, int] = field(default_factory=dict)
     runs: dict[int, dict[str, Seen]] = field(default_factory=dict)
 
     def of(self, name: str, since: int = 0) -> dict[int, Seen]:
@@ -91,8 +93,10 @@ def recorded(cluster: KafkaCluster) -> Recording:
             traffic[f"seen-{name}"].wait_until_ready()
         recording = Recording(math.floor(began - time.monotonic()))
         for run in _on_the_clock():
-            for due in [at for at in script if at <= run]:
+            # A look that comes late must still find what was done before the next is done.
+            for due in [at for at in sorted(script) if at <= run][:1]:
                 script.pop(due)()
+                recording.happened[due] = run
             recording.runs[run] = _seen(eyes.look())
         assert not traffic.errors
     return recording
