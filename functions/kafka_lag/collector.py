@@ -99,6 +99,11 @@ class Collector:
         self.memory = Memory.empty()
         self._usual = _Usual()
 
+    @property
+    def cluster(self) -> str:
+        """The cluster's name, as in keys and dimensions."""
+        return self._settings.cluster
+
     def run(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
         """One run for the scheduled time `taken_at`, ms UTC.
 

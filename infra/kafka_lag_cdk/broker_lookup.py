@@ -13,7 +13,6 @@ from constructs import Construct
 
 from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.network import OpenAuth
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.rights import allow, role_with
 
@@ -35,15 +34,11 @@ class BootstrapServers(Construct):
         super().__init__(scope, construct_id)
         asking = allow("kafka:GetBootstrapBrokers", on=cluster.arn or "")
         role = role_with(self, [asking], service="lambda.amazonaws.com")
-        plain = isinstance(cluster.auth, OpenAuth) and cluster.auth.plaintext
         answer = CustomResource(
             self,
             "Answer",
             service_token=self._function(cluster, role, log_key_arn).function_arn,
-            properties={
-                "ClusterArn": cluster.arn,
-                "Way": "plaintext" if plain else cluster.auth.type,
-            },
+            properties={"ClusterArn": cluster.arn, "Way": cluster.way_in},
         )
         # A function that dies answers nobody, and CloudFormation would wait for an hour. CDK's own
         # property writes text where CloudFormation's schema has a number.

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small HTTP server around the views, on this machine's own address only."""
+"""A small HTTP server around the views, by default on this machine's own address only."""
 
 from __future__ import annotations
 
 import re
+import socket
 import sys
 import traceback
 from collections.abc import Callable
@@ -26,7 +27,8 @@ _POLL_SECONDS = 0.05
 # A page elsewhere may have its own name resolve to this machine; then the Host header shows it.
 _OWN_NAMES = (_ADDRESS, "localhost", "::1")
 _FOREIGN_NAME = "Only requests to this machine by its own name are answered: open http://localhost."
-_BROKEN = "Something is wrong here; the terminal of kafka_lag.cli.serve says what."
+_BROKEN = "Something is wrong here; the terminal of kafka-lag serve says what."
+_HEALTH_PATH = "/healthz"
 
 
 # As the deployed views pass a path of any length on; beyond this it is no mistake.
@@ -42,6 +44,12 @@ class _Server(ThreadingHTTPServer):
     # scrapers, come at once.
     request_queue_size = 256
 
+    def __init__(
+        self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], family: int
+    ) -> None:
+        self.address_family = family
+        super().__init__(address, handler)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that leaves before its answer is no error."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
@@ -51,7 +59,8 @@ class _Server(ThreadingHTTPServer):
 class LocalServer:
     """Answers at `url` while it is entered; `clock` in seconds since the epoch, port 0 any free.
 
-    Raises OSError when the port is taken. With a `bearer`, only those who have its token.
+    Raises OSError when the address cannot be listened on. With a `bearer`, only those who have its
+    token, but for /healthz: `health` says in a sentence what is wrong, None if nothing is.
     """
 
     def __init__(
@@ -60,15 +69,21 @@ class LocalServer:
         clock: Callable[[], float],
         port: int = 0,
         bearer: Bearer | None = None,
+        *,
+        host: str = _ADDRESS,
+        health: Callable[[], str | None] | None = None,
     ) -> None:
         self._snapshots = snapshots
         self._clock = clock
         self._bearer = bearer
         # Snapshots are for one thread at a time, as in a Lambda.
         self._lock = Lock()
-        self._server = _Server((_ADDRESS, port), _handler(self.answer))
+        self._health = health or (lambda: None)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._server = _Server((host, port), _handler(self.answer), family)
         self._thread = Thread(target=self._server.serve_forever, args=(_POLL_SECONDS,), daemon=True)
-        self.url = f"http://{_ADDRESS}:{self._server.server_port}"
+        name = f"[{host}]" if ":" in host else host
+        self.url = f"http://{name}:{self._server.server_port}"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -90,6 +105,8 @@ class LocalServer:
     def answer(self, request: Request, authorization: str) -> Answer:
         """What is answered, whatever happens."""
         try:
+            if request.path == _HEALTH_PATH:
+                return _health_answer(request, self._health())
             if self._bearer is None and not _is_own_name(request.host):
                 return error_answer(request, 421, _FOREIGN_NAME)
             if self._bearer is not None and not self._bearer.allows(authorization):
@@ -102,6 +119,13 @@ class LocalServer:
         except Exception:  # noqa: BLE001  # the last line before strangers: no trace goes out
             traceback.print_exc(file=sys.stderr)
             return error_answer(request, 500, _BROKEN)
+
+
+def _health_answer(request: Request, fault: str | None) -> Answer:
+    """For whoever restarts what is broken; names nothing of the cluster."""
+    status = HTTPStatus.OK if fault is None else HTTPStatus.SERVICE_UNAVAILABLE
+    body = b"" if request.method == "HEAD" else f"{fault or 'ok'}\n".encode()
+    return Answer(status, "text/plain; charset=utf-8", body)
 
 
 def _is_own_name(host: str) -> bool:

@@ -1,43 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag serve`: the views of a folder or a bucket in this machine's browser, until Ctrl-C."""
+"""`kafka-lag serve`: the views of a folder, a bucket, or a cluster that it collects itself."""
 
 from __future__ import annotations
 
-import argparse
+import ipaddress
 import os
 import signal
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import boto3
+import click
 from botocore import exceptions as aws
 from botocore.config import Config
 from rich.console import Console
 
 from kafka_lag import contract
 from kafka_lag.aws import error_code
+from kafka_lag.cli.aws_session import open_session
+from kafka_lag.cli.collect_options import collect_options, collect_options_of
+from kafka_lag.cli.collecting import Collecting
+from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.local_server import LocalServer
-from kafka_lag.cli.terminal import escape_markup
-from kafka_lag.errors import ConfigError, ReporterError, StoreError, UnusableError
+from kafka_lag.cli.numbers import SECONDS
+from kafka_lag.cli.state import default_state
+from kafka_lag.cli.terminal import WarningPrinter, escape_markup
+from kafka_lag.errors import ConfigError, StoreError, UnusableError
 from kafka_lag.snapshots.store import BrowsableStore, FolderStore, S3Store
 from kafka_lag.views.auth import Bearer, check_token
 from kafka_lag.views.latest_run import Snapshots
 
 _AWS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
 _MAX_PORT = 65_535
-_DESCRIPTION = """Burrow's API, /metrics and the status page on this machine, for this machine.
-
-Reads the snapshots of a folder, or of a bucket with your own AWS credentials; nothing
-here talks to Kafka. Answers only requests from this machine, until Ctrl-C.
-"""
-_EXAMPLES = """examples:
-  uv run kafka-lag serve --state ~/kafka-lag --port 8000
-  AWS_PROFILE=ops uv run kafka-lag serve --bucket kafka-lag-snapshots --region eu-west-1
-"""
+_LOOPBACK = "127.0.0.1"
+_SECTION = "what is served, and to whom"
 _NO_CREDENTIALS = "No AWS credentials here: set AWS_PROFILE, or run aws sso login."
 _EXPIRED_CREDENTIALS = (
     *("ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidToken"),
@@ -46,106 +45,131 @@ _EXPIRED_CREDENTIALS = (
 
 
 @dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """Either `state` or `bucket` is set; port 0 takes any that is free."""
+class Address:
+    """Where to listen; port 0 takes any that is free."""
 
-    state: Path | None
-    bucket: str | None
-    region: str | None
+    host: str
     port: int
-    token_file: Path | None
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether this machine alone can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Serves until it is interrupted (0); 1 with a sentence when it cannot, 2 for usage."""
-    stderr = Console(stderr=True)
-    options = parse_options(argv)
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    host = host.strip("[]") if colon else _LOOPBACK
+    digits = port.isascii() and port.isdigit() and len(port) <= len(str(_MAX_PORT))
+    if not host or not digits or int(port) > _MAX_PORT:
+        raise click.BadParameter(
+            f"{text!r} must be HOST:PORT or PORT, with a port from 0 to {_MAX_PORT}"
+        )
+    return Address(host, int(port))
+
+
+@click.command(
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag serve
+  kafka-lag serve --state ./lag --listen 8080
+  AWS_PROFILE=ops kafka-lag serve --bucket kafka-lag-snapshots --region eu-west-1
+  kafka-lag serve --bootstrap-servers localhost:9092 --interval 15
+  kafka-lag serve --config deployment.toml --listen 0.0.0.0:8000 --token-file token
+""",
+)
+@option("--bucket", metavar="NAME", help="snapshots in S3, with your credentials", section=_SECTION)
+@option(
+    "--listen",
+    type=_address,
+    default="8000",
+    metavar="[HOST:]PORT",
+    help=f"where to answer ({_LOOPBACK}:8000); port 0 for any free one",
+    section=_SECTION,
+)
+@option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="answer only those who send the token in this file as Authorization: Bearer",
+    section=_SECTION,
+)
+@option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
+@collect_options
+def serve(**options: Any) -> int:
+    """Answers with the status page, Burrow's API and /metrics until Ctrl-C or SIGTERM.
+
+    Shows the snapshots of a folder (--state) or of a bucket (--bucket). With --bootstrap-servers,
+    or --config, it reads the cluster itself: an exporter for Prometheus, in one process. Only this
+    machine is answered unless --listen names another address, which needs --token-file. /healthz
+    needs no token.
+    """
+    address, token_file = options["listen"], options["token_file"]
+    collects = bool(options["bootstrap_servers"] or options["config"])
+    if collects and options["bucket"]:
+        raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
+    if options["bucket"] and options["state"]:
+        raise click.UsageError("--bucket and --state are two sources: leave one out.")
+    if not address.is_loopback and token_file is None:
+        raise click.UsageError(
+            f"--listen {address.host} is reached from other machines: add --token-file FILE with "
+            "a token of your choice."
+        )
+    bearer = _load_bearer(token_file) if token_file else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stderr = Console(stderr=True)
     try:
-        return _serve(options, Console(), stderr)
+        if collects:
+            collect = collect_options_of(options, options["interval"])
+            store: BrowsableStore = FolderStore(collect.state)
+            running = Collecting(collect, WarningPrinter(stderr), time.time)
+        else:
+            store, running = _open_store(options), None
+        _serve(Snapshots(store, time.time), address, bearer, running, stderr, options)
     except KeyboardInterrupt:
-        return 0
-    except ReporterError as error:
-        stderr.print(f"[red]{escape_markup(str(error))}[/]", soft_wrap=True)
-        return 1
-
-
-def parse_options(argv: Sequence[str] | None) -> ServeOptions:
-    """The options; ends the program with 2 and a sentence for wrong ones, with 0 for --help."""
-    parser = argparse.ArgumentParser(
-        prog="kafka-lag serve",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--state", type=_folder, metavar="DIR", help="snapshots of kafka-lag watch")
-    source.add_argument("--bucket", metavar="NAME", help="snapshots in S3, with your credentials")
-    parser.add_argument("--region", help="of the bucket (that of your AWS profile)")
-    parser.add_argument("--port", type=_port, default=8000, help="0 for any free one (8000)")
-    parser.add_argument(
-        "--token-file",
-        type=_file,
-        metavar="F",
-        help="answer only those who send the token in this file as Authorization: Bearer",
-    )
-    # A token comes by file, never as an argument, which others on the machine can read.
-    parsed = parser.parse_args(argv)
-    if parsed.region and not parsed.bucket:
-        parser.error("--region belongs to --bucket; a folder has none")
-    return ServeOptions(**vars(parsed))
-
-
-def _folder(text: str) -> Path:
-    path = Path(text).expanduser()
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {text!r}")
-    if not os.access(path, os.R_OK | os.X_OK):
-        raise argparse.ArgumentTypeError(f"the folder {text!r} cannot be read by you")
-    return path
-
-
-def _file(text: str) -> Path:
-    path = Path(text).expanduser()
-    if not path.is_file():
-        raise argparse.ArgumentTypeError(f"there is no file {text!r}")
-    return path
-
-
-def _port(text: str) -> int:
-    digits = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_PORT))
-    if not digits or int(text) > _MAX_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a port, 0 to {_MAX_PORT}")
-    return int(text)
-
-
-def _serve(options: ServeOptions, screen: Console, stderr: Console) -> int:
-    snapshots = Snapshots(_open_store(options), time.time)
-    bearer = _load_bearer(options.token_file) if options.token_file else None
-    if not snapshots.clusters():
-        stderr.print(f"[yellow]{escape_markup(_no_snapshots_yet(options))}[/]", soft_wrap=True)
-    with _start_server(snapshots, options.port, bearer) as server:
-        screen.print(f"{server.url}/  (Ctrl-C ends it)", highlight=False, soft_wrap=True)
-        sys.stdout.flush()
-        server.wait()
+        pass
     return 0
 
 
-def _start_server(snapshots: Snapshots, port: int, bearer: Bearer | None) -> LocalServer:
+def _serve(
+    snapshots: Snapshots,
+    address: Address,
+    bearer: Bearer | None,
+    running: Collecting | None,
+    stderr: Console,
+    options: Mapping[str, Any],
+) -> None:
+    if running is None and not snapshots.clusters():
+        stderr.print(f"[yellow]{escape_markup(_no_snapshots_yet(options))}[/]", soft_wrap=True)
+    health = None if running is None else running.health
     try:
-        return LocalServer(snapshots, time.time, port, bearer)
+        server = LocalServer(
+            snapshots, time.time, address.port, bearer, host=address.host, health=health
+        )
     except OSError as error:
         raise ConfigError(
-            f"Port {port} cannot be used ({error.strerror}): name another by --port."
+            f"{address.host}:{address.port} cannot be listened on ({error.strerror}): name "
+            "another address by --listen."
         ) from error
+    with server, running or nullcontext():
+        print(f"{server.url}/  (Ctrl-C ends it)", flush=True)
+        server.wait()
 
 
-def _no_snapshots_yet(options: ServeOptions) -> str:
-    if options.state is not None:
-        where = f"under {options.state / contract.SNAPSHOT_PREFIX}/"
+def _no_snapshots_yet(options: Mapping[str, Any]) -> str:
+    if options["bucket"]:
+        where = f"under {contract.SNAPSHOT_PREFIX}/ in the bucket {options['bucket']}"
     else:
-        where = f"under {contract.SNAPSHOT_PREFIX}/ in the bucket {options.bucket}"
+        where = f"under {_folder_of(options) / contract.SNAPSHOT_PREFIX}/"
     return f"There are no snapshots {where} yet; they are shown once they come."
+
+
+def _folder_of(options: Mapping[str, Any]) -> Path:
+    return Path(options["state"] or default_state(os.environ)).expanduser()
 
 
 def _load_bearer(token_file: Path) -> Bearer:
@@ -157,7 +181,7 @@ def _load_bearer(token_file: Path) -> Bearer:
 
 def _read_token(token_file: Path) -> str:
     try:
-        text = token_file.read_text("utf-8", "replace")
+        text = token_file.expanduser().read_text("utf-8", "replace")
     except OSError as error:
         raise ConfigError(f"Cannot read the token in {token_file} ({error.strerror}).") from error
     if not text.strip():
@@ -165,14 +189,20 @@ def _read_token(token_file: Path) -> str:
     return check_token(text, f"The file {token_file}")
 
 
-def _open_store(options: ServeOptions) -> BrowsableStore:
-    if options.state is not None:
-        return open_folder(options.state)
+def _open_store(options: Mapping[str, Any]) -> BrowsableStore:
+    if not options["bucket"]:
+        folder = _folder_of(options)
+        if options["state"] and not folder.is_dir():
+            raise click.UsageError(f"--state: there is no folder {folder}.")
+        if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+            raise click.UsageError(f"--state: the folder {folder} cannot be read by you.")
+        return open_folder(folder)
     try:
-        client = boto3.Session(region_name=options.region).client("s3", config=_AWS)
+        session = open_session(options["profile"], options["region"])
+        client = session.client("s3", config=_AWS)
     except aws.BotoCoreError as error:
         raise ConfigError(f"AWS cannot be used as it is configured here: {error}") from error
-    return OwnBucket(client, str(options.bucket))
+    return OwnBucket(client, str(options["bucket"]))
 
 
 def open_folder(folder: Path) -> FolderStore:
@@ -228,7 +258,3 @@ def _explain(error: Exception, bucket: str, right: str) -> str:
         f"The bucket {bucket} cannot be read ({code}). "
         f"Check the name, the region (--region), and your right to {right}."
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

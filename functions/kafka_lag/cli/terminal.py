@@ -1,11 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strangers' names on a terminal, where they can neither colour nor move anything."""
+"""What a terminal needs: strangers' names that can neither colour nor move anything, and tables
+that fit its width.
+"""
 
 from __future__ import annotations
 
-from rich.markup import escape
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
 
-from kafka_lag.formatting import escape_name, python_escape
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from kafka_lag.formatting import cut_middle, escape_name, python_escape
+
+# A file or another program reads the output: nothing is cut.
+_ANY_WIDTH = 100_000
 
 
 def printable(name: str) -> str:
@@ -16,3 +30,100 @@ def printable(name: str) -> str:
 def escape_markup(text: str) -> str:
     """The same as rich markup that shows exactly these characters."""
     return escape(printable(text))
+
+
+def open_screen() -> Console:
+    """Standard output: as wide as the terminal, and of any width where it is none."""
+    screen = Console()
+    if not screen.is_terminal:
+        screen.width = _ANY_WIDTH
+    return screen
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """Which columns a table has, and what happens to them where there is little room.
+
+    `optional` may be left out, those first that get room first; the others are always there.
+    `shortened` may be cut for another column to the width given, and at last `elastic` to
+    `least_elastic`.
+    """
+
+    names: tuple[str, ...]
+    right: Collection[str]
+    optional: tuple[str, ...]
+    shortened: Mapping[str, int]
+    elastic: str
+    least_elastic: int = 8
+    cut_in_middle: Collection[str] = ()
+    cut_at_start: Collection[str] = ()
+
+    def fit(self, lines: Sequence[Mapping[str, Text]], width: int) -> dict[str, int]:
+        """The columns that there is room for, and how wide they are; empty ones come last."""
+        natural = {
+            name: max([len(name), *(line[name].cell_len for line in lines)]) for name in self.names
+        }
+        least = {name: min(wide, self.shortened.get(name, wide)) for name, wide in natural.items()}
+        filled = {name for line in lines for name, cell in line.items() if cell}
+        chosen = set(self.names).difference(self.optional)
+        for name in sorted(self.optional, key=lambda name: name not in filled):
+            if _total_width(least[column] for column in (*chosen, name)) <= width:
+                chosen.add(name)
+        widths = {name: wide for name, wide in natural.items() if name in chosen}
+        shortened = [name for name in self.shortened if name in widths]
+        while shortened and _total_width(widths.values()) > width:
+            longest = max(shortened, key=lambda name: widths[name] - least[name])
+            if widths[longest] <= least[longest]:
+                break
+            widths[longest] -= 1
+        missing = max(0, _total_width(widths.values()) - width)
+        natural_elastic = widths[self.elastic]
+        widths[self.elastic] = max(
+            min(natural_elastic, self.least_elastic), natural_elastic - missing
+        )
+        return widths
+
+    def table(self, lines: Sequence[Mapping[str, Text]], width: int) -> Table:
+        """A table of these cells that is no wider, a line each."""
+        table = Table(
+            title_justify="left",
+            caption_justify="left",
+            box=SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+            pad_edge=False,
+        )
+        widths = self.fit(lines, width)
+        for name, column in widths.items():
+            justify: Literal["left", "right"] = "right" if name in self.right else "left"
+            table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=column)
+        for line in lines:
+            table.add_row(*(self._cut(name, line[name], wide) for name, wide in widths.items()))
+        return table
+
+    def _cut(self, name: str, cell: Text, width: int) -> Text:
+        if cell.cell_len <= width:
+            return cell
+        if name in self.cut_at_start:
+            return Text.assemble("…", cell[1 - width :])
+        if name in self.cut_in_middle:
+            return Text(cut_middle(cell.plain, width - 1), cell.style)
+        return cell
+
+
+def _total_width(widths: Iterable[int]) -> int:
+    # A column is followed by a blank and the box's own; the box begins with one.
+    return sum(column + 2 for column in widths) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class WarningPrinter:
+    """Warnings of a run on a console, one line each with its time."""
+
+    console: Console
+
+    def warning(self, message: str, /) -> None:
+        """Prints the line as it is; names in it cannot act as markup."""
+        self.console.print(
+            f"[dim]{datetime.now(UTC):%H:%M:%S}[/] [yellow]{escape_markup(message)}[/]",
+            soft_wrap=True,
+        )

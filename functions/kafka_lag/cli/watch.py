@@ -1,263 +1,214 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag watch`: the collector against any Kafka cluster, without AWS.
+"""`kafka-lag watch`: the collector against any Kafka cluster, without AWS, run after run.
 
-Snapshots in a folder, groups on screen.
+A terminal is redrawn; a pipe gets each run below the one before.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import re
+import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+import click
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.live import Live
+from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.brokers.login import FixedCredentials
-from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.cli.group_table import groups_table
-from kafka_lag.cli.login_options import BrokerOptions, add_brokers, brokers_of
-from kafka_lag.cli.rule_options import add_rules, rules_of
-from kafka_lag.cli.terminal import escape_markup
-from kafka_lag.collector import Collector
-from kafka_lag.errors import ReporterError
-from kafka_lag.formatting import format_iso_time
-from kafka_lag.lag.group_settings import NameFilter, Rules
-from kafka_lag.lag.model import LagReport
-from kafka_lag.settings import INTERNAL_TOPICS, Settings
-from kafka_lag.snapshots.keys import CLUSTER_NAME
-from kafka_lag.snapshots.store import FolderStore
-from kafka_lag_cdk.config.document import window_fault
+from kafka_lag.cli.collect_options import collect_options, collect_options_of
+from kafka_lag.cli.group_details import group_details
+from kafka_lag.cli.group_rows import CSV, TABLE, Selection, select_groups, write_rows
+from kafka_lag.cli.group_table import STATUS_COLOURS, groups_table
+from kafka_lag.cli.help_sections import SectionedCommand, option
+from kafka_lag.cli.numbers import SECONDS
+from kafka_lag.cli.schedule import Run, run_on_schedule
+from kafka_lag.cli.selection_options import row_kind, selection_of, selection_options
+from kafka_lag.cli.terminal import WarningPrinter, open_screen, printable
+from kafka_lag.collector import WarningLogger
+from kafka_lag.formatting import format_duration, format_quantity
+from kafka_lag.lag.model import Snapshot
 
-_EXAMPLES = """examples:
-  uv run kafka-lag watch --bootstrap-servers localhost:9092 --once
-  PASSWORD=... uv run kafka-lag watch --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
-      --security-protocol SASL_SSL --username monitor --password-env PASSWORD --state ./lag
-  uv run kafka-lag watch --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 \\
+_BARS = "▁▂▃▄▅▆▇█"
+_TREND_RUNS = 30
+_WARNINGS = 4
+# Heading, its blank line, the table's title, head and rule, its caption.
+_LINES_AROUND_GROUPS = 8
+
+
+@click.command(
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag watch --bootstrap-servers localhost:9092
+  kafka-lag watch --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 \\
       --iam --profile monitoring --state ./lag
-  uv run kafka-lag watch --bootstrap-servers b-1.example:9094 --certfile monitor.pem \\
-      --keyfile monitor.key --state ./lag
-"""
+  kafka-lag watch --config deployment.toml --cluster orders --status ERR,WARN
+  kafka-lag watch --bootstrap-servers localhost:9092 --output ndjson >> lag.ndjson
+""",
+)
+@selection_options
+@option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
+@collect_options
+def watch(**options: Any) -> int:
+    """Shows the lag of a cluster's consumer groups until Ctrl-C, and keeps the snapshots.
 
-
-@dataclass(frozen=True, slots=True)
-class WatchOptions:
-    """Checked options; the interval in seconds, the cluster None for Kafka's own id."""
-
-    brokers: BrokerOptions
-    rules: Rules
-    state: Path
-    cluster: str | None
-    interval: int
-    once: bool
-    output: str
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Watches until Ctrl-C (0), or once; 1 when the cluster could not be read, 2 for usage."""
-    quiet_library()
-    screen, stderr = Console(), Console(stderr=True)
+    Needs Describe on the cluster, topics and groups; reads no record and changes nothing.
+    `kafka-lag serve` shows the snapshots in a browser, `kafka-lag report` makes a day's report.
+    """
+    selection = selection_of(options)
+    collect = collect_options_of(options, options["interval"])
+    screen, stderr = open_screen(), Console(stderr=True)
+    redraws = options["output"] == TABLE and screen.is_terminal
+    view = WatchView(selection, collect.settings.rules.risk_horizon_ms / 1000)
+    logger: WarningLogger = view if redraws else WarningPrinter(stderr)
+    collector = collect.open_collector(logger)
+    view.cluster = collector.cluster
+    live = Live(get_renderable=lambda: view, console=screen, screen=True, refresh_per_second=2)
     try:
-        options = parse_options(argv)
-        watcher = _watcher(options, stderr)
-        if options.once:
-            _show(watcher.run_now(), options, screen)
-            return 0
-        _watch(watcher, options, screen, stderr)
-    except ReporterError as error:
-        stderr.print(f"[red]{escape_markup(str(error))}[/]", soft_wrap=True)
-        return 1
+        with live if redraws else nullcontext():
+            for run in run_on_schedule(collector, collect.settings.interval_ms // 1000):
+                if run.error is not None:
+                    # A first run that fails will not do better by waiting.
+                    if view.snapshot is None:
+                        raise run.error
+                    logger.warning(str(run.error))
+                else:
+                    is_first = view.snapshot is None
+                    view.add_run(run)
+                    collect.remove_old_days()
+                    if not redraws:
+                        _append(view, options, heading=is_first)
+                view.due = run.next_due
     except KeyboardInterrupt:
-        return 0
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; what is left of it goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        pass
+    if redraws and view.snapshot is not None:
+        # What was seen last stays, as the terminal's other screen is gone.
+        screen.print(view.groups(screen.width))
     return 0
 
 
-def parse_options(
-    argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ
-) -> WatchOptions:
-    """The options; exits with 2 and one sentence for what is wrong."""
-    parser = _parser()
-    parsed = parser.parse_args(argv)
-    state = parsed.state or _cache_folder(environ)
-    if state.exists() and not state.is_dir():
-        parser.error(f"--state: {state} is no folder")
-    fault = window_fault(parsed.window, parsed.interval)
-    if fault:
-        parser.error(f"--window: {fault}")
-    return WatchOptions(
-        brokers=brokers_of(parser, parsed, environ),
-        rules=replace(
-            rules_of(parsed, parsed.interval),
-            groups=NameFilter(parsed.groups_allow, parsed.groups_deny),
-            topics=NameFilter(parsed.topics_allow, parsed.topics_deny),
-        ),
-        state=state,
-        cluster=parsed.cluster,
-        interval=parsed.interval,
-        once=parsed.once,
-        output=parsed.output,
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="kafka-lag watch",
-        description="Shows the lag of a cluster's consumer groups and keeps snapshots in a folder. "
-        "Needs Describe on the cluster, topics and groups; reads no record, changes nothing.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--state", type=Path, metavar="DIR", help="snapshots go here (default: your cache folder)"
-    )
-    parser.add_argument("--cluster", type=_cluster, help="its name (default: Kafka's cluster id)")
-    parser.add_argument(
-        "--interval", type=_seconds, default=60, metavar="S", help="seconds between runs (60)"
-    )
-    parser.add_argument("--once", action="store_true", help="one run, then exit")
-    parser.add_argument("--output", choices=("table", "json"), default="table")
-    add_brokers(parser)
-    _add_filters(parser.add_argument_group("filters", "unanchored regular expressions; deny wins"))
-    add_rules(parser)
-    return parser
-
-
-def _cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where the XDG base directory specification has a user's caches, on macOS too."""
-    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-lag"
-
-
-def _add_filters(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--groups-allow", type=_regex, metavar="RE")
-    group.add_argument("--groups-deny", type=_regex, metavar="RE")
-    group.add_argument("--topics-allow", type=_regex, metavar="RE")
-    group.add_argument(
-        "--topics-deny",
-        type=_regex,
-        metavar="RE",
-        default=re.compile(INTERNAL_TOPICS),
-        help="replaces the default, which hides Kafka's own topics",
-    )
-
-
-def _regex(text: str) -> re.Pattern[str]:
-    if not text:
-        raise argparse.ArgumentTypeError("an empty expression matches every name: leave it out")
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
-
-
-def _cluster(text: str) -> str:
-    if not CLUSTER_NAME.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} must be letters, digits, '.', '_' or '-'")
-    return text
-
-
-def _seconds(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of seconds, at least 1")
-    return int(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Watcher:
-    """A collector and the clock that schedules it; the interval in seconds."""
-
-    collector: Collector
-    interval: int
-
-    def run_now(self) -> LagReport:
-        """One run, for the second it is."""
-        return self.collector.run(int(time.time()) * 1000).report
-
-    def run_on_time(self) -> LagReport:
-        """One run for the next whole interval of the clock."""
-        due = (int(time.time()) // self.interval + 1) * self.interval
-        time.sleep(max(0.0, due - time.time()))
-        return self.collector.run(due * 1000).report
-
-
-@dataclass(frozen=True, slots=True)
-class ConsoleLogger:
-    """Warnings of a run, one line each on a console."""
-
-    console: Console
-
-    def warning(self, message: str, /) -> None:
-        """Prints the line as it is; names in it cannot act as markup."""
-        _print_warning(self.console, "yellow", message)
-
-
-def _watcher(options: WatchOptions, stderr: Console) -> Watcher:
-    access = options.brokers.access
-    source = KafkaSource(access, FixedCredentials(options.brokers.make_login()))
-    deadline = max(45.0, access.broker_timeout)
-    cluster = options.cluster or source.cluster_id(time.monotonic() + deadline)
-    settings = Settings(
-        cluster,
-        access,
-        options.rules,
-        interval_ms=options.interval * 1000,
-        deadline=deadline,
-    )
-    store = FolderStore(options.state)
-    collector = Collector(settings, source, store, [], ConsoleLogger(stderr))
-    return Watcher(collector, options.interval)
-
-
-def _watch(watcher: Watcher, options: WatchOptions, screen: Console, stderr: Console) -> None:
-    """The first run at once, and it must succeed; later ones may fail, with a warning."""
-    run: Callable[[], LagReport] = watcher.run_now
-    first = True
-    while True:
-        try:
-            _show(run(), options, screen)
-        except ReporterError as error:
-            if first:
-                raise
-            _print_warning(stderr, "red", str(error))
-        run, first = watcher.run_on_time, False
-
-
-def _print_warning(console: Console, colour: str, message: str) -> None:
-    now = f"{datetime.now(UTC):%H:%M:%S}"
-    console.print(f"[dim]{now}[/] [{colour}]{escape_markup(message)}[/]", soft_wrap=True)
-
-
-def _show(report: LagReport, options: WatchOptions, screen: Console) -> None:
-    if options.output == "json":
-        sys.stdout.write(json.dumps(_json_rows(report)) + "\n")
+def _append(view: WatchView, options: Mapping[str, Any], *, heading: bool) -> None:
+    if view.snapshot is None:
+        return
+    if options["output"] == TABLE:
+        screen = open_screen()
+        screen.print(view.groups(screen.width))
         sys.stdout.flush()
         return
-    horizon = options.rules.risk_horizon_ms / 1000
-    screen.print(groups_table(report.snapshot, screen.width, horizon))
+    write_rows(
+        view.snapshot,
+        view.cluster,
+        view.selection,
+        row_kind(options),
+        options["output"],
+        sys.stdout,
+        heading=heading and options["output"] == CSV,
+    )
 
 
-def _json_rows(report: LagReport) -> list[dict[str, Any]]:
-    rows = report.snapshot.group_partitions.completed(contract.GROUP_PARTITIONS)
-    types = contract.COLUMNS[contract.GROUP_PARTITIONS]
-    columns = [
-        [None if ms is None else format_iso_time(ms, "milliseconds") for ms in column.to_list()]
-        if types[name] == contract.TIMESTAMP
-        else column.to_list()
-        for name, column in rows.columns.items()
+@dataclass(slots=True)
+class WatchView:
+    """What a redrawn terminal shows: the newest run, those before it, and when the next is.
+
+    `due` is in seconds since the epoch.
+    """
+
+    selection: Selection
+    horizon_seconds: float
+    cluster: str = ""
+    snapshot: Snapshot | None = None
+    run_seconds: float = 0.0
+    due: float = 0.0
+    lags: deque[int | None] = field(default_factory=lambda: deque(maxlen=_TREND_RUNS))
+    warnings: deque[str] = field(default_factory=lambda: deque(maxlen=_WARNINGS))
+    clock: Callable[[], float] = time.time
+
+    def warning(self, message: str, /) -> None:
+        """Something that a run warns of; the last few are shown."""
+        at = datetime.fromtimestamp(self.clock(), UTC)
+        self.warnings.append(f"{at:%H:%M:%S} {message}")
+
+    def add_run(self, run: Run) -> None:
+        """Takes a run that succeeded."""
+        if run.report is None:
+            return
+        self.snapshot, self.run_seconds = run.report.snapshot, run.seconds
+        groups = self.snapshot.groups
+        known = [lag for lag in groups.numbers("lag").to_list() if lag is not None]
+        self.lags.append(sum(known) if known or not len(groups) else None)
+
+    def groups(self, width: int, top: int | None = None) -> RenderableType:
+        """The table of groups, or the details of the one that was named."""
+        if self.snapshot is None:
+            return Text("reading the cluster", "dim")
+        name = self.selection.group
+        if name is None:
+            chosen = min(filter(None, (self.selection.top, top)), default=None)
+            selection = replace(self.selection, top=chosen)
+            return groups_table(self.snapshot, width, self.horizon_seconds, selection)
+        if not select_groups(self.snapshot, self.selection).matching:
+            return Text(f"There is no group {printable(name)} in this run.")
+        return group_details(self.snapshot, name, width, self.horizon_seconds)
+
+    def heading(self) -> Text:
+        """Cluster, counts by status, what is unread, the run's time, the next one, the trend."""
+        parts = [Text(printable(self.cluster), "bold")]
+        if self.snapshot is not None:
+            parts += [_counts(self.snapshot), *_unread(self.snapshot)]
+            parts.append(Text(f"read in {format_duration(self.run_seconds, precise=True)}"))
+        left = math.ceil(self.due - self.clock())
+        parts.append(Text(f"next run in {left} s" if left > 0 else "reading", "dim"))
+        if any(self.lags):
+            newest = self.lags[-1]
+            total = "?" if newest is None else f"{newest:,}"
+            parts.append(Text(f"lag {total} {draw_trend(self.lags)}"))
+        return Text(" · ").join(parts)
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        room = options.max_height or console.height
+        lines = max(1, room - _LINES_AROUND_GROUPS - len(self.warnings))
+        yield self.heading()
+        yield Text()
+        yield self.groups(options.max_width, lines)
+        for warning in self.warnings:
+            yield Text(printable(warning), "yellow", no_wrap=True, overflow="ellipsis")
+
+
+def draw_trend(values: deque[int | None]) -> str:
+    """Bars from zero to the highest value; a blank where nothing is known."""
+    highest = max(filter(None, values), default=0)
+    steps = len(_BARS) - 1
+    return "".join(
+        " " if value is None else _BARS[round(value * steps / highest) if highest else 0]
+        for value in values
+    )
+
+
+def _counts(snapshot: Snapshot) -> Text:
+    """How many groups there are, and of each status."""
+    statuses = snapshot.groups.strings("status").to_list()
+    parts = [
+        Text(f"{statuses.count(word)} {word}", STATUS_COLOURS[word])
+        for word in (contract.ERR, contract.WARN, contract.OK)
+        if word in statuses
     ]
-    return [dict(zip(rows.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+    if None in statuses:
+        parts.append(Text(f"{statuses.count(None)} ?", "dim"))
+    groups = format_quantity(len(statuses), "group")
+    return Text(f"{groups}: ").append_text(Text(" ").join(parts)) if parts else Text(groups)
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def _unread(snapshot: Snapshot) -> Iterator[Text]:
+    rows = snapshot.group_partitions
+    unread = int(rows.strings("unread_reason").known.sum())
+    if unread:
+        yield Text(f"{format_quantity(unread, 'partition')} unread", "red")

@@ -49,23 +49,30 @@ def respond(
         **{key: event[key] for key in ("StackId", "RequestId", "LogicalResourceId")},
     }
     try:
-        data = {} if event["RequestType"] == "Delete" else found(event, client())
+        data = {} if event["RequestType"] == "Delete" else _look_up(event, client())
         answer |= {"Status": "SUCCESS", "Data": data}
     except Exception as error:  # noqa: BLE001 - any of them must be reported, or the deploy hangs
         answer |= {"Status": "FAILED", "Reason": str(error)}
     send(event["ResponseURL"], json.dumps(answer).encode())
 
 
-def found(event: Mapping[str, Any], client: Any) -> dict[str, str]:
-    """`Servers`, host:port with commas between. Raises LookupError where the way in is off."""
-    arn, way = (event["ResourceProperties"][key] for key in ("ClusterArn", "Way"))
-    servers = client.get_bootstrap_brokers(ClusterArn=arn).get(FIELDS[way])
+def _look_up(event: Mapping[str, Any], client: Any) -> dict[str, str]:
+    properties = event["ResourceProperties"]
+    return {"Servers": find_servers(client, properties["ClusterArn"], properties["Way"])}
+
+
+def find_servers(client: Any, arn: str, way: str) -> str:
+    """host:port with commas between. Raises LookupError where the way in is off, and AWS's errors.
+
+    `way` is one of `FIELDS`.
+    """
+    servers: str = client.get_bootstrap_brokers(ClusterArn=arn).get(FIELDS[way])
     if not servers:
         raise LookupError(
             f"The cluster {arn} offers no brokers for auth of type {way}: enable {_ENABLE[way]} "
             "on it, or give bootstrap_servers."
         )
-    return {"Servers": servers}
+    return servers
 
 
 def put(url: str, body: bytes) -> None:

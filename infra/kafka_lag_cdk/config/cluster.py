@@ -45,13 +45,15 @@ from kafka_lag_cdk.config.without_effect import find_keys_without_effect
 CA_FILE = "ca.pem"
 
 # The port of each way in on MSK [MSK developer guide, port information].
-_PORTS = {"scram": 9096, "iam": 9098, "tls": 9094, "none": 9094}
-_PLAINTEXT_PORT = 9092
+_PORTS = {"scram": 9096, "iam": 9098, "tls": 9094, "none": 9094, "plaintext": 9092}
 
 # How MSK ends the ids of its serverless clusters, as in ...-s2.
 _SERVERLESS = re.compile(r"-s\d+\Z")
 
-_TRANSPORT = {"scram": "SASL_SSL", "iam": "SASL_SSL", "tls": "SSL", "none": "SSL"}
+_TRANSPORT = {
+    **{"scram": "SASL_SSL", "iam": "SASL_SSL", "tls": "SSL"},
+    **{"none": "SSL", "plaintext": "PLAINTEXT"},
+}
 
 _LARGEST_MINUTES = 60
 # Lambda ends the function after 55 s, and what was read has to be written by then.
@@ -267,9 +269,14 @@ class Cluster(CollectorKeys):
             if linked:
                 ranges.add((_PRIVATE_LINK[0], _PRIVATE_LINK[-1]))
             return tuple(sorted(ranges))
-        plain = self.auth.type == "none" and self.auth.plaintext
-        port = _PLAINTEXT_PORT if plain else _PORTS[self.auth.type]
+        port = _PORTS[self.way_in]
         return ((port, port),)
+
+    @property
+    def way_in(self) -> str:
+        """The type of its auth, or `plaintext` without any."""
+        auth = self.auth
+        return "plaintext" if isinstance(auth, OpenAuth) and auth.plaintext else auth.type
 
     @property
     def named_groups(self) -> tuple[str, ...]:
@@ -307,12 +314,11 @@ class Cluster(CollectorKeys):
     def document(self) -> dict[str, Any]:
         """Its collector's normalised document, without the brokers and the secret of a deploy."""
         auth, secret = self.auth, self.secret_arn
-        plain = isinstance(auth, OpenAuth) and auth.plaintext
         whole = written(
             self,
             cluster=self.name,
             bootstrap_servers=None if self.deployed_servers else list(self.bootstrap_servers or ()),
-            security_protocol="PLAINTEXT" if plain else _TRANSPORT[auth.type],
+            security_protocol=_TRANSPORT[self.way_in],
             sasl_mechanism=auth.mechanism if isinstance(auth, ScramAuth) else IAM,
             secret_id=secret if secret and not is_token(secret) else None,
             cafile=CA_FILE if self.ca_file else None,

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag completion`: the lines that let a shell complete subcommands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+_VARIABLE = "_KAFKA_LAG_COMPLETE"
+
+
+@click.command(
+    epilog="""\b
+examples:
+  eval "$(kafka-lag completion bash)"        # in ~/.bashrc
+  eval "$(kafka-lag completion zsh)"         # in ~/.zshrc
+  kafka-lag completion fish | source         # in ~/.config/fish/config.fish
+"""
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Prints the lines that complete kafka-lag's words in SHELL."""
+    script = get_completion_class(shell)
+    root = click.get_current_context().find_root()
+    if script is None:
+        raise click.UsageError(f"There is no completion for {shell}.")
+    click.echo(script(root.command, {}, "kafka-lag", _VARIABLE).source())

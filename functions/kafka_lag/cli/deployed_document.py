@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document of a deployment, or of one collector, as settings and login for this machine.
+
+The login is the deployed collector's: its secret, or AWS credentials where its role signs. Both
+are read with the credentials of whoever runs the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kafka_lag import contract
+from kafka_lag.brokers.access import IAM
+from kafka_lag.brokers.login import (
+    CredentialSource,
+    FixedCredentials,
+    SecretCredentials,
+    client_certificate,
+)
+from kafka_lag.cli.aws_session import open_session, signed_login
+from kafka_lag.errors import ConfigError
+from kafka_lag.formatting import format_list
+from kafka_lag.settings import Settings, settings_of
+from kafka_lag_cdk.broker_lookup_code.index import find_servers
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cdk.config.document import normalised
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import CONTEXT_KEY, check, read
+from kafka_lag_cdk.config.source import CLUSTERS, load
+
+# What makes the login when the brokers are connected to.
+MakeSource: TypeAlias = Callable[[], CredentialSource]
+
+CDK_FILE = "cdk.json"
+_NAMED = 5
+
+
+def read_deployment(path: Path) -> Deployment:
+    """The deployment of a file, or of a `cdk.json` that holds or names it.
+
+    Raises ConfigurationError with every fault.
+    """
+    if path.name != CDK_FILE:
+        return read(str(path), Path())
+    try:
+        source = load(path).get("context", {}).get(CONTEXT_KEY)
+    except AttributeError:
+        raise ConfigurationError(str(path), ["it must hold an object `context`"]) from None
+    return read(source, path.parent)
+
+
+def read_deployed(
+    path: Path,
+    cluster: str | None,
+    servers: tuple[str, ...] | None,
+    profile: str | None,
+) -> tuple[Settings, MakeSource]:
+    """Settings of one cluster of the document, and its login; `servers` instead of its brokers.
+
+    Raises ConfigError. AWS is asked at once for brokers that neither the document nor `servers`
+    names, and for the login when that is made.
+    """
+    try:
+        document, region, folder, found = _document(path, cluster)
+    except ConfigurationError as error:
+        raise ConfigError(str(error)) from error
+    if servers is None and document["bootstrap_servers"] is None:
+        servers = _ask_for_servers(found, region, profile)
+    if servers is not None:
+        document |= {"bootstrap_servers": list(servers)}
+    if document["cafile"]:
+        document |= {"cafile": str(folder / document["cafile"])}
+    # Metrics are the deployed collector's to publish.
+    settings = settings_of(document | {"sinks": []})
+    return settings, partial(_make_source, settings, region, profile)
+
+
+def _document(
+    path: Path, name: str | None
+) -> tuple[dict[str, Any], str | None, Path, Cluster | None]:
+    """The normalised document, its region, the folder of its files, and the cluster deployed."""
+    source, folder = load(path), path.parent
+    if path.name == CDK_FILE or (isinstance(source, Mapping) and CLUSTERS in source):
+        deployment = (
+            read_deployment(path) if path.name == CDK_FILE else check(source, str(path), folder)
+        )
+        found = _choose(deployment, name, path)
+        document = found.document()
+        if document["secret_id"] is None and found.secret_arn:
+            raise ConfigError(f"{path}: the secret of {found.name} is known after a deploy alone.")
+        if found.ca_file:
+            document["cafile"] = found.ca_file
+        return document, deployment.place_of(found)[1], folder, found
+    if isinstance(source, Mapping) and contract.DOCUMENT_VERSION_KEY in source:
+        document = dict(source)
+    else:
+        document = normalised(source, str(path), folder)
+    if name is not None and name != document["cluster"]:
+        raise ConfigError(f"{path} is of the cluster {document['cluster']}, not {name}.")
+    return document, None, folder, None
+
+
+def _choose(deployment: Deployment, name: str | None, path: Path) -> Cluster:
+    names = [each.name for each in deployment.clusters]
+    if name is None and len(names) > 1:
+        raise ConfigError(
+            f"{path} has {len(names)} clusters ({format_list(names, _NAMED)}): choose one by "
+            "--cluster."
+        )
+    if name is not None and name not in names:
+        raise ConfigError(f"{path} has no cluster {name}: there are {format_list(names, _NAMED)}.")
+    return deployment.clusters[names.index(name) if name else 0]
+
+
+def _ask_for_servers(
+    cluster: Cluster | None, region: str | None, profile: str | None
+) -> tuple[str, ...]:
+    if cluster is None or cluster.arn is None:
+        raise ConfigError("The document names no brokers: give --bootstrap-servers.")
+    from kafka_lag.aws import AWS_ERRORS, error_code  # noqa: PLC0415
+
+    client = open_session(profile, region).client("kafka")
+    try:
+        return tuple(find_servers(client, cluster.arn, cluster.way_in).split(","))
+    except AWS_ERRORS as error:
+        raise ConfigError(
+            f"MSK does not say where the brokers of {cluster.name} are ({error_code(error)}): "
+            "check your AWS credentials and your right to kafka:GetBootstrapBrokers, or give "
+            "--bootstrap-servers."
+        ) from error
+    except LookupError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _make_source(settings: Settings, region: str | None, profile: str | None) -> CredentialSource:
+    access = settings.access
+    if access.sasl_mechanism == IAM:
+        return FixedCredentials(signed_login(profile, None, region or ""))
+    if settings.secret_id is None:
+        return FixedCredentials()
+    client = open_session(profile, region).client("secretsmanager")
+    if access.security_protocol == "SSL":
+        return SecretCredentials(
+            client, settings.secret_id, partial(client_certificate, cafile=access.cafile)
+        )
+    return SecretCredentials(client, settings.secret_id)

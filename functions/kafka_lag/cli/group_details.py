@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One group on a terminal: its partitions with their offsets, and its members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kafka_lag import contract
+from kafka_lag.cli.group_rows import Row, Selection, partitions_of, select_groups
+from kafka_lag.cli.group_table import (
+    cells,
+    group_state,
+    status_text,
+    time_lag,
+    time_to_loss,
+    unknown,
+)
+from kafka_lag.cli.terminal import ColumnLayout, printable
+from kafka_lag.formatting import format_duration, format_quantity, format_time_of_day
+from kafka_lag.lag.model import Snapshot
+
+_DAY_SECONDS = 86_400.0
+_PARTITIONS = ColumnLayout(
+    names=(
+        *("topic", "partition", "committed", "log end", "lag", "time lag", "status"),
+        *("to loss", "log start", "client", "host", "leader"),
+    ),
+    right=(
+        *("partition", "committed", "log end", "lag", "time lag"),
+        *("to loss", "log start", "leader"),
+    ),
+    optional=("client", "host", "to loss", "log start", "leader"),
+    shortened={"topic": 14, "client": 10, "host": 10, "status": 12},
+    elastic="topic",
+)
+_MEMBERS = ColumnLayout(
+    names=("client", "host", "partitions", "lag", "longest time lag", "member"),
+    right=("partitions", "lag", "longest time lag"),
+    optional=("member",),
+    shortened={"client": 10, "member": 16},
+    elastic="client",
+)
+
+
+def group_details(
+    snapshot: Snapshot, name: str, width: int, horizon_seconds: float = _DAY_SECONDS
+) -> Group:
+    """What is known of a group that the snapshot has, no wider than this."""
+    (row,) = select_groups(snapshot, Selection(group=name)).rows
+    partitions = partitions_of(snapshot, [name])
+    parts = _PARTITIONS.table([_partition(each, horizon_seconds) for each in partitions], width)
+    parts.title = "Partitions"
+    members = _MEMBERS.table(_members(partitions), width)
+    members.title = "Members"
+    members.caption = _without_partitions(row, partitions)
+    shown: list[RenderableType] = [
+        Text.assemble((printable(name), "bold")),
+        *_lines(row, snapshot.taken_at),
+        Text(),
+    ]
+    if partitions:
+        shown.append(parts)
+    if members.row_count or members.caption:
+        shown.append(members if members.row_count else Text(str(members.caption)))
+    return Group(*shown)
+
+
+def _lines(row: Row, now: int) -> Iterable[Text]:
+    told = cells(row, _DAY_SECONDS)
+    loss = told["to loss"]
+    yield Text.assemble(
+        *("status ", told["status"], _since(row["status_since"], now)),
+        *(", lag ", told["lag"], ", time lag ", told["time lag"]),
+        *((", first loss ", loss) if loss else ()),
+    )
+    kind = ", ".join(filter(None, (row["group_type"], row["protocol"])))
+    yield Text.assemble(
+        *("state ", group_state(row), f" ({printable(kind)})" if kind else ""),
+        *(", members ", told["members"]),
+        f", owner {printable(row['owner'])}" if row["owner"] else "",
+        f", promised {format_duration(row['sla_seconds'])}" if row["sla_seconds"] else "",
+    )
+    if told["remarks"]:
+        yield told["remarks"]
+
+
+def _since(at: int | None, now: int) -> str:
+    return "" if at is None else f" since {format_time_of_day(at, now)}"
+
+
+def _partition(row: Row, horizon_seconds: float) -> dict[str, Text]:
+    return {
+        "topic": Text(printable(row["topic"])),
+        "partition": Text(str(row["partition_id"])),
+        "committed": _offset(row["committed_offset"], "none" if _is_read(row) else None),
+        "log end": _offset(row["end_offset"]),
+        "lag": _offset(row["lag"]),
+        "time lag": time_lag(row),
+        "status": status_text(row),
+        "to loss": time_to_loss(row, horizon_seconds),
+        "log start": _offset(row["start_offset"]),
+        "client": _name(row["client_id"]),
+        "host": _name(row["client_host"]),
+        "leader": Text("" if row["leader"] is None else str(row["leader"])),
+    }
+
+
+def _is_read(row: Row) -> bool:
+    return row["unread_reason"] is None
+
+
+def _offset(offset: int | None, absent: str | None = None) -> Text:
+    if offset is not None:
+        return Text(f"{offset:,}")
+    return unknown() if absent is None else Text(absent, "dim")
+
+
+def _name(text: str | None) -> Text:
+    return Text("-" if text is None else printable(text))
+
+
+def _members(partitions: Sequence[Row]) -> list[dict[str, Text]]:
+    """Those that own a partition, by what they have to do."""
+    owned: dict[str, list[Row]] = {}
+    for row in partitions:
+        if row["member_id"] is not None:
+            owned.setdefault(row["member_id"], []).append(row)
+    lines = []
+    for member, rows in sorted(owned.items(), key=lambda item: (_client(item[1]), item[0])):
+        lags = [row["lag"] for row in rows if row["lag"] is not None]
+        longest = max(rows, key=lambda row: row["time_lag_seconds"] or 0.0)
+        lines.append(
+            {
+                "client": _name(rows[0]["client_id"]),
+                "host": _name(rows[0]["client_host"]),
+                "partitions": Text(str(len(rows))),
+                "lag": Text(f"{sum(lags):,}") if len(lags) == len(rows) else unknown(),
+                "longest time lag": time_lag(longest),
+                "member": Text(printable(member)),
+            }
+        )
+    return lines
+
+
+def _client(rows: Sequence[Row]) -> str:
+    return str(rows[0]["client_id"] or "")
+
+
+def _without_partitions(row: Row, partitions: Sequence[Row]) -> str | None:
+    """A sentence on members that own nothing, None where each has something."""
+    if row["members"] is None:
+        return None
+    owners = {each["member_id"] for each in partitions if each["member_id"] is not None}
+    idle = row["members"] - len(owners)
+    if not row["members"]:
+        return "no member" if row["group_type"] not in contract.UNSUPPORTED_GROUP_TYPES else None
+    if idle <= 0:
+        return None
+    return f"{format_quantity(idle, 'member owns', 'members own')} no partition"

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of a collector in this process: the first at once, then at whole intervals of the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kafka_lag.collector import Collector
+from kafka_lag.errors import ReporterError
+from kafka_lag.lag.model import LagReport
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that is over: its report, or the error it ended with; `next_due` in s, as the clock."""
+
+    report: LagReport | None
+    error: ReporterError | None
+    seconds: float
+    next_due: int
+
+
+def run_on_schedule(
+    collector: Collector,
+    interval: int,
+    wait: Callable[[float], object] = time.sleep,
+    clock: Callable[[], float] = time.time,
+) -> Iterator[Run]:
+    """Endless runs, `interval` seconds apart; one that takes longer leaves out those it overlaps.
+
+    `wait` takes seconds, and may end the runs by raising.
+    """
+    due = int(clock())
+    while True:
+        began = time.monotonic()
+        report, failure = None, None
+        try:
+            report = collector.run(due * 1000).report
+        except ReporterError as error:
+            failure = error
+        seconds = time.monotonic() - began
+        due = (int(clock()) // interval + 1) * interval
+        yield Run(report, failure, seconds, due)
+        wait(max(0.0, due - clock()))

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which groups a person wants to see, and in which form, as options of a subcommand."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from kafka_lag.cli.group_rows import (
+    BY_GROUP,
+    BY_PARTITION,
+    CSV,
+    JSON,
+    NDJSON,
+    SORTS,
+    STATUSES,
+    TABLE,
+    Selection,
+    select_groups,
+)
+from kafka_lag.cli.help_sections import add_options, option
+from kafka_lag.cli.numbers import WholeNumber
+from kafka_lag.errors import SourceError
+from kafka_lag.lag.model import Snapshot
+
+SECTION = "what is shown"
+
+
+def _statuses(text: str) -> frozenset[str]:
+    words = frozenset(text.upper().split(","))
+    unknown = sorted(words.difference(STATUSES))
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(STATUSES)}")
+    return words
+
+
+selection_options = add_options(
+    option(
+        "--group",
+        metavar="NAME",
+        help="one group by its whole name: partitions, offsets, members",
+        section=SECTION,
+    ),
+    option(
+        "--sort",
+        type=click.Choice(list(SORTS)),
+        default="status",
+        metavar="KEY",
+        help=f"{', '.join(SORTS)} (status)",
+        section=SECTION,
+    ),
+    option(
+        "--top",
+        type=WholeNumber(1, 1_000_000),
+        metavar="N",
+        help="the first of them",
+        section=SECTION,
+    ),
+    option(
+        "--status",
+        "statuses",
+        type=_statuses,
+        metavar="S,...",
+        help=", ".join(STATUSES),
+        section=SECTION,
+    ),
+    option("--owner", metavar="NAME", help="groups with this owner", section=SECTION),
+    option(
+        "--output",
+        type=click.Choice([TABLE, JSON, NDJSON, CSV]),
+        default=TABLE,
+        help=f"({TABLE})",
+        section=SECTION,
+    ),
+    option(
+        "--by",
+        type=click.Choice([BY_GROUP, BY_PARTITION]),
+        help="a row of json, ndjson and csv (group; partition with --group)",
+        section=SECTION,
+    ),
+)
+
+
+def selection_of(options: Mapping[str, Any]) -> Selection:
+    """The options together. Raises click.UsageError for what does not fit."""
+    if options["by"] and options["output"] == TABLE:
+        raise click.UsageError("--by is for --output json, ndjson and csv.")
+    return Selection(
+        options["sort"],
+        options["top"],
+        options["statuses"] or frozenset(),
+        options["owner"],
+        options["group"],
+    )
+
+
+def row_kind(options: Mapping[str, Any]) -> str:
+    """What a row of the output for programs is."""
+    return options["by"] or (BY_PARTITION if options["group"] else BY_GROUP)
+
+
+def check_group(snapshot: Snapshot, name: str | None) -> None:
+    """Raises SourceError for a group that the cluster, or the filters, do not have."""
+    if name is None or select_groups(snapshot, Selection(group=name)).matching:
+        return
+    names = snapshot.groups.strings("consumer_group").categories
+    near = difflib.get_close_matches(name, names, 3)
+    advice = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else f"there are {len(names)} others; leave --group out to see them."
+    )
+    raise SourceError(f"There is no group {name} that this login may see: {advice}")

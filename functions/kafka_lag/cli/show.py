@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag show`: the groups of a cluster once, read twice to see who stands still."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+from rich.console import Console
+
+from kafka_lag import contract
+from kafka_lag.cli.collect_options import CollectOptions, collect_options, collect_options_of
+from kafka_lag.cli.group_details import group_details
+from kafka_lag.cli.group_rows import TABLE, Selection, select_groups, write_rows
+from kafka_lag.cli.group_table import groups_table
+from kafka_lag.cli.help_sections import SectionedCommand, option
+from kafka_lag.cli.numbers import WholeNumber
+from kafka_lag.cli.selection_options import (
+    check_group,
+    row_kind,
+    selection_of,
+    selection_options,
+)
+from kafka_lag.cli.terminal import WarningPrinter, open_screen
+from kafka_lag.formatting import format_short_duration
+from kafka_lag.lag.frame import locate
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import Snapshot
+
+# Consumers commit each five seconds by default [Kafka, auto.commit.interval.ms].
+_GAP = 7
+REACHED, NOT_KNOWN = 3, 4
+_AT_LEAST = {
+    contract.ERR: frozenset({contract.ERR}),
+    contract.WARN: frozenset({contract.ERR, contract.WARN}),
+}
+_ROW = ("consumer_group", "topic", "partition_id")
+
+
+@click.command(
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag show --bootstrap-servers localhost:9092
+  kafka-lag show --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 --iam
+  PASSWORD=... kafka-lag show --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
+      --security-protocol SASL_SSL --username monitor --password-env PASSWORD
+  kafka-lag show --bootstrap-servers b-1.example:9094 --certfile me.pem --keyfile me.key
+  kafka-lag show --config deployment.toml --cluster orders --group billing
+  kafka-lag show --bootstrap-servers localhost:9092 --sort lag --top 10 --output csv
+  kafka-lag show --bootstrap-servers localhost:9092 --fail-on ERR >/dev/null || echo behind
+""",
+)
+@selection_options
+@option(
+    "--gap",
+    type=WholeNumber(0, 3600),
+    default=str(_GAP),
+    metavar="S",
+    help=f"seconds until the second reading, which shows who stands still; 0: read once ({_GAP})",
+)
+@option(
+    "--fail-on",
+    type=click.Choice(list(_AT_LEAST), case_sensitive=False),
+    metavar="ERR|WARN",
+    help="exit with 3 if a group is so bad, with 4 if that is not known",
+)
+@collect_options
+def show(**options: Any) -> int:
+    """Shows the lag of a cluster's consumer groups, those that need somebody first.
+
+    Needs Describe on the cluster, topics and groups; reads no record and changes nothing. A status
+    takes some minutes of snapshots: what is not known yet has a question mark.
+    """
+    selection = selection_of(options)
+    collect = collect_options_of(options)
+    stderr = Console(stderr=True)
+    report = read_twice(collect, options["gap"], stderr)
+    check_group(report.snapshot, selection.group)
+    if options["output"] == TABLE:
+        _print(report, selection, collect.settings.rules)
+    else:
+        write_rows(
+            report.snapshot,
+            report.cluster,
+            selection,
+            row_kind(options),
+            options["output"],
+            sys.stdout,
+        )
+    if options["fail_on"] is None:
+        return 0
+    return exit_code(report.snapshot, selection, options["fail_on"])
+
+
+@dataclass(frozen=True, slots=True)
+class TwoReadings:
+    """What the second of two readings says, `gap` seconds after the first; 0 if there is one.
+
+    `idle`: by group, how many partitions have lag and no new commit in between, and how many have
+    lag. Where nothing else is known of them for as long as a status takes, the snapshot has no
+    status of them.
+    """
+
+    cluster: str
+    snapshot: Snapshot
+    gap: int
+    idle: Mapping[str, tuple[int, int]]
+
+
+def read_twice(collect: CollectOptions, gap: int, stderr: Console) -> TwoReadings:
+    """Reads the cluster, waits and reads it again. Raises ReporterError."""
+    settings = replace(collect.settings, interval_ms=max(gap, 1) * 1000)
+    collector = replace(collect, settings=settings).open_collector(WarningPrinter(stderr))
+    at = int(time.time())
+    with stderr.status("reading the cluster"):
+        report = collector.run(at * 1000).report
+    cluster = collector.cluster
+    if not gap:
+        return TwoReadings(cluster, report.snapshot, 0, {})
+    with stderr.status(f"reading again {gap} s later, to see who stands still (--gap 0: do not)"):
+        time.sleep(max(0.0, at + gap - time.time()))
+        second = collector.run((at + gap) * 1000).report
+    collect.remove_old_days()
+    return compare_readings(cluster, report.snapshot, second.snapshot, collect.settings.rules, gap)
+
+
+def compare_readings(
+    cluster: str, first: Snapshot, second: Snapshot, rules: Rules, gap: int
+) -> TwoReadings:
+    """Who stood still between two readings, and whose status is therefore not known yet."""
+    rows = second.group_partitions
+    before = first.group_partitions.take(locate(rows, first.group_partitions, _ROW))
+    same = rows.numbers("committed_offset") == before.numbers("committed_offset")
+    lagging = rows.numbers("lag") > 0
+    idle = same & lagging
+    window_ms = rules.window_ms
+    is_old = ~(rows.numbers("time_lag_seconds") * 1000 <= window_ms)
+    seen_shortly = ~(rows.numbers("commit_changed_at") <= second.taken_at - window_ms)
+    unproven = idle & is_old & seen_shortly & rows.strings("status").is_in([contract.OK])
+    names = rows.strings("consumer_group")
+    idle_of, lagging_of = (Counter(names.only(mask).to_list()) for mask in (idle, lagging))
+    counts = {name: (idle_of[name], lagging_of[name]) for name in idle_of if name is not None}
+    groups = second.groups
+    unsure = groups.strings("consumer_group").is_in(
+        names.only(unproven).pruned().categories
+    ) & groups.strings("status").is_in([contract.OK])
+    snapshot = replace(
+        second,
+        group_partitions=rows.with_columns(status=rows.strings("status").only(~unproven)),
+        groups=groups.with_columns(status=groups.strings("status").only(~unsure)),
+    )
+    return TwoReadings(cluster, snapshot, gap, counts)
+
+
+def exit_code(snapshot: Snapshot, selection: Selection, fail_on: str) -> int:
+    """3 if a selected group is as bad as this, else 4 if that is not known of all, else 0.
+
+    `--top` does not hide a group from it.
+    """
+    rows = select_groups(snapshot, replace(selection, top=None)).rows
+    bad = _AT_LEAST[fail_on]
+    # A group without any lag to have a status of, as one of another protocol, is none of these.
+    unknown = any(row["status"] is None and (row["lag"] or row["unread_reason"]) for row in rows)
+    if any(row["status"] in bad for row in rows):
+        return REACHED
+    return NOT_KNOWN if unknown else 0
+
+
+def _print(report: TwoReadings, selection: Selection, rules: Rules) -> None:
+    screen = open_screen()
+    if selection.group is not None:
+        screen.print(group_details(report.snapshot, selection.group, screen.width))
+        return
+    horizon = rules.risk_horizon_ms / 1000
+    remarks = idle_remarks(report)
+    screen.print(groups_table(report.snapshot, screen.width, horizon, selection, remarks))
+
+
+def idle_remarks(report: TwoReadings) -> dict[str, str]:
+    """By group, how many of the partitions that have lag stood still; all, if no number is said."""
+    waited = format_short_duration(report.gap)
+    return {
+        name: f"idle {waited}" if idle == lagging else f"{idle} of {lagging} idle"
+        for name, (idle, lagging) in report.idle.items()
+    }
