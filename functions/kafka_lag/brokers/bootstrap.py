@@ -3,16 +3,35 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
 from kafka import errors
 from kafka.protocol.metadata import MetadataRequest
 
-from kafka_lag.brokers.access import IAM, Access, Login
+from kafka_lag.brokers.access import Access, Login
 from kafka_lag.brokers.connections import Connections
-from kafka_lag.brokers.errors import LOGIN_ERRORS, cause, is_login_rejected, login_error
+from kafka_lag.brokers.diagnosis import PROBE_TIME, ServerFindings, probe_servers
+from kafka_lag.brokers.errors import LOGIN_ERRORS, is_login_rejected, login_error
+from kafka_lag.brokers.unreachable import advertised_error, unreachable_error
 from kafka_lag.errors import LoginError, SourceError
+
+# Of the time that a run has left, what looking for the cause of an error may take.
+_PROBE_SHARE = 0.5
+
+
+class BootstrapError(Exception):
+    """No bootstrap server would talk: `causes` are pairs of an address and what came of it."""
+
+    def __init__(self, causes: list[tuple[str, Exception]]) -> None:
+        super().__init__("; ".join(f"{server}: {error}" for server, error in causes))
+        self.causes = causes
+
+    @property
+    def rejects_login(self) -> bool:
+        """Whether another login may help."""
+        return any(isinstance(error, LOGIN_ERRORS) for _, error in self.causes)
 
 
 def connect(
@@ -20,10 +39,11 @@ def connect(
 ) -> tuple[Connections, Login | None]:
     """Connections that know the cluster's brokers, and the first of the logins that one accepts.
 
-    Raises LoginError, SourceError or ConfigError.
+    Where all fail, the error says what is found on the servers' ports. Raises LoginError,
+    SourceError or ConfigError.
     """
     connections: Connections | None = None
-    rejected = LoginError("There is no login to try.")
+    failed: BootstrapError | None = None
     try:
         for login in logins:
             if connections is None:
@@ -34,20 +54,46 @@ def connect(
             connections.limit_broker_time(deadline)
             try:
                 connections.run(bootstrap(connections))
-            except LoginError as error:
-                rejected = error
-                continue
+            except BootstrapError as error:
+                failed = error
+                if error.rejects_login:
+                    continue
+                break
             connections.limit_broker_time(deadline)
             return connections, login
-        raise rejected
+        if failed is None:
+            raise LoginError("There is no login to try.")
+        findings = diagnose(access, [server for server, _ in failed.causes], deadline)
+        raise unreachable_error(
+            access, failed.causes, findings, has_certificate=login is not None
+        ) from failed
     except BaseException:
         if connections is not None:
             connections.close()
         raise
 
 
+def explain_unread(connections: Connections, error: SourceError, deadline: float) -> SourceError:
+    """What keeps us from the brokers that a bootstrap server named; else the error itself."""
+    brokers = connections.pool.manager.cluster.brokers()
+    addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in brokers}
+    down = connections.down()
+    causes = [(addresses[node], why.detail) for node, why in down.items() if node in addresses]
+    findings = diagnose(connections.access, [server for server, _ in causes], deadline)
+    return advertised_error(connections.access, causes, findings) or error
+
+
+def diagnose(access: Access, servers: list[str], deadline: float) -> tuple[ServerFindings, ...]:
+    """What is found on the servers' ports, in a part of the time that is left."""
+    seconds = min(PROBE_TIME, _PROBE_SHARE * (deadline - time.monotonic()))
+    if seconds <= 0:
+        return ()
+    tls = access.security_protocol.endswith("SSL")
+    return probe_servers(servers, access.cafile, tls_first=tls, seconds=seconds)
+
+
 async def bootstrap(connections: Connections) -> None:
-    """Learns the brokers. Raises LoginError or SourceError, with each server's cause."""
+    """Learns the brokers. Raises BootstrapError."""
     pool = connections.pool
     servers = {server.node_id: server for server in pool.manager.cluster.bootstrap_brokers()}
     causes: dict[Any, Exception] = {
@@ -71,7 +117,7 @@ async def bootstrap(connections: Connections) -> None:
     except Exception as error:
         addresses = {node: f"{server.host}:{server.port}" for node, server in servers.items()}
         by_server = [(addresses[node], cause) for node, cause in causes.items()]
-        raise unreachable_error(connections.access, by_server) from error
+        raise BootstrapError(by_server) from error
     finally:
         for node in servers:
             pool.close(node)
@@ -91,43 +137,3 @@ async def _log_in(connections: Connections, node: Any) -> Any:
                 raise login_error(connections.access, error) from error
         else:
             return connection
-
-
-def unreachable_error(access: Access, causes: Iterable[tuple[str, Exception]]) -> SourceError:
-    """One sentence for a cluster of which no bootstrap server would talk, with what to do.
-
-    `causes` are pairs of a server's address and what came of it.
-    """
-    by_server = list(causes)
-    reasons = "; ".join(sorted({f"{server}: {cause(error)}" for server, error in by_server}))
-    if any(isinstance(e, errors.UnsupportedSaslMechanismError) for _, e in by_server):
-        return LoginError(
-            f"The brokers do not offer the mechanism {access.sasl_mechanism}: {reasons}. "
-            "Set sasl_mechanism to one they enable."
-        )
-    if any(isinstance(error, LOGIN_ERRORS) for _, error in by_server):
-        return LoginError(_rejected_login(access, reasons))
-    check = "bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path"
-    if "certificate" in reasons.lower():
-        check = "cafile: it must hold the authority that signed the brokers' certificates"
-    return SourceError(
-        f"No broker could be reached over {access.security_protocol}: {reasons}. Check {check}."
-    )
-
-
-def _rejected_login(access: Access, reasons: str) -> str:
-    if not access.logs_in:
-        return (
-            f"The brokers refused the client certificate, or that there is none: {reasons}. Check "
-            "that the secret of secret_id, or the file, holds one that has not expired, of an "
-            "authority that the brokers trust."
-        )
-    if access.sasl_mechanism == IAM:
-        return (
-            f"The brokers refused the token ({IAM}): {reasons}. Check that the role may "
-            "kafka-cluster:Connect to this cluster, and that the cluster allows IAM."
-        )
-    return (
-        f"The brokers refused the login ({access.sasl_mechanism}): {reasons}. "
-        "Check user name, password, and that the brokers enable this mechanism."
-    )
