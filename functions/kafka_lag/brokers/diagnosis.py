@@ -87,14 +87,25 @@ class ServerFindings:
     banner: str = ""
     mechanisms: tuple[str, ...] | None = None
 
+    @property
+    def is_stranger(self) -> bool:
+        """Whether something other than Kafka answers."""
+        return self.spoken in ("HTTP", "SSH", "unknown")
+
 
 def probe_servers(
-    servers: Sequence[str], cafile: str | None, *, tls_first: bool, seconds: float = PROBE_TIME
+    servers: Sequence[str],
+    cafile: str | None,
+    *,
+    tls_first: bool,
+    mechanisms: bool = True,
+    seconds: float = PROBE_TIME,
 ) -> tuple[ServerFindings, ...]:
     """What each server speaks, within so many seconds for all, in the order given.
 
     Certificates are checked against `cafile`, None for the system's; `tls_first` is what a client
-    of this configuration would speak. Raises ConfigError for a cafile without certificates.
+    of this configuration would speak. To find `mechanisms` costs the brokers a failed
+    authentication in their metrics. Raises ConfigError for a cafile without certificates.
     """
     context = tls_context(cafile)
     end = time.monotonic() + seconds
@@ -102,7 +113,9 @@ def probe_servers(
 
     def probe(server: str) -> None:
         try:
-            found[server] = _Probe(server, context, end).run(tls_first=tls_first)
+            found[server] = _Probe(server, context, end, mechanisms=mechanisms).run(
+                tls_first=tls_first
+            )
         except Exception:  # noqa: BLE001 - what a stranger's port says must not hide the error
             found[server] = ServerFindings(server)
 
@@ -140,8 +153,11 @@ class _NoConnectionError(Exception):
 class _Probe:
     """One server, looked at until `end` (time.monotonic)."""
 
-    def __init__(self, server: str, context: ssl.SSLContext, end: float) -> None:
+    def __init__(
+        self, server: str, context: ssl.SSLContext, end: float, *, mechanisms: bool
+    ) -> None:
         self._server = server
+        self._asks_mechanisms = mechanisms
         host, _, port = server.rpartition(":")
         self._host, self._port = host.strip("[]"), int(port)
         self._context = context
@@ -163,7 +179,7 @@ class _Probe:
             if tls_first:
                 return self._look_with_tls(found) or self._look_plain(found)
             plain = self._look_plain(found)
-            if plain.spoken in ("Kafka", "HTTP", "SSH", "unknown"):
+            if plain.spoken == "Kafka" or plain.is_stranger:
                 return plain
             return self._look_with_tls(found) or plain
         except _NoConnectionError as error:
@@ -264,7 +280,8 @@ class _Probe:
                     reply = first.hear(0.0)
             if reply.answer is None:
                 return _named(found, reply)
-            return replace(found, spoken="Kafka", mechanisms=self._mechanisms(first))
+            mechanisms = self._mechanisms(first) if self._asks_mechanisms else None
+            return replace(found, spoken="Kafka", mechanisms=mechanisms)
 
     def _mechanisms(self, kafka: _Conversation) -> tuple[str, ...] | None:
         request = SaslHandshakeRequest(version=1, mechanism=_NO_MECHANISM)

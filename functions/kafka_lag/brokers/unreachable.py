@@ -199,7 +199,7 @@ def _network_fault(found: ServerFindings) -> Fault | None:
 
 def _stranger(found: ServerFindings) -> Fault | None:
     """Something that is no Kafka broker."""
-    if found.spoken in ("HTTP", "SSH", "unknown"):
+    if found.is_stranger:
         said = f'"{_shown(found.banner)}" is said' if found.banner else "something unknown is said"
         spoken = said if found.spoken == "unknown" else f"{found.spoken} is spoken"
         over = " over TLS" if found.tls else ""

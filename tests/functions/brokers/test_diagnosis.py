@@ -118,6 +118,13 @@ def test_brokers_are_known_and_asked_for_no_login(*, tls_first: bool) -> None:
     assert found.mechanisms is not None
 
 
+def test_brokers_count_no_failed_login_where_mechanisms_are_left_out() -> None:
+    with cluster(1) as brokers:
+        (found,) = probe_servers([brokers[1].address], None, tls_first=False, mechanisms=False)
+        assert brokers[1].requests == ["ApiVersions"]
+    assert (found.spoken, found.mechanisms) == ("Kafka", None)
+
+
 def test_a_broker_that_is_slow_to_answer_is_not_called_silent() -> None:
     others = threading.Event()
 
