@@ -340,8 +340,8 @@ def sum_partitions(rows: Frame, by: str, beside: Collection[str] = ()) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class MemberTable:
-    """The worst members that own partitions, and a row named None for those that nobody owns; how
-    many members own any.
+    """The worst members that own partitions, after a row named None for those that nobody owns;
+    how many members own any.
 
     A row has what `sum_partitions` tells and `owned`: of its first topics the numbers of its
     partitions, and `more_topics`, how many more there are.
@@ -350,25 +350,31 @@ class MemberTable:
     rows: list[Row]
     count: int
 
+    @property
+    def shown(self) -> int:
+        """How many members have a row."""
+        return sum(row["name"] is not None for row in self.rows)
+
 
 def tabulate_members(rows: Frame) -> MemberTable:
     """From the partitions of one group."""
-    sums, _ = sum_partitions(rows, "member_id", ("client_id", "client_host"))
+    members, beside = rows.strings("member_id"), ("client_id", "client_host")
+    sums = [
+        row
+        for part in (rows.where(~members.known), rows.where(members.known))
+        for row in sum_partitions(part, "member_id", beside)[0]
+    ]
     owned: dict[str | None, dict[str, list[int]]] = {row["name"]: {} for row in sums}
     columns = (rows.columns[name].to_list() for name in ("member_id", "topic", "partition_id"))
     for member, topic, number in zip(*columns, strict=True):
         if member in owned:
             owned[member].setdefault(topic, []).append(number)
-    shown = [
-        {
-            **row,
-            "owned": [(topic, sorted(owned[row["name"]][topic])) for topic in topics],
-            "more_topics": len(owned[row["name"]]) - len(topics),
-        }
-        for row in sums
-        for topics in [sorted(owned[row["name"]])[:_MAX_TOPICS_OF_MEMBER]]
-    ]
-    return MemberTable(shown, len(rows.strings("member_id").pruned().categories))
+    for row in sums:
+        topics = sorted(owned[row["name"]].items())
+        shown = topics[:_MAX_TOPICS_OF_MEMBER]
+        row["owned"] = [(topic, sorted(numbers)) for topic, numbers in shown]
+        row["more_topics"] = len(topics) - len(shown)
+    return MemberTable(sums, len(members.pruned().categories))
 
 
 def rank_severities(frame: Frame) -> Column:

@@ -222,3 +222,12 @@ def test_sparklines_read_a_bounded_number_of_runs() -> None:
     opened(store)
 
     assert store.calls.count("read") <= 24
+
+
+def test_one_empty_cluster_among_others_has_no_groups() -> None:
+    store = put(put(MemoryStore()), cluster="empty", groups=[])
+
+    page = read(opened(store, "/", "cluster=empty"))
+
+    assert "The cluster has no consumer groups." in page.texts["p"]
+    assert "No group is like that." not in page.texts["p"]
