@@ -29,9 +29,9 @@ from kafka_lag.formatting import (
 
 MAX_NAME_LENGTH = 60
 # Beyond this a name is cut for good: a client may call itself by 32 KB, in each row.
-_MAX_WHOLE_LENGTH = 2_000
+_MAX_WHOLE_LENGTH = 1_000
 _CUT_NAME = Markup(
-    '<bdi class="{}" title="{}">{}<span class="dots" aria-hidden="true">\u2026</span>'
+    '<bdi class="{}" title="{}">{}<span class="dots" aria-hidden="true"></span>'
     '<span class="cut">{}</span>{}</bdi>'
 )
 _MAX_RANGES = 8
@@ -66,7 +66,8 @@ def name(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
 
 
 def name_tag(text: str, kind: str = "name") -> Markup:
-    """The same as an element: what is left out is read aloud, found, and copied with the rest."""
+    """The same as an element whose text is the whole: the style sheet hides its middle, so that it
+    is read aloud and copied with the rest."""
     whole = name(text, _MAX_WHOLE_LENGTH)
     start, middle, end = split_middle(whole, MAX_NAME_LENGTH)
     if not middle:

@@ -345,5 +345,5 @@ def test_a_long_name_is_cut_for_the_eye_alone() -> None:
 
     text = text_of(opened(store))
 
-    assert f'title="{name}">{"a" * 30}<span class="dots" aria-hidden="true">…</span>' in text
-    assert name in read(opened(store)).cells("a" * 30)[0].replace("…", "")
+    assert f'title="{name}">{"a" * 30}<span class="dots" aria-hidden="true"></span>' in text
+    assert read(opened(store)).cells("a" * 30)[0] == name
