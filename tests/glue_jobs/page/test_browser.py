@@ -124,6 +124,18 @@ def test_a_long_name_is_cut_alike_on_the_page_and_in_what_search_adds(
     ]
 
 
+def test_of_a_long_name_start_and_end_are_seen(browser: Browser, files: dict[str, Path]) -> None:
+    name = _open(browser, files["long"], DESKTOP).page.locator(".findings .name").first
+
+    widths = name.evaluate(
+        "at => [...at.childNodes].map(one => { const range = new Range(); "
+        "range.selectNode(one); return range.getBoundingClientRect().width })"
+    )
+
+    # the start, the dots, what is left out, the end
+    assert [width > 1 for width in widths] == [True, True, False, True]
+
+
 def test_search_is_reached_by_keyboard(page: Page) -> None:
     page.reload()
     page.keyboard.press("Tab")
