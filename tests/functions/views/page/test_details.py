@@ -311,6 +311,7 @@ def test_the_period_chosen_is_kept_in_links(store: MemoryStore) -> None:
     assert {f"{ORDERS}?period=24h", "?sort=lag&period=7d", "?sort=lag", "/?period=24h"} <= {
         *group.links
     }
+    assert "?sort=-lag&period=24h" in group.links
     assert f"{BILLING}?period=24h" in topic.links
 
 

@@ -245,8 +245,8 @@ def test_of_a_curves_runs_no_more_is_cached_than_is_drawn() -> None:
 
 
 def test_an_hour_without_runs_is_a_gap_in_a_day() -> None:
-    ages = every(1, *[5.0] * 24 * 60)
-    for back in range(200, 300):
-        del ages[NOON - back * MINUTE]
+    ages = every(5, *[5.0] * 24 * 12)
+    for back in range(40, 60):
+        del ages[NOON - back * 5 * MINUTE]
 
     assert drawn(history(ages), period="24h").path.count("M") == 2
