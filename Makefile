@@ -35,6 +35,8 @@ help: ## list the targets
 
 # Tools that a target uses, where it does not use all.
 cost schema: NEEDS = Python
+demo: NEEDS = Java Maven
+report: NEEDS = Java
 cdk synth diff deploy destroy: NEEDS = Node
 
 prerequisites: ## check Python, Java, Maven and Node, and say how to get what is missing
