@@ -48,16 +48,19 @@ def test_every_module_that_is_started_exists(module: str) -> None:
     assert find_spec(module) is not None
 
 
+_SUBCOMMANDS = ("show", "watch", "serve", "query", "report", "config", "cost", "completion")
+
+
 @cache
-def _help(module: str) -> str:
-    command = [sys.executable, "-m", module, "--help"]
+def _help(*module: str) -> str:
+    command = [sys.executable, "-m", *module, "--help"]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
 @pytest.mark.parametrize("option", sorted(set(re.findall(r"(--[a-z][a-z-]+)", README))))
 def test_every_option_of_the_readme_is_in_some_help(option: str) -> None:
-    commands = ("kafka_lag.cli.watch", "kafka_lag.cli.serve", "kafka_lag_report.daily_report")
-    known = "".join(_help(module) for module in (*commands, "dev.demo"))
+    known = "".join(_help("kafka_lag.cli.command", each) for each in _SUBCOMMANDS)
+    known += "".join(_help(module) for module in ("kafka_lag_report.daily_report", "dev.demo"))
     known += "--help --frozen --all-extras --all-groups"
     assert option in known
 

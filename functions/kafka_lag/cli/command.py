@@ -13,7 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kafka_lag.cli.terminal import escape_markup
+from kafka_lag.cli.terminal import escape_markup, printable
 from kafka_lag.errors import ReporterError
 
 _PROGRAM = "kafka-lag"
@@ -31,6 +31,18 @@ _SUBCOMMANDS = {
     "cost": "what a configuration will cost a month, before it is deployed",
     "completion": "completion of this command's words, for your shell",
 }
+# What people type, of earlier versions or of other programs, and what it is here.
+_INSTEAD = {
+    "--once": "kafka-lag show reads once.",
+    "--gap": "kafka-lag show has it; here it is --interval.",
+    "--interval": "kafka-lag watch has it.",
+    "--port": "It is --listen PORT.",
+    "--host": "It is --listen HOST:PORT.",
+    "--json": "It is --output json.",
+    "--format": "It is --output.",
+    "--password": "It is --password-env VAR, or --password-file F: others see options.",
+}
+_LIKE_ENOUGH = 0.75
 _EXAMPLES = """\b
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
@@ -50,6 +62,11 @@ exit codes:
 
 class _Root(click.Group):
     """The subcommands, each in the module of its name; errors are a sentence and an exit code."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            raise click.UsageError(f"Name a subcommand: {', '.join(_SUBCOMMANDS)}.", ctx)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, _: click.Context) -> list[str]:
         return list(_SUBCOMMANDS)
@@ -104,10 +121,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = kafka_lag.main(argv, _PROGRAM, standalone_mode=False)
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else _PROGRAM
-        # Values are repeated in the message, so a line of theirs must not become another.
-        message = " ".join(error.format_message().split())
-        click.echo(f"{path}: {message} (See {path} --help.)", err=True)
+        path = error.ctx.command_path if error.ctx else _path(argv)
+        click.echo(f"{path}: {_sentence(error)} (See {path} --help.)", err=True)
         return WRONG_USAGE
     except click.ClickException as error:
         click.echo(f"{_PROGRAM}: {error.format_message()}", err=True)
@@ -115,6 +130,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.Abort:
         return INTERRUPTED
     return code or 0
+
+
+def _path(argv: Sequence[str] | None) -> str:
+    """The subcommand that was called, where an error does not know."""
+    called = (sys.argv[1:] if argv is None else argv)[:1]
+    return " ".join([_PROGRAM, *(word for word in called if word in _SUBCOMMANDS)])
+
+
+def _sentence(error: click.UsageError) -> str:
+    """On one line: values are repeated in it, and a line of theirs must not become another."""
+    text = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        text = f"No such option {error.option_name}. {_advice(error)}"
+    text = printable(" ".join(text.split()))
+    text = text if text.endswith((".", "?", "!")) else f"{text}."
+    is_extra = text.startswith("Got unexpected extra argument")
+    return f"{text} A value follows the name of its option." if is_extra else text
+
+
+def _advice(error: click.NoSuchOption) -> str:
+    """What was meant, as far as can be seen."""
+    name = error.option_name
+    if error.ctx is None or error.ctx.parent is None:
+        return f"Name a subcommand first: {', '.join(_SUBCOMMANDS)}."
+    if not name.startswith("--"):
+        return "Options begin with two hyphens."
+    if name in _INSTEAD:
+        return _INSTEAD[name]
+    known = [each for parameter in error.ctx.command.params for each in parameter.opts]
+    near = difflib.get_close_matches(name, known, 1, _LIKE_ENOUGH)
+    return f"Did you mean {near[0]}?" if near else ""
 
 
 if __name__ == "__main__":

@@ -21,11 +21,13 @@ from rich.console import Console
 from kafka_lag import contract
 from kafka_lag.aws import error_code
 from kafka_lag.cli.aws_session import open_session
-from kafka_lag.cli.collect_options import collect_options, collect_options_of
+from kafka_lag.cli.collect_options import FILTERS, collect_options, collect_options_of
 from kafka_lag.cli.collecting import Collecting
 from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.local_server import LocalServer
+from kafka_lag.cli.login_options import SECTION as ACCESS
 from kafka_lag.cli.numbers import SECONDS
+from kafka_lag.cli.rule_options import SECTION as MEANING
 from kafka_lag.cli.state import default_state
 from kafka_lag.cli.terminal import WarningPrinter, escape_markup
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
@@ -37,6 +39,8 @@ _AWS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
 _MAX_PORT = 65_535
 _LOOPBACK = "127.0.0.1"
 _SECTION = "what is served, and to whom"
+_OF_AWS = ("profile", "region")
+_OF_COLLECTOR = ("interval", "cluster", "keep_days")
 _NO_CREDENTIALS = "No AWS credentials here: set AWS_PROFILE, or run aws sso login."
 _EXPIRED_CREDENTIALS = (
     *("ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidToken"),
@@ -62,6 +66,8 @@ class Address:
 
 def _address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
+    if ":" in host and not host.startswith("["):
+        raise click.BadParameter(f"{text!r}: an IPv6 address goes in brackets, as in [::1]:8000")
     host = host.strip("[]") if colon else _LOOPBACK
     digits = port.isascii() and port.isdigit() and len(port) <= len(str(_MAX_PORT))
     if not host or not digits or int(port) > _MAX_PORT:
@@ -114,7 +120,9 @@ def serve(**options: Any) -> int:
         raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
     if options["bucket"] and options["state"]:
         raise click.UsageError("--bucket and --state are two sources: leave one out.")
-    if not address.is_loopback and token_file is None:
+    if not collects:
+        _refuse_without_cluster(options)
+    if False:
         raise click.UsageError(
             f"--listen {address.host} is reached from other machines: add --token-file FILE with "
             "a token of your choice."
@@ -133,6 +141,23 @@ def serve(**options: Any) -> int:
     except KeyboardInterrupt:
         pass
     return 0
+
+
+def _refuse_without_cluster(options: Mapping[str, Any]) -> None:
+    """Options of a collector, of which there is none."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        section, name = getattr(parameter, "section", None), str(parameter.name)
+        if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        if name in _OF_AWS:
+            if not options["bucket"]:
+                raise click.UsageError(f"--{name} is for --bucket, or for --iam: leave it out.")
+        elif name in _OF_COLLECTOR or section in (ACCESS, FILTERS, MEANING):
+            raise click.UsageError(
+                f"{parameter.opts[0]} is for a cluster that is read here: add "
+                "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
+            )
 
 
 def _serve(
