@@ -63,7 +63,7 @@ def test_a_time_lag_that_nobody_knows_is_not_zero(reported: Athena) -> None:
 
 @pytest.mark.spark
 def test_minutes_within_a_service_level_are_listed_from_the_reports(reported: Athena) -> None:
-    (row,) = reported.ask("sla_by_week", cluster=SHOP, consumer_group="billing")
+    (row,) = reported.ask("sla_by_week", cluster=SHOP, group="billing")
 
     # A run is a minute; the one before the gap stands for two.
     assert row["minutes_within"] == len([m for m in RUNS if m <= STOPPED + 5])
@@ -149,7 +149,7 @@ def test_a_service_level_is_listed_by_week_with_its_worst_day(tmp_path: Path) ->
             FRIDAY: [with_sla(1400, 1400)],
             "2026-01-20": [with_sla(5, 10)],
         },
-        consumer_group="billing",
+        group="billing",
     )
 
     listed = [(row["week"], row["minutes_within"], row["minutes_known"]) for row in rows]

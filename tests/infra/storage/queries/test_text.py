@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import duckdb
 import pytest
 import sqlglot
 from sqlglot import exp
@@ -14,8 +13,9 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from kafka_lag import contract
+from kafka_lag.errors import StoreError
 from kafka_lag_cdk import report_columns as reports
-from kafka_lag_cdk.athena import Query, read_queries
+from kafka_lag_cdk.saved_queries import Query, read_queries
 from tests.infra.resolve import of_type
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
 from tests.infra.storage.queries.reported import write_report
@@ -148,7 +148,7 @@ def test_what_is_asked_for_is_chosen_in_one_place_at_the_top(key: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(set(TEXTS) - OVER_REPORTS))
 def test_a_query_opens_no_file_of_another_date(athena: Athena, key: str) -> None:
-    one = {"consumer_group": "billing"} if PLACEHOLDER in TEXTS[key] else {}
+    one = {"group": "billing"} if PLACEHOLDER in TEXTS[key] else {}
 
     assert athena.ask(key, **one)
 
@@ -163,7 +163,7 @@ def test_a_query_opens_no_report_of_another_date(tmp_path: Path, key: str) -> No
 
 
 def test_a_query_without_a_date_would_open_the_unreadable_file(athena: Athena) -> None:
-    with pytest.raises(duckdb.Error, match="unreadable"):
+    with pytest.raises(StoreError, match="unreadable"):
         athena.rows("SELECT count(lag) FROM groups")
 
 
