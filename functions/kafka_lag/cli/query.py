@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,6 +23,7 @@ from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from kafka_lag.cli.needs import check_extra
 from kafka_lag.cli.serve import OwnBucket, open_folder
 from kafka_lag.cli.state import default_state
 from kafka_lag.cli.terminal import escape_markup, printable
@@ -44,7 +44,6 @@ _AWS = Config(
     retries={"mode": "standard"},
     max_pool_connections=_AT_ONCE,
 )
-_NEEDS_DUCKDB = "kafka-lag query needs DuckDB: uv tool install 'msk-lag-reporter[sql]'"
 _EXAMPLES = """\b
 examples:
   kafka-lag query --list
@@ -119,8 +118,7 @@ def query(
         raise click.UsageError("--state and --bucket cannot go together.")
     if region and not bucket:
         raise click.UsageError("--region belongs to --bucket; a folder has none.")
-    if not (find_spec("duckdb") and find_spec("sqlglot")):
-        raise click.UsageError(_NEEDS_DUCKDB)
+    check_extra("query", "sql", "DuckDB", "duckdb", "sqlglot")
     try:
         if sql and name and not parameters and not history:
             click.echo(_find_query(name).text)
