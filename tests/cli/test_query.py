@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from click.testing import CliRunner, Result
 from moto import mock_aws
 
 from kafka_lag.cli.query import query
+from kafka_lag.cli.query_parameters import bind
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cdk.saved_queries import read_queries
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot
@@ -208,6 +209,16 @@ def test_the_end_of_a_past_day_is_its_now(state: Path) -> None:
     (gap,) = rows("missing_runs", "--state", state, "-p", "cluster=shop", "-p", "day=2026-01-31")
 
     assert (gap["first_after"], round(gap["minutes"])) == (None, 12 * 60)
+
+
+def test_a_day_that_is_not_over_ends_now() -> None:
+    (saved,) = (each for each in read_queries() if each.key == "missing_runs")
+    request = bind(saved, {"day": "2026-01-31"})
+    noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+    assert request.time(noon) == noon
+    assert request.time(noon + timedelta(days=1)) == datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC)
+    assert bind(saved, {}).time(noon) == noon
 
 
 def test_a_number_in_a_query_can_be_another(state: Path) -> None:

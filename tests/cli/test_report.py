@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag report`: what it needs, what it rejects, and where it says the page lies."""
+"""`kafka-lag report`: what it needs, and what it rejects.
+
+What it writes and prints is in tests/infra/storage/queries, whose reports it makes.
+"""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -47,37 +48,6 @@ def _state(tmp_path: Path) -> Path:
         snapshot = a_snapshot({"billing": {"orders": [5]}}, {"orders": [(0, 7)]}, at=at)
         write_snapshot(FolderStore(folder), "shop", snapshot)
     return folder
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("spark")
-def test_the_pages_of_the_day_are_written_and_named(state: Path) -> None:
-    old = state / "reports" / "page" / "cluster=gone" / "dt=2026-01-31" / "report.html"
-    old.parent.mkdir(parents=True)
-    old.touch()
-    os.utime(old, (0, 0))
-
-    result = run("--state", state, "--date", "2026-01-31", "--no-history")
-
-    assert result.exit_code == 0, result.output
-    page = state / "reports" / "page" / "cluster=shop" / "dt=2026-01-31" / "report.html"
-    assert result.stdout.splitlines()[-1] == str(page)
-    assert str(old) not in result.stdout
-    assert "billing" in page.read_text()
-    assert not (state / "history").exists()
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("spark")
-def test_yesterday_is_reported_unless_a_day_is_named(state: Path) -> None:
-    yesterdays = {datetime.now(UTC).date() - timedelta(days=1)}
-
-    result = run("--state", state)
-
-    # Midnight may pass meanwhile.
-    yesterdays.add(datetime.now(UTC).date() - timedelta(days=1))
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert any(str(day) in result.stderr for day in yesterdays)
 
 
 def test_without_spark_it_is_said_how_to_get_it(

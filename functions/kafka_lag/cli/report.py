@@ -7,23 +7,18 @@ import os
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 
 import click
 
-from kafka_lag import contract
 from kafka_lag.cli.needs import check_extra, check_java
 from kafka_lag.cli.serve import open_folder
 from kafka_lag.cli.state import default_state
 from kafka_lag.cli.terminal import printable
 from kafka_lag.errors import ConfigError
 
-# A file's time may be coarser than the clock.
-_FILE_TIME = 2.0
 # What a JVM with Spark says whenever it starts.
 _NOISE = re.compile(r"WARNING: Using incubator modules:")
 _EXAMPLES = """\b
@@ -55,8 +50,9 @@ def report(
 ) -> None:
     """Write a day's reports: tables, and a page for each cluster.
 
-    What a deployment's job does each night, on this machine and for a folder of snapshots. It needs
-    Java and Spark. Tables are asked by `kafka-lag query`.
+    What a deployment's job does each night, on this machine and for a folder of snapshots: it
+    prints what needs attention and where the pages lie. It needs Java and Spark. Tables are asked
+    by `kafka-lag query`.
     """
     check_extra("report", "report", "Spark", "pyspark")
     from kafka_lag_report.daily_report import main, utc_now  # noqa: PLC0415 - needs the extra
@@ -70,15 +66,11 @@ def report(
     arguments += [f"--cluster={name}" for name in clusters]
     arguments += ["--no-history"] if no_history else []
     try:
-        dates = parse(arguments, utc_now).dates
+        parse(arguments, utc_now)
     except UsageError as error:
         raise click.UsageError(printable(str(error))) from error
     check_java("report", os.environ)
-    started = time.time()
-    code = _run_quietly(lambda: main(arguments))
-    for page in _pages(folder, dates, clusters, started):
-        click.echo(page)
-    context.exit(code)
+    context.exit(_run_quietly(lambda: main(arguments)))
 
 
 def _find_folder(state: Path | None) -> Path:
@@ -91,19 +83,7 @@ def _find_folder(state: Path | None) -> Path:
         open_folder(folder)
     except ConfigError as error:
         raise click.ClickException(printable(str(error))) from error
-    return folder
-
-
-def _pages(
-    folder: Path, dates: Sequence[date], clusters: Sequence[str], since: float
-) -> Iterator[Path]:
-    """The pages of these days that were written since then."""
-    for day in dates:
-        for page in sorted(folder.glob(f"{contract.REPORT_PREFIX}/page/*/dt={day}/report.html")):
-            cluster = page.parent.parent.name.removeprefix("cluster=")
-            wanted = not clusters or cluster in clusters
-            if wanted and page.stat().st_mtime >= since - _FILE_TIME:
-                yield page
+    return folder.absolute()
 
 
 def _run_quietly(job: Callable[[], int]) -> int:

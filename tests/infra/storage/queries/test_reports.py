@@ -11,6 +11,7 @@ import pytest
 
 from kafka_lag_cdk import report_columns as reports
 from tests.infra.storage.queries.athena import Athena, Row
+from tests.infra.storage.queries.conftest import Reported
 from tests.infra.storage.queries.reported import FRIDAY, SATURDAY, write_report
 from tests.infra.storage.queries.story import NOW, OTHER, SHOP, STOPPED
 from tests.infra.storage.queries.story import SATURDAY as RUNS
@@ -23,6 +24,14 @@ def ask(folder: Path, key: str, name: str, days: Days, **narrowed: str) -> list[
     for day, rows in days.items():
         write_report(folder, name, rows, day=day)
     return Athena(folder, NOW).ask(key, **narrowed)
+
+
+@pytest.mark.spark
+def test_the_command_names_the_pages_that_it_wrote(saturday: Reported) -> None:
+    for cluster in (SHOP, OTHER):
+        page = saturday.folder / f"reports/page/cluster={cluster}/dt={SATURDAY}/report.html"
+        assert f"Page of {cluster}: {page}\n" in saturday.printed
+        assert "<html" in page.read_text()
 
 
 @pytest.mark.spark
