@@ -53,7 +53,7 @@ demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshot
 	$(BIN)/python -m dev.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
 
 report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (./lag)
-	$(BIN)/python -m kafka_lag_report.daily_report --input $(STATE) --output $(STATE) $(if $(DATE),--date $(DATE))
+	$(BIN)/kafka-lag report --state $(STATE) $(if $(DATE),--date $(DATE))
 
 test: setup ## all tests, real Kafka and Spark included
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder

@@ -122,7 +122,7 @@ def serve(**options: Any) -> int:
         raise click.UsageError("--bucket and --state are two sources: leave one out.")
     if not collects:
         _refuse_without_cluster(options)
-    if False:
+    if not address.is_loopback and token_file is None:
         raise click.UsageError(
             f"--listen {address.host} is reached from other machines: add --token-file FILE with "
             "a token of your choice."
