@@ -88,7 +88,10 @@ def test_the_status_has_a_colour(status: str | None, colour: str) -> None:
     ("seconds", "error", "expected"),
     [
         (0.0, 0.0, "0"),
-        (7_800.0, 1.0, "2 h 10 min ± 1 s"),
+        (7_800.0, 1.1, "2 h 10 min ± 1.1 s"),
+        (7_800.0, 1.0, "2 h 10 min"),
+        (60.0, 1.0, "1 min"),
+        (59.0, 1.0, "59 s ± 1 s"),
         (7_800.0, 0.0, "2 h 10 min"),
         (3.0, 0.01, "3 s ± 0.1 s"),
         (0.0, 30.0, "0 s ± 30 s"),
@@ -196,8 +199,8 @@ def test_the_worst_status_comes_first_then_the_age_then_the_lag() -> None:
     [
         (80, HEAD),
         (90, [*HEAD, "state"]),
-        (100, [*HEAD, "state", "remarks"]),
-        (110, [*HEAD, "worst partition", "remarks"]),
+        (100, [*HEAD, "remarks"]),
+        (110, [*HEAD, "state", "broker", "remarks"]),
         (120, [*HEAD, "state", "worst partition", "remarks"]),
         (140, [*HEAD, "state", "members", "worst partition", "broker", "remarks"]),
     ],
@@ -223,9 +226,18 @@ def test_numbers_and_status_are_whole_on_usual_terminals(width: int) -> None:
 
 
 def test_a_long_topic_loses_its_beginning_and_not_the_partition() -> None:
-    (line,) = lines_of(a_snapshot_of(LONG), 110)
+    (line,) = lines_of(a_snapshot_of(LONG), 120)
     assert "…" in line
     assert "-name-117" in line
+
+
+def test_a_long_group_keeps_its_beginning_and_its_end() -> None:
+    name = "payments-" + "x" * 60 + "-blue"
+    (line,) = lines_of(a_snapshot_of({**LONG, "consumer_group": name}), 120)
+    shown = line.split()[0]
+    assert shown.startswith("payments-")
+    assert shown.endswith("-blue")
+    assert "…" in shown
 
 
 def test_a_column_that_says_nothing_gives_way_to_one_that_does() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -43,6 +44,7 @@ _INSTEAD = {
     "--password": "It is --password-env VAR, or --password-file F: others see options.",
 }
 _LIKE_ENOUGH = 0.75
+_KEYS = re.compile(r"\b(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)\b")
 _EXAMPLES = """\b
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
@@ -91,18 +93,25 @@ class _Root(click.Group):
             formatter.write_dl(list(_SUBCOMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
+        # Errors name the keys of a configuration, which are options for who has none.
+        by_document = any(word.partition("=")[0] == "--config" for word in ctx.args)
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
         except ReporterError as error:
             console = Console(stderr=True)
-            console.print(f"[red]{escape_markup(str(error))}[/]", soft_wrap=True)
+            text = str(error) if by_document else _KEYS.sub(_option_of_key, str(error))
+            console.print(f"[red]{escape_markup(text)}[/]", soft_wrap=True)
             return FAILED
         except BrokenPipeError:
             # Whoever read the output has seen enough; what is left of it goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         return code
+
+
+def _option_of_key(key: re.Match[str]) -> str:
+    return f"--{key[0].replace('_', '-')}"
 
 
 @click.group(

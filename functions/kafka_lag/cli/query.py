@@ -15,17 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-import boto3
 import click
-from botocore import exceptions as aws
-from botocore.config import Config
 from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kafka_lag.cli.needs import check_extra
-from kafka_lag.cli.serve import OwnBucket, open_folder
 from kafka_lag.cli.state import default_state
+from kafka_lag.cli.stores import open_bucket, open_folder
 from kafka_lag.cli.terminal import escape_markup, printable
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.formatting import format_list, format_quantity
@@ -38,12 +35,6 @@ if TYPE_CHECKING:
 
 # Objects that are fetched from a bucket at the same time.
 _AT_ONCE = 16
-_AWS = Config(
-    connect_timeout=5,
-    read_timeout=20,
-    retries={"mode": "standard"},
-    max_pool_connections=_AT_ONCE,
-)
 _EXAMPLES = """\b
 examples:
   kafka-lag query --list
@@ -202,7 +193,7 @@ def _run(request: Request, state: Path | None, bucket: str | None, region: str |
             )
             return engine.run(request.tree, now)
         with tempfile.TemporaryDirectory(prefix="kafka-lag-") as fetched:
-            store = _open_bucket(bucket, region)
+            store = open_bucket(bucket, region, connections=_AT_ONCE)
             engine = Engine(store, _fetcher(store, Path(fetched)), f"the bucket {bucket}")
             return engine.run(request.tree, now)
     except OSError as error:
@@ -216,14 +207,6 @@ def _folder(state: Path | None) -> Path:
             f"There is no folder {folder} yet: run kafka-lag watch first, or name one by --state."
         )
     return folder
-
-
-def _open_bucket(bucket: str, region: str | None) -> OwnBucket:
-    try:
-        client = boto3.Session(region_name=region).client("s3", config=_AWS)
-    except aws.BotoCoreError as error:
-        raise ConfigError(f"AWS cannot be used as it is configured here: {error}") from error
-    return OwnBucket(client, bucket)
 
 
 def _fetcher(store: BrowsableStore, folder: Path) -> Callable[[Sequence[str]], list[Path]]:

@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 
 from kafka_lag.cli.needs import check_extra, check_java
-from kafka_lag.cli.serve import open_folder
 from kafka_lag.cli.state import default_state
+from kafka_lag.cli.stores import open_folder
 from kafka_lag.cli.terminal import printable
 from kafka_lag.errors import ConfigError
 
