@@ -128,7 +128,10 @@ def test_the_command_names_its_subcommands(installed: Installed) -> None:
     assert "Name a subcommand: show, watch, serve," in alone.stderr
 
 
-@pytest.mark.parametrize("subcommand", ["show", "watch", "serve", "config", "cost", "completion"])
+@pytest.mark.parametrize(
+    "subcommand",
+    [*("show", "watch", "serve", "query", "report"), *("config", "cost", "completion")],
+)
 def test_each_subcommand_says_what_it_takes(installed: Installed, subcommand: str) -> None:
     done = installed.run("kafka-lag", subcommand, "--help")
     assert done.returncode == 0
