@@ -18,13 +18,11 @@ from dev.compare import recording
 from dev.compare.frames import plain
 from dev.compare.readings import Run
 from dev.days import Day
-from dev.days.cast import Cast
-from dev.days.commits import Commits
-from dev.days.events import Events, Missing
-from dev.days.logs import Logs
+from dev.days.cluster import Cast, Commits, Logs
+from dev.days.describe import Events, Missing
+from dev.days.large import large
 from dev.days.reading import Reader
 from dev.days.scenarios import truth
-from dev.days.scenarios.large import large
 
 DATES = "2026-01-05", "2026-01-06"
 _EVERY = timedelta(minutes=5)

@@ -9,11 +9,8 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from dev.days.cast import Cast
-from dev.days.commits import Commits
-from dev.days.describe import Day
-from dev.days.events import HOUR, Events, Forgotten, Missing, Span
-from dev.days.logs import Logs
+from dev.days.cluster import Cast, Commits, Logs
+from dev.days.describe import HOUR, Day, Events, Forgotten, Missing, Span
 from dev.days.reading import Reader
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings

@@ -3,8 +3,8 @@
 
 import pytest
 
+from dev.benchmarks.soak import samples_of
 from dev.kafka import KafkaCluster
-from dev.soak import samples_of
 
 pytestmark = pytest.mark.kafka
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from dev.days.events import Span
-from dev.days.logs import Logs
+from dev.days.cluster import Logs
+from dev.days.describe import Span
+from dev.days.large import large
 from dev.days.runs import runs
-from dev.days.scenarios.large import large
 
 
 @pytest.mark.parametrize("partitions", [1, 100, 7_777, 10_000])
