@@ -26,7 +26,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 TARGETS ?=
-.PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
+.PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve test-glue-5 faults soak \
         bench-import compare cost package cdk diff deploy synth destroy schema rehearse
 
@@ -87,6 +87,10 @@ mutation: setup ## change the rules one by one and see which change no test noti
 
 bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 	$(BIN)/python -m dev.benchmarks.collect
+
+# With PEERS='--ours NAME=URL,PID --peer NAME=URL,PID'; the processes run already.
+bench-exporters: setup ## what a scrape of our exporter and of others takes, in turn (PEERS=...)
+	$(BIN)/python -m dev.benchmarks.exporters $(PEERS)
 
 bench-time-lag: setup ## how right time lags are, case by case, beside other methods
 	$(BIN)/python -m dev.benchmarks.time_lag

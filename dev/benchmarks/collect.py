@@ -9,8 +9,11 @@ behind, so that ages are dated as on a cluster in use.
 from __future__ import annotations
 
 import argparse
+import signal
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
@@ -20,6 +23,7 @@ from rich.table import Table
 
 from dev.benchmarks.collector_process import RUNS, command, options_of, read_figures
 from dev.kafka import KafkaCluster
+from dev.kafka.handout import explain, write_client_files
 from dev.kafka.readiness import wait_until
 
 TOPICS, PARTITIONS, TOPICS_PER_GROUP = 50, 24, 25
@@ -41,6 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         help=f"group-partitions, in steps of {GROUP_SIZE} (default: 6000 60000)",
     )
     parser.add_argument("--runs", type=int, default=9, help="counted warm runs (default: 9)")
+    parser.add_argument(
+        "--hold",
+        action="store_true",
+        help="then keep the brokers until Ctrl-C, for exporters to be measured on them",
+    )
     options = parser.parse_args(argv)
     console = Console()
     table = Table(
@@ -57,9 +66,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             groups = wanted
             table.add_row(*_row(groups, _measured(cluster, options.runs)))
             console.print(f"{groups * GROUP_SIZE:,} group-partitions measured")
-    console.print(table)
-    console.print(f"Medians of {options.runs} warm runs; cold is the first, connecting included.")
+        console.print(table)
+        console.print(f"Medians of {options.runs} warm runs; cold is the first, with connecting.")
+        if options.hold:
+            _hold(cluster, console)
     return 0
+
+
+def _hold(cluster: KafkaCluster, console: Console) -> None:
+    write_client_files(cluster)
+    explain(cluster, console)
+    # Said out loud, for a shell starts background jobs with SIGINT ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        threading.Event().wait()
 
 
 def _row(groups: int, figures: dict[str, Any]) -> list[str]:

@@ -28,7 +28,7 @@ from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.collector import Collector, Outcome
-from kafka_lag.errors import ReporterError
+from kafka_lag.errors import ReporterError, UnusableError
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
@@ -89,8 +89,8 @@ class DiscardingStore:
         return []
 
     def read(self, key: str) -> bytes:
-        """Never called, as there are no keys."""
-        raise KeyError(key)
+        """There is nothing to read. Raises UnusableError."""
+        raise UnusableError(f"there is no object {key}")
 
     def write_once(self, key: str, data: bytes) -> bool:  # noqa: ARG002
         """Always new."""
