@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dev.faults.lines import Key, by_key, malformed
 from dev.faults.movement import Movement
 from dev.faults.run import (
     KILLED,
@@ -24,11 +23,14 @@ from dev.faults.run import (
     Earlier,
     Finding,
     History,
+    Key,
     Names,
     Reading,
     Row,
     Run,
     Verdict,
+    by_key,
+    malformed,
 )
 from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract

@@ -27,7 +27,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from dev.faults.truth import Partition, Topic, Truth, now_ms
-from dev.kafka.features import CONSUMER_PROTOCOL
+from dev.kafka.jars import CONSUMER_PROTOCOL
 from dev.kafka.readiness import NEVER_TIMES_OUT
 
 PREFIX = "faulty-"
