@@ -87,11 +87,11 @@ class _Requests(BaseHTTPRequestHandler):
         )
 
     def do_POST(self) -> None:
-        told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         # `/error` follows an event's id, and `init` when the function could not be imported.
         failed = self.path.endswith("/error")
         self._reply(202)
-        self._api.answers.put(Answer(error=told) if failed else Answer(value=told))
+        self._api.answers.put(Answer(error=body) if failed else Answer(value=body))
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
         """Keeps quiet: a line for each request would only hide what fails."""

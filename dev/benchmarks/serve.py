@@ -35,22 +35,22 @@ HOURS = Span(11.5, 12.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One path, and in how many milliseconds it must be answered warm; None where nobody said."""
+class TimedRequest:
+    """One path, and in how many milliseconds it must be answered warm; None without a limit."""
 
     path: str
     most_ms: float | None = None
 
 
 REQUESTS = (
-    Asked(f"/v3/kafka/{CLUSTER}/consumer/group-0500/lag", 100.0),
-    Asked(f"/v3/kafka/{CLUSTER}/consumer/group-0500/status"),
-    Asked("/metrics", 300.0),
-    Asked("/", 300.0),
-    Asked(f"/v3/kafka/{CLUSTER}/consumer"),
-    Asked(f"/v3/kafka/{CLUSTER}/topic/topic-001/consumers"),
-    Asked(f"/cluster/{CLUSTER}/group/group-0500"),
-    Asked(f"/v3/kafka/{CLUSTER}/consumer/group-0500"),
+    TimedRequest(f"/v3/kafka/{CLUSTER}/consumer/group-0500/lag", 100.0),
+    TimedRequest(f"/v3/kafka/{CLUSTER}/consumer/group-0500/status"),
+    TimedRequest("/metrics", 300.0),
+    TimedRequest("/", 300.0),
+    TimedRequest(f"/v3/kafka/{CLUSTER}/consumer"),
+    TimedRequest(f"/v3/kafka/{CLUSTER}/topic/topic-001/consumers"),
+    TimedRequest(f"/cluster/{CLUSTER}/group/group-0500"),
+    TimedRequest(f"/v3/kafka/{CLUSTER}/consumer/group-0500"),
 )
 
 
@@ -114,11 +114,11 @@ def _group(number: int) -> Group:
 
 def _measured(folder: Path, runs: int, *, polled: bool) -> dict[str, Any]:
     paths = [each.path for each in REQUESTS]
-    told = {"folder": str(folder), "cluster": CLUSTER, "paths": paths, "polled": polled}
-    told["runs"] = runs
+    options = {"folder": str(folder), "cluster": CLUSTER, "paths": paths, "polled": polled}
+    options["runs"] = runs
     command = [sys.executable, "-m", "dev.benchmarks.serve_process"]
     child = subprocess.run(
-        command, input=json.dumps(told), stdout=subprocess.PIPE, text=True, check=True
+        command, input=json.dumps(options), stdout=subprocess.PIPE, text=True, check=True
     )
     figures: dict[str, Any] = json.loads(child.stdout)
     return figures
@@ -128,18 +128,18 @@ def _show(console: Console, figures: dict[str, Any], runs: int) -> int:
     columns = ("cold ms", "warm ms", "most", "CPU ms", "limit", "KB packed", "MB so far")
     table = Table("request", *(Column(name, justify="right", no_wrap=True) for name in columns))
     missed = figures["peak_mb"] > MOST_MB
-    for asked, told in zip(REQUESTS, figures["requests"], strict=True):
-        late = asked.most_ms is not None and told["warm_ms"] > asked.most_ms
+    for request, found in zip(REQUESTS, figures["requests"], strict=True):
+        late = request.most_ms is not None and found["warm_ms"] > request.most_ms
         missed = missed or late
-        times = (f"{told[name]:.1f}" for name in ("cold_ms", "warm_ms", "most_ms", "cpu_ms"))
-        limit = "" if asked.most_ms is None else f"{asked.most_ms:.0f}"
-        sizes = (f"{told['bytes'] / 1024:.1f}", f"{told['peak_mb']:.0f}")
-        table.add_row(asked.path, *times, limit, *sizes, style="red" if late else None)
+        times = (f"{found[name]:.1f}" for name in ("cold_ms", "warm_ms", "most_ms", "cpu_ms"))
+        limit = "" if request.most_ms is None else f"{request.most_ms:.0f}"
+        sizes = (f"{found['bytes'] / 1024:.1f}", f"{found['peak_mb']:.0f}")
+        table.add_row(request.path, *times, limit, *sizes, style="red" if late else None)
     console.print(f"{figures['group_partitions']:,} group-partitions, {figures['groups']:,} groups")
     console.print(table)
     console.print(
         f"Medians of {runs} warm requests, packed; cold is the first of its path, in the order "
-        f"told. Peak memory {figures['peak_mb']:.0f} MB, limit {MOST_MB:.0f}."
+        f"above. Peak memory {figures['peak_mb']:.0f} MB, limit {MOST_MB:.0f}."
     )
     return 1 if missed else 0
 

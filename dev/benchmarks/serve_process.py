@@ -40,15 +40,15 @@ class Until(FolderStore):
 
 
 def main() -> int:
-    """Each path once cold, then the counted warm ones; or, as told, polled from run to run."""
-    told: dict[str, Any] = json.load(sys.stdin)
-    cluster: str = told["cluster"]
-    if told["polled"]:
-        runs = _polled(Path(told["folder"]), cluster, told["paths"])
+    """Each path once cold, then the counted warm ones; or, with `polled`, all from run to run."""
+    options: dict[str, Any] = json.load(sys.stdin)
+    cluster: str = options["cluster"]
+    if options["polled"]:
+        runs = _polled(Path(options["folder"]), cluster, options["paths"])
         json.dump({"runs": runs, "peak_mb": _peak_mb()}, sys.stdout)
         return 0
-    snapshots, now_ms = _snapshots(Path(told["folder"]), cluster)
-    requests = [_asked(path, snapshots, now_ms, told["runs"]) for path in told["paths"]]
+    snapshots, now_ms = _snapshots(Path(options["folder"]), cluster)
+    requests = [_timed(path, snapshots, now_ms, options["runs"]) for path in options["paths"]]
     newest = snapshots.newest(cluster) or 0
     figures = {
         "requests": requests,
@@ -79,23 +79,23 @@ def _polled(folder: Path, cluster: str, paths: list[str]) -> int:
     for taken_at in times:
         store.now_ms = taken_at + 30_000
         for path in paths:
-            _asked(path, snapshots, store.now_ms, 1)
+            _timed(path, snapshots, store.now_ms, 1)
     return len(times)
 
 
-def _asked(path: str, snapshots: Snapshots, now_ms: int, runs: int) -> dict[str, float]:
+def _timed(path: str, snapshots: Snapshots, now_ms: int, runs: int) -> dict[str, float]:
     request = Request.of("GET", path, "", _HEADERS)
     times: list[float] = []
     busy: list[float] = []
     size = 0
     for _ in range(runs + 1):
         began, at_work = time.perf_counter(), time.process_time()
-        told = answer(request, snapshots, now_ms)
+        response = answer(request, snapshots, now_ms)
         times.append((time.perf_counter() - began) * 1000)
         busy.append((time.process_time() - at_work) * 1000)
-        if told.status != _OK:
-            raise SystemExit(f"{path} was answered {told.status}")
-        size = len(told.body)
+        if response.status != _OK:
+            raise SystemExit(f"{path} was answered {response.status}")
+        size = len(response.body)
     cold, *warm = times
     return {
         "cold_ms": cold,

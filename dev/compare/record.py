@@ -67,15 +67,15 @@ class RecordingSource:
         self._source = source
         self.reading: ClusterReading | None = None
 
-    def read(self, question: Any, deadline: float) -> ClusterReading:
+    def read(self, request: Any, deadline: float) -> ClusterReading:
         """What the brokers say."""
         self.reading = None
-        self.reading = self._source.read(question, deadline)
+        self.reading = self._source.read(request, deadline)
         return self.reading
 
-    def look_up(self, questions: Any, deadline: float) -> Any:
+    def look_up(self, requests: Any, deadline: float) -> Any:
         """What the time index says; the logs are kept instead of it."""
-        return self._source.look_up(questions, deadline)
+        return self._source.look_up(requests, deadline)
 
     def not_responding(self) -> tuple[Problem, ...]:
         """The brokers that look-ups were lost on."""

@@ -19,7 +19,7 @@ import numpy as np
 from dev.compare import readings
 from dev.compare.readings import DATASETS, Names, Numbers, Reading, Run, Table
 from dev.days import Day
-from dev.days.cluster import Cast, Commits, Logs
+from dev.days.cluster import Commits, Consumers, Logs
 from dev.days.describe import Events, Missing
 from dev.days.large import large
 from dev.days.reading import Reader
@@ -91,10 +91,10 @@ def _document(day: Day) -> dict[str, Any]:
 
 def _runs(day: Day, midnight: datetime) -> Iterator[Run]:
     events = Events(day.events)
-    cast = Cast(day, Logs(day), events)
-    commits = Commits(cast, events)
+    consumers = Consumers(day, Logs(day), events)
+    commits = Commits(consumers, events)
     begin = round(midnight.timestamp() * 1_000)
-    reader = Reader(cast, events, begin)
+    reader = Reader(consumers, events, begin)
     for number in range(timedelta(days=1) // _EVERY):
         second = number * _EVERY.total_seconds()
         moved = commits.move_on(second)

@@ -77,13 +77,13 @@ class Logs:
         self._swing = of([topic.swing for topic in day.topics])
         self._peak = of([topic.peak_hour * HOUR for topic in day.topics])
         self._bursts = of([topic.bursts for topic in day.topics])
-        kept = [
+        retained = [
             np.inf
             if t.retention_seconds is None or "delete" not in t.cleanup_policy
             else t.retention_seconds
             for t in day.topics
         ]
-        self.retention = of(kept)
+        self.retention = of(retained)
         self._period = rng.uniform(_SHORTEST, _LONGEST, len(self))
         self._phase = rng.uniform(0.0, 2 * np.pi, len(self))
         self._surges = [
@@ -122,7 +122,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 _NONE = np.zeros(0, np.int64)
 
 
-class Cast:
+class Consumers:
     """`group` and `row` (of the logs) of each group partition, group by group."""
 
     def __init__(self, day: Day, logs: Logs, events: Events) -> None:
@@ -142,9 +142,9 @@ class Cast:
     def __len__(self) -> int:
         return len(self.group)
 
-    def of_groups(self, told: Callable[[Group], float]) -> npt.NDArray[np.float64]:
-        """What is told of each row's group."""
-        return np.array([told(group) for group in self.day.groups] + [0.0], np.float64)[self.group]
+    def of_groups(self, value: Callable[[Group], float]) -> npt.NDArray[np.float64]:
+        """A value of each row's group."""
+        return np.array([value(group) for group in self.day.groups] + [0.0], np.float64)[self.group]
 
     def exist(self, second: float) -> Mask:
         """Which rows there are: those of a group and of a partition that exist."""
@@ -225,20 +225,20 @@ _LONGEST_REST = 30 * 86_400.0
 
 
 class Commits:
-    """The last run's commit of each row of the cast, -1 for none."""
+    """The last run's commit of each row of the consumers, -1 for none."""
 
-    def __init__(self, cast: Cast, events: Events) -> None:
-        self._cast, self._logs, self._events = cast, cast.logs, events
-        self._reads = ~cast.uncommitted()
-        self._delay = cast.of_groups(lambda group: group.delay_seconds)
-        self._pace = cast.of_groups(lambda group: group.catch_up)
-        self.now: Numbers = np.full(len(cast), -1, np.int64)
+    def __init__(self, consumers: Consumers, events: Events) -> None:
+        self._consumers, self._logs, self._events = consumers, consumers.logs, events
+        self._reads = ~consumers.uncommitted()
+        self._delay = consumers.of_groups(lambda group: group.delay_seconds)
+        self._pace = consumers.of_groups(lambda group: group.catch_up)
+        self.now: Numbers = np.full(len(consumers), -1, np.int64)
         self._second: float | None = None
 
     def move_on(self, second: float) -> Numbers:
         """The commits at this second, which must be later than the one before."""
-        there = self._cast.exist(second) & self._reads
-        target = self._logs.ends(second - self._delays(second), self._cast.row)
+        there = self._consumers.exist(second) & self._reads
+        target = self._logs.ends(second - self._delays(second), self._consumers.row)
         if self._second is None:
             moved = self._rested(target, second)
         else:
@@ -248,43 +248,43 @@ class Commits:
         return self.now
 
     def _delays(self, second: float) -> npt.NDArray[np.float64]:
-        rng = np.random.default_rng((self._cast.day.seed, int(second) + 10**9))
-        return self._delay * rng.uniform(0.2, 1.0, len(self._cast))
+        rng = np.random.default_rng((self._consumers.day.seed, int(second) + 10**9))
+        return self._delay * rng.uniform(0.2, 1.0, len(self._consumers))
 
     def _rested(self, target: Numbers, second: float) -> Numbers:
         """Commits of the first run: whoever reads nothing in it has not since that began."""
         rests = [(e.when, Rows(group=e.group)) for e in self._events.on(Absent, second)]
         rests += [(e.when, e.rows) for e in self._events.on(Slow, second) if not e.share]
         for when, rows in rests:
-            since = np.full(len(self._cast), max(when.begin * HOUR, -_LONGEST_REST))
-            rested = self._logs.ends(since, self._cast.row)
-            target = np.where(self._cast.fit(rows, second), rested, target)
+            since = np.full(len(self._consumers), max(when.begin * HOUR, -_LONGEST_REST))
+            rested = self._logs.ends(since, self._consumers.row)
+            target = np.where(self._consumers.fit(rows, second), rested, target)
         return target
 
     def _moved(self, before: Numbers, target: Numbers, second: float) -> Numbers:
         """No farther than the target, nor faster than each row can."""
         most = self._most(second)
         # A consumer that lost records goes on at the log's beginning.
-        start = self._logs.starts(second)[self._cast.row]
+        start = self._logs.starts(second)[self._consumers.row]
         begin = np.where(most > 0, np.maximum(before, start), before)
         return np.maximum(begin, np.minimum(target, begin + most))
 
     def _most(self, second: float) -> Numbers:
         last = second if self._second is None else self._second
-        row = self._cast.row
+        row = self._consumers.row
         produced = (self._logs.ends(second) - self._logs.ends(last))[row]
         usual = self._logs.rate[row] * (second - last)
         most = np.ceil(np.maximum(usual * self._pace, produced * 1.1)) + 1.0
         for event in self._events.on(Slow, second):
-            hit = self._cast.fit(event.rows, second)
+            hit = self._consumers.fit(event.rows, second)
             most = np.where(hit, np.minimum(most, np.round(produced * event.share)), most)
-        return np.where(self._cast.resting(second), 0.0, most).astype(np.int64)
+        return np.where(self._consumers.resting(second), 0.0, most).astype(np.int64)
 
     def _rewound(self, commits: Numbers, second: float) -> Numbers:
         for event in self._events.on(Rewind, second):
             if self._second is not None and not event.when.holds(self._second):
-                hit = self._cast.fit(event.rows, second) & (commits >= 0)
-                at = np.full(len(self._cast), second - event.seconds)
-                back = np.minimum(self._logs.ends(at, self._cast.row), commits)
+                hit = self._consumers.fit(event.rows, second) & (commits >= 0)
+                at = np.full(len(self._consumers), second - event.seconds)
+                back = np.minimum(self._logs.ends(at, self._consumers.row), commits)
                 commits = np.where(hit, back, commits)
         return commits

@@ -90,7 +90,7 @@ class Surge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """What `broker` leads is led by another; None: by nobody, and told so."""
+    """What `broker` leads is led by another; None: by nobody, which brokers say."""
 
     when: Span
     broker: int
@@ -121,7 +121,7 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
+class NullColumns:
     """Columns that are null in the files, whatever was read, in rows of one group or topic."""
 
     when: Span
@@ -138,12 +138,12 @@ class Missing:
 
 
 Event: TypeAlias = (
-    Slow | Absent | Rebalance | Rewind | Surge | Lead | Unread | Hidden | Forgotten | Missing
+    Slow | Absent | Rebalance | Rewind | Surge | Lead | Unread | Hidden | NullColumns | Missing
 )
 
 
 class Events:
-    """A day's events, asked for by kind and time."""
+    """A day's events, looked up by kind and time."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self._by_kind: dict[type, list[Any]] = {}
@@ -182,7 +182,8 @@ class Topic:
 
     `swing` is the share by which production rises above its mean at `peak_hour` and falls below
     it 12 hours away; `bursts` (0 to 0.9) the share by which it comes and goes within minutes.
-    `retention_seconds` None is unlimited; `told` False hides the configuration, as an ACL does.
+    `retention_seconds` None is unlimited; where `settings_known` is False an ACL hides the
+    configuration.
     """
 
     name: str
@@ -196,7 +197,7 @@ class Topic:
     retention_bytes: int = -1
     cleanup_policy: str = "delete"
     timestamp_type: str = "CreateTime"
-    told: bool = True
+    settings_known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

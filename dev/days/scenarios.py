@@ -11,12 +11,12 @@ from dev.days.describe import (
     Absent,
     Day,
     Event,
-    Forgotten,
     Group,
     Hidden,
     Lead,
     Member,
     Missing,
+    NullColumns,
     Partition,
     Rebalance,
     Rewind,
@@ -62,8 +62,8 @@ def some_members(group: str, count: int) -> tuple[Member, ...]:
 
 def a_day(topics: Sequence[Topic], groups: Sequence[Group], *events: Event, **more: Any) -> Day:
     """A day of the cluster `truth` on three brokers."""
-    told = {"cluster": CLUSTER, "racks": RACKS, **more}
-    return Day(topics=tuple(topics), groups=tuple(groups), events=events, **told)
+    usual = {"cluster": CLUSTER, "racks": RACKS, **more}
+    return Day(topics=tuple(topics), groups=tuple(groups), events=events, **usual)
 
 
 def merged(*days: Day) -> Day:
@@ -238,20 +238,20 @@ _KEYS = {"taken_at", "topic", "partition_id", "consumer_group"}
 
 
 def unread() -> Day:
-    """One group and topic for each `unread_reason`, each silent at another hour."""
+    """One group and topic for each `unread_reason`, each unread at another hour."""
     events: list[Event] = [
         Unread(when=Span(2, 3), reason=contract.DENIED, group="mute-group"),
         Unread(when=Span(13, 13.5), reason=contract.NO_COORDINATOR, group="mute-group"),
-        Unread(when=Span(3, 4), reason=contract.TIMEOUT, group="mute-commits", topic="told-a"),
-        Unread(when=Span(6, 7), reason=contract.ERROR, topic="told-a", partitions=(1,)),
-        Lead(when=Span(8, 9), broker=2, by=None, topic="told-a"),
-        Hidden(when=Span(10, 11), topic="told-b"),
-        # Behind while it is silent, so that what is carried is not 0.
+        Unread(when=Span(3, 4), reason=contract.TIMEOUT, group="mute-commits", topic="unread-a"),
+        Unread(when=Span(6, 7), reason=contract.ERROR, topic="unread-a", partitions=(1,)),
+        Lead(when=Span(8, 9), broker=2, by=None, topic="unread-a"),
+        Hidden(when=Span(10, 11), topic="unread-b"),
+        # Behind while it is unread, so that what is carried is not 0.
         Slow(when=Span(1, 12), rows=Rows(group="mute-commits"), share=0.6),
     ]
     return a_day(
-        [a_topic("told-a", [1.0, 2.0]), a_topic("told-b", [1.0])],
-        [a_group("mute-group", "told-a"), a_group("mute-commits", "told-a", "told-b")],
+        [a_topic("unread-a", [1.0, 2.0]), a_topic("unread-b", [1.0])],
+        [a_group("mute-group", "unread-a"), a_group("mute-commits", "unread-a", "unread-b")],
         *events,
     )
 
@@ -264,7 +264,7 @@ def uncommitted() -> Day:
     )
 
 
-def untold() -> Day:
+def unknown_settings() -> Day:
     """Configuration, topic id and leader unknown; unlimited and compacted; groups without lag."""
     compacted = a_topic(
         "compacted", [1.0], cleanup_policy="compact", timestamp_type="LogAppendTime"
@@ -273,24 +273,24 @@ def untold() -> Day:
     names = ("secret", "forever", "compacted", "leaderless")
     return a_day(
         [
-            a_topic("secret", [1.0], told=False, topic_id=None),
+            a_topic("secret", [1.0], settings_known=False, topic_id=None),
             a_topic("forever", [1.0], retention_seconds=None),
             compacted,
             nobody,
         ],
         [
-            a_group("of-untold", *names, group_type="consumer"),
+            a_group("of-unknown-settings", *names, group_type="consumer"),
             a_group("empty-handed", members=0, protocol=None),
             a_group("sharing", members=1, group_type=contract.UNSUPPORTED_GROUP_TYPES[0]),
         ],
-        Slow(when=Span(3, 6), rows=Rows(group="of-untold")),
+        Slow(when=Span(3, 6), rows=Rows(group="of-unknown-settings")),
     )
 
 
 def nulls() -> Day:
     """For an hour every column that may be null is null in the rows of `blank` and its group."""
     events = [
-        Forgotten(when=Span(5, 6), dataset=dataset, columns=tuple(set(kinds) - _KEYS), name=name)
+        NullColumns(when=Span(5, 6), dataset=dataset, columns=tuple(set(kinds) - _KEYS), name=name)
         for dataset, kinds in contract.COLUMNS.items()
         for name in ("blank", "of-blank")
     ]
@@ -329,7 +329,7 @@ SCENARIOS = {
         leaders_moved,
         unread,
         uncommitted,
-        untold,
+        unknown_settings,
         nulls,
         missing,
         names,

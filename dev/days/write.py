@@ -82,7 +82,7 @@ def write_day(
 ) -> Written:
     """Write these datasets of the runs scheduled in these hours of the UTC day `date`.
 
-    `progress` is told of each run. A cluster's name is percent-encoded in its folder's.
+    `progress` is called for each run. A cluster's name is percent-encoded in its folder's.
     """
     written = Written()
     for snapshot in runs(day, datetime.combine(date, time(), UTC), every, hours):
@@ -133,22 +133,22 @@ def write_in_parts(
     bounds = [hours * part / processes for part in range(processes + 1)]
     spans = [Span(begin, end) for begin, end in pairwise(bounds)]
     context = multiprocessing.get_context("spawn")
-    told: Queue[Written] = context.Queue()
+    written: Queue[Written] = context.Queue()
     with ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_report_to, initargs=(told,)
+        processes, mp_context=context, initializer=_report_to, initargs=(written,)
     ) as pool:
         parts = [pool.submit(_part, root, day, date, every, span) for span in spans]
-        _follow(parts, told, progress)
+        _follow(parts, written, progress)
         return sum((part.result() for part in parts), Written())
 
 
 def _follow(
-    parts: list[Future[Written]], told: Queue[Written], progress: Callable[[Written], None]
+    parts: list[Future[Written]], written: Queue[Written], progress: Callable[[Written], None]
 ) -> None:
     while True:
         done = all(part.done() for part in parts)
         try:
-            progress(told.get(timeout=_POLL_SECONDS))
+            progress(written.get(timeout=_POLL_SECONDS))
         except Empty:
             if done:
                 return
@@ -157,8 +157,8 @@ def _follow(
 _queue: list[Queue[Written]] = []
 
 
-def _report_to(told: Queue[Written]) -> None:
-    _queue[:] = [told]
+def _report_to(written: Queue[Written]) -> None:
+    _queue[:] = [written]
 
 
 def _part(root: Path, day: Day, date: date, every: timedelta, hours: Span) -> Written:

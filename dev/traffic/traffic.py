@@ -68,7 +68,7 @@ class Running:
     def _run(self) -> None:
         try:
             self.behaviour.act(self._stage)
-        except Exception as error:  # noqa: BLE001 - told by Traffic.errors, whatever it is
+        except Exception as error:  # noqa: BLE001 - reported by Traffic.errors, whatever it is
             self.error = error
         finally:
             self._stage.close()

@@ -34,9 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(_table(figures))
         missed += [f"{figure.name}, {figure.of}" for figure in figures if figure.missed]
     if not options.only_rule:
-        told = whole_runs(options.run_days, options.seed, say)
-        console.print(table_of(told))
-        missed += [one.pattern.name for one in told if one.missed]
+        verdicts = whole_runs(options.run_days, options.seed, say)
+        console.print(table_of(verdicts))
+        missed += [one.pattern.name for one in verdicts if one.missed]
     for name in missed:
         progress.print(f"[red]missed[/] {name}")
     return 1 if missed else 0

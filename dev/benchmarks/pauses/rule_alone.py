@@ -114,14 +114,14 @@ _GAPS, _AGAIN_SHARE = 12, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Film:
+class Observations:
     """Tracks as runs see them: a row a run, a column a track."""
 
     moves: Mask
     ages: Floats
 
     @classmethod
-    def of(cls, tracks: Sequence[Track]) -> Film:
+    def of(cls, tracks: Sequence[Track]) -> Observations:
         """Tracks of one length."""
         moves = np.stack([track.moves() for track in tracks], axis=1)
         return cls(moves, np.stack([track.ages().astype(np.float32) for track in tracks], axis=1))
@@ -133,32 +133,32 @@ class Film:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Changes:
     """Held changes by track, as runs; and the pauses known in the end."""
 
     changes: tuple[tuple[int, ...], ...]
     known: Mask
 
 
-def seen(film: Film, read: Mask | None = None) -> Seen:
+def watch_all(observed: Observations, read: Mask | None = None) -> Changes:
     """Held changes of each track; `read` has a column a track as well."""
-    watch, held = Watch(film.columns), Held(film.columns)
-    changes: list[list[int]] = [[] for _ in range(film.columns)]
-    moved = np.zeros(film.columns, bool)
-    for run, (moves, ages) in enumerate(zip(film.moves, film.ages, strict=True)):
+    watch, held = Watch(observed.columns), Held(observed.columns)
+    changes: list[list[int]] = [[] for _ in range(observed.columns)]
+    moved = np.zeros(observed.columns, bool)
+    for run, (moves, ages) in enumerate(zip(observed.moves, observed.ages, strict=True)):
         now = None if read is None else read[run]
         moved |= moves
         bad = watch.run(run * 60.0, moved, ages.astype(np.float64), now)
         for column in np.flatnonzero(held.run(bad, now)):
             changes[column].append(run)
         moved &= False if now is None else ~now
-    return Seen(tuple(map(tuple, changes)), watch.pauses.usual.known)
+    return Changes(tuple(map(tuple, changes)), watch.pauses.usual.known)
 
 
 def calm(tracks: Sequence[tuple[Batch, Track]]) -> list[int]:
     """B: held changes of each track from when on none is due."""
     since = [0 if batch.most else quiet_from(batch, track) for batch, track in tracks]
-    found = seen(Film.of([track for _, track in tracks]))
+    found = watch_all(Observations.of([track for _, track in tracks]))
     return [
         sum(run >= first for run in runs) for runs, first in zip(found.changes, since, strict=True)
     ]
@@ -167,13 +167,13 @@ def calm(tracks: Sequence[tuple[Batch, Track]]) -> list[int]:
 def added_by_gaps(tracks: Sequence[tuple[Batch, Track]], seeds: Sequence[int]) -> list[int]:
     """C: held changes that 12 gaps of 5 minutes to 8 hours in which no run is add to each track,
     once its pauses are known."""
-    film = Film.of([track for _, track in tracks])
+    observed = Observations.of([track for _, track in tracks])
     since = [quiet_from(batch, track) for batch, track in tracks]
     read = np.stack(
-        [_gaps(seed, first, len(film.moves)) for seed, first in zip(seeds, since, strict=True)],
+        [_gaps(seed, first, len(observed.moves)) for seed, first in zip(seeds, since, strict=True)],
         axis=1,
     )
-    without, gaps = seen(film), seen(film, read)
+    without, gaps = watch_all(observed), watch_all(observed, read)
     pairs = zip(gaps.changes, without.changes, strict=True)
     return [max(len(some) - len(others), 0) for some, others in pairs]
 
@@ -181,9 +181,9 @@ def added_by_gaps(tracks: Sequence[tuple[Batch, Track]], seeds: Sequence[int]) -
 def steady_with_gaps(seeds: Sequence[int], days: int = 10) -> Mask:
     """C: steady groups that take gaps without runs for pauses."""
     tracks = [steady(days, ()) for _ in seeds]
-    film = Film.of(tracks)
-    read = np.stack([_gaps(seed, HOUR, len(film.moves)) for seed in seeds], axis=1)
-    return seen(film, read).known
+    observed = Observations.of(tracks)
+    read = np.stack([_gaps(seed, HOUR, len(observed.moves)) for seed in seeds], axis=1)
+    return watch_all(observed, read).known
 
 
 def _gaps(seed: int, first: int, runs: int) -> Mask:
@@ -207,12 +207,12 @@ def unreported(cases: Sequence[tuple[Batch, int]], days: int, *, outages: bool) 
         when = int((failed[-1].until if failed else learnt) + rng.uniform(HOUR, 2 * batch.period))
         tracks.append(batch.track(rng, days, failed).dead_from(when))
         died.append(when)
-    film, told = Film.of(tracks), np.full(len(tracks), np.inf)
-    watch, dead = Watch(film.columns), np.array(died)
-    for run, (moves, ages) in enumerate(zip(film.moves, film.ages, strict=True)):
+    observed, reported_at = Observations.of(tracks), np.full(len(tracks), np.inf)
+    watch, dead = Watch(observed.columns), np.array(died)
+    for run, (moves, ages) in enumerate(zip(observed.moves, observed.ages, strict=True)):
         bad = watch.run(run * 60.0, moves, ages.astype(np.float64))
-        told = np.where((run >= dead) & bad, np.minimum(told, run), told)
-    late: Floats = (told - dead) / np.array([batch.period for batch, _ in cases])
+        reported_at = np.where((run >= dead) & bad, np.minimum(reported_at, run), reported_at)
+    late: Floats = (reported_at - dead) / np.array([batch.period for batch, _ in cases])
     return late
 
 
@@ -332,7 +332,7 @@ def judged(some: Cases) -> Late:
     """Runs until each is reported for good, later than without excuses."""
     rows = len(some.kind)
     watch, position = Watch(rows), np.zeros(rows)
-    plain, told = np.full(rows, np.inf), np.full(rows, np.inf)
+    plain, reported_at = np.full(rows, np.inf), np.full(rows, np.inf)
     for minute in range(1, int(some.incident.max()) + _LONGEST):
         written = _written(some, minute)
         before, position = position, _read_on(some, position, written, minute)
@@ -340,8 +340,8 @@ def judged(some: Cases) -> Late:
         reported = watch.run(minute * 60.0, position > before, age)
         after = minute >= some.incident
         plain = np.where(after & watch.plain(minute * 60.0, age), np.minimum(plain, minute), plain)
-        told = np.where(after & reported, np.minimum(told, minute), told)
-    return Late(some.kind, told - plain)
+        reported_at = np.where(after & reported, np.minimum(reported_at, minute), reported_at)
+    return Late(some.kind, reported_at - plain)
 
 
 def _written(some: Cases, minute: int) -> Floats:

@@ -75,16 +75,16 @@ def _healthy(days: int, rng: Generator) -> list[Pattern]:
     rare = np.cumsum(np.arange(len(minutes)) % (HOUR * A_MINUTE) == 0)
     nights = produced(rng, days, np.where(minutes % DAY < 15 * HOUR, RATE, 0.0))
     rebalancing = minutes // 2 % 2 == 1
-    kept = delayed(noisy)
+    followed = delayed(noisy)
     made: Mapping[str, Track] = {
-        "steady": _owned(noisy, kept),
+        "steady": _owned(noisy, followed),
         "micro-batch of 5 minutes": _owned(noisy, _every(noisy, 5)),
         "micro-batch of 8 minutes": _owned(noisy, _every(noisy, 8)),
         "10 minutes, 3 late": _owned(noisy, delayed(_every(noisy, 10), 3 * A_MINUTE)),
         "a burst every 3 hours": _worked(_regular(days, 3 * HOUR, 4 * RATE), 20 * RATE),
         "the same, 30 minutes of work": _worked(_regular(days, 3 * HOUR, 20_000.0), 1_333.0),
         "one record an hour": _owned(rare, delayed(rare)),
-        "endless rebalance": Track(noisy, kept, ~rebalancing),
+        "endless rebalance": Track(noisy, followed, ~rebalancing),
         "no records at night": _worked(nights, 3 * RATE),
     }
     return [Pattern(name, track) for name, track in made.items()]
@@ -191,7 +191,7 @@ Codes: TypeAlias = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Statuses:
     """A row a run, a column a track: status of the partition and held status of its group, as
     places in STATUSES, -1 for none."""
 
@@ -267,9 +267,9 @@ class Cluster:
         )
 
 
-def told(
-    tracks: Sequence[Track], progress: Callable[[int, Told], None] = lambda _, __: None
-) -> Told:
+def evaluate_tracks(
+    tracks: Sequence[Track], progress: Callable[[int, Statuses], None] = lambda _, __: None
+) -> Statuses:
     """What the product says of tracks of one length, run by run; `progress` is called each day.
 
     Ages come from the ends of earlier runs alone: look-ups would double the time it takes.
@@ -285,8 +285,8 @@ def told(
         status[run] = _codes(snapshot.group_partitions, "status")
         held[run] = _codes(snapshot.groups, "held_status")
         if run % DAY == DAY - 1:
-            progress(run + 1, Told(status, held))
-    return Told(status, held)
+            progress(run + 1, Statuses(status, held))
+    return Statuses(status, held)
 
 
 def _codes(frame: Frame, name: str) -> Codes:
@@ -329,7 +329,9 @@ def whole_runs(days: int, seed: int, say: Callable[[str], None]) -> list[Verdict
     """A verdict on each pattern."""
     found = list(patterns(days, seed).values())
     say(f"E: {len(found)} patterns, {days * DAY:,} runs")
-    said = told([pattern.track for pattern in found], lambda runs, _: say(f"{runs // DAY} days"))
+    said = evaluate_tracks(
+        [pattern.track for pattern in found], lambda runs, _: say(f"{runs // DAY} days")
+    )
     columns = zip(found, said.held.T, said.status.T, strict=True)
     return [
         verdict(pattern, held, status, held_out=is_held_out(number))

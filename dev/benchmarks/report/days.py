@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The days that are measured: written once, and kept where asked to."""
+"""The days that are measured: written once, and kept with --keep."""
 
 from __future__ import annotations
 

@@ -107,9 +107,9 @@ class JobRun:
 
     @property
     def report_seconds(self) -> float:
-        """Of the stages that make reports; of the whole run where it told of none."""
-        told = [s for name, s in self.stages.items() if name not in NOT_REPORTS]
-        return sum(told) if told else self.seconds
+        """Of the stages that make reports; of the whole run where it printed none."""
+        seconds = [s for name, s in self.stages.items() if name not in NOT_REPORTS]
+        return sum(seconds) if seconds else self.seconds
 
 
 def output_of(source: Path) -> Path:
@@ -146,14 +146,14 @@ def run_job(
         ) as job,
         PeakMemory(job.pid) as memory,
     ):
-        told = stages(job.stdout or (), time.time)
+        output = read_stages(job.stdout or (), time.time)
         code = job.wait()
     if code:
-        raise SystemExit(f"the job failed ({code}): {told.last_line or 'it said nothing'}")
+        raise SystemExit(f"the job failed ({code}): {output.last_line or 'it said nothing'}")
     return JobRun(
         seconds=time.perf_counter() - began,
-        stages=told.seconds,
-        ended=told.ended,
+        stages=output.seconds,
+        ended=output.ended,
         peak_bytes=memory.peak,
     )
 
@@ -174,7 +174,7 @@ def _command(script: Path, source: Path, day: date, settings: Mapping[str, str])
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JobOutput:
     """What a job printed: each stage's seconds and end, and its last words."""
 
     seconds: Mapping[str, float]
@@ -182,7 +182,7 @@ class Told:
     last_line: str
 
 
-def stages(lines: Iterable[str], clock: Callable[[], float]) -> Told:
+def read_stages(lines: Iterable[str], clock: Callable[[], float]) -> JobOutput:
     """Read until the job says no more; a stage ends when its line comes, by this clock."""
     seconds: dict[str, float] = {}
     ended: dict[str, float] = {}
@@ -193,7 +193,7 @@ def stages(lines: Iterable[str], clock: Callable[[], float]) -> Told:
             # one of each cluster
             seconds[found["name"]] = seconds.get(found["name"], 0.0) + float(found["seconds"])
             ended[found["name"]] = clock()
-    return Told(seconds, ended, last_line)
+    return JobOutput(seconds, ended, last_line)
 
 
 def _environment() -> dict[str, str]:
@@ -209,7 +209,7 @@ def _environment() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """DuckDB's seconds for all reports, and what the job wrote otherwise, in words."""
+    """DuckDB's seconds for all reports, and what the job wrote otherwise, as sentences."""
 
     seconds: float
     compared: tuple[str, ...]

@@ -27,7 +27,7 @@ class Shim:
     log: Path
 
     def settings(self, delay_seconds: float) -> dict[str, str]:
-        """What Spark must be told so that each opening of a file takes so much longer."""
+        """Spark's settings by which each opening of a file takes so much longer."""
         return {
             "spark.driver.extraClassPath": str(self.classes),
             "spark.hadoop.fs.file.impl": SOURCE.stem,
@@ -36,7 +36,7 @@ class Shim:
         }
 
     def environment(self, delay_seconds: float) -> dict[str, str]:
-        """What `slow_job` must be told for the same."""
+        """The same for `slow_job`."""
         return {slow_job.DELAY: str(delay_seconds), slow_job.LOG: str(self.log)}
 
 
@@ -52,7 +52,7 @@ def compiled(folder: Path) -> Shim:
     except FileNotFoundError as error:
         raise SystemExit("no javac: install a JDK, version 17 or later") from error
     except subprocess.CalledProcessError as error:
-        raise SystemExit(f"javac refused {SOURCE.name}: {error.stderr.strip()}") from error
+        raise SystemExit(f"javac fails on {SOURCE.name}: {error.stderr.strip()}") from error
     log.write_text("")
     return Shim(classes, log)
 

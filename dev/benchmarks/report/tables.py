@@ -37,7 +37,7 @@ class Measured:
 
     @property
     def ratio(self) -> float | None:
-        """The reports' time in the job by DuckDB's; None where that was not asked."""
+        """The reports' time in the job by DuckDB's; None without it."""
         return self.run.report_seconds / self.check.seconds if self.check else None
 
 
@@ -69,8 +69,8 @@ def stages_table(measured: Sequence[Measured]) -> Table:
     """A line a stage, a column a run."""
     table = Table("stage, seconds", *(one.name for one in measured))
     for stage in dict.fromkeys(name for one in measured for name in one.run.stages):
-        told = (one.run.stages.get(stage) for one in measured)
-        table.add_row(stage, *("" if seconds is None else f"{seconds:.1f}" for seconds in told))
+        seconds = (one.run.stages.get(stage) for one in measured)
+        table.add_row(stage, *("" if each is None else f"{each:.1f}" for each in seconds))
     return table
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from dev.benchmarks.time_lag.cases import CASES, WIDE, Case
-from dev.benchmarks.time_lag.runs import Line, lines
+from dev.benchmarks.time_lag.runs import Line, measure_case
 from dev.benchmarks.time_lag.staging import Stage
 from dev.benchmarks.time_lag.tables import WIDTH, cases_table, json_of, wide_table
 from dev.kafka import KafkaCluster
@@ -79,7 +79,7 @@ def _measured(cases: Sequence[Case], seed: int, rules: Rules, progress: Console)
         source = _source(cluster)
         for each in prepared:
             say(f"{each.case.name}: {len(each.groups):,} positions")
-            measured += lines(source, each, rules)
+            measured += measure_case(source, each, rules)
         source.close()
     return measured
 

@@ -78,7 +78,7 @@ def read_back(
 
 
 def listed(admin: AdminClient, places: Sequence[Place], *, earliest: bool) -> dict[Place, int]:
-    """Log starts or ends. Raises KafkaException when one is not told."""
+    """Log starts or ends. Raises KafkaException when one is not answered."""
     spec = OffsetSpec.earliest() if earliest else OffsetSpec.latest()  # type: ignore[no-untyped-call]
     request = {TopicPartition(*place): spec for place in places}
     futures = admin.list_offsets(request, request_timeout=_ANSWERS_WITHIN)
@@ -105,7 +105,7 @@ _PAUSE = 0.1
 _KEPT = {"retention.ms": "-1"}
 
 
-def create(admin: AdminClient, wanted: Mapping[str, tuple[int, Mapping[str, str]]]) -> None:
+def create_topics(admin: AdminClient, wanted: Mapping[str, tuple[int, Mapping[str, str]]]) -> None:
     """Topics with their number of partitions and configuration, one copy; returns when led."""
     topics = [
         NewTopic(name, count, 1, config={**_KEPT, **config})
@@ -124,41 +124,41 @@ def _led(admin: AdminClient, places: Sequence[Place]) -> bool:
         return False
 
 
-def delete_before(admin: AdminClient, starts: Mapping[Place, int]) -> None:
+def delete_records(admin: AdminClient, starts: Mapping[Place, int]) -> None:
     """Delete all records below these offsets, which become the log starts."""
     at = [TopicPartition(*place, offset) for place, offset in starts.items()]
     for future in admin.delete_records(at, request_timeout=_APPLIED_WITHIN).values():
         future.result()
 
 
-def commit(admin: AdminClient, positions: Mapping[str, Mapping[Place, int]]) -> None:
+def commit_offsets(admin: AdminClient, positions: Mapping[str, Mapping[Place, int]]) -> None:
     """Commit by group, without members; returns when every partition has taken it."""
     left = {
         group: [TopicPartition(*place, offset) for place, offset in offsets.items()]
         for group, offsets in positions.items()
     }
     deadline = time.monotonic() + _APPLIED_WITHIN
-    # A coordinator that has not heard of a new topic yet refuses each partition, not the request.
-    while left := _refused(admin, left):
+    # A coordinator that does not know a new topic yet rejects each partition, not the request.
+    while left := _commit_errors(admin, left):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"Coordinators refuse commits of {sorted(left)[:5]}")
+            raise TimeoutError(f"Coordinators reject commits of {sorted(left)[:5]}")
         time.sleep(_PAUSE)
 
 
-def _refused(
+def _commit_errors(
     admin: AdminClient, commits: Mapping[str, list[TopicPartition]]
 ) -> dict[str, list[TopicPartition]]:
     futures = {
         group: admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, at)])
         for group, at in commits.items()
     }
-    refused = {}
+    rejected = {}
     for group, at in commits.items():
         answered = futures[group][group].result(_APPLIED_WITHIN).topic_partitions
         bad = {(each.topic, each.partition) for each in answered if each.error}
         if again := [each for each in at if (each.topic, each.partition) in bad]:
-            refused[group] = again
-    return refused
+            rejected[group] = again
+    return rejected
 
 
 def steady_for(look: Callable[[], object], seconds: float, timeout: float = 60.0) -> None:
@@ -191,8 +191,8 @@ class Writer:
         """Hand over one partition; keys one a record, or none."""
         topic, partition = at
         producer = self._producer(case.codecs[partition % len(case.codecs)], case.batch)
-        told: list[bytes] | list[None] = list(keys) or [None] * len(records.times)
-        for moment, key in zip(records.times.tolist(), told, strict=True):
+        given: list[bytes] | list[None] = list(keys) or [None] * len(records.times)
+        for moment, key in zip(records.times.tolist(), given, strict=True):
             producer.produce(topic, b"record", key, partition, timestamp=moment)
         producer.poll(0)
 
@@ -206,12 +206,12 @@ class Writer:
         if (codec, batch) not in self._producers:
             batches = {"batch.num.messages": batch, "linger.ms": _LINGER_MS}
             config = {**_client(self._bootstrap), **batches, "compression.type": codec}
-            # Only refusals are told of: a call a record would take longer than writing it.
-            config |= {"delivery.report.only.error": True, "on_delivery": self._refused}
+            # Only errors are reported: a call a record would take longer than writing it.
+            config |= {"delivery.report.only.error": True, "on_delivery": self._note_error}
             self._producers[codec, batch] = Producer(config)
         return self._producers[codec, batch]
 
-    def _refused(self, error: KafkaError | None, _: Message) -> None:
+    def _note_error(self, error: KafkaError | None, _: Message) -> None:
         self._errors.append(str(error))
 
 

@@ -36,7 +36,7 @@ class Records:
 class Case:
     """One way in which logs come about.
 
-    `partitions` makes a topic's records, told the moment they should end at (with `pace` `told`)
+    `partitions` makes a topic's records, given the moment they should end at (`pace` `at once`)
     or begin at (`live` and `transactions`, which are written as that time passes). Codecs take
     turns over partitions; a `batch` holds so many records at most. `kept` is the
     share of a compacted topic's records that have a key of their own; `deleted` the share of
@@ -51,7 +51,7 @@ class Case:
     config: Mapping[str, str] = field(default_factory=dict)
     codecs: tuple[Codec, ...] = ("none",)
     batch: int = 250
-    pace: Literal["told", "live", "transactions"] = "told"
+    pace: Literal["at once", "live", "transactions"] = "at once"
     kept: float | None = None
     deleted: float = 0.0
     below_start: bool = False

@@ -67,14 +67,14 @@ def _ratio(above: Floats | Ints, below: Ints) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RivalFigures:
     """95th percentile of a rival's error, s, NaN for none, and the share of rows it is of."""
 
     p95: float
     answered: float
 
 
-def told_by_rivals(prepared: Prepared, now: Floats) -> dict[str, Told]:
+def measure_rivals(prepared: Prepared, now: Floats) -> dict[str, RivalFigures]:
     """By rival; `now` is the clock of each row, ms. Rows without a truth do not count."""
     age = (now - prepared.reached) / 1000
     return {
@@ -92,8 +92,8 @@ def _ages(rival: Rival, prepared: Prepared, now: int) -> Floats:
     return ages
 
 
-def _held(told: Floats, age: Floats) -> Told:
+def _held(ages: Floats, age: Floats) -> RivalFigures:
     defined = age >= 0
-    known = defined & ~np.isnan(told)
+    known = defined & ~np.isnan(ages)
     share = float(known.sum() / max(1, defined.sum()))
-    return Told(nth(np.abs(told - age)[known], 0.95), share)
+    return RivalFigures(nth(np.abs(ages - age)[known], 0.95), share)

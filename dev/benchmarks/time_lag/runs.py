@@ -14,7 +14,7 @@ import numpy as np
 from dev.benchmarks.time_lag.accuracy import Answers, Figures, figures
 from dev.benchmarks.time_lag.cases import MOVING, WIDE
 from dev.benchmarks.time_lag.logs import Floats, Ints, Log, ends_at
-from dev.benchmarks.time_lag.rivals import Told, told_by_rivals
+from dev.benchmarks.time_lag.rivals import RivalFigures, measure_rivals
 from dev.benchmarks.time_lag.staging import Prepared
 from kafka_lag import contract
 from kafka_lag.brokers.reading import ReadRequest
@@ -46,7 +46,7 @@ def moments(taken_at: int, interval_ms: int = 60_000, runs: int = 60) -> Ints:
 def an_hour_before(
     snapshot: Snapshot, logs: Sequence[Log], taken_at: int, *, moved: bool
 ) -> PreviousRuns:
-    """What a run at `taken_at` knows that comes after an hour of runs, none of which asked.
+    """What a run at `taken_at` knows that comes after an hour of runs without look-ups.
 
     They saw the commits of this snapshot, or, with `moved`, each one record before. Logs are in
     the order of the snapshot's `topic_partitions`.
@@ -78,14 +78,14 @@ def _undated(rows: Frame, before: int) -> Frame:
 
 
 def _ends(partitions: Frame, offsets: Ints, moment: int) -> Frame:
-    asked = np.full(len(partitions), moment, np.int64)
+    sent = np.full(len(partitions), moment, np.int64)
     return Frame.of(
         {
             "topic": partitions.strings("topic"),
             "topic_id": partitions.strings("topic_id"),
             "partition_id": partitions.numbers("partition_id"),
-            "asked_at": Column.of(asked),
-            "read_at": Column.of(asked + _ANSWERED_AFTER_MS),
+            "asked_at": Column.of(sent),
+            "read_at": Column.of(sent + _ANSWERED_AFTER_MS),
             "end_offset": Column.of(offsets),
         }
     )
@@ -107,20 +107,20 @@ class Run:
 
 
 class _Counted:
-    """Look-ups of a source, counted where they are asked."""
+    """Look-ups of a source, counted as they are made."""
 
     def __init__(self, source: KafkaSource, deadline: float) -> None:
         self._source, self._deadline = source, deadline
         self.look_ups = self.rounds = 0
 
-    def __call__(self, questions: TimestampLookups) -> LookupResults:
-        self.look_ups += len(questions)
+    def __call__(self, requests: TimestampLookups) -> LookupResults:
+        self.look_ups += len(requests)
         self.rounds += 1
-        return self._source.look_up(questions, self._deadline)
+        return self._source.look_up(requests, self._deadline)
 
 
-def ours(
-    source: KafkaSource, prepared: Prepared, past: PreviousRuns, rules: Rules, taken_at: int
+def run_collector(
+    source: KafkaSource, prepared: Prepared, previous: PreviousRuns, rules: Rules, taken_at: int
 ) -> Run:
     """One run scheduled at `taken_at`, ms, as a collector that sees this case alone.
 
@@ -131,15 +131,15 @@ def ours(
     deadline = time.monotonic() + _WITHIN
     reading = source.read(ReadRequest(groups=rules.groups, topics=rules.topics), deadline)
     read = time.perf_counter()
-    asked = _Counted(source, deadline)
-    report = evaluate(reading, past, rules, taken_at, asked)
+    look_up = _Counted(source, deadline)
+    report = evaluate(reading, previous, rules, taken_at, look_up)
     done = time.perf_counter()
-    if report.problems or report.look_ups != asked.look_ups:
-        raise RuntimeError(f"{report.look_ups=}, {asked.look_ups=}, {report.problems[:5]}")
+    if report.problems or report.look_ups != look_up.look_ups:
+        raise RuntimeError(f"{report.look_ups=}, {look_up.look_ups=}, {report.problems[:5]}")
     answers = _answers(report, prepared)
     if not (began_at <= answers.now.min() and answers.now.max() <= time.time() * 1000):
         raise RuntimeError("read_at is no time of this reading")
-    return Run(report, answers, asked.look_ups, asked.rounds, read - began, done - began)
+    return Run(report, answers, look_up.look_ups, look_up.rounds, read - began, done - began)
 
 
 def _rules_of(prepared: Prepared, rules: Rules) -> Rules:
@@ -208,23 +208,23 @@ class Line:
     reading_seconds: float
     seconds: float
     missed: list[str]
-    rivals: Mapping[str, Told] = field(default_factory=dict)
+    rivals: Mapping[str, RivalFigures] = field(default_factory=dict)
 
 
-def lines(source: KafkaSource, prepared: Prepared, rules: Rules) -> Iterator[Line]:
+def measure_case(source: KafkaSource, prepared: Prepared, rules: Rules) -> Iterator[Line]:
     """The four lines of a case; where look-ups are counted, the budget is no bound to them."""
     if prepared.case.name == WIDE:
         enough = _SUFFICIENT * len(prepared.groups)
         rules = replace(rules, lookup_budget=max(rules.lookup_budget, enough))
     taken_at = int(time.time() * 1000)
-    cold = ours(source, prepared, PreviousRuns.empty(), rules, taken_at)
+    cold = run_collector(source, prepared, PreviousRuns.empty(), rules, taken_at)
     yield _line(prepared, "cold", cold, cold.look_ups)
     yield _again(source, prepared, rules, cold)
     for name in _WITH_PAST:
         taken_at = int(time.time() * 1000)
-        past = _an_hour_before(cold, prepared, taken_at, moved=name == "moved")
-        run = ours(source, prepared, past, rules, taken_at)
-        rivals = told_by_rivals(prepared, run.answers.now) if name == "warm" else None
+        previous = _an_hour_before(cold, prepared, taken_at, moved=name == "moved")
+        run = run_collector(source, prepared, previous, rules, taken_at)
+        rivals = measure_rivals(prepared, run.answers.now) if name == "warm" else None
         yield _line(prepared, name, run, run.look_ups, rivals)
 
 
@@ -243,7 +243,7 @@ def _again(source: KafkaSource, prepared: Prepared, rules: Rules, cold: Run) -> 
         snapshot = run.report.snapshot
         memory = memory.add_run(snapshot, rules.interval_ms, stored=True)
         taken_at = snapshot.taken_at + rules.interval_ms
-        run = ours(source, prepared, memory.previous_runs(), rules, taken_at)
+        run = run_collector(source, prepared, memory.previous_runs(), rules, taken_at)
         look_ups += run.look_ups
     line = _line(prepared, "again", run, look_ups)
     if look_ups > (_for_undated(run) if prepared.case.kept is None else cold.look_ups):
@@ -263,21 +263,21 @@ def _line(
     name: RunName,
     run: Run,
     look_ups: int,
-    rivals: Mapping[str, Told] | None = None,
+    rivals: Mapping[str, RivalFigures] | None = None,
 ) -> Line:
-    told = figures(_truth(prepared, run, name in _WITH_PAST), prepared.appended, run.answers)
-    case, each = prepared.case.name, look_ups / max(1, told.rows)
-    asked = f"{each:.2f} look-ups a position"
-    missed = told.faults
+    found = figures(_truth(prepared, run, name in _WITH_PAST), prepared.appended, run.answers)
+    case, each = prepared.case.name, look_ups / max(1, found.rows)
+    cost = f"{each:.2f} look-ups a position"
+    missed = found.faults
     if case == WIDE and name == "cold":
-        missed += [asked] if each > _MOST_PER_POSITION else []
+        missed += [cost] if each > _MOST_PER_POSITION else []
         missed += [f"{run.seconds:.1f} s"] if run.seconds > _MOST_SECONDS else []
     if case == MOVING and name == "moved" and each > _MOST_WHILE_MOVING:
-        missed += [asked]
+        missed += [cost]
     return Line(
         case,
         name,
-        told,
+        found,
         look_ups,
         run.rounds,
         run.reading_seconds,
@@ -290,7 +290,7 @@ def _line(
 def _truth(prepared: Prepared, run: Run, with_past: bool) -> Floats:
     """When the next record came if that is since the oldest known end, else its time in the log.
 
-    Log ends prove the one whatever clocks producers have; of the other only these tell.
+    Log ends prove the one whatever clocks producers have; of the other nothing else says anything.
     """
     seen = prepared.appended >= run.answers.now - _RUNS_AN_HOUR * 60_000
     believed = prepared.reached <= run.answers.now

@@ -115,14 +115,14 @@ class Stage:
         """Write, delete, compact, read back and commit; live cases are written beside others."""
         plans = {case.name: self._planned(case) for case in cases}
         self._say(f"creating {sum(case.topics for case in cases)} topics")
-        brokers.create(self._admin, self._wanted(cases, plans))
+        brokers.create_topics(self._admin, self._wanted(cases, plans))
         with ThreadPoolExecutor() as pool:
             live = {
                 case.name: pool.submit(self._write_live, case)
                 for case in cases
-                if case.pace != "told"
+                if case.pace != "at once"
             }
-            self._write([case for case in cases if case.pace == "told"], plans)
+            self._write([case for case in cases if case.pace == "at once"], plans)
             acknowledged = _results(live)
         self._say("reading everything back")
         places = [place for plan in plans.values() for place in plan]
@@ -161,14 +161,14 @@ class Stage:
             plan, rng = plans[case.name], self._random(case, "keys")
             self._say(f"{case.name}: {sum(len(each.times) for each in plan.values()):,} records")
             for at, records in plan.items():
-                told = [] if case.kept is None else keys(rng, len(records.times), case.kept)
-                writer.write(case, at, records, told)
+                own = [] if case.kept is None else keys(rng, len(records.times), case.kept)
+                writer.write(case, at, records, own)
         writer.flush()
         for case in cases:
             plan = plans[case.name]
             if case.deleted:
                 starts = {at: int(case.deleted * len(each.times)) for at, each in plan.items()}
-                brokers.delete_before(self._admin, starts)
+                brokers.delete_records(self._admin, starts)
             if case.kept is not None:
                 self._say(f"{case.name}: waiting for the log cleaner")
                 self._wait_for_cleaner({at: len(each.times) for at, each in plan.items()})
@@ -200,7 +200,7 @@ class Stage:
             for group, at, offset in each.rows():
                 wanted.setdefault(group, {})[at] = offset
         self._say(f"committing for {len(wanted)} groups")
-        brokers.commit(self._admin, wanted)
+        brokers.commit_offsets(self._admin, wanted)
 
 
 def _results(futures: Mapping[str, Future[list[Ints]]]) -> dict[str, list[Ints]]:

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from dev.benchmarks.time_lag.cases import CASES, WIDE
-from dev.benchmarks.time_lag.rivals import RIVALS, Told
+from dev.benchmarks.time_lag.rivals import RIVALS, RivalFigures
 from dev.benchmarks.time_lag.runs import Line
 
 WIDTH = 170  # below which the table would fold
@@ -93,19 +93,19 @@ def _plain(value: Any) -> Any:
 
 
 def _cells(line: Line, again: str) -> list[str]:
-    told = line.figures
+    figures = line.figures
     return [
         line.case if line.run == "cold" else "",
         line.run,
         _verdict(line),
-        f"{told.rows:,}",
-        f"{told.with_truth:,}",
-        span(told.median),
-        span(told.p95),
-        span(told.worst),
-        f"{told.share:.0%}" if math.isfinite(told.share) else "-",
-        span(told.beyond),
-        str(told.unbounded),
+        f"{figures.rows:,}",
+        f"{figures.with_truth:,}",
+        span(figures.median),
+        span(figures.p95),
+        span(figures.worst),
+        f"{figures.share:.0%}" if math.isfinite(figures.share) else "-",
+        span(figures.beyond),
+        str(figures.unbounded),
         f"{line.look_ups:,}",
         again,
         f"{line.seconds:.2f}",
@@ -117,9 +117,13 @@ def _verdict(line: Line) -> str:
     return "[red]missed[/]" if line.missed else "[green]ok[/]"
 
 
-def _rival(told: Told | None) -> str:
-    if told is None:
+def _rival(figures: RivalFigures | None) -> str:
+    if figures is None:
         return ""
-    if math.isnan(told.p95):
+    if math.isnan(figures.p95):
         return "none"
-    return span(told.p95) if told.answered == 1 else f"{span(told.p95)} ({told.answered:.0%})"
+    return (
+        span(figures.p95)
+        if figures.answered == 1
+        else f"{span(figures.p95)} ({figures.answered:.0%})"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.benchmarks.report.job import JobRun, PeakMemory, stages, tree_memory
+from dev.benchmarks.report.job import JobRun, PeakMemory, read_stages, tree_memory
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -15,16 +15,16 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 def test_stages_are_read_in_order_with_the_time_at_which_they_ended() -> None:
     lines = ["WARNING: x\n", "stage start: 1.5 s\n", "rows\n", "stage lag summary: 12 s\n", "\n"]
     ticks = count(100)
-    told = stages(lines, lambda: next(ticks))
+    output = read_stages(lines, lambda: next(ticks))
 
-    assert told.seconds == {"start": 1.5, "lag summary": 12.0}
-    assert told.ended == {"start": 100, "lag summary": 101}
-    assert told.last_line == "stage lag summary: 12 s"
+    assert output.seconds == {"start": 1.5, "lag summary": 12.0}
+    assert output.ended == {"start": 100, "lag summary": 101}
+    assert output.last_line == "stage lag summary: 12 s"
 
 
 @pytest.mark.parametrize("line", ["stage x: soon", "a stage x: 1 s", "stage x: 1 s long", ""])
 def test_other_lines_are_no_stages(line: str) -> None:
-    assert stages([line], lambda: 0.0).seconds == {}
+    assert read_stages([line], lambda: 0.0).seconds == {}
 
 
 def test_only_stages_that_make_reports_are_held_against_a_database() -> None:

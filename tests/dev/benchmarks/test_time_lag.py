@@ -188,13 +188,13 @@ def answers(lag: list[float], error: list[float]) -> Answers:
     return Answers(np.array(lag), np.array(error), np.full(len(lag), float(NOW)))
 
 
-def told(truth: list[float], lag: list[float], error: list[float]) -> tuple[Floats, Answers]:
+def answered(truth: list[float], lag: list[float], error: list[float]) -> tuple[Floats, Answers]:
     """Truths as ages in seconds."""
     return NOW - 1000 * np.array(truth), answers(lag, error)
 
 
 def test_an_old_record_may_be_dated_less_exactly() -> None:
-    truth, said = told([100.0, 10_000.0], [103.0, 10_015.0], [5.0, 20.0])
+    truth, said = answered([100.0, 10_000.0], [103.0, 10_015.0], [5.0, 20.0])
     counted = figures(truth, truth, said)
     assert counted.share == 1.5
     assert counted.worst == 15.0
@@ -202,7 +202,7 @@ def test_an_old_record_may_be_dated_less_exactly() -> None:
 
 
 def test_a_missing_answer_is_no_small_error() -> None:
-    truth, said = told([100.0], [NAN], [NAN])
+    truth, said = answered([100.0], [NAN], [NAN])
     counted = figures(truth, truth, said)
     assert counted.unanswered == 1
     assert counted.p95 == float("inf")
@@ -221,12 +221,12 @@ def test_a_missing_answer_is_no_small_error() -> None:
 def test_the_truth_must_lie_within_what_was_claimed(
     lag: float, error: float, beyond: float
 ) -> None:
-    truth, said = told([100.0], [lag], [error])
+    truth, said = answered([100.0], [lag], [error])
     assert figures(truth, truth, said).beyond == beyond
 
 
 def test_a_time_ahead_of_the_clock_is_no_truth_but_a_claim_about_it_can_be_false() -> None:
-    ahead, came = told([-1_800.0], [0.0], [1.0])[0], told([600.0], [0.0], [1.0])[0]
+    ahead, came = answered([-1_800.0], [0.0], [1.0])[0], answered([600.0], [0.0], [1.0])[0]
     counted = figures(ahead, came, answers([0.0], [1.0]))
     assert counted.with_truth == 0
     assert counted.beyond == 599.0

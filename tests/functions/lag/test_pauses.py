@@ -119,5 +119,5 @@ def test_a_dead_job_is_reported_within_two_of_its_periods(weeks: dict[str, Statu
 def test_an_hourly_job_that_works_three_quarters_of_the_time_changes_nothing_once_known() -> None:
     (hourly,) = [batch for batch in BATCHES if batch.name == "hourly, 45 minutes of work"]
     track = hourly.track(np.random.default_rng(0), 1, ()).cut(7 * HOUR)
-    status = whole_runs.told([track]).status[4 * HOUR :, 0]
+    status = whole_runs.evaluate_tracks([track]).status[4 * HOUR :, 0]
     assert {whole_runs.STATUSES[code] for code in status} == {OK}
