@@ -23,13 +23,13 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from dev.days import write_day
-from dev.days.describe import Day, Group, Member, Partition, Rows, Slow, Span, Topic
+from dev.days.describe import Span
+from dev.days.large import uniform
 
 DATE = date(2026, 1, 31)
 CLUSTER = "bench"
 MOST_MB = 512.0
 _WIDTH = 130
-_GROUPS, _TOPICS, _PARTITIONS, _TOPICS_A_GROUP = 1_000, 400, 12, 5
 # From half past eleven to noon.
 HOURS = Span(11.5, 12.0)
 
@@ -69,47 +69,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         folder = options.keep or Path(temporary)
         if not (folder / "snapshots").is_dir():
             console.print("writing half an hour of snapshots …", style="dim")
-            write_day(folder, a_day(), date=DATE, hours=HOURS)
+            write_day(folder, uniform(CLUSTER), date=DATE, hours=HOURS)
         figures = _measured(folder, options.runs, polled=False)
         polled = _measured(folder, options.runs, polled=True)
     return max(_show(console, figures, options.runs), _show_polled(console, polled))
-
-
-def a_day() -> Day:
-    """1,000 groups of five topics of twelve partitions each; every tenth group is slow."""
-    slow = [
-        Slow(when=Span(10, 13), rows=Rows(group=_name(n)), share=0.5) for n in range(0, 1000, 10)
-    ]
-    return Day(
-        cluster=CLUSTER,
-        topics=tuple(_topic(number) for number in range(_TOPICS)),
-        groups=tuple(_group(number) for number in range(_GROUPS)),
-        racks={broker: f"euw1-az{broker}" for broker in (1, 2, 3)},
-        events=tuple(slow),
-        warm_up_hours=1.0,
-    )
-
-
-def _name(number: int) -> str:
-    return f"group-{number:04}"
-
-
-def _topic(number: int) -> Topic:
-    partitions = (Partition(rate=20.0, leader=1 + place % 3) for place in range(_PARTITIONS))
-    return Topic(name=f"topic-{number:03}", partitions=tuple(partitions), topic_id=f"id-{number}")
-
-
-def _group(number: int) -> Group:
-    read = (f"topic-{(number * 7 + place) % _TOPICS:03}" for place in range(_TOPICS_A_GROUP))
-    members = (
-        Member(
-            member_id=f"{_name(number)}-{place}-5d2c9a1e-77aa-4c0f-b0c6-{number:012}",
-            client_id=f"{_name(number)}-{place}",
-            client_host=f"/10.0.{number % 256}.{place}",
-        )
-        for place in range(4)
-    )
-    return Group(name=_name(number), topics=tuple(read), members=tuple(members))
 
 
 def _measured(folder: Path, runs: int, *, polled: bool) -> dict[str, Any]:

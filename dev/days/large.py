@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A large cluster on a working day, for benchmarks: few busy topics, many quiet ones."""
+"""Large clusters on a working day, for benchmarks: few busy topics among many, or all alike."""
 
 from __future__ import annotations
 
@@ -135,3 +135,38 @@ def _events(rng: np.random.Generator, topics: list[Topic], groups: list[Group]) 
     for place in rng.permutation(len(topics))[: max(1, len(topics) // 50)]:
         begin = rng.uniform(0, 23)
         yield Surge(when=Span(begin, begin + 0.5), topic=topics[place].name, factor=4.0)
+
+
+def uniform(cluster: str = "bench", groups: int = 1_000, topics: int = 400) -> Day:
+    """Groups of five topics of twelve partitions each; every tenth group is slow from ten to one.
+
+    Groups are named group-0000 and on, topics topic-000 and on.
+    """
+    names = [f"group-{number:04}" for number in range(groups)]
+    slow = [Slow(when=Span(10, 13), rows=Rows(group=name), share=0.5) for name in names[::10]]
+    return Day(
+        cluster=cluster,
+        topics=tuple(_uniform_topic(number) for number in range(topics)),
+        groups=tuple(_uniform_group(name, number, topics) for number, name in enumerate(names)),
+        racks={broker: f"euw1-az{broker}" for broker in (1, 2, 3)},
+        events=tuple(slow),
+        warm_up_hours=1.0,
+    )
+
+
+def _uniform_topic(number: int) -> Topic:
+    partitions = (Partition(rate=20.0, leader=1 + place % 3) for place in range(12))
+    return Topic(name=f"topic-{number:03}", partitions=tuple(partitions), topic_id=f"id-{number}")
+
+
+def _uniform_group(name: str, number: int, topics: int) -> Group:
+    read = (f"topic-{(number * 7 + place) % topics:03}" for place in range(5))
+    members = (
+        Member(
+            member_id=f"{name}-{place}-5d2c9a1e-77aa-4c0f-b0c6-{number:012}",
+            client_id=f"{name}-{place}",
+            client_host=f"/10.0.{number % 256}.{place}",
+        )
+        for place in range(4)
+    )
+    return Group(name=name, topics=tuple(read), members=tuple(members))
