@@ -103,13 +103,13 @@ login_options = add_options(
     _option("--keyfile", type=_PATH, metavar="F", help="its private key, PEM"),
     _option(
         "--security-protocol",
-        type=click.Choice(PROTOCOLS, case_sensitive=False),
+        type=click.Choice(PROTOCOLS),
         metavar="P",
         help=f"{', '.join(PROTOCOLS)} ({_DEFAULT_PROTOCOL})",
     ),
     _option(
         "--sasl-mechanism",
-        type=click.Choice((*MECHANISMS, IAM), case_sensitive=False),
+        type=click.Choice((*MECHANISMS, IAM)),
         metavar="M",
         help=f"{', '.join(MECHANISMS)} ({_DEFAULT_MECHANISM})",
     ),

@@ -66,7 +66,7 @@ examples:
 )
 @option(
     "--fail-on",
-    type=click.Choice(list(_AT_LEAST), case_sensitive=False),
+    type=click.Choice(list(_AT_LEAST)),
     metavar="ERR|WARN",
     help="exit with 3 if a group is so bad, with 4 if that is not known",
 )
