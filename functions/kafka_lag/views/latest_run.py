@@ -38,6 +38,9 @@ _CLUSTER_FOLDER = "cluster="
 # Rows cached, of 0.3 KB each: ten large runs of 60,000 while the next is read, and `groups` for
 # sparklines. Beside more, a scrape of all partitions would not fit into 512 MB.
 _CACHED_ROWS = 700_000
+# A frame of few rows is mostly its columns, 20 KB: in a process that lives for days, rows alone
+# would let thousands of small ones pile up. A curve of a day has less than a hundred.
+_CACHED_FRAMES = 150
 _CACHED_LISTINGS = 2_000
 # An hour that ended so long ago gets no more runs but of a collector that came back.
 _SETTLED_MS = 10 * 60_000
@@ -159,7 +162,10 @@ class Snapshots:
             frame = self._frames[key, columns] = from_parquet(data, dataset, columns)
         except UnusableError as error:
             raise UnusableError(f"{key}: {error}") from error
-        while len(self._frames) > 1 and sum(map(len, self._frames.values())) > _CACHED_ROWS:
+        while len(self._frames) > 1 and (
+            len(self._frames) > _CACHED_FRAMES
+            or sum(map(len, self._frames.values())) > _CACHED_ROWS
+        ):
             self._frames.popitem(last=False)
         return frame
 

@@ -258,3 +258,17 @@ def test_ten_large_runs_are_cached_while_the_next_is_read_and_no_more() -> None:
         snapshots.frame("demo", contract.GROUPS, time)
 
     assert (reads, store.calls.count("read")) == (12, 14)
+
+
+def test_frames_of_few_rows_do_not_pile_up() -> None:
+    times = [NOON - n * MINUTE for n in range(200)]
+    store = put_rows(MemoryStore(), 1, *times)
+    snapshots = Snapshots(store, Clock())
+    for time in times:
+        snapshots.frame("demo", contract.GROUPS, time)
+    reads = store.calls.count("read")
+
+    for time in (times[-100], times[0]):
+        snapshots.frame("demo", contract.GROUPS, time)
+
+    assert (reads, store.calls.count("read")) == (200, 201)
