@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kafka_lag.formatting import format_quantity
+
 _FOLDER = Path(".local/audit")
 _PIP_AUDIT = "pip-audit>=2.10"
 _NOT_REACHED = "No database of advisories could be reached: nothing was audited."
@@ -35,8 +37,9 @@ def judge(found: Mapping[str, Any] | None) -> tuple[list[str], int]:
         for weakness in package["vulns"]
     ]
     skipped = len(packages) - len(audited)
-    unknown = f", {skipped} are not in the database" if skipped else ""
-    total = f"{len(audited)} packages audited{unknown}: {len(lines) or 'no'} known weaknesses."
+    unknown = f", {skipped} not in the database" if skipped else ""
+    weaknesses = format_quantity(len(lines), "known weakness", "known weaknesses")
+    total = f"{format_quantity(len(audited), 'package')} audited{unknown}: {weaknesses}."
     return [*lines, total], 1 if lines else 0
 
 
@@ -45,13 +48,15 @@ def _repaired_in(weakness: Mapping[str, Any]) -> str:
     return f"repaired in {', '.join(versions)}" if versions else "not repaired yet"
 
 
-def _export(uv: str, form: str, path: Path, *more: str) -> None:
+def _export(uv: str, form: str, path: Path, *more: str) -> bool:
+    """Whether uv could write the lock file in this form; its own words are on stderr."""
     every = ("--frozen", "--all-extras", "--all-groups")
-    subprocess.run(
+    done = subprocess.run(
         [uv, "export", "--quiet", *every, *more, "--format", form, "--output-file", str(path)],
-        check=True,
+        check=False,
         stdout=subprocess.DEVNULL,
     )
+    return done.returncode == 0
 
 
 def _ask(uv: str, requirements: Path, answer: Path) -> Mapping[str, Any] | None:
@@ -78,9 +83,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     uv: str = parser.parse_args(argv).uv
     _FOLDER.mkdir(parents=True, exist_ok=True)
     bill, requirements = _FOLDER / "sbom.cdx.json", _FOLDER / "requirements.txt"
-    _export(uv, "cyclonedx1.5", bill, "--preview-features", "sbom-export")
-    _export(uv, "requirements.txt", requirements, "--no-emit-project")
-    print(f"{bill}: the bill of materials (CycloneDX 1.5).")
+    if not _export(uv, "cyclonedx1.5", bill, "--preview-features", "sbom-export"):
+        print("No bill of materials: this uv cannot write CycloneDX, newer ones can.")
+    else:
+        print(f"{bill}: the bill of materials (CycloneDX 1.5).")
+    if not _export(uv, "requirements.txt", requirements, "--no-emit-project"):
+        return 1
     lines, code = judge(_ask(uv, requirements, _FOLDER / "advisories.json"))
     print("\n".join(lines))
     return code

@@ -35,7 +35,7 @@ def test_one_that_nobody_has_repaired_fails_too() -> None:
 def test_without_a_weakness_it_says_how_much_was_audited() -> None:
     lines, code = judge(_report(SAFE, UNKNOWN))
     assert code == 0
-    assert lines == ["1 packages audited, 1 are not in the database: no known weaknesses."]
+    assert lines == ["1 package audited, 1 not in the database: 0 known weaknesses."]
 
 
 def test_an_answer_that_could_not_be_had_is_said_in_a_line_and_fails_nothing() -> None:
