@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
+import sys
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
 
 import click
@@ -72,6 +77,23 @@ def test_what_the_readme_shows_and_needs_nothing_runs(
 ) -> None:
     assert main(arguments) == 0
     assert capsys.readouterr().out
+
+
+def test_what_the_readme_serves_answers_on_a_machine_without_snapshots(folder: Path) -> None:
+    (shown,) = [each for each in of_kafka_lag(README) if each == ["serve"]]
+    command = [sys.executable, "-m", "kafka_lag.cli.command", *shown, "--listen", "0"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as served:
+        try:
+            assert served.stdout
+            (place,) = re.findall(r"http://([\d.]+:\d+)", served.stdout.readline())
+            connection = HTTPConnection(place, timeout=10)
+            connection.request("GET", "/burrow/admin/ready")
+            answer = connection.getresponse()
+        finally:
+            served.terminate()
+    assert (answer.status, answer.read()) == (HTTPStatus.SERVICE_UNAVAILABLE, b"STARTING")
+    assert served.returncode == 0
 
 
 def test_the_readme_shows_one_that_needs_nothing_and_asks_for_the_cost() -> None:
