@@ -26,8 +26,8 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 TARGETS ?=
-.PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve test-glue-5 faults soak \
+.PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
+        bench-report bench-serve test-glue-5 faults soak soak-exporter \
         bench-import compare cost package cdk diff deploy synth destroy schema rehearse audit
 
 help: ## list the targets
@@ -35,6 +35,8 @@ help: ## list the targets
 
 # Tools that a target uses, where it does not use all.
 cost schema: NEEDS = Python
+demo: NEEDS = Java Maven
+report: NEEDS = Java
 cdk synth diff deploy destroy: NEEDS = Node
 
 prerequisites: ## check Python, Java, Maven and Node, and say how to get what is missing
@@ -51,7 +53,7 @@ demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshot
 	$(BIN)/python -m dev.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
 
 report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (./lag)
-	$(BIN)/python -m kafka_lag_report.daily_report --input $(STATE) --output $(STATE) $(if $(DATE),--date $(DATE))
+	$(BIN)/kafka-lag report --state $(STATE) $(if $(DATE),--date $(DATE))
 
 test: setup ## all tests, real Kafka and Spark included
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -89,19 +91,23 @@ mutation: setup ## change the rules one by one and see which change no test noti
 	$(BIN)/python -m dev.mutation $(TARGETS)
 
 bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
-	$(BIN)/python -m dev.bench_collect
+	$(BIN)/python -m dev.benchmarks.collect
+
+# With PEERS='--ours NAME=URL,PID --peer NAME=URL,PID'; the processes run already.
+bench-exporters: setup ## what a scrape of our exporter and of others takes, in turn (PEERS=...)
+	$(BIN)/python -m dev.benchmarks.exporters $(PEERS)
 
 bench-time-lag: setup ## how right time lags are, case by case, beside other methods
-	$(BIN)/python -m dev.bench_time_lag
+	$(BIN)/python -m dev.benchmarks.time_lag
 
 bench-pauses: setup ## whether recurring pauses are learnt and outages are not (over an hour)
-	$(BIN)/python -m dev.bench_pauses
+	$(BIN)/python -m dev.benchmarks.pauses
 
 bench-serve: setup ## how long answers take for a snapshot of 60,000 group-partitions
-	$(BIN)/python -m dev.bench_serve
+	$(BIN)/python -m dev.benchmarks.serve
 
 bench-report: setup ## how long the daily report takes for 14.4 million rows, beside DuckDB
-	$(BIN)/python -m dev.bench_report
+	$(BIN)/python -m dev.benchmarks.report
 
 # With WITH='--days 2 --only emf parquet', as python -m dev.compare --help tells.
 compare: setup ## what two commits do differently on the same input: OLD=HEAD~1 NEW=HEAD
@@ -113,7 +119,11 @@ faults: setup ## faults on real brokers, every number judged (MINUTES=3 SEED=1, 
 
 soak: MINUTES = 60
 soak: setup ## memory, descriptors and threads at one run a second (MINUTES=60)
-	$(BIN)/python -m dev.soak --minutes $(MINUTES)
+	$(BIN)/python -m dev.benchmarks.soak --minutes $(MINUTES)
+
+soak-exporter: MINUTES = 60
+soak-exporter: setup ## the same of kafka-lag serve, scraped by Prometheus (on the PATH), a broker and the password changed
+	$(BIN)/python -m dev.benchmarks.soak_exporter --minutes $(MINUTES)
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
 	@$(BIN)/kafka-lag cost $(if $(CONFIG),--config $(CONFIG))
@@ -147,7 +157,7 @@ synth/%: cdk
 	  '.local/synth/$(basename $(notdir $*))/*.template.json'
 
 bench-import: setup ## how long a new Lambda process takes to import the package
-	$(BIN)/python -m dev.bench_import
+	$(BIN)/python -m dev.benchmarks.import_time
 
 schema: setup ## write the configuration's JSON Schema for editors: docs/configuration.schema.json
 	$(BIN)/python -m kafka_lag_cdk.config.schema docs

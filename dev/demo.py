@@ -38,6 +38,7 @@ INTERVAL = 5
 # The last demo's pages, which outlive its other files.
 PAGES = Path(__file__).parents[1] / ".local" / "demo"
 _QUIET_TERMINAL_EVERY = 6
+_JAVA_ON_MODULES = "WARNING: Using incubator modules"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -126,8 +127,7 @@ def _report(folder: Path, console: Console) -> int:
         console.print(f"Spark reads the snapshots of {day}, which takes half a minute …")
         command = [sys.executable, "-m", "kafka_lag_report.daily_report", "--date", day]
         places = ["--input", str(folder), "--output", str(folder)]
-        status = subprocess.run([*command, *places], check=False).returncode
-        if status:
+        if status := _run_quietly([*command, *places]):
             return status
         for page in folder.glob(f"reports/page/*/dt={day}/report.html"):
             kept = PAGES / f"report-{day}.html"
@@ -137,12 +137,27 @@ def _report(folder: Path, console: Console) -> int:
     return 0
 
 
+def _run_quietly(command: Sequence[str]) -> int:
+    """The exit code; what it says on stderr is passed on, but for Java's line on Spark's modules.
+
+    Spark adds that module to each JVM it starts, and no option of either leaves the line out.
+    """
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as job:
+        for line in job.stderr or ():
+            if not line.startswith(_JAVA_ON_MODULES):
+                sys.stderr.write(line)
+    return job.returncode
+
+
 def _leave(folder: Path, console: Console, *, keep: bool) -> None:
     if keep:
         console.print(f"Snapshots and reports are in {folder}", soft_wrap=True)
+        console.print(
+            f"The status page again: uv run kafka-lag serve --state {folder}", soft_wrap=True
+        )
         return
     shutil.rmtree(folder, ignore_errors=True)
-    console.print(f"Snapshots and reports were in {folder}; keep them with --keep.")
+    console.print("To keep snapshots and reports: make demo KEEP=1")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import numpy as np
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from dev.bench_collect_run import DiscardingStore, StderrJournal
+from dev.benchmarks.collector_process import DiscardingStore, StderrWarnings
 from dev.kafka import KafkaCluster
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
@@ -145,7 +145,7 @@ def _collector(cluster: KafkaCluster) -> Collector:
     source = KafkaSource(access, FixedCredentials(Credentials(account.username, account.password)))
     settings = Settings("traced", access, Rules(), Levels())
     sinks = [ConfiguredSink(EmfSink(io.StringIO()), settings.levels)]
-    return Collector(settings, source, DiscardingStore(), sinks, StderrJournal())
+    return Collector(settings, source, DiscardingStore(), sinks, StderrWarnings())
 
 
 if __name__ == "__main__":

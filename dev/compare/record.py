@@ -19,9 +19,9 @@ import numpy as np
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AclOperation, NewPartitions, NewTopic, ResourceType
 
-from dev.compare import recording
-from dev.compare.frames import plain
+from dev.compare import readings
 from dev.compare.readings import Reading, Run, to_list
+from dev.compare.report_days import plain
 from dev.kafka import KafkaCluster
 from dev.kafka.access import acl
 from dev.traffic.traffic import Traffic
@@ -67,15 +67,15 @@ class RecordingSource:
         self._source = source
         self.reading: ClusterReading | None = None
 
-    def read(self, question: Any, deadline: float) -> ClusterReading:
+    def read(self, request: Any, deadline: float) -> ClusterReading:
         """What the brokers say."""
         self.reading = None
-        self.reading = self._source.read(question, deadline)
+        self.reading = self._source.read(request, deadline)
         return self.reading
 
-    def look_up(self, questions: Any, deadline: float) -> Any:
+    def look_up(self, requests: Any, deadline: float) -> Any:
         """What the time index says; the logs are kept instead of it."""
-        return self._source.look_up(questions, deadline)
+        return self._source.look_up(requests, deadline)
 
     def not_responding(self) -> tuple[Problem, ...]:
         """The brokers that look-ups were lost on."""
@@ -260,7 +260,7 @@ def record(folder: Path, say: Say) -> None:
         logs = _logs(tail, runs)
     kept = {**given, "bootstrap_servers": ["recorded:9096"]}
     del kept["cafile"]
-    recording.store(folder, kept, runs, logs)
+    readings.store(folder, kept, runs, logs)
 
 
 def _record(
@@ -292,7 +292,7 @@ def _record(
     return runs
 
 
-def _logs(tail: Tail, runs: list[Run]) -> recording.Logs:
+def _logs(tail: Tail, runs: list[Run]) -> readings.Logs:
     """The tail's logs by topic id, of which a name had one after another."""
     ids: dict[str, dict[str | None, None]] = {}
     for run in runs:

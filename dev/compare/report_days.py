@@ -14,17 +14,43 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from dev.compare import recording
-from dev.compare.frames import plain
-from dev.compare.readings import Run
+import numpy as np
+
+from dev.compare import readings
+from dev.compare.readings import DATASETS, Names, Numbers, Reading, Run, Table
 from dev.days import Day
-from dev.days.cast import Cast
-from dev.days.commits import Commits
-from dev.days.events import Events, Missing
-from dev.days.logs import Logs
+from dev.days.cluster import Commits, Consumers, Logs
+from dev.days.describe import Events, Missing
+from dev.days.large import large
 from dev.days.reading import Reader
 from dev.days.scenarios import truth
-from dev.days.scenarios.large import large
+from kafka_lag.lag.columns import Column
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import ClusterReading
+
+
+def plain(reading: ClusterReading) -> Reading:
+    """A reading without this checkout's classes."""
+    return Reading(
+        {name: _table(getattr(reading, name)) for name in DATASETS},
+        tuple((p.scope, p.name, p.reason, p.detail) for p in reading.problems),
+        dict(reading.hidden_topics),
+        reading.unlisted_groups,
+        reading.gone_topics,
+        reading.gone_groups,
+    )
+
+
+def _table(frame: Frame) -> Table:
+    found: dict[str, Numbers | Names] = {}
+    for name, column in frame.columns.items():
+        if isinstance(column, Column):
+            found[name] = Numbers(column.values, column.known)
+        else:
+            codes = np.where(column.known, column.codes.values, -1).astype(np.int32)
+            found[name] = Names(codes, column.categories)
+    return found
+
 
 DATES = "2026-01-05", "2026-01-06"
 _EVERY = timedelta(minutes=5)
@@ -44,7 +70,7 @@ def make(folder: Path) -> tuple[str, ...]:
             draft = folder / f".{name}"
             shutil.rmtree(draft, ignore_errors=True)
             midnight = datetime.fromisoformat(date).replace(tzinfo=UTC)
-            recording.store(draft, _document(day), list(_runs(day, midnight)))
+            readings.store(draft, _document(day), list(_runs(day, midnight)))
             draft.rename(place)
         found.append(str(place))
     return tuple(found)
@@ -65,10 +91,10 @@ def _document(day: Day) -> dict[str, Any]:
 
 def _runs(day: Day, midnight: datetime) -> Iterator[Run]:
     events = Events(day.events)
-    cast = Cast(day, Logs(day), events)
-    commits = Commits(cast, events)
+    consumers = Consumers(day, Logs(day), events)
+    commits = Commits(consumers, events)
     begin = round(midnight.timestamp() * 1_000)
-    reader = Reader(cast, events, begin)
+    reader = Reader(consumers, events, begin)
     for number in range(timedelta(days=1) // _EVERY):
         second = number * _EVERY.total_seconds()
         moved = commits.move_on(second)

@@ -69,7 +69,7 @@ class Row:
     log: Log
     commits: Array
     owner: Array
-    refused: Array
+    commit_errors: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Cluster:
         return np.floor(each + self.noise(name + "'")).astype(np.int64)
 
     def topic(self, name: str, *counts: Array, **more: Any) -> list[Log]:
-        """Partitions with these records by minute, kept a week unless told otherwise."""
+        """Partitions with these records by minute, kept a week unless it says otherwise."""
         logs = [self._log(name, number, count, **more) for number, count in enumerate(counts)]
         self.logs += logs
         return logs
@@ -184,7 +184,7 @@ class Cluster:
         away: Array | None = None,
         state: Array | None = None,
         owner: Array | None = None,
-        refused: Array | None = None,
+        commit_errors: Array | None = None,
         exists: Array | None = None,
         unread: Array | None = None,
         members: int = 1,
@@ -208,7 +208,7 @@ class Cluster:
         for number, log in enumerate(logs):
             mine = np.where(owned >= 0, (owned + number) % max(members, 1), -1)
             found = np.where(log.exists & exists, commits(log), -1)
-            no = self.no() if refused is None else refused
+            no = self.no() if commit_errors is None else commit_errors
             self.rows.append(Row(name, log, found, mine.astype(np.int32), no))
 
 
@@ -371,10 +371,10 @@ def unread_broker(c: Cluster) -> None:
 def denied(c: Cluster) -> None:
     """An ACL refuses the group, then one topic of it, then its coordinator is gone."""
     logs = c.topic("denied", c.produced("denied", 14))
-    refused = np.where(c.between((1.6, 1.7)), DENIED, -1).astype(np.int8)
+    commit_errors = np.where(c.between((1.6, 1.7)), DENIED, -1).astype(np.int8)
     unread = np.where(c.between((0.8, 0.9), (14, 15.5)), DENIED, -1)
     unread = np.where(c.between((2.6, 2.61)), NO_COORDINATOR, unread).astype(np.int8)
-    c.group("denied", logs, _at(c.clock // 3 * 3), refused=refused, unread=unread)
+    c.group("denied", logs, _at(c.clock // 3 * 3), commit_errors=commit_errors, unread=unread)
 
 
 def hidden(c: Cluster) -> None:
@@ -440,7 +440,7 @@ def deleted(c: Cluster) -> None:
 
 
 def compacted(c: Cluster) -> None:
-    """A compacted topic, whose dates are asked for again each hour."""
+    """A compacted topic, whose dates are looked up again each hour."""
     logs = c.topic("compacted", c.produced("compacted", 4), policy="compact")
     c.group("compacted", logs, _at(c.read_while(~c.between((0.3, 0.6), (5, 6)))))
 
@@ -535,7 +535,7 @@ class Simulated:
         self._unread = _by_minute([log.unread for log in logs])
         self._commits = _by_minute([row.commits for row in rows])
         self._owner = _by_minute([row.owner for row in rows])
-        self._refused = _by_minute([row.refused for row in rows])
+        self._commit_errors = _by_minute([row.commit_errors for row in rows])
         names = [group.name for group in groups]
         of = np.array([names.index(row.group) for row in rows])
         place = {id(log): at for at, log in enumerate(logs)}
@@ -545,7 +545,7 @@ class Simulated:
         self._existed = np.logical_or.accumulate(self._exists)
         self._state = _by_minute([group.state for group in groups])
         self._members = _by_minute([group.members for group in groups])
-        self._silent = _by_minute([group.unread for group in groups])
+        self._unread_groups = _by_minute([group.unread for group in groups])
         self._most = max(int(group.members.max()) for group in groups)
         self._log_names = {
             "topic": names_of(log.topic for log in logs),
@@ -587,7 +587,7 @@ class Simulated:
             there = there & ~np.isin(self._topic_names, list(hidden))
         living = set(self._topic_names[self._there[minute]])
         dead = set(self._topic_names[self._born[minute]]) - living
-        # Asked for by name once an hour as well, where the minute after its end had no run.
+        # Looked up by name once an hour as well, where the minute after its end had no run.
         before = self._existed if minute % HOUR == 0 else self._exists
         gone = before[max(minute - 1, 0)] & ~self._exists[minute]
         return Reading(
@@ -617,17 +617,17 @@ class Simulated:
 
     def _group_partitions(self, minute: int, at: int, there: Array) -> dict[str, Numbers | Names]:
         group, log = self._group_of, self._log_of
-        asked = self._exists[minute][group] & (self._silent[minute][group] < 0)
-        rows = np.flatnonzero(asked & there[log])
+        listed = self._exists[minute][group] & (self._unread_groups[minute][group] < 0)
+        rows = np.flatnonzero(listed & there[log])
         group, log = group[rows], log[rows]
-        refused, commits = self._refused[minute][rows], self._commits[minute][rows]
-        read = refused < 0
+        commit_errors, commits = self._commit_errors[minute][rows], self._commits[minute][rows]
+        read = commit_errors < 0
         owner = self._owner[minute][rows]
         owner = np.where(owner < 0, -1, group * self._most + owner).astype(np.int32)
         topic, topic_id = self._log_names["topic"], self._log_names["topic_id"]
         return {
             "read_at": Numbers(np.full(len(rows), at + _COMMITS_MS), read),
-            "unread_reason": Names(refused.astype(np.int32), _REASONS),
+            "unread_reason": Names(commit_errors.astype(np.int32), _REASONS),
             "consumer_group": Names(group.astype(np.int32), self._names),
             "topic": Names(topic.codes[log], topic.names),
             "topic_id": Names(topic_id.codes[log], topic_id.names),
@@ -643,15 +643,15 @@ class Simulated:
 
     def _group_rows(self, minute: int, at: int) -> dict[str, Numbers | Names]:
         rows = np.flatnonzero(self._exists[minute])
-        silent = self._silent[minute][rows]
-        read = silent < 0
+        unread = self._unread_groups[minute][rows]
+        read = unread < 0
         state = np.where(read, self._state[minute][rows], -1).astype(np.int32)
         kinds = names_of(self.cluster.groups[row].kind for row in rows)
         known = np.where(read, 0, -1).astype(np.int32)
         return {
             "consumer_group": Names(rows.astype(np.int32), self._names),
             "read_at": Numbers(np.full(len(rows), at + _COMMITS_MS), read),
-            "unread_reason": Names(silent.astype(np.int32), _REASONS),
+            "unread_reason": Names(unread.astype(np.int32), _REASONS),
             "group_state": Names(state, _STATES),
             "group_type": kinds,
             "protocol": Names(known, ("range",)),

@@ -2,8 +2,11 @@
 """Days of snapshots that nobody had to wait for: logs and consumers by formula, read once a run.
 
 What is read goes through the collector's own arithmetic and writer, so that every column is what
-a collector would have written. `describe.py` and `events.py` say what a day can be made of,
-`scenarios` holds days with a known truth, `write.py` writes them.
+a collector would have written. `describe` says what a day can be made of, `scenarios`
+holds days with a known truth, `large` a large cluster's, `write` writes them.
+
+Two inputs are of another kind: `dev.compare.simulated` holds no class of the project, as old
+commits read it; `dev.benchmarks.pauses.tracks` has weeks of offsets without any reading.
 """
 
 from dev.days.describe import Day

@@ -9,13 +9,65 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dev.days.cast import Cast, Mask
-from dev.days.events import HOUR, Absent, Events, Rebalance
-from dev.days.logs import Numbers
-from dev.days.silence import Silence
+from dev.days.cluster import Consumers, Mask, Numbers
+from dev.days.describe import HOUR, Absent, Events, Hidden, Rebalance, Rows, Unread
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import ClusterReading
+
+
+class UnreadReasons:
+    """The reasons, where there is one, at a second of the day."""
+
+    def __init__(self, consumers: Consumers, events: Events) -> None:
+        self._consumers, self._events = consumers, events
+
+    def of_groups(self, second: float) -> list[str | None]:
+        """The reason why a group cannot be read, by group."""
+        whole = {
+            event.group: event.reason
+            for event in self._events.on(Unread, second)
+            if event.group is not None and event.topic is None
+        }
+        return [whole.get(group.name) for group in self._consumers.day.groups]
+
+    def of_commits(self, second: float) -> Strings:
+        """The reason why a group's commit cannot be read, by row of the consumers."""
+        reason = Strings.unknown(len(self._consumers))
+        for event in self._events.on(Unread, second):
+            if event.group is not None and event.topic is not None:
+                rows = Rows(group=event.group, topic=event.topic, partitions=event.partitions)
+                reason = reason.or_else(_reason(event.reason, self._consumers.fit(rows, second)))
+        return reason
+
+    def of_partitions(self, second: float) -> Strings:
+        """The reason why a log's ends cannot be read, by row of the logs."""
+        logs = self._consumers.logs
+        reason = _reason(contract.NO_LEADER, self._consumers.leaders(second) < 0)
+        for event in self._events.on(Unread, second):
+            if event.group is None and event.topic is not None:
+                hit = self.named({event.topic})
+                if event.partitions is not None:
+                    hit &= np.isin(logs.partition, event.partitions)
+                reason = _reason(event.reason, hit).or_else(reason)
+        return reason
+
+    def hidden(self, second: float) -> dict[str, str]:
+        """Topics that are not listed, with the reason."""
+        return {event.topic: contract.DENIED for event in self._events.on(Hidden, second)}
+
+    def named(self, topics: set[str]) -> Mask:
+        """Rows of the logs whose topic has one of these names."""
+        logs = self._consumers.logs
+        return np.array([t.name in topics for t in self._consumers.day.topics] + [False])[
+            logs.topic
+        ]
+
+
+def _reason(reason: str, rows: Mask) -> Strings:
+    return Strings.constant(reason, len(rows)).only(rows)
+
 
 # Milliseconds after its scheduled time at which a run has commits, asks for ends, has ends.
 _COMMITS_MS, _ASKED_MS, _ENDS_MS = 150, 400, 450
@@ -27,10 +79,10 @@ _REPLICAS = 3
 class Reader:
     """Tells what a collector's source would; `midnight` in ms UTC."""
 
-    def __init__(self, cast: Cast, events: Events, midnight: int) -> None:
-        self._cast, self._events, self._midnight = cast, events, midnight
-        self._day, self._logs = cast.day, cast.logs
-        self._silence = Silence(cast, events)
+    def __init__(self, consumers: Consumers, events: Events, midnight: int) -> None:
+        self._consumers, self._events, self._midnight = consumers, events, midnight
+        self._day, self._logs = consumers.day, consumers.logs
+        self._unread = UnreadReasons(consumers, events)
         self._brokers = sorted(self._day.racks)
         twice = self._brokers * 2
         copies = min(_REPLICAS, len(self._brokers))
@@ -38,7 +90,7 @@ class Reader:
 
     def read(self, second: float, commits: Numbers) -> ClusterReading:
         """The reading of the run at this second of the day; a commit of -1 is none."""
-        hidden = self._silence.hidden(second)
+        hidden = self._unread.hidden(second)
         gone = (g.name for g in self._day.groups if g.exists.end * HOUR <= second)
         return ClusterReading(
             topic_partitions=self._topics(second, hidden),
@@ -50,64 +102,66 @@ class Reader:
 
     def _topics(self, second: float, hidden: dict[str, str]) -> Frame:
         logs, of, now = self._logs, self._logs.topic, self._ms(second)
-        silent, leader = self._silence.of_partitions(second), self._cast.leaders(second)
-        read = ~silent.known
+        reason, leader = self._unread.of_partitions(second), self._consumers.leaders(second)
+        read = ~reason.known
         at = np.where(leader >= 0, np.searchsorted(self._brokers, leader), -1)
         columns: dict[str, AnyColumn] = {
             "asked_at": Column(np.full(len(logs), now + _ASKED_MS), read),
             "read_at": Column(np.full(len(logs), now + _ENDS_MS), read),
-            "unread_reason": silent,
+            "unread_reason": reason,
             "partition_id": Column.of(logs.partition),
             "leader": Column(leader, leader >= 0),
-            "leader_rack": _words([self._day.racks[broker] for broker in self._brokers], at),
-            "replicas": _words(self._replicas, at),
-            "in_sync_replicas": _words(self._replicas, at),
+            "leader_rack": _strings([self._day.racks[broker] for broker in self._brokers], at),
+            "replicas": _strings(self._replicas, at),
+            "in_sync_replicas": _strings(self._replicas, at),
             "start_offset": Column(logs.starts(second), read),
             "end_offset": Column(logs.ends(second), read),
         }
         frame = Frame.of({**columns, **self._named(of), **self._configured(of)})
-        return _where(frame, logs.exist(second) & ~self._silence.named(set(hidden)))
+        return _where(frame, logs.exist(second) & ~self._unread.named(set(hidden)))
 
     def _named(self, of: npt.NDArray[np.int32]) -> dict[str, AnyColumn]:
         topics = self._day.topics
         return {
-            "topic": _words([topic.name for topic in topics], of),
-            "topic_id": _words([topic.topic_id for topic in topics], of),
+            "topic": _strings([topic.name for topic in topics], of),
+            "topic_id": _strings([topic.topic_id for topic in topics], of),
         }
 
     def _configured(self, of: npt.NDArray[np.int32]) -> dict[str, AnyColumn]:
         topics = self._day.topics
-        told = np.array([topic.told for topic in topics] + [False])[of]
-        kept = [-1 if t.retention_seconds is None else t.retention_seconds * 1_000 for t in topics]
+        known = np.array([topic.settings_known for topic in topics] + [False])[of]
+        retention = [
+            -1 if t.retention_seconds is None else t.retention_seconds * 1_000 for t in topics
+        ]
         return {
-            "retention_ms": Column(_numbers(kept)[of], told),
-            "retention_bytes": Column(_numbers(t.retention_bytes for t in topics)[of], told),
-            "cleanup_policy": _words([topic.cleanup_policy for topic in topics], of).only(told),
-            "timestamp_type": _words([topic.timestamp_type for topic in topics], of).only(told),
+            "retention_ms": Column(_numbers(retention)[of], known),
+            "retention_bytes": Column(_numbers(t.retention_bytes for t in topics)[of], known),
+            "cleanup_policy": _strings([topic.cleanup_policy for topic in topics], of).only(known),
+            "timestamp_type": _strings([topic.timestamp_type for topic in topics], of).only(known),
         }
 
     def _commits(self, second: float, commits: Numbers, hidden: dict[str, str]) -> Frame:
-        cast, of = self._cast, self._logs.topic[self._cast.row]
-        owner, members = cast.owners(second), cast.members
-        silent = self._silence.of_commits(second)
+        consumers, of = self._consumers, self._logs.topic[self._consumers.row]
+        owner, members = consumers.owners(second), consumers.members
+        reason = self._unread.of_commits(second)
         columns: dict[str, AnyColumn] = {
-            "read_at": Column(self._answered_ms(second)[cast.group], ~silent.known),
-            "unread_reason": silent,
-            "consumer_group": _words([group.name for group in self._day.groups], cast.group),
-            "partition_id": Column.of(self._logs.partition[cast.row]),
-            "client_id": _words([member.client_id for member in members], owner),
-            "client_host": _words([member.client_host for member in members], owner),
-            "member_id": _words([member.member_id for member in members], owner),
-            "committed_offset": Column(commits, (commits >= 0) & ~silent.known),
+            "read_at": Column(self._answered_ms(second)[consumers.group], ~reason.known),
+            "unread_reason": reason,
+            "consumer_group": _strings([group.name for group in self._day.groups], consumers.group),
+            "partition_id": Column.of(self._logs.partition[consumers.row]),
+            "client_id": _strings([member.client_id for member in members], owner),
+            "client_host": _strings([member.client_host for member in members], owner),
+            "member_id": _strings([member.member_id for member in members], owner),
+            "committed_offset": Column(commits, (commits >= 0) & ~reason.known),
         }
-        reasons = self._silence.of_groups(second)
-        mute = np.array([reason is not None for reason in reasons] + [False])[cast.group]
-        mute |= self._silence.named(set(hidden))[cast.row]
-        return _where(Frame.of({**columns, **self._named(of)}), cast.exist(second) & ~mute)
+        reasons = self._unread.of_groups(second)
+        mute = np.array([reason is not None for reason in reasons] + [False])[consumers.group]
+        mute |= self._unread.named(set(hidden))[consumers.row]
+        return _where(Frame.of({**columns, **self._named(of)}), consumers.exist(second) & ~mute)
 
     def _groups(self, second: float) -> Frame:
         groups, every = self._day.groups, np.arange(len(self._day.groups))
-        reasons = self._silence.of_groups(second)
+        reasons = self._unread.of_groups(second)
         read = np.array([reason is None for reason in reasons], bool)
         states = [self._state(group.name, second) for group in groups]
         staffed = zip(groups, states, strict=True)
@@ -116,12 +170,12 @@ class Reader:
         counted = np.array([group.group_type == "consumer" for group in groups], bool)
         frame = Frame.of(
             {
-                "consumer_group": _words([group.name for group in groups], every),
+                "consumer_group": _strings([group.name for group in groups], every),
                 "read_at": Column(self._answered_ms(second)[every], read),
-                "unread_reason": _words(reasons, every),
-                "group_state": _words(states, every).only(read),
-                "group_type": _words([group.group_type for group in groups], every).only(read),
-                "protocol": _words([group.protocol for group in groups], every).only(read),
+                "unread_reason": _strings(reasons, every),
+                "group_state": _strings(states, every).only(read),
+                "group_type": _strings([group.group_type for group in groups], every).only(read),
+                "protocol": _strings([group.protocol for group in groups], every).only(read),
                 "members": Column(members.astype(np.int32), read),
                 "group_epoch": Column(members, read & counted & (members > 0)),
             }
@@ -143,10 +197,10 @@ class Reader:
         return self._midnight + round(second * 1_000)
 
 
-def _words(words: Sequence[Hashable | None], codes: npt.NDArray[Any]) -> Strings:
-    """The word at each code, unknown where that is None and at -1; equal words are one."""
+def _strings(values: Sequence[Hashable | None], codes: npt.NDArray[Any]) -> Strings:
+    """The value at each code, unknown where that is None and at -1; equal values are one."""
     index: dict[Hashable, int] = {}
-    table = [-1 if word is None else index.setdefault(word, len(index)) for word in words]
+    table = [-1 if value is None else index.setdefault(value, len(index)) for value in values]
     places = np.array([*table, -1], np.int32)[codes]
     return Strings(Column(places, places >= 0), tuple(index))
 

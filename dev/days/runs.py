@@ -9,11 +9,8 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from dev.days.cast import Cast
-from dev.days.commits import Commits
-from dev.days.describe import Day
-from dev.days.events import HOUR, Events, Forgotten, Missing, Span
-from dev.days.logs import Logs
+from dev.days.cluster import Commits, Consumers, Logs
+from dev.days.describe import HOUR, Day, Events, Missing, NullColumns, Span
 from dev.days.reading import Reader
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
@@ -36,8 +33,8 @@ def runs(
     what it has to of what it saw since its deployment.
     """
     events, step = Events(day.events), every.total_seconds()
-    cast = Cast(day, Logs(day), events)
-    commits, reader = Commits(cast, events), Reader(cast, events, _ms(midnight, 0))
+    consumers = Consumers(day, Logs(day), events)
+    commits, reader = Commits(consumers, events), Reader(consumers, events, _ms(midnight, 0))
     rules, memory = _rules(day.rules, every), Memory.empty()
     usual = _usual(day)
     first, begin, end = (
@@ -92,12 +89,12 @@ def _finished(snapshot: Snapshot, events: Events, second: float) -> Snapshot:
     level = Strings.constant(contract.PUBLISHED_TOPIC, len(rows))
     frames = {name: snapshot.dataset(name) for name in contract.DATASETS}
     frames[contract.GROUP_PARTITIONS] = rows.with_columns(published=level)
-    for event in events.on(Forgotten, second):
+    for event in events.on(NullColumns, second):
         frames[event.dataset] = _without(frames[event.dataset], event)
     return Snapshot(snapshot.taken_at, *frames.values())
 
 
-def _without(frame: Frame, event: Forgotten) -> Frame:
+def _without(frame: Frame, event: NullColumns) -> Frame:
     named = np.zeros(len(frame), bool)
     for key in {"consumer_group", "topic"} & set(frame.columns):
         named |= frame.strings(key).is_in([event.name])

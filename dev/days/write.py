@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A described day as Parquet objects in the layout in which a collector leaves them."""
+"""A large day written by several processes, each a part of its hours."""
 
 from __future__ import annotations
 
 import io
+import multiprocessing
 from collections.abc import Callable, Collection
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from queue import Empty
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
-from dev.days.describe import Day
-from dev.days.events import Span
+from dev.days.describe import Day, Span
 from dev.days.runs import WHOLE_DAY, runs
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
+
 
 MINUTE = timedelta(minutes=1)
 # What the version before did not have, by dataset.
@@ -75,7 +82,7 @@ def write_day(
 ) -> Written:
     """Write these datasets of the runs scheduled in these hours of the UTC day `date`.
 
-    `progress` is told of each run. A cluster's name is percent-encoded in its folder's.
+    `progress` is called for each run. A cluster's name is percent-encoded in its folder's.
     """
     written = Written()
     for snapshot in runs(day, datetime.combine(date, time(), UTC), every, hours):
@@ -103,3 +110,56 @@ def _older(data: bytes, dataset: str, version: str) -> bytes:
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd")
     return sink.getvalue()
+
+
+_POLL_SECONDS = 0.2
+
+
+def write_in_parts(
+    root: Path,
+    day: Day,
+    *,
+    date: date,
+    processes: int,
+    hours: float = 24.0,
+    every: timedelta = MINUTE,
+    progress: Callable[[Written], None] = lambda _: None,
+) -> Written:
+    """Write the first `hours` of a day as `write_day` does; whatever fails in a part is raised.
+
+    Where a part begins, averages over earlier runs start anew, and ages come from the thinned
+    log ends that a cold collector reads.
+    """
+    bounds = [hours * part / processes for part in range(processes + 1)]
+    spans = [Span(begin, end) for begin, end in pairwise(bounds)]
+    context = multiprocessing.get_context("spawn")
+    written: Queue[Written] = context.Queue()
+    with ProcessPoolExecutor(
+        processes, mp_context=context, initializer=_report_to, initargs=(written,)
+    ) as pool:
+        parts = [pool.submit(_part, root, day, date, every, span) for span in spans]
+        _follow(parts, written, progress)
+        return sum((part.result() for part in parts), Written())
+
+
+def _follow(
+    parts: list[Future[Written]], written: Queue[Written], progress: Callable[[Written], None]
+) -> None:
+    while True:
+        done = all(part.done() for part in parts)
+        try:
+            progress(written.get(timeout=_POLL_SECONDS))
+        except Empty:
+            if done:
+                return
+
+
+_queue: list[Queue[Written]] = []
+
+
+def _report_to(written: Queue[Written]) -> None:
+    _queue[:] = [written]
+
+
+def _part(root: Path, day: Day, date: date, every: timedelta, hours: Span) -> Written:
+    return write_day(root, day, date=date, every=every, hours=hours, progress=_queue[0].put)

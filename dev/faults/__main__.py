@@ -96,7 +96,7 @@ def document(result: Result) -> dict[str, Any]:
         "failed": result.failed,
         "whole": result.whole,
         "calm": result.calm,
-        "lacking": result.lacking,
+        "lacking": result.missing_checks,
         "slowest": result.slowest,
         "slow": result.slow,
         "faults": dict(result.faults),
@@ -153,7 +153,7 @@ def show(result: Result, console: Console) -> None:
         during = result.during.get(run)
         console.print(f"LATE run {run}: {seconds:.2f} s of {limit:.2f} ({during})", markup=False)
     console.print(f"brokers were slow of themselves {result.slow} times", markup=False)
-    for error in (*result.errors, *result.lacking):
+    for error in (*result.errors, *result.missing_checks):
         console.print(f"ERROR {error}", markup=False)
     console.print(
         f"seed {result.seed}: {sum(result.faults.values())} faults, {result.runs} runs "

@@ -83,10 +83,10 @@ class Result:
     @property
     def good(self) -> bool:
         """Whether nothing was wrong or late, and enough was judged, with faults and without."""
-        return not (self.wrong or self.late or self.errors or self.lacking)
+        return not (self.wrong or self.late or self.errors or self.missing_checks)
 
     @property
-    def lacking(self) -> list[str]:
+    def missing_checks(self) -> list[str]:
         """What is missing for a campaign that shows anything."""
         least = _LEAST_WHOLE * self.runs
         judged = self.checked[WIDE] + self.checked["status"]

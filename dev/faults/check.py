@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dev.faults.lines import Key, by_key, malformed
 from dev.faults.movement import Movement
 from dev.faults.run import (
     KILLED,
@@ -24,11 +23,14 @@ from dev.faults.run import (
     Earlier,
     Finding,
     History,
+    Key,
     Names,
     Reading,
     Row,
     Run,
     Verdict,
+    by_key,
+    malformed,
 )
 from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract
@@ -412,7 +414,7 @@ class _Judge:
         """Whether the record may have been deleted before a look-up could date it."""
         since = self.run.began - self.run.interval_ms
         return any(
-            purge.offset > position and purge.acked >= since and purge.asked <= self.run.ended
+            purge.offset > position and purge.acked >= since and purge.sent <= self.run.ended
             for purge in log.purges
         )
 
@@ -1037,7 +1039,7 @@ class _Judge:
             topic.logs[at[1]]
             for topic in self.truth.topics.values()
             if topic.name == at[0] and at[1] < len(topic.logs)
-            if topic.asked[at[1]] <= end and topic.deleted_acked >= begin
+            if topic.sent[at[1]] <= end and topic.deleted_acked >= begin
         ]
         if not offsets or not logs:
             return None

@@ -494,19 +494,19 @@ def settle(scene: Scene) -> None:
 
 
 def _agree(admins: list[Any]) -> bool:
-    """Whether all brokers tell the same leaders, and each partition has all replicas in sync."""
-    told = []
+    """Whether all brokers name the same leaders, and each partition has all replicas in sync."""
+    answers = []
     for admin in admins:
         try:
             topics = admin.list_topics(timeout=2).topics
         except KafkaException:
             return False
-        told.append(
+        answers.append(
             {
                 (name, number): (part.leader, sorted(part.isrs) == sorted(part.replicas))
                 for name, topic in topics.items()
                 for number, part in topic.partitions.items()
             }
         )
-    healthy = all(leader > 0 and whole for leader, whole in told[0].values())
-    return healthy and all(each == told[0] for each in told)
+    healthy = all(leader > 0 and whole for leader, whole in answers[0].values())
+    return healthy and all(each == answers[0] for each in answers)

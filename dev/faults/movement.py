@@ -101,7 +101,7 @@ class Movement:
         Where to does not matter: it may have come nearer to where it was since.
         """
         offset = self.row["committed_offset"] or 0
-        moves = [each for each in self._commits if each.asked <= self._now]
+        moves = [each for each in self._commits if each.sent <= self._now]
         if not any(each.offset is not None and each.offset > offset for each in moves):
             return False
         first = self._newest_reading(self.run.taken_at - self.run.window_ms)
@@ -109,7 +109,7 @@ class Movement:
         seen = self._seen_by(first) if first else set()
         highest = max((each for each in seen if each is not None), default=-1)
         for each in moves:
-            if each.asked >= begin and each.offset is not None:
+            if each.sent >= begin and each.offset is not None:
                 if each.offset < highest:
                     return True
                 highest = each.offset
@@ -154,7 +154,7 @@ class Movement:
 
     def may_pause(self) -> bool:
         """Whether pauses like this one came before: so many as it takes to know that they recur."""
-        moves = [each for each in self._commits if each.asked <= self._now]
+        moves = [each for each in self._commits if each.sent <= self._now]
         taken = [each for each in moves if each.acked != NEVER]
         # Where it is not known whether a commit was taken, runs may have seen either.
         return any(each and self._recurs(each) for each in (moves, taken))
@@ -162,13 +162,13 @@ class Movement:
     def _recurs(self, moves: Sequence[Commit]) -> bool:
         """By these commits. One of the same offset again is no move."""
         firsts = [next(same) for _, same in groupby(moves, key=lambda each: each.offset)]
-        lay = [after.asked - before.asked for before, after in pairwise(firsts)]
+        lay = [after.sent - before.sent for before, after in pairwise(firsts)]
         # The window that the runs saw began and ended up to an interval off.
         pauses = [each for each in lay if each > self.run.window_ms - 2 * self.run.interval_ms]
         if len(pauses) < _PAUSES:
             return False
         limit = _TIMES * max(pauses) + 2 * self.run.interval_ms
-        return self._now - moves[-1].asked <= limit
+        return self._now - moves[-1].sent <= limit
 
     def _before(self) -> Iterator[Earlier]:
         limit = self.run.taken_at

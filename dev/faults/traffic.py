@@ -27,7 +27,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from dev.faults.truth import Partition, Topic, Truth, now_ms
-from dev.kafka.features import CONSUMER_PROTOCOL
+from dev.kafka.jars import CONSUMER_PROTOCOL
 from dev.kafka.readiness import NEVER_TIMES_OUT
 
 PREFIX = "faulty-"
@@ -38,7 +38,7 @@ _STOPS_WITHIN = 5.0
 _HABITS = ("ends", "near", "behind", "strides", "rests", "wanders")
 
 
-class Stopped(Exception):  # noqa: N818 - no error: a thread is told to end
+class Stopped(Exception):  # noqa: N818 - no error: a thread is to end
     """Raised in a thread that should end."""
 
 
@@ -95,7 +95,7 @@ class Log:
 
 
 def _note(topic: Topic, partition: int, token: int, error: Any, message: Any) -> None:
-    """What a producer was told of a record; it does not know every offset it wrote at."""
+    """What a producer knows of a record; it does not know every offset it wrote at."""
     offset = message.offset()
     if error is None and offset is not None:
         topic.acknowledged(partition, token, int(offset))
@@ -358,28 +358,28 @@ class Traffic:
         log.close(_ANSWERS_WITHIN)
         # Whoever is in the middle of a commit may still have it in hand.
         with self._quiet_committers():
-            asked = now_ms()
+            sent = now_ms()
             _all_done(self.admin.delete_topics([name], operation_timeout=_ANSWERS_WITHIN))
-            self.truth.deleted(log.topic, asked, now_ms() + 1)
+            self.truth.deleted(log.topic, sent, now_ms() + 1)
             for committer in self.committers.values():
                 committer.forget_topic(name)
         return log.pace
 
     def extend(self, name: str) -> None:
         """One more partition, written once every client can know of it."""
-        log, asked = self.logs[name], now_ms()
+        log, sent = self.logs[name], now_ms()
         count = len(log.topic.logs) + 1
         _all_done(self.admin.create_partitions([NewPartitions(name, count)]))
-        log.topic.extended(count, asked, now_ms() + 1)
+        log.topic.extended(count, sent, now_ms() + 1)
 
     def purge(self, name: str, partition: int, left: int) -> bool:
         """Delete all records of a partition but the last few; whether there were any more."""
         topic = self.logs[name].topic
         before = max((each.offset for each in topic.logs[partition].purges), default=0)
-        offset, asked = max(0, topic.end(partition) - left), now_ms()
-        topic.purged(partition, offset, asked)
+        offset, sent = max(0, topic.end(partition) - left), now_ms()
+        topic.purged(partition, offset, sent)
         _all_done(self.admin.delete_records([TopicPartition(name, partition, offset)]))
-        topic.purged(partition, offset, asked, now_ms() + 1)
+        topic.purged(partition, offset, sent, now_ms() + 1)
         return offset > before
 
     def delete_group(self, group: str) -> None:
@@ -411,7 +411,7 @@ class Traffic:
                 committer.lock.release()
 
     def _created(self, name: str, partitions: int) -> Topic:
-        asked = now_ms()
+        sent = now_ms()
         wanted = NewTopic(name, partitions, config={"min.insync.replicas": "2"})
         while True:
             try:
@@ -427,16 +427,18 @@ class Traffic:
             # The broker that was asked has not heard of it yet.
             self.wait(0.1)
             topic_id = self._topic_id(name)
-        return self.truth.created(name, topic_id, partitions, asked, now_ms() + 1)
+        return self.truth.created(name, topic_id, partitions, sent, now_ms() + 1)
 
     def _topic_id(self, name: str) -> str | None:
         try:
-            told = self.admin.describe_topics(TopicCollection([name]))[name].result(_ANSWERS_WITHIN)
+            topic = self.admin.describe_topics(TopicCollection([name]))[name].result(
+                _ANSWERS_WITHIN
+            )
         except KafkaException:
             return None
         words = (
-            told.topic_id.get_most_significant_bits(),
-            told.topic_id.get_least_significant_bits(),
+            topic.topic_id.get_most_significant_bits(),
+            topic.topic_id.get_least_significant_bits(),
         )
         high, low = (word & (2**64 - 1) for word in words)
         return str(UUID(int=high << 64 | low))

@@ -44,16 +44,16 @@ class Commit:
     """
 
     offset: int | None
-    asked: int
+    sent: int
     acked: int = NEVER
 
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """Records before `offset` were deleted between `asked` and `acked` (NEVER: perhaps)."""
+    """Records before `offset` were deleted between `sent` and `acked` (NEVER: perhaps)."""
 
     offset: int
-    asked: int
+    sent: int
     acked: int = NEVER
 
 
@@ -87,9 +87,9 @@ class LogView:
         high = np.minimum.accumulate(rows[::-1, 2])[::-1]
         return cls(rows[:, 0], low, high, np.sort(np.array(loose, np.int64)), (*purges,), since)
 
-    def ends(self, asked: int, read: int) -> tuple[int, int]:
+    def ends(self, sent: int, read: int) -> tuple[int, int]:
         """Least and greatest end offset that an answer between these times may tell."""
-        surely = int(np.searchsorted(self.high, asked, "right"))
+        surely = int(np.searchsorted(self.high, sent, "right"))
         least = int(self.offset[surely - 1]) + 1 if surely else 0
         begun = int(np.searchsorted(self.low, read, "right"))
         if begun < len(self.offset):
@@ -101,10 +101,10 @@ class LogView:
         loose = max(0, int(np.searchsorted(self.loose, read, "right")) - behind)
         return least, int(self.offset[-1]) + 1 + loose
 
-    def starts(self, asked: int, read: int) -> tuple[int, int]:
+    def starts(self, sent: int, read: int) -> tuple[int, int]:
         """Least and greatest log start that an answer between these times may tell."""
-        least = max((p.offset for p in self.purges if p.acked <= asked), default=0)
-        return least, max((p.offset for p in self.purges if p.asked <= read), default=0)
+        least = max((p.offset for p in self.purges if p.acked <= sent), default=0)
+        return least, max((p.offset for p in self.purges if p.sent <= read), default=0)
 
     def readable(self, offset: int) -> tuple[int, int]:
         """Between which times the record at this offset, or what is there, became readable."""
@@ -122,15 +122,15 @@ class TopicView:
     name: str
     topic_id: str
     logs: tuple[LogView, ...]
-    asked: tuple[int, ...]
+    sent: tuple[int, ...]
     acked: tuple[int, ...]
-    deleted_asked: int = NEVER
+    deleted_sent: int = NEVER
     deleted_acked: int = NEVER
 
     def exists(self, partition: int, begin: int, end: int) -> bool:
         """Whether the partition existed for sure in all of this time."""
         known = partition < len(self.logs)
-        return known and self.acked[partition] < begin and end < self.deleted_asked
+        return known and self.acked[partition] < begin and end < self.deleted_sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class TruthView:
         of_new = change.since + FRESH_AFTER_MS
         for commits in self.commits.get(group, {}).values():
             for each in reversed(commits):
-                if each.asked < change.since:
+                if each.sent < change.since:
                     break
                 if of_new < each.acked < latest:
                     return latest
@@ -219,20 +219,20 @@ class TruthView:
 
 
 def possible(commits: Sequence[Commit], begin: int, end: int) -> set[int | None]:
-    """Offsets that a coordinator may tell between two times; `commits` rise by `asked`.
+    """Offsets that a coordinator may tell between two times; `commits` rise by `sent`.
 
-    A commit holds until one that was asked for after its answer has itself been answered.
+    A commit holds until one that was sent after its answer has itself been answered.
     """
     settled = -1
     found: set[int | None] = set()
     for each in reversed(commits):
-        if each.asked < settled - _LINGERS_MS:
+        if each.sent < settled - _LINGERS_MS:
             break
-        lasts = each.acked if each.acked != NEVER else each.asked + _LINGERS_MS
-        if each.asked <= end and lasts >= settled:
+        lasts = each.acked if each.acked != NEVER else each.sent + _LINGERS_MS
+        if each.sent <= end and lasts >= settled:
             found.add(each.offset)
         if each.acked < begin:
-            settled = max(settled, each.asked)
+            settled = max(settled, each.sent)
     else:
         if settled < 0:
             found.add(None)
@@ -264,18 +264,18 @@ class Topic:
     def __init__(self, truth: Truth, name: str, topic_id: str) -> None:
         self.name, self.topic_id = name, topic_id
         self.logs: list[_Log] = []
-        self.asked: list[int] = []
+        self.sent: list[int] = []
         self.acked: list[int] = []
-        self.deleted_asked = self.deleted_acked = NEVER
+        self.deleted_sent = self.deleted_acked = NEVER
         self._truth = truth
         self._token = 0
 
-    def extended(self, partitions: int, asked: int, acked: int) -> None:
+    def extended(self, partitions: int, sent: int, acked: int) -> None:
         """There are so many partitions now."""
         with self._truth.lock:
             while len(self.logs) < partitions:
-                self.logs.append(_Log(asked))
-                self.asked.append(asked)
+                self.logs.append(_Log(sent))
+                self.sent.append(sent)
                 self.acked.append(acked)
 
     def sending(self, partition: int, at: int | None = None) -> int:
@@ -304,10 +304,10 @@ class Topic:
             log = self.logs[partition]
             log.lost.append(log.flying.pop(token))
 
-    def purged(self, partition: int, offset: int, asked: int, acked: int = NEVER) -> None:
+    def purged(self, partition: int, offset: int, sent: int, acked: int = NEVER) -> None:
         """Records before the offset are deleted, or may be."""
         with self._truth.lock:
-            self.logs[partition].purges.append(Purge(offset, asked, acked))
+            self.logs[partition].purges.append(Purge(offset, sent, acked))
 
     def end(self, partition: int) -> int:
         """The offset behind the record that was acknowledged last."""
@@ -321,9 +321,9 @@ class Topic:
             self.name,
             self.topic_id,
             tuple(log.view() for log in self.logs),
-            (*self.asked,),
+            (*self.sent,),
             (*self.acked,),
-            self.deleted_asked,
+            self.deleted_sent,
             self.deleted_acked,
         )
 
@@ -341,10 +341,10 @@ class Truth:
         self._memberless: set[str] = set()
         self._token = 0
 
-    def created(self, name: str, topic_id: str, partitions: int, asked: int, acked: int) -> Topic:
+    def created(self, name: str, topic_id: str, partitions: int, sent: int, acked: int) -> Topic:
         """A topic exists."""
         topic = Topic(self, name, topic_id)
-        topic.extended(partitions, asked, acked)
+        topic.extended(partitions, sent, acked)
         with self.lock:
             self._topics[topic_id] = topic
         return topic
@@ -354,36 +354,36 @@ class Truth:
         with self.lock:
             return topic_id in self._topics
 
-    def deleted(self, topic: Topic, asked: int, acked: int) -> None:
+    def deleted(self, topic: Topic, sent: int, acked: int) -> None:
         """A topic is gone, and what groups committed there may go, too."""
         with self.lock:
-            topic.deleted_asked, topic.deleted_acked = asked, acked
+            topic.deleted_sent, topic.deleted_acked = sent, acked
             for commits in self._commits.values():
                 for (name, _), known in commits.items():
                     if name == topic.name:
-                        known.append(Commit(None, asked))
+                        known.append(Commit(None, sent))
 
     def committing(self, group: str, offsets: Mapping[Partition, int | None]) -> int:
         """A commit goes out; returns a token for its answer."""
-        asked = now_ms()
+        sent = now_ms()
         with self.lock:
             self._token += 1
-            self._open[self._token] = asked
+            self._open[self._token] = sent
             for at, offset in offsets.items():
-                self._commits[group].setdefault(at, []).append(Commit(offset, asked))
+                self._commits[group].setdefault(at, []).append(Commit(offset, sent))
             return self._token
 
     def committed(self, group: str, token: int, taken: Mapping[Partition, int | None]) -> None:
         """Its answer came; of offsets that are not `taken` nobody knows what became."""
         acked = now_ms() + 1
         with self.lock:
-            asked = self._open.pop(token)
+            sent = self._open.pop(token)
             for at, offset in taken.items():
                 known = self._commits[group][at]
                 place = len(known) - 1
-                while known[place] != Commit(offset, asked):
+                while known[place] != Commit(offset, sent):
                     place -= 1
-                known[place] = Commit(offset, asked, acked)
+                known[place] = Commit(offset, sent, acked)
 
     def partitions_of(self, group: str) -> list[Partition]:
         """Where the group ever committed."""
@@ -431,7 +431,7 @@ class Truth:
     def settled(self, until: int) -> bool:
         """Whether all that was sent by then has been answered, so that a view is final."""
         with self.lock:
-            if any(asked <= until for asked in self._open.values()):
+            if any(sent <= until for sent in self._open.values()):
                 return False
             return not any(
                 sent <= until

@@ -4,7 +4,7 @@
 from dev.kafka.access import Credentials
 from dev.kafka.cluster import KafkaCluster
 from dev.kafka.errors import KafkaClusterError
-from dev.kafka.features import CONSUMER_PROTOCOL, NEWEST_IN_BATCH, BrokerFeature
+from dev.kafka.jars import CONSUMER_PROTOCOL, NEWEST_IN_BATCH, BrokerFeature
 from dev.kafka.node.certificates import ClientPair
 from dev.kafka.node.settings import PROTOCOLS, Protocol
 

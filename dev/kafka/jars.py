@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Kafka server: jars from Maven Central and what an empty node begins with, made once."""
+"""The Kafka server: its jars from Maven Central, an empty node made once, features by version."""
+
+from __future__ import annotations
 
 import hashlib
 import os
@@ -107,3 +109,22 @@ def _run(command: list[str], *, what: str) -> None:
     if done.returncode != 0:
         said = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
         raise KafkaClusterError(f"{command[0]} could not {what}:\n{said}")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFeature:
+    """A feature of the brokers, and the first version that has it on by default."""
+
+    name: str
+    since: tuple[int, ...]
+
+    @property
+    def missing(self) -> bool:
+        """Whether the brokers that this process starts lack it."""
+        return kafka_version() < self.since
+
+
+# Early access from 3.7, behind settings that keep a cluster from upgrading.
+CONSUMER_PROTOCOL = BrokerFeature("the consumer group protocol of KIP-848", (4, 0, 0))
+# Before, the newest timestamp of an uncompressed batch came with the offset of its last record.
+NEWEST_IN_BATCH = BrokerFeature("the newest record's own offset (KAFKA-16341)", (3, 8, 0))

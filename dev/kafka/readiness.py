@@ -113,8 +113,8 @@ def wait_for_coordinators(admin: AdminClient, *, count: int) -> None:
 def groups_served(admin: AdminClient, groups: Sequence[str], *, timeout: float = 2.0) -> bool:
     """Whether the coordinators of all these groups describe them within so many seconds."""
     futures = admin.describe_consumer_groups([*groups], request_timeout=NEVER_TIMES_OUT)
-    answered, silent = wait(futures.values(), timeout)
-    return not silent and all(future.exception() is None for future in answered)
+    answered, unanswered = wait(futures.values(), timeout)
+    return not unanswered and all(future.exception() is None for future in answered)
 
 
 def wait_for_logins(configs: list[dict[str, Any]]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from dev.lambda_runtime.process import LambdaProcess, runtime_in
+from dev.lambda_runtime import LambdaProcess, runtime_in
 from dev.rehearse.emulator import Credentials, Emulator
 from dev.rehearse.errors import RehearsalError
 from kafka_lag import contract

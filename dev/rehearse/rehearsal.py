@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dev.kafka import KafkaCluster
-from dev.lambda_runtime.api import Answer
-from dev.lambda_runtime.process import LambdaProcess
+from dev.lambda_runtime import Answer, LambdaProcess
 from dev.rehearse import account, backlog
 from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, stack_of
 from dev.rehearse.command_line import CommandLine

@@ -2,7 +2,6 @@
 """Every report once more, in DuckDB SQL over the raw snapshots, to hold against the job's."""
 
 from dev.report_check.differences import compare
-from dev.report_check.output import written
-from dev.report_check.queries import prepare, report, run
+from dev.report_check.queries import prepare, report, run, written
 
 __all__ = ["compare", "prepare", "report", "run", "written"]

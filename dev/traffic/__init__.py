@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Producers and consumers that behave in named ways: `with Traffic(cluster) as traffic:`."""
 
-from dev.traffic.behaviour import Behaviour, Topic
+from dev.traffic.behaviour import Behaviour, GroupView, PartitionView, Topic
 from dev.traffic.catalog import BEHAVIOURS, possible
-from dev.traffic.probe import GroupView, PartitionView
 from dev.traffic.traffic import Running, Traffic
 
 __all__ = [

@@ -11,9 +11,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from dev.kafka.readiness import wait_for_topics
-from dev.traffic.behaviour import Behaviour
+from dev.traffic.behaviour import Behaviour, GroupView, view_group
 from dev.traffic.catalog import chosen, possible
-from dev.traffic.probe import GroupView, view_group
 from dev.traffic.stage import Stage
 
 STOPS_WITHIN = 3.0
@@ -69,7 +68,7 @@ class Running:
     def _run(self) -> None:
         try:
             self.behaviour.act(self._stage)
-        except Exception as error:  # noqa: BLE001 - told by Traffic.errors, whatever it is
+        except Exception as error:  # noqa: BLE001 - reported by Traffic.errors, whatever it is
             self.error = error
         finally:
             self._stage.close()

@@ -129,11 +129,10 @@ def format_minute(ms: int) -> str:
 
 
 def format_time_of_day(ms: int, now: int, *, space: str = " ") -> str:
-    """The UTC time of day, with day and month where it is not today's."""
+    """The UTC time of day, after its date where that is not today's."""
     time = _utc(ms)
-    if time.date() == _utc(now).date():
-        return f"{time:%H:%M} UTC"
-    return space.join((str(time.day), f"{time:%b}", f"{time:%H:%M}", "UTC"))
+    date = "" if time.date() == _utc(now).date() else f"{time.date()}{space}"
+    return f"{date}{time:%H:%M}{space}UTC"
 
 
 def format_list(names: Sequence[str], most: int) -> str:
@@ -170,10 +169,16 @@ def escape_name(
 
 def cut_middle(text: str, max_length: int) -> str:
     """The text, or the first and last halves of what may be shown of it."""
+    start, middle, end = split_middle(text, max_length)
+    return f"{start}\u2026{end}" if middle else text
+
+
+def split_middle(text: str, max_length: int) -> tuple[str, str, str]:
+    """The text as what is shown of it, what is left out, and what is shown behind that."""
     if len(text) <= max_length:
-        return text
+        return text, "", ""
     half = max_length // 2
-    return f"{text[:half]}\u2026{text[-half:]}"
+    return text[:half], text[half:-half], text[-half:]
 
 
 def cut_end(text: str, max_length: int) -> str:

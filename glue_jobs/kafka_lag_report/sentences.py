@@ -34,7 +34,9 @@ from kafka_lag_report.findings import (
 
 DASH = "\u2013"
 # More than any table or line has room for; the middle of a longer name is cut.
-LONGEST_NAME = 120
+LONGEST_NAME = 60
+# Beyond this the page cuts a name for good.
+WHOLE_NAME = 500
 TIME_LAG = "time_lag_seconds"
 # Columns of `anomalies.measure` for people; there may be others in a later version.
 MEASURES = {TIME_LAG: "time lag", "produce_rate": "produce rate", "lag": "lag"}

@@ -8,10 +8,7 @@ it goes with its stack and comes again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
 
 from aws_cdk import Aws, RemovalPolicy
 from aws_cdk import aws_athena as athena
@@ -20,9 +17,10 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk import report_columns as reports
+from kafka_lag_cdk.catalog import CLUSTER, DATE, HOUR, Table, catalog_tables
 from kafka_lag_cdk.config.shared import Athena, Keep
 from kafka_lag_cdk.names import pascal_case
+from kafka_lag_cdk.saved_queries import read_queries
 
 # Types of the contract as Glue names them. Athena takes a Parquet timestamp of milliseconds in UTC
 # as `timestamp`, and shows it in UTC.
@@ -36,28 +34,8 @@ _GLUE_TYPES = {
     contract.INT_LIST: "array<int>",
 }
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet"
-_CLUSTER, _DATE, _HOUR = "cluster", "dt", "hour"
-
-_DATASET_ROWS = {
-    contract.TOPIC_PARTITIONS: "A row for each partition of each topic",
-    contract.GROUP_PARTITIONS: "A row for each partition that a group reads",
-    contract.GROUPS: "A row for each consumer group",
-}
-_REPORT_ROWS = {
-    reports.PARTITION_SKEW: "how unevenly lag and production fall on a topic's partitions, and why",
-    reports.RETENTION_RISK: "each partition's nearest moment to losing records",
-    reports.LAG_SUMMARY: "lag, time lag, status and service level of a group (topic is null), and "
-    "of each of its topics",
-    reports.LAG_HOURLY: "a group's means of each hour",
-    reports.ANOMALIES: "hours in which a group was not as usual at that hour",
-    reports.BROKER_HOTSPOTS: "each broker's share of lag and production against its partitions",
-    reports.CONSUMER_HOTSPOTS: "each member's share of its group's lag against its partitions",
-    reports.COVERAGE: "which runs of the day the reports rest on, by dataset",
-}
 
 _GB = 1024**3
-_QUERIES = Path(__file__).with_name("queries")
-_COMMENT = "--"
 
 
 def make_athena(
@@ -92,75 +70,53 @@ def _make_database(
         # The next deploy would find a kept one in its way.
         removal_policy=RemovalPolicy.DESTROY,
     )
-    make_table = partial(
-        _make_table,
-        scope,
-        database=database.database_name,
-        bucket=bucket.bucket_name,
-        clusters=clusters,
-    )
-    for dataset in contract.DATASETS:
-        make_table(
-            name=dataset,
-            description=f"{_DATASET_ROWS[dataset]}, of every run",
-            folder=f"{contract.SNAPSHOT_PREFIX}/{dataset}",
-            columns=contract.COLUMNS[dataset],
-            days=keep.snapshot_days,
-            keys=(_CLUSTER, _DATE, _HOUR),
-        )
-        make_table(
-            name=f"history_{dataset}",
-            description=f"{_DATASET_ROWS[dataset]}, of every run of a day that was compacted",
-            folder=f"{contract.HISTORY_PREFIX}/{dataset}",
-            columns=contract.COLUMNS[dataset],
-            days=keep.history_days,
-        )
-    for report, columns in reports.REPORT_COLUMNS.items():
-        make_table(
-            name=report,
-            description=f"Daily report: {_REPORT_ROWS[report]}",
-            folder=f"{contract.REPORT_PREFIX}/{report}",
-            columns=columns,
-            days=keep.report_days,
+    days = {
+        contract.SNAPSHOT_PREFIX: keep.snapshot_days,
+        contract.HISTORY_PREFIX: keep.history_days,
+        contract.REPORT_PREFIX: keep.report_days,
+    }
+    for table in catalog_tables().values():
+        _make_table(
+            scope,
+            table,
+            database=database.database_name,
+            bucket=bucket.bucket_name,
+            clusters=clusters,
+            days=days[table.prefix],
         )
     return database
 
 
 def _make_table(
     scope: Construct,
+    table: Table,
     *,
     database: str,
     bucket: str,
     clusters: Sequence[str],
-    name: str,
-    description: str,
-    folder: str,
-    columns: Mapping[str, str],
     days: int,
-    keys: Sequence[str] = (_CLUSTER, _DATE),
 ) -> None:
-    """A table over the objects of the last `days` in a folder of the bucket.
-
-    `keys` are the partition columns. All are text, as `hour = '07'` is in the objects' keys.
-    """
-    location = f"s3://{bucket}/{folder}/"
+    """A table over the objects of the last `days` in a bucket."""
+    location = f"s3://{bucket}/{table.folder}/"
     # The L2 table puts a truth value among the parameters, which Glue takes as text only.
     glue.CfnTable(
         scope,
-        pascal_case(name),
+        pascal_case(table.name),
         catalog_id=Aws.ACCOUNT_ID,
         database_name=database,
         table_input=glue.CfnTable.TableInputProperty(
-            name=name,
-            description=description,
+            name=table.name,
+            description=table.description,
             table_type="EXTERNAL_TABLE",
-            parameters=_projection(location, keys, clusters, days),
-            partition_keys=[glue.CfnTable.ColumnProperty(name=key, type="string") for key in keys],
+            parameters=_projection(location, table.keys, clusters, days),
+            partition_keys=[
+                glue.CfnTable.ColumnProperty(name=key, type="string") for key in table.keys
+            ],
             storage_descriptor=glue.CfnTable.StorageDescriptorProperty(
                 location=location,
                 columns=[
                     glue.CfnTable.ColumnProperty(name=column, type=_GLUE_TYPES[kind])
-                    for column, kind in columns.items()
+                    for column, kind in table.columns.items()
                 ],
                 input_format=f"{_PARQUET}.MapredParquetInputFormat",
                 output_format=f"{_PARQUET}.MapredParquetOutputFormat",
@@ -178,15 +134,15 @@ def _projection(
 ) -> dict[str, str]:
     """What Athena computes partitions from: these clusters, the last days, 24 hours."""
     ranges = {
-        _CLUSTER: {"type": "enum", "values": ",".join(clusters)},
-        _DATE: {
+        CLUSTER: {"type": "enum", "values": ",".join(clusters)},
+        DATE: {
             "type": "date",
             "format": "yyyy-MM-dd",
             "range": f"NOW-{days}DAYS,NOW",
             "interval": "1",
             "interval.unit": "DAYS",
         },
-        _HOUR: {"type": "integer", "range": "0,23", "digits": "2"},
+        HOUR: {"type": "integer", "range": "0,23", "digits": "2"},
     }
     folders = "".join(f"{key}=${{{key}}}/" for key in keys)
     return {
@@ -246,29 +202,3 @@ def _save_queries(
         )
         # By name alone CloudFormation would not know which comes first.
         saved.add_resource_dependency(workgroup)
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A file of `queries`: its first comment line is the title, those after it the description."""
-
-    key: str
-    title: str
-    description: str
-    text: str
-
-
-def read_queries() -> Iterator[Query]:
-    """The saved queries, as people find them in Athena, by file name."""
-    for path in sorted(_QUERIES.glob("*.sql")):
-        # The licence line says nothing to who reads it in Athena.
-        _, _, text = path.read_text().partition("\n")
-        title, *more = _comment_lines(text)
-        yield Query(path.stem, title, " ".join(more), text.strip())
-
-
-def _comment_lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        if not line.startswith(_COMMENT):
-            return
-        yield line.removeprefix(_COMMENT).strip()

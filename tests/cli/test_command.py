@@ -1,47 +1,122 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kafka-lag` says to somebody who does not know its subcommands yet."""
+"""What `kafka-lag` says of itself, and how it ends."""
 
 from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from kafka_lag.cli.command import main
 
+ROOT = Path(__file__).parents[2]
+SUBCOMMANDS = ("show", "watch", "serve", "query", "report", "config", "cost", "completion")
+NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--timeout", "0.5")
+
+
+def printed_by(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """What a call that ends well prints."""
+    assert main(argv) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out
+
 
 @pytest.mark.parametrize(
-    ("arguments", "error"),
+    ("argv", "sentence"),
     [
-        ([], "kafka-lag: error: name a subcommand: watch or serve or config or cost\n"),
-        (["look"], "'look' (choose from "),
-        (["--once"], "unrecognized arguments: --once"),
+        ([], f"kafka-lag: Name a subcommand: {', '.join(SUBCOMMANDS)}."),
+        (["shwo"], "kafka-lag: No such command 'shwo'. Did you mean show?"),
+        (["lag"], f"kafka-lag: No such command 'lag'. There are {', '.join(SUBCOMMANDS)}."),
+        (["--once"], "kafka-lag: No such option --once. Name a subcommand first: show, "),
     ],
 )
-def test_wrong_usage_names_the_subcommands_there_are(
-    arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]
+def test_whoever_does_not_know_the_subcommands_is_given_them(
+    argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
-    printed = capsys.readouterr().err
-    assert error in printed
-    assert printed.startswith("usage: kafka-lag [-h] {watch,serve,config,cost} ...\n")
-    assert "SUBCOMMAND, arguments" not in printed
+    assert main(argv) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(sentence)
+    assert printed.err.endswith(" (See kafka-lag --help.)\n")
 
 
-def test_help_says_what_each_subcommand_does(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0
-    printed = capsys.readouterr().out
-    assert "  watch   the groups of any Kafka cluster" in printed
-    assert "  serve   a status page" in printed
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_says_what_each_subcommand_does(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = printed_by(capsys, word)
+    assert re.findall(r"^  ([a-z]+) {2,}\S", printed, re.MULTILINE)[: len(SUBCOMMANDS)] == list(
+        SUBCOMMANDS
+    )
 
 
-@pytest.mark.parametrize("subcommand", ["watch", "serve", "cost"])
-def test_what_follows_a_subcommand_is_its_own(
+@pytest.mark.parametrize("code", ["0", "1", "2", "3", "4", "130"])
+def test_help_says_what_each_exit_code_means(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert re.search(rf"^ +{code} +\S", printed_by(capsys, "--help"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("subcommand", ["", *SUBCOMMANDS])
+def test_help_has_examples_and_fits_a_terminal(
     subcommand: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([subcommand, "--help"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: kafka-lag {subcommand}")
+    printed = printed_by(capsys, *filter(None, [subcommand]), "--help")
+    assert printed.startswith(f"Usage: kafka-lag {subcommand}".rstrip())
+    assert re.search(r"^ *examples?:$", printed, re.MULTILINE)
+    assert re.search(r"^ .*kafka-lag ", printed, re.MULTILINE)
+    assert max(map(len, printed.splitlines())) <= 100
+
+
+def test_the_version_is_the_projects(capsys: pytest.CaptureFixture[str]) -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert version in printed_by(capsys, "--version")
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\r\n\tb", "\x1b[2Ja", "a\u202eb"])
+@pytest.mark.parametrize("option", ["--sort", "--cluster", "--groups-allow", "--status", "--gap"])
+def test_a_wrong_value_neither_breaks_the_line_nor_moves_the_cursor(
+    option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", *NOWHERE, option, f"({value}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.isprintable()
+    assert option in line
+
+
+@pytest.mark.parametrize("argv", [["show", "a\nb\x1b[2J"], ["a\nb\x1b[2J"], ["show", "--a\nb\x1b"]])
+def test_a_wrong_word_neither_breaks_the_line_nor_moves_the_cursor(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize("subcommand", ["show", "watch"])
+def test_a_cluster_that_is_not_there_is_one_sentence_and_exit_code_one(
+    subcommand: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main([subcommand, *NOWHERE, "--state", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+    assert printed.err.startswith("No broker could be reached")
+
+
+def test_an_option_without_its_value_names_the_subcommand(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["watch", "--interval"]) == 2
+    assert "(See kafka-lag watch --help.)" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "kafka_lag.cli.command", "completion", "zsh"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0

@@ -11,50 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from kafka_lag import contract
+from kafka_lag.cli.group_rows import Selection
 from kafka_lag.cli.group_table import cells, groups_table
-from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.lag.frame import DTYPES, Frame
 from kafka_lag.lag.model import Snapshot
-from tests.builders import NOON
+from tests.cli.snapshots import ABSENT, a_group, a_partition, a_snapshot_of
 
 DAY = 86_400.0
 HEAD = ["group", "status", "lag", "time lag", "to loss"]
-_ABSENT = dict.fromkeys(contract.COLUMNS[contract.GROUPS])
-_CAUGHT_UP = {
-    "group_state": "Stable",
-    "group_type": "classic",
-    "members": 1,
-    "partitions": 3,
-    "lag": 0,
-    "time_lag_seconds": 0.0,
-    "time_lag_error_seconds": 0.0,
-    "seconds_until_loss": contract.NO_LOSS_SECONDS,
-    "status": contract.OK,
-}
-
-
-def a_group(name: str, **columns: Any) -> dict[str, Any]:
-    """A group that does well but for these columns; None is unknown."""
-    row = {**_CAUGHT_UP, "consumer_group": name, **columns}
-    return {"last_status": row["status"], **row}
-
-
-def a_partition(group: str, topic: str, partition: int, status: str) -> dict[str, Any]:
-    return {
-        "consumer_group": group,
-        "topic": topic,
-        "partition_id": partition,
-        "last_status": status,
-    }
-
-
-def a_snapshot_of(*groups: dict[str, Any], partitions: tuple[dict[str, Any], ...] = ()) -> Snapshot:
-    return Snapshot(
-        NOON,
-        Frame.empty(contract.TOPIC_PARTITIONS),
-        _frame(contract.GROUP_PARTITIONS, partitions),
-        _frame(contract.GROUPS, groups),
-    )
 
 
 def text_of(snapshot: Snapshot, width: int = 160, **more: Any) -> str:
@@ -68,17 +31,8 @@ def lines_of(snapshot: Snapshot, width: int = 160) -> list[str]:
     return [line.strip() for line in text_of(snapshot, width).splitlines() if line.strip()][3:]
 
 
-def _frame(dataset: str, rows: tuple[dict[str, Any], ...]) -> Frame:
-    columns: dict[str, Column | Strings] = {}
-    for name, kind in contract.COLUMNS[dataset].items():
-        values = [row.get(name) for row in rows]
-        is_string = kind in (contract.STRING, contract.INT_LIST)
-        columns[name] = Strings.of(values) if is_string else Column.optional(values, DTYPES[kind])
-    return Frame(columns, len(rows))
-
-
 def cell(column: str, worst_status: str | None = None, **columns: Any) -> Text:
-    return cells({**_ABSENT, **a_group("g", **columns), "worst_status": worst_status}, DAY)[column]
+    return cells({**ABSENT, **a_group("g", **columns), "worst_status": worst_status}, DAY)[column]
 
 
 def said(column: str, worst_status: str | None = None, **columns: Any) -> str:
@@ -134,7 +88,10 @@ def test_the_status_has_a_colour(status: str | None, colour: str) -> None:
     ("seconds", "error", "expected"),
     [
         (0.0, 0.0, "0"),
-        (7_800.0, 1.0, "2 h 10 min ± 1 s"),
+        (7_800.0, 1.1, "2 h 10 min ± 1.1 s"),
+        (7_800.0, 1.0, "2 h 10 min"),
+        (60.0, 1.0, "1 min"),
+        (59.0, 1.0, "59 s ± 1 s"),
         (7_800.0, 0.0, "2 h 10 min"),
         (3.0, 0.01, "3 s ± 0.1 s"),
         (0.0, 30.0, "0 s ± 30 s"),
@@ -204,7 +161,7 @@ def test_a_zero_beside_uncounted_records_is_no_green_zero() -> None:
     "column", ["lag", "time lag", "to loss", "state", "members", "status"], ids=str
 )
 def test_nothing_known_is_a_question_mark(column: str) -> None:
-    row = {**_ABSENT, "consumer_group": "g", "worst_status": None}
+    row = {**ABSENT, "consumer_group": "g", "worst_status": None}
     assert cells(row, DAY)[column].plain == "?"
 
 
@@ -219,7 +176,7 @@ def test_a_strangers_name_is_shown_and_does_nothing(name: str, seen: str) -> Non
 
 def test_the_worst_partition_says_what_is_wrong_with_the_group() -> None:
     sick = a_group("g", status="ERR", worst_topic="t", worst_partition=7)
-    parts = tuple(a_partition("g", "t", n, "STALL" if n == 7 else "OK") for n in range(9))
+    parts = tuple(a_partition("g", "t", n, status="STALL" if n == 7 else "OK") for n in range(9))
     assert "ERR STALL" in text_of(a_snapshot_of(sick, partitions=parts))
 
 
@@ -242,8 +199,8 @@ def test_the_worst_status_comes_first_then_the_age_then_the_lag() -> None:
     [
         (80, HEAD),
         (90, [*HEAD, "state"]),
-        (100, [*HEAD, "state", "remarks"]),
-        (110, [*HEAD, "worst partition", "remarks"]),
+        (100, [*HEAD, "remarks"]),
+        (110, [*HEAD, "state", "broker", "remarks"]),
         (120, [*HEAD, "state", "worst partition", "remarks"]),
         (140, [*HEAD, "state", "members", "worst partition", "broker", "remarks"]),
     ],
@@ -269,9 +226,18 @@ def test_numbers_and_status_are_whole_on_usual_terminals(width: int) -> None:
 
 
 def test_a_long_topic_loses_its_beginning_and_not_the_partition() -> None:
-    (line,) = lines_of(a_snapshot_of(LONG), 110)
+    (line,) = lines_of(a_snapshot_of(LONG), 120)
     assert "…" in line
     assert "-name-117" in line
+
+
+def test_a_long_group_keeps_its_beginning_and_its_end() -> None:
+    name = "payments-" + "x" * 60 + "-blue"
+    (line,) = lines_of(a_snapshot_of({**LONG, "consumer_group": name}), 120)
+    shown = line.split()[0]
+    assert shown.startswith("payments-")
+    assert shown.endswith("-blue")
+    assert "…" in shown
 
 
 def test_a_column_that_says_nothing_gives_way_to_one_that_does() -> None:
@@ -318,3 +284,28 @@ def test_a_group_that_cannot_be_judged_yet_is_explained() -> None:
     unsure, well = a_group("new", status=None, lag=5), a_group("old", status="OK", lag=5)
     assert "a status takes two runs" in text_of(a_snapshot_of(unsure, well))
     assert "a status takes two runs" not in text_of(a_snapshot_of(well))
+
+
+@pytest.mark.parametrize(
+    ("selection", "caption"),
+    [
+        (Selection(), None),
+        (Selection(top=1), "and 2 more"),
+        (Selection(top=1, owner="us"), "and 1 more"),
+        (Selection(owner="nobody"), "none of 3 groups is like that"),
+    ],
+)
+def test_what_is_not_shown_is_counted(selection: Selection, caption: str | None) -> None:
+    groups = (a_group("a"), a_group("b", owner="us"), a_group("c", owner="us"))
+    table = groups_table(a_snapshot_of(*groups), selection=selection)
+    assert table.caption == caption
+
+
+def test_who_reads_the_table_can_remark_on_a_group() -> None:
+    remark = {"a": "idle 7 s"}
+    first, second = (
+        cells({**ABSENT, **a_group(name, records_lost=4), "worst_status": None}, DAY, said)
+        for name, said in (("a", remark["a"]), ("b", None))
+    )
+    assert (first["remarks"].plain, second["remarks"].plain) == ("4 lost, idle 7 s", "4 lost")
+    assert "idle 7 s" in text_of(a_snapshot_of(a_group("a"), a_group("b")), remarks=remark)

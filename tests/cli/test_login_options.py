@@ -3,31 +3,29 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import click
 import pytest
+from moto import mock_aws
 
-from kafka_lag.brokers.access import IAM
+from kafka_lag.brokers.access import IAM, Credentials
 from kafka_lag.brokers.login import TokenLogin
-from kafka_lag.cli.login_options import BrokerOptions
-from kafka_lag.cli.watch import parse_options
+from kafka_lag.cli.login_options import BrokerOptions, brokers_of
+from kafka_lag.cli.show import show
 from kafka_lag.errors import ConfigError
 
 MSK = "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com:9098"
+SASL = ("--security-protocol", "SASL_SSL", "--username", "monitor")
 SERVERLESS = "boot-a1b2c3.c1.kafka-serverless.us-east-1.amazonaws.com:9098"
 
 
 def options(*more: str, servers: str = "b:9092", **environ: str) -> BrokerOptions:
-    call = ["--bootstrap-servers", servers, "--state", "nowhere", *more]
-    return parse_options(call, environ).brokers
-
-
-def usage_error(capsys: pytest.CaptureFixture[str], *more: str, servers: str = "b:9092") -> str:
-    with pytest.raises(SystemExit) as caught:
-        options(*more, servers=servers)
-    assert caught.value.code == 2
-    return capsys.readouterr().err.splitlines()[-1]
+    with show.make_context("show", ["--bootstrap-servers", servers, *more]) as ctx:
+        return brokers_of(ctx.params, environ)
 
 
 def test_without_a_word_there_is_no_login() -> None:
@@ -91,8 +89,10 @@ def test_a_profile_that_there_is_not_is_one_sentence(
         (["--iam", "--username", "u"], "--username does not go with --iam"),
         (["--iam", "--certfile", "f"], "--certfile does not go with --iam"),
         (["--iam", "--security-protocol", "SSL"], "--security-protocol does not go with --iam"),
-        (["--profile", "p"], "--profile and --region are for --iam"),
-        (["--region", "eu-west-1"], "--profile and --region are for --iam"),
+        (["--iam", "--password-file", "f"], "--password-file does not go with --iam"),
+        (["--profile", "p"], "--profile, --role and --region are for --iam"),
+        (["--region", "eu-west-1"], "--profile, --role and --region are for --iam"),
+        (["--role", "arn"], "--profile, --role and --region are for --iam"),
         (["--certfile", "f"], "--certfile and --keyfile go together"),
         (["--keyfile", "f"], "--certfile and --keyfile go together"),
         (
@@ -104,13 +104,73 @@ def test_a_profile_that_there_is_not_is_one_sentence(
             "--security-protocol does not go with --certfile",
         ),
         (["--security-protocol", "SASL_SSL"], "SASL_SSL needs --username"),
-        (["--username", "u"], "--username and --password-env are for SASL, not PLAINTEXT"),
+        (["--username", "u"], "--username is for SASL, not PLAINTEXT: add --security-protocol"),
+        (["--password-file", "f"], "--password-file is for SASL, not PLAINTEXT"),
+        (["--sasl-mechanism", "PLAIN"], "--sasl-mechanism is for SASL, not PLAINTEXT"),
+        ([*SASL, "--password-env", "P", "--password-file", "f"], "leave one out"),
+        ([*SASL, "--password-env", "P"], "the variable P is not set"),
+        (SASL, "--password-env VAR, or --password-file F, is needed where nobody can be asked"),
     ],
 )
-def test_what_does_not_fit_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], more: list[str], expected: str
+def test_what_does_not_fit_is_one_sentence(more: list[str], expected: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        options(*more)
+    (line,) = caught.value.format_message().splitlines()
+    assert expected in line
+
+
+@pytest.mark.parametrize(
+    "servers",
+    ["", ",", "b", "b:", "b:port", "b:0", "b:65536", "b:123456", "http://b:9092", "b:9092,c"],
+)
+def test_brokers_are_hosts_with_ports(servers: str) -> None:
+    with pytest.raises(click.BadParameter, match="must be host:port,host:port"):
+        options(servers=servers)
+
+
+def test_blanks_around_brokers_are_left_out() -> None:
+    assert options(servers=" a:1, b:65535,").access.bootstrap_servers == ("a:1", "b:65535")
+
+
+def test_a_password_in_a_file_is_read_again_when_it_is_rejected(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("first\n")
+    source = options(*SASL, "--password-file", str(file)).make_source()
+    (login,) = source.candidates()
+    assert login == Credentials("monitor", "first")
+    source.remember(login)
+    assert list(source.others()) == []
+    file.write_text("second\r\n")
+    assert list(source.others()) == [Credentials("monitor", "second")]
+    assert list(source.candidates()) == [login, Credentials("monitor", "second")]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (None, r"The password in .* cannot be read \(No such file or directory\)"),
+        (b"\n", "is empty: it must hold the password"),
+        (b"\xff", r"cannot be read \(it is no UTF-8 text\)"),
+    ],
+)
+def test_a_file_without_a_password_is_one_sentence(
+    content: bytes | None, expected: str, tmp_path: Path
 ) -> None:
-    assert usage_error(capsys, *more).endswith(expected)
+    file = tmp_path / "password"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigError, match=expected):
+        options(*SASL, "--password-file", str(file))
+
+
+def test_iam_can_take_a_role_which_is_assumed_when_a_token_is_made() -> None:
+    role = "arn:aws:iam::123456789012:role/lag-reader"
+    with mock_aws():
+        login = options("--iam", "--role", role, servers=MSK).make_login()
+        assert isinstance(login, TokenLogin)
+        query = parse_qs(urlsplit(b64decode(login.token() + "==", b"-_").decode()).query)
+    # The stand-in's own keys of an assumed role, as AWS's begin.
+    assert query["X-Amz-Credential"][0].startswith("ASIA")
 
 
 @pytest.mark.parametrize(

@@ -3,30 +3,28 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from pathlib import Path
-
+import click
 import pytest
 
-from kafka_lag.cli.rule_options import add_rules, rules_of
-from kafka_lag.cli.watch import parse_options
+from kafka_lag.cli.collect_options import CollectOptions, collect_options_of
+from kafka_lag.cli.rule_options import rules_of
+from kafka_lag.cli.show import show
+from kafka_lag.cli.watch import watch
 from kafka_lag.lag.group_settings import ByName, Rules, Tolerance
 from kafka_lag.settings import settings_of
 from tests.documents import document
 
 
 def rules(*argv: str, interval: float = 60.0) -> Rules:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    add_rules(parser)
-    return rules_of(parser.parse_args(argv), interval)
+    with show.make_context("show", list(argv)) as ctx:
+        return rules_of(ctx.params, interval)
 
 
-def usage_error(capsys: pytest.CaptureFixture[str], call: Sequence[str]) -> str:
-    with pytest.raises(SystemExit) as caught:
-        rules(*call)
-    assert caught.value.code == 2
-    return capsys.readouterr().err.splitlines()[-1]
+def collected(*argv: str, **environ: str) -> CollectOptions:
+    """The options of a watcher."""
+    call = ["--bootstrap-servers", "b:9092", *argv]
+    with watch.make_context("watch", call) as ctx:
+        return collect_options_of(ctx.params, ctx.params["interval"], environ)
 
 
 def test_without_options_the_rules_are_those_of_the_least_document() -> None:
@@ -38,7 +36,7 @@ def test_without_options_the_rules_are_those_of_the_least_document() -> None:
 def test_every_option_arrives() -> None:
     result = rules(
         *("--allowed-lag", "^a=b$=5", "--allowed-lag", "o=1", "--uncommitted-earliest", "late"),
-        *("--uncommitted-earliest", "^new", "--owner", "g=pay ments", "--sla-seconds", "g=1.5"),
+        *("--uncommitted-earliest", "^new", "--owned-by", "g=pay ments", "--sla-seconds", "g=1.5"),
         *("--hold", "5", "--window", "4", "--tolerance", "2.5", "--lookup-budget", "0"),
         *("--risk-horizon", "1.5", "--ignore-inactive"),
         interval=30,
@@ -61,37 +59,36 @@ def test_every_option_arrives() -> None:
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        (["--hold", "0"], "argument --hold: '0': must be greater than or equal to 1 and"),
-        (["--hold", "1.5"], "argument --hold: '1.5' is not a whole number"),
-        (["--window", "1001"], "--window: '1001': must be greater than or equal to 1 and"),
-        (["--tolerance", "soon"], "--tolerance: 'soon' is not a number"),
-        (["--tolerance", "nan"], "--tolerance: 'nan': must be a number"),
-        (["--tolerance", "0"], "--tolerance: '0': must be greater than or equal to 0.001"),
-        (["--lookup-budget", "-1"], "--lookup-budget: '-1': must be greater than or equal to 0"),
-        (["--risk-horizon", "0"], "--risk-horizon: '0': must be greater than 0 and"),
-        (["--allowed-lag", "orders"], "--allowed-lag: 'orders' must be RE=N"),
+        (["--hold", "0"], "'--hold': '0': must be greater than or equal to 1 and"),
+        (["--hold", "1.5"], "'--hold': '1.5' is not a whole number"),
+        (["--window", "1001"], "--window': '1001': must be greater than or equal to 1 and"),
+        (["--tolerance", "soon"], "--tolerance': 'soon' is not a number"),
+        (["--tolerance", "nan"], "--tolerance': 'nan': must be a number"),
+        (["--tolerance", "0"], "--tolerance': '0': must be greater than or equal to 0.001"),
+        (["--lookup-budget", "-1"], "--lookup-budget': '-1': must be greater than or equal to 0"),
+        (["--risk-horizon", "0"], "--risk-horizon': '0': must be greater than 0 and"),
+        (["--allowed-lag", "orders"], "--allowed-lag': 'orders' must be RE=N"),
         (["--allowed-lag", "orders=-1"], "'orders=-1': must be greater than or equal to 0"),
-        (["--allowed-lag", "(=1"], "--allowed-lag: '(=1': is not a regular expression"),
-        (["--allowed-lag", "o=many"], "--allowed-lag: 'many' is not a whole number"),
-        (["--sla-seconds", "g=0"], "--sla-seconds: 'g=0': must be greater than 0 and"),
-        (["--owner", "g="], "--owner: 'g=': length must be between 1 and 256"),
-        (["--uncommitted-earliest", "("], "--uncommitted-earliest: '(': is not a regular"),
+        (["--allowed-lag", "(=1"], "--allowed-lag': '(=1': is not a regular expression"),
+        (["--allowed-lag", "o=many"], "--allowed-lag': 'many' is not a whole number"),
+        (["--sla-seconds", "g=0"], "--sla-seconds': 'g=0': must be greater than 0 and"),
+        (["--owned-by", "g="], "--owned-by': 'g=': length must be between 1 and 256"),
+        (["--uncommitted-earliest", "("], "--uncommitted-earliest': '(': is not a regular"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_wrong_value_is_rejected_in_one_sentence_that_names_it(
-    capsys: pytest.CaptureFixture[str], call: list[str], expected: str
+    call: list[str], expected: str
 ) -> None:
-    assert expected in usage_error(capsys, call)
+    with pytest.raises(click.BadParameter) as caught:
+        rules(*call)
+    (line,) = caught.value.format_message().splitlines()
+    assert expected in line
 
 
 def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
-    result = parse_options(
-        [
-            *("--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "30"),
-            *("--groups-allow", "g", "--allowed-lag", "o=1", "--window", "20"),
-        ]
-    ).rules
+    call = ("--interval", "30", "--groups-allow", "g", "--allowed-lag", "o=1", "--window", "20")
+    result = collected(*call).settings.rules
     assert (result.interval_ms, result.window_ms) == (30_000, 600_000)
     assert result.groups.accepts("group")
     assert not result.groups.accepts("team")
@@ -99,16 +96,6 @@ def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
     assert result.topics == settings_of(document()).rules.topics
 
 
-def test_the_watcher_rejects_a_window_longer_than_a_day(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parse_options(
-            ["--bootstrap-servers", "b:9092", "--state", "nowhere", "--interval", "10000"]
-        )
-    assert "--window: must be at most 24 hours of intervals" in capsys.readouterr().err
-
-
-def test_without_a_folder_snapshots_go_to_the_users_cache(tmp_path: Path) -> None:
-    call = ["--bootstrap-servers", "b:9092"]
-    state = parse_options(call, {"XDG_CACHE_HOME": str(tmp_path)}).state
-    assert state == tmp_path / "kafka-lag"
-    assert parse_options(call, {}).state == Path.home() / ".cache" / "kafka-lag"
+def test_the_watcher_rejects_a_window_longer_than_a_day() -> None:
+    with pytest.raises(click.UsageError, match="--window: must be at most 24 hours of intervals"):
+        collected("--interval", "10000")

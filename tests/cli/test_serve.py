@@ -14,12 +14,13 @@ from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
 
+from kafka_lag.cli.command import main
 from kafka_lag.cli.local_server import LocalServer
-from kafka_lag.cli.serve import main
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.auth import Bearer
 from kafka_lag.views.latest_run import Snapshots
@@ -28,6 +29,8 @@ from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 
 LAG = "/v3/kafka/shop/consumer/billing/lag"
 TOKEN = "correct-horse"
+CLUSTER = ("--bootstrap-servers", "127.0.0.1:1")
+SERVE = (sys.executable, "-m", "kafka_lag.cli.command", "serve")
 
 
 @pytest.fixture(name="folder", scope="module")
@@ -39,11 +42,11 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def serving(folder: Path, bearer: Bearer | None = None) -> LocalServer:
+def serving(folder: Path, bearer: Bearer | None = None, **more: Any) -> LocalServer:
     def clock() -> float:
         return (NOON + MINUTE) / 1000
 
-    return LocalServer(Snapshots(FolderStore(folder), clock), clock, bearer=bearer)
+    return LocalServer(Snapshots(FolderStore(folder), clock), clock, bearer=bearer, **more)
 
 
 @pytest.fixture(name="server", scope="module")
@@ -265,6 +268,43 @@ def test_with_a_token_only_its_owners_are_answered(folder: Path) -> None:
     assert statuses == [200, 401, 401]
 
 
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [(None, (200, b"ok\n")), ("no run for 200 seconds", (503, b"no run for 200 seconds\n"))],
+)
+def test_whoever_restarts_it_needs_neither_a_token_nor_a_name(
+    fault: str | None, expected: tuple[int, bytes], folder: Path
+) -> None:
+    bearer = Bearer(lambda: TOKEN, lambda: 0.0)
+    with serving(folder, bearer, health=lambda: fault) as server:
+        response, body = ask(server, "/healthz", Host="10.1.2.3:8000")
+        headed, nothing = ask(server, "/healthz", "HEAD")
+
+    assert (response.status, body) == expected
+    assert (headed.status, nothing) == (expected[0], b"")
+
+
+def test_snapshots_of_others_are_always_healthy(server: LocalServer) -> None:
+    assert ask(server, "/healthz")[0].status == 200
+
+
+def test_only_the_path_of_health_is_open(folder: Path) -> None:
+    with serving(folder, Bearer(lambda: TOKEN, lambda: 0.0)) as server:
+        statuses = [
+            ask(server, path)[0].status for path in ("/healthz/", "/healthzz", "/healthz/x")
+        ]
+
+    assert statuses == [401, 401, 401]
+
+
+def test_an_ipv6_address_is_answered_and_written_in_brackets(folder: Path) -> None:
+    with serving(folder, host="::1") as server:
+        response, body = ask(server, "/burrow/admin/ready")
+
+    assert server.url.startswith("http://[::1]:")
+    assert (response.status, body) == (200, b"READY")
+
+
 def test_what_breaks_is_reported_here_and_not_outside(capsys: pytest.CaptureFixture[str]) -> None:
     class Broken(FolderStore):
         def folders(self, prefix: str) -> list[str]:
@@ -275,30 +315,64 @@ def test_what_breaks_is_reported_here_and_not_outside(capsys: pytest.CaptureFixt
         response, body = ask(server, "/v3/kafka")
 
     assert response.status == 500
-    assert "the terminal of kafka_lag.cli.serve says what" in json.loads(body)["message"]
+    assert "the terminal of kafka-lag serve says what" in json.loads(body)["message"]
     assert "secret detail" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        ([], "one of the arguments --state --bucket is required"),
-        (["--state", "/nowhere"], "there is no folder '/nowhere'"),
-        (["--state", ".", "--bucket", "b"], "not allowed with argument"),
-        (["--state", ".", "--region", "eu-west-1"], "--region belongs to --bucket"),
-        (["--state", ".", "--port", "65536"], "'65536' must be a port, 0 to 65535"),
-        (["--state", ".", "--port", "-1"], "'-1' must be a port"),
-        (["--state", ".", "--token-file", "/nowhere"], "there is no file '/nowhere'"),
+        (["--state", "/nowhere"], "there is no folder /nowhere"),
+        (["--state", ".", "--bucket", "b"], "--bucket and --state are two sources"),
+        (["--bucket", "b", *CLUSTER], "--bucket shows what others collect: leave out the brokers"),
+        (["--state", ".", "--region", "eu-west-1"], "--region is for --bucket"),
+        (["--profile", "ops"], "--profile is for --bucket"),
+        (["--interval", "5"], "--interval is for a cluster that is read here: add --bootstrap-"),
+        (["--keep-days", "5"], "--keep-days is for a cluster that is read here"),
+        (["--username", "u"], "--username is for a cluster that is read here"),
+        (["--bucket", "b", "--hold", "5"], "--hold is for a cluster that is read here"),
+        (["--groups-deny", "x"], "--groups-deny is for a cluster that is read here"),
+        (["--listen", "65536"], "'65536' must be HOST:PORT or PORT, with a port from 0 to 65535"),
+        (["--listen", "-1"], "'-1' must be HOST:PORT or PORT"),
+        (["--listen", "localhost:http"], "'localhost:http' must be HOST:PORT"),
+        (["--listen", ":8000"], "':8000' must be HOST:PORT"),
+        (["--listen", "localhost"], "'localhost' must be HOST:PORT"),
+        (["--listen", "::1"], "an IPv6 address goes in brackets, as in [::1]:8000"),
+        (["--port", "8000"], "No such option --port. It is --listen PORT."),
     ],
 )
 def test_wrong_options_are_one_sentence(
     argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(argv)
+    assert main(["serve", *argv]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert sentence in line
 
-    assert ended.value.code == 2
-    assert sentence in capsys.readouterr().err.splitlines()[-1]
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("0.0.0.0", "[::]"),  # noqa: S104  # what must not happen
+        *("10.1.2.3", "[fe80::1]", "monitor.example", "localhost.example"),
+    ],
+)
+def test_other_machines_are_answered_with_a_token_alone(
+    host: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # On a port that is taken, an address that is listened on is another error.
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "--state", str(folder), "--listen", f"{host}:{port}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"--listen {host.strip('[]')} is reached from other machines: add --token-file" in line
+
+
+def test_a_token_file_that_is_not_there_is_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--state", str(folder), "--token-file", "/nowhere"]) == 1
+    error = "Cannot read the token in /nowhere (No such file or directory).\n"
+    assert capsys.readouterr().err == error
 
 
 def test_a_port_that_is_taken_is_one_sentence(
@@ -306,9 +380,10 @@ def test_a_port_that_is_taken_is_one_sentence(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert main(["--state", str(folder), "--port", str(port)]) == 1
+        assert main(["serve", "--state", str(folder), "--listen", str(port)]) == 1
 
-    assert f"Port {port} cannot be used (Address already in use)" in capsys.readouterr().err
+    sentence = f"127.0.0.1:{port} cannot be listened on (Address already in use): name another"
+    assert sentence in capsys.readouterr().err
 
 
 def test_an_empty_token_file_is_one_sentence(
@@ -317,12 +392,13 @@ def test_an_empty_token_file_is_one_sentence(
     token = tmp_path / "token"
     token.write_text("\n")
 
-    assert main(["--state", str(folder), "--token-file", str(token), "--port", "0"]) == 1
+    call = ["--state", str(folder), "--token-file", str(token), "--listen", "0"]
+    assert main(["serve", *call]) == 1
     assert f"The file {token} is empty" in capsys.readouterr().err
 
 
 def test_the_command_serves_until_it_is_ended(folder: Path) -> None:
-    command = [sys.executable, "-m", "kafka_lag.cli.serve", "--state", str(folder), "--port", "0"]
+    command = [*SERVE, "--state", str(folder), "--listen", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split()[0]
@@ -345,7 +421,8 @@ def test_a_token_that_no_header_can_bring_is_rejected_at_once(
     # On a port that is taken, one that is accepted ends as well.
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert main(["--state", str(folder), "--token-file", str(token), "--port", port]) == 1
+        call = ["--state", str(folder), "--token-file", str(token), "--listen", port]
+        assert main(["serve", *call]) == 1
     result = capsys.readouterr().err
     assert "must be one line of visible ASCII" in result
     assert held not in result
@@ -356,13 +433,13 @@ def test_a_folder_that_is_too_deep_is_one_sentence(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert main(["--state", str(folder / "snapshots"), "--port", port]) == 1
+        assert main(["serve", "--state", str(folder / "snapshots"), "--listen", port]) == 1
 
     assert "name the folder above" in capsys.readouterr().err
 
 
 def test_a_folder_without_snapshots_says_where_they_would_be(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "kafka_lag.cli.serve", "--state", str(tmp_path), "--port", "0"]
+    command = [*SERVE, "--state", str(tmp_path), "--listen", "localhost:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         result = process.stderr.readline()

@@ -12,7 +12,7 @@ from botocore import exceptions as aws
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from kafka_lag.cli.serve import OwnBucket, open_folder
+from kafka_lag.cli.stores import OwnBucket, open_folder
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
 
 GROUPS = "snapshots/groups/"

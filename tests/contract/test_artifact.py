@@ -16,8 +16,7 @@ import pytest
 
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
-from dev.lambda_runtime.api import Answer
-from dev.lambda_runtime.process import LambdaProcess, run, runtime_in
+from dev.lambda_runtime import Answer, LambdaProcess, run, runtime_in
 from kafka_lag import cli, contract
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.packaging import Target, build

@@ -80,3 +80,14 @@ def test_the_files_lie_where_the_last_line_says(demo: subprocess.CompletedProces
 def test_the_demo_ends_with_a_page_that_stays(demo: subprocess.CompletedProcess[str]) -> None:
     (*_, page) = re.findall(r"Open it in a browser: (\S+)", demo.stdout)
     assert "transactional" in Path(page).read_text()
+
+
+def test_nothing_is_warned_of(demo: subprocess.CompletedProcess[str]) -> None:
+    assert "WARN" not in demo.stderr
+
+
+def test_the_line_that_shows_the_status_page_again_is_printed(
+    demo: subprocess.CompletedProcess[str],
+) -> None:
+    (place,) = _kept(demo)
+    assert f"uv run kafka-lag serve --state {place}\n" in demo.stdout

@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watcher as a stranger types it, against real brokers and without AWS."""
+"""`kafka-lag show` and `watch` as strangers type them, against real brokers and without AWS."""
 
 from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
-from kafka_lag.cli import watch
+from kafka_lag.cli.command import main
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = pytest.mark.kafka
 
 VARIABLE = "MONITOR_PASSWORD"
+SHOW = ("show", "--gap", "0")
+PARTITIONS = ("--output", "json", "--by", "partition")
+PROGRAM = (sys.executable, "-m", "kafka_lag.cli.command")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,16 +45,17 @@ def _arguments(
         *("--security-protocol", "SASL_SSL", "--username", "monitor"),
         *("--password-env", VARIABLE, "--cafile", str(shared_cluster.cafile)),
         *("--groups-allow", "^watchers$", "--topics-allow", "^watched$"),
-        *("--state", str(tmp_path / "state"), "--once"),
+        *("--state", str(tmp_path / "state")),
     ]
 
 
 def test_json_is_one_array_of_rows_with_the_snapshots_columns(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    shared_cluster: KafkaCluster, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert watch.main([*arguments, "--output", "json"]) == 0
+    assert main([*SHOW, *arguments, "--output", "json", "--by", "partition"]) == 0
     first, second = json.loads(capsys.readouterr().out)
-    assert list(first) == list(contract.COLUMNS[contract.GROUP_PARTITIONS])
+    assert list(first) == ["cluster", *contract.COLUMNS[contract.GROUP_PARTITIONS]]
+    assert first["cluster"] == shared_cluster.cluster_id
     assert (first["consumer_group"], first["partition_id"], first["lag"]) == ("watchers", 0, 6)
     assert first["taken_at"].endswith("Z")
     assert (second["committed_offset"], second["lag"], second["status"]) == (None, None, None)
@@ -56,18 +64,17 @@ def test_json_is_one_array_of_rows_with_the_snapshots_columns(
 def test_the_table_names_the_group_its_lag_its_age_and_its_worst_partition(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert watch.main(arguments) == 0
+    assert main([*SHOW, *arguments]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "watchers" in line]
     assert re.search(r"watchers +\? +6 +[\d.]+ (s|min)", line)
     assert "watched-0" in line
 
 
 def test_a_second_run_knows_the_status(arguments: list[str]) -> None:
-    options = [option for option in arguments if option != "--once"]
     # A window of many minutes: the records were written a while ago on a slow machine.
-    options += ["--interval", "1", "--window", "600"]
-    command = [sys.executable, "-m", "kafka_lag.cli.watch", *options]
-    with subprocess.Popen([*command, "--output", "json"], stdout=subprocess.PIPE) as watching:
+    options = ["--interval", "1", "--window", "600", "--output", "json"]
+    command = [*PROGRAM, "watch", *arguments, *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as watching:
         assert watching.stdout is not None
         statuses = [json.loads(watching.stdout.readline())[0]["status"] for _ in range(2)]
         watching.terminate()
@@ -77,7 +84,7 @@ def test_a_second_run_knows_the_status(arguments: list[str]) -> None:
 def test_a_topic_may_have_a_lag_that_is_none(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    watch.main([*arguments, "--output", "json", "--allowed-lag", "^watched$=6"])
+    main([*SHOW, *arguments, *PARTITIONS, "--allowed-lag", "^watched$=6"])
     row = json.loads(capsys.readouterr().out)[0]
     assert (row["lag"], row["time_lag_seconds"], row["status"]) == (6, 0.0, "OK")
 
@@ -85,8 +92,8 @@ def test_a_topic_may_have_a_lag_that_is_none(
 def test_the_cluster_is_called_by_kafkas_own_id_unless_named(
     shared_cluster: KafkaCluster, arguments: list[str], tmp_path: Path
 ) -> None:
-    watch.main(arguments)
-    watch.main([*arguments, "--cluster", "mine"])
+    main([*SHOW, *arguments])
+    main([*SHOW, *arguments, "--cluster", "mine"])
     folders = {path.name for path in (tmp_path / "state").glob("snapshots/groups/*")}
     assert folders == {f"cluster={shared_cluster.cluster_id}", "cluster=mine"}
 
@@ -95,7 +102,7 @@ def test_a_wrong_password_is_one_sentence_and_exit_code_one(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "hunter2")
-    assert watch.main(arguments) == 1
+    assert main([*SHOW, *arguments]) == 1
     captured = capsys.readouterr()
     assert "refused the login" in captured.err
     assert "Traceback" not in captured.err
@@ -106,12 +113,12 @@ def test_a_state_that_cannot_be_written_is_one_sentence_and_exit_code_one(
     arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way")
-    assert watch.main([*arguments, "--state", str(tmp_path / "file" / "state")]) == 1
+    assert main([*SHOW, *arguments, "--state", str(tmp_path / "file" / "state")]) == 1
     assert "Cannot write" in capsys.readouterr().err
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "kafka_lag.cli.watch", *arguments, "--output", "json"]
+    command = [*PROGRAM, *SHOW, *arguments, "--output", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
         assert watching.stdout is not None
         assert watching.stderr is not None
@@ -128,20 +135,18 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None
         (["--password-env", "NOT_SET"], "NOT_SET is not set"),
         (["--cafile", "nowhere.pem"], "no file nowhere.pem"),
         (["--cafile", __file__], "holds no certificates in PEM"),
-        (["--interval", "0"], "at least 1"),
+        (["--gap", "3601"], "from 0 to 3,600"),
         (["--cluster", "a/b"], "must be letters"),
-        (["--intervall", "5"], "unrecognized"),
+        (["--windoww", "5"], "Did you mean --window?"),
         (["--timeout", "nan"], "must be seconds"),
-        (["--security-protocol", "SSL"], "are for SASL"),
+        (["--security-protocol", "SSL"], "is for SASL"),
         (["--state", __file__], "is no folder"),
     ],
 )
 def test_wrong_usage_is_reported_before_any_request(
     arguments: list[str], capsys: pytest.CaptureFixture[str], changed: list[str], expected: str
 ) -> None:
-    with pytest.raises(SystemExit) as caught:
-        watch.main([*arguments, *changed])
-    assert caught.value.code == 2
+    assert main([*SHOW, *arguments, *changed]) == 2
     assert expected in capsys.readouterr().err
 
 
@@ -156,7 +161,81 @@ def test_a_client_certificate_is_a_login(
         *("--bootstrap-servers", shared_cluster.bootstrap("SSL")),
         *("--certfile", str(certificate), "--keyfile", str(key)),
         *("--cafile", str(shared_cluster.cafile), "--groups-allow", "^watchers$"),
-        *("--state", str(tmp_path / "state"), "--once", "--output", "json"),
+        *("--state", str(tmp_path / "state"), "--output", "json"),
     ]
-    assert watch.main(call) == 0
+    assert main([*SHOW, *call]) == 0
     assert {row["consumer_group"] for row in json.loads(capsys.readouterr().out)} == {"watchers"}
+
+
+def test_a_second_reading_shows_who_stands_still(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["show", *arguments, "--gap", "1"]
+    assert main(call) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "watchers" in line]
+    assert "idle 1 s" in line
+
+
+@pytest.mark.parametrize(
+    ("more", "code"), [(["--fail-on", "ERR"], 4), (["--fail-on", "WARN", "--owner", "nobody"], 0)]
+)
+def test_a_status_that_is_not_known_yet_is_an_exit_code_of_its_own(
+    arguments: list[str], more: list[str], code: int
+) -> None:
+    assert main([*SHOW, *arguments, "--owned-by", "watchers=us", *more]) == code
+
+
+def test_a_group_is_shown_with_its_partitions_and_offsets(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHOW, *arguments, "--group", "watchers"]) == 0
+    lines = [re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    (first,) = [line for line in lines if line[:2] == ["watched", "0"]]
+    assert first[2:5] == ["4", "10", "6"]
+
+
+def test_a_group_that_there_is_not_is_one_sentence(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHOW, *arguments, "--group", "watcher"]) == 1
+    sentence = "There is no group watcher that this login may see: did you mean watchers?\n"
+    assert capsys.readouterr().err == sentence
+
+
+def test_a_password_in_a_file_is_a_login(
+    shared_cluster: KafkaCluster, arguments: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{shared_cluster.users['monitor'].password}\n")
+    at = arguments.index("--password-env")
+    call = [*arguments[:at], "--password-file", str(file), *arguments[at + 2 :]]
+    assert main([*SHOW, *call]) == 0
+
+
+def test_a_process_serves_what_it_collects(arguments: list[str]) -> None:
+    call = [*PROGRAM, "serve", *arguments, "--cluster", "mine", "--interval", "1", "--listen", "0"]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        url = serving.stdout.readline().split()[0]
+        found = _wait_for(f"{url}metrics", b'group="watchers"')
+        with urlopen(f"{url}healthz") as answer:  # noqa: S310  # our own
+            health = answer.status, answer.read()
+        serving.send_signal(signal.SIGTERM)
+        ended = serving.wait(timeout=60)
+    assert b'"mine"' in found
+    assert (health, ended) == ((200, b"ok\n"), 0)
+
+
+def _wait_for(url: str, words: bytes) -> bytes:
+    """The first answer with these words."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        try:
+            with urlopen(url) as answer:  # noqa: S310  # our own
+                body: bytes = answer.read()
+        except HTTPError:
+            body = b""
+        if words in body:
+            return body
+        time.sleep(0.2)
+    raise AssertionError(f"{url} never had {words!r}")

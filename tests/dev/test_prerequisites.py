@@ -109,7 +109,10 @@ def test_only_the_tools_that_are_named_are_asked_for(
 
 @pytest.mark.parametrize(
     ("target", "names"),
-    [("cost", "Python"), ("schema", "Python"), ("synth", "Node"), ("deploy", "Node"), ("test", "")],
+    [
+        *(("cost", "Python"), ("schema", "Python"), ("synth", "Node"), ("deploy", "Node")),
+        *(("demo", "Java Maven"), ("report", "Java"), ("test", "")),
+    ],
 )
 def test_a_target_asks_for_the_tools_that_it_uses(target: str, names: str) -> None:
     command = ["make", "--dry-run", target, "CONFIG=lag.toml"]

@@ -12,8 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from dev.kafka import KafkaCluster
 from dev.traffic import BEHAVIOURS, Behaviour, Running, Traffic
-from dev.traffic.catalog import chosen
-from dev.traffic.moving import skewed_partition
+from dev.traffic.catalog import chosen, skewed_partition
 from dev.traffic.stage import Stage
 from dev.traffic.traffic import STOPS_WITHIN
 from tests.kafka_versions import needing_features

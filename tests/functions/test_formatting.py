@@ -189,7 +189,7 @@ def test_bytes_are_in_units_of_1024(number: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("at", "text"),
-    [(NOON - HOUR, "11:00 UTC"), (NOON - 3 * DAY - MINUTE, "28 Jan 11:59 UTC")],
+    [(NOON - HOUR, "11:00 UTC"), (NOON - 3 * DAY - MINUTE, "2026-01-28 11:59 UTC")],
 )
 def test_a_time_of_another_day_has_its_date(at: int, text: str) -> None:
     assert format_time_of_day(at, NOON) == text

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dev.days import write_day
-from dev.days.events import Span
+from dev.days.describe import Span
 from dev.days.hourly import write_usual_days
 from dev.days.scenarios import older_version, truth
 from dev.report_check import compare, run, written

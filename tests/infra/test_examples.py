@@ -17,6 +17,8 @@ from tests.infra.conftest import EXAMPLES, Synthesised
 # parameters of a stack [CloudFormation user guide, understand quotas].
 MOST_RESOURCES, MOST_OUTPUTS, MOST_BYTES, MOST_PARAMETERS = 500, 200, 1_048_576, 200
 
+FLAG_REPORT = "cdk:feature-flag-report"
+
 Examples = dict[str, Synthesised]
 
 
@@ -33,6 +35,20 @@ def test_the_examples_are_the_three_that_the_docs_name() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_nothing_is_found_that_is_not_explained(examples: Examples, name: str) -> None:
     assert examples[name].findings() == []
+
+
+def test_cdk_json_sets_every_flag_whose_default_is_not_recommended(examples: Examples) -> None:
+    """Of others the command line complains at each synthesis."""
+    folder = next(iter(examples.values())).folder
+    artifacts = json.loads((folder / "manifest.json").read_text())["artifacts"]
+    _, report = one_of({k: {"Type": v["type"], **v} for k, v in artifacts.items()}, FLAG_REPORT)
+
+    assert [
+        name
+        for name, flag in report["properties"]["flags"].items()
+        if "userValue" not in flag
+        and flag["recommendedValue"] != flag.get("unconfiguredBehavesLike", {}).get("v2", False)
+    ] == []
 
 
 # One of each kind: clusters that differ by name alone have one template but for that.

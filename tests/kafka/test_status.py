@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from dev.kafka import KafkaCluster
-from dev.traffic.resting import POISON
+from dev.traffic.catalog import POISON
 from kafka_lag.contract import OK, REWIND, STALL, STOP, WARN
 from tests.kafka import statuses
 from tests.kafka.statuses import Recording, Seen, recorded

@@ -15,9 +15,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from dev.compare.orders import Orders, inputs
+from dev.compare.orders import (
+    EMF,
+    HTTP,
+    MESSAGES,
+    PARQUET,
+    REPORTS,
+    TEMPLATES,
+    Orders,
+    Step,
+    inputs,
+    write,
+)
 from dev.compare.probe import aws
-from dev.compare.steps import EMF, HTTP, MESSAGES, PARQUET, REPORTS, TEMPLATES, Step, write
 
 
 def main(argv: list[str]) -> int:
@@ -48,7 +58,7 @@ def _run(orders: Orders, clock: aws.Clock, sent: aws.Sent, topic: str, stream: B
     for source in inputs(orders):
         _write(stream, steps(source, folder, kinds, clock, sent, topic))
     if REPORTS in kinds:
-        from dev.compare.probe.reports import reports  # noqa: PLC0415
+        from dev.compare.probe.runs import reports  # noqa: PLC0415
 
         _write(stream, reports(orders, folder, sent, topic))
 

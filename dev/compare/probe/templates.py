@@ -11,9 +11,8 @@ from typing import Any
 
 from aws_cdk import App
 
-from dev.compare.orders import Orders
+from dev.compare.orders import TEMPLATES, Orders, Step
 from dev.compare.probe.layout import find
-from dev.compare.steps import TEMPLATES, Step
 
 _CONTEXT_KEY = "msk-lag-reporter"
 

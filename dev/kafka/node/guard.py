@@ -65,11 +65,11 @@ class Guard:
                 os.write(self._process.stdin.fileno(), line.encode())
 
 
-def wait_for_the_end(told: BinaryIO) -> tuple[set[int], bool]:
+def wait_for_the_end(pipe: BinaryIO) -> tuple[set[int], bool]:
     """Return, once the parent's end of the pipe is closed, whom to end and whether to remove."""
     watched: set[int] = set()
     remove = True
-    for line in told:
+    for line in pipe:
         if line.startswith(b"+"):
             watched.add(int(line[1:]))
         elif line.startswith(b"-"):

@@ -16,7 +16,7 @@ _STANDS_WITHIN, _LOOKS_EVERY = 5.0, 0.005
 
 
 class BrokerProcess:
-    """Whether and how one node runs; every started process is told to the guard."""
+    """Whether and how one node runs; every started process is known to the guard."""
 
     def __init__(self, node: Node, *, class_path: str, java: Sequence[str], guard: Guard) -> None:
         self.node = node
@@ -56,8 +56,8 @@ class BrokerProcess:
         if self.alive:
             return
         words = self.node.log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
-        told = "\n".join(words) or "(it said nothing)"
-        raise KafkaClusterError(f"Node {self.node.id} died. Its log, {self.node.log}:\n{told}")
+        text = "\n".join(words) or "(it said nothing)"
+        raise KafkaClusterError(f"Node {self.node.id} died. Its log, {self.node.log}:\n{text}")
 
     def stop(self) -> None:
         """Ask the process to end (SIGTERM), kill it if it does not, and wait until it is gone."""

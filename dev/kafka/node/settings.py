@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node is told: its addresses and its `server.properties`."""
+"""A node's settings: its addresses and its `server.properties`."""
 
 import base64
 import random
@@ -107,7 +107,7 @@ def server_properties(
 ) -> str:
     """Render one node's settings; those in `extra` win.
 
-    `advertised` are addresses that clients are told in place of the listeners' own.
+    `advertised` are addresses that clients get in place of the listeners' own.
     """
     listeners = _listeners(node, advertised)
     merged = _identity(node, nodes) | listeners | _security(node) | _quick(len(nodes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kafka_lag.cli.terminal import escape_markup
+from kafka_lag.cli.terminal import escape_markup, printable
 from kafka_lag.errors import ReporterError
 
 _PROGRAM = "kafka-lag"
@@ -31,6 +32,19 @@ _SUBCOMMANDS = {
     "cost": "what a configuration will cost a month, before it is deployed",
     "completion": "completion of this command's words, for your shell",
 }
+# What people type, of earlier versions or of other programs, and what it is here.
+_INSTEAD = {
+    "--once": "kafka-lag show reads once.",
+    "--gap": "kafka-lag show has it; here it is --interval.",
+    "--interval": "kafka-lag watch has it.",
+    "--port": "It is --listen PORT.",
+    "--host": "It is --listen HOST:PORT.",
+    "--json": "It is --output json.",
+    "--format": "It is --output.",
+    "--password": "It is --password-env VAR, or --password-file F: others see options.",
+}
+_LIKE_ENOUGH = 0.75
+_KEYS = re.compile(r"\b(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)\b")
 _EXAMPLES = """\b
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
@@ -50,6 +64,11 @@ exit codes:
 
 class _Root(click.Group):
     """The subcommands, each in the module of its name; errors are a sentence and an exit code."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            raise click.UsageError(f"Name a subcommand: {', '.join(_SUBCOMMANDS)}.", ctx)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, _: click.Context) -> list[str]:
         return list(_SUBCOMMANDS)
@@ -74,18 +93,25 @@ class _Root(click.Group):
             formatter.write_dl(list(_SUBCOMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
+        # Errors name the keys of a configuration, which are options for who has none.
+        by_document = any(word.partition("=")[0] == "--config" for word in ctx.args)
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
         except ReporterError as error:
             console = Console(stderr=True)
-            console.print(f"[red]{escape_markup(str(error))}[/]", soft_wrap=True)
+            text = str(error) if by_document else _KEYS.sub(_option_of_key, str(error))
+            console.print(f"[red]{escape_markup(text)}[/]", soft_wrap=True)
             return FAILED
         except BrokenPipeError:
             # Whoever read the output has seen enough; what is left of it goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         return code
+
+
+def _option_of_key(key: re.Match[str]) -> str:
+    return f"--{key[0].replace('_', '-')}"
 
 
 @click.group(
@@ -104,10 +130,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = kafka_lag.main(argv, _PROGRAM, standalone_mode=False)
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else _PROGRAM
-        # Values are repeated in the message, so a line of theirs must not become another.
-        message = " ".join(error.format_message().split())
-        click.echo(f"{path}: {message} (See {path} --help.)", err=True)
+        path = error.ctx.command_path if error.ctx else _path(argv)
+        click.echo(f"{path}: {_sentence(error)} (See {path} --help.)", err=True)
         return WRONG_USAGE
     except click.ClickException as error:
         click.echo(f"{_PROGRAM}: {error.format_message()}", err=True)
@@ -115,6 +139,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.Abort:
         return INTERRUPTED
     return code or 0
+
+
+def _path(argv: Sequence[str] | None) -> str:
+    """The subcommand that was called, where an error does not know."""
+    called = (sys.argv[1:] if argv is None else argv)[:1]
+    return " ".join([_PROGRAM, *(word for word in called if word in _SUBCOMMANDS)])
+
+
+def _sentence(error: click.UsageError) -> str:
+    """On one line: values are repeated in it, and a line of theirs must not become another."""
+    text = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        text = f"No such option {error.option_name}. {_advice(error)}"
+    text = printable(" ".join(text.split()))
+    text = text if text.endswith((".", "?", "!")) else f"{text}."
+    is_extra = text.startswith("Got unexpected extra argument")
+    return f"{text} A value follows the name of its option." if is_extra else text
+
+
+def _advice(error: click.NoSuchOption) -> str:
+    """What was meant, as far as can be seen."""
+    name = error.option_name
+    if error.ctx is None or error.ctx.parent is None:
+        return f"Name a subcommand first: {', '.join(_SUBCOMMANDS)}."
+    if not name.startswith("--"):
+        return "Options begin with two hyphens."
+    if name in _INSTEAD:
+        return _INSTEAD[name]
+    known = [each for parameter in error.ctx.command.params for each in parameter.opts]
+    near = difflib.get_close_matches(name, known, 1, _LIKE_ENOUGH)
+    return f"Did you mean {near[0]}?" if near else ""
 
 
 if __name__ == "__main__":

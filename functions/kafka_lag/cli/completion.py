@@ -17,7 +17,7 @@ examples:
   kafka-lag completion fish | source         # in ~/.config/fish/config.fish
 """
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Prints the lines that complete kafka-lag's words in SHELL."""
     script = get_completion_class(shell)

@@ -29,7 +29,7 @@ def config(file: Path) -> int:
     try:
         document = normalised(load(file), str(file), file.parent)
     except ConfigurationError as error:
-        click.echo(str(error), err=True)
+        click.echo(error.line if len(error.faults) == 1 else str(error), err=True)
         return 2
     click.echo(json.dumps(document, indent=2))
     return 0

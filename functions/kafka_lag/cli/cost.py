@@ -52,7 +52,10 @@ def cost(file: Path | None, region: str | None, output: str, *, lines: bool) -> 
         deployment = _read(file or Path(CDK_FILE))
         if region:
             deployment = _in_region(deployment, region)
-    except (ConfigurationError, _OptionError) as error:
+    except ConfigurationError as error:
+        click.echo(error.line if len(error.faults) == 1 else str(error), err=True)
+        return 2
+    except _OptionError as error:
         click.echo(str(error), err=True)
         return 2
     found = cost_of(deployment, load_prices())

@@ -37,6 +37,8 @@ MakeSource: TypeAlias = Callable[[], CredentialSource]
 
 CDK_FILE = "cdk.json"
 _NAMED = 5
+# A document without faults, to know the keys that each has once it is normalised.
+_LEAST = {"cluster": "c", "bootstrap_servers": ["b:9092"], "security_protocol": "PLAINTEXT"}
 
 
 def read_deployment(path: Path) -> Deployment:
@@ -67,7 +69,7 @@ def read_deployed(
     try:
         document, region, folder, found = _document(path, cluster)
     except ConfigurationError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(error.line) from error
     if servers is None and document["bootstrap_servers"] is None:
         servers = _ask_for_servers(found, region, profile)
     if servers is not None:
@@ -96,12 +98,29 @@ def _document(
             document["cafile"] = found.ca_file
         return document, deployment.place_of(found)[1], folder, found
     if isinstance(source, Mapping) and contract.DOCUMENT_VERSION_KEY in source:
-        document = dict(source)
+        document = _written(source, path)
     else:
         document = normalised(source, str(path), folder)
     if name is not None and name != document["cluster"]:
         raise ConfigError(f"{path} is of the cluster {document['cluster']}, not {name}.")
     return document, None, folder, None
+
+
+def _written(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """A document that is normalised already, of this version and with all keys."""
+    version = document[contract.DOCUMENT_VERSION_KEY]
+    if version != contract.DOCUMENT_VERSION:
+        raise ConfigError(
+            f"{path} is of version {version!r}, and this command reads version "
+            f"{contract.DOCUMENT_VERSION}: write it anew with kafka-lag config."
+        )
+    lacks = [key for key in normalised(_LEAST) if key not in document]
+    if lacks:
+        raise ConfigError(
+            f"{path} has a version, and lacks {format_list(lacks, _NAMED)}: leave the version out, "
+            "or write it anew with kafka-lag config."
+        )
+    return dict(document)
 
 
 def _choose(deployment: Deployment, name: str | None, path: Path) -> Cluster:

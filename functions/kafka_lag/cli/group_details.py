@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
@@ -40,7 +41,7 @@ _MEMBERS = ColumnLayout(
     names=("client", "host", "partitions", "lag", "longest time lag", "member"),
     right=("partitions", "lag", "longest time lag"),
     optional=("member",),
-    shortened={"client": 10, "member": 16},
+    shortened={"client": 10, "host": 10, "member": 16},
     elastic="client",
 )
 
@@ -131,7 +132,8 @@ def _members(partitions: Sequence[Row]) -> list[dict[str, Text]]:
     lines = []
     for member, rows in sorted(owned.items(), key=lambda item: (_client(item[1]), item[0])):
         lags = [row["lag"] for row in rows if row["lag"] is not None]
-        longest = max(rows, key=lambda row: row["time_lag_seconds"] or 0.0)
+        # One that is not known may be the longest.
+        longest = max(rows, key=lambda row: _or_endless(row["time_lag_seconds"]))
         lines.append(
             {
                 "client": _name(rows[0]["client_id"]),
@@ -143,6 +145,10 @@ def _members(partitions: Sequence[Row]) -> list[dict[str, Text]]:
             }
         )
     return lines
+
+
+def _or_endless(seconds: float | None) -> float:
+    return math.inf if seconds is None else seconds
 
 
 def _client(rows: Sequence[Row]) -> str:

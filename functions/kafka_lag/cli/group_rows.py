@@ -21,6 +21,7 @@ Row: TypeAlias = Mapping[str, Any]
 UNKNOWN: Final = "UNKNOWN"
 BY_GROUP, BY_PARTITION = "group", "partition"
 TABLE, JSON, NDJSON, CSV = "table", "json", "ndjson", "csv"
+_CRLF = "\r\n"
 # A spreadsheet takes what begins with these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # A status that is only the last known is as bad as it was, but no proof that all is well.
@@ -156,7 +157,8 @@ def write_rows(
         for row in found
     ]
     if form == CSV:
-        table = csv.writer(out, lineterminator="\n")
+        # A cell with a letter of this end is quoted, so that it must hold both.
+        table = csv.writer(_LineFeeds(out), lineterminator=_CRLF)
         if heading:
             table.writerow(["cluster", *types])
         table.writerows([_cell(value) for value in line.values()] for line in lines)
@@ -165,6 +167,16 @@ def write_rows(
     else:
         out.write(json.dumps(lines) + "\n")
     out.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class _LineFeeds:
+    """Ends the lines of a CSV writer as other lines of a pipe end."""
+
+    out: TextIO
+
+    def write(self, line: str, /) -> None:
+        self.out.write(f"{line.removesuffix(_CRLF)}\n")
 
 
 def _readable(value: Any, kind: str) -> Any:

@@ -28,6 +28,7 @@ from kafka_lag_cdk.config.document import MECHANISMS, PROTOCOLS
 
 SECTION: Final = "access"
 _LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
+_MAX_PORT = 65_535
 _DEFAULT_PROTOCOL, _DEFAULT_MECHANISM = "PLAINTEXT", "SCRAM-SHA-512"
 
 # b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com, boot-a1b2.c1.kafka-serverless.us-east-1...
@@ -65,10 +66,16 @@ class BrokerOptions:
 
 def _servers(text: str) -> tuple[str, ...]:
     servers = tuple(part.strip() for part in text.split(",") if part.strip())
-    wrong = [server for server in servers if not SERVER.fullmatch(server)]
+    wrong = [server for server in servers if not _is_server(server)]
     if wrong or not servers:
         raise click.BadParameter(f"{text!r} must be host:port,host:port,...")
     return servers
+
+
+def _is_server(text: str) -> bool:
+    if not SERVER.fullmatch(text) or "/" in text:
+        return False
+    return 0 < int(text.rpartition(":")[2]) <= _MAX_PORT
 
 
 def _timeout(text: str) -> float:
@@ -96,13 +103,13 @@ login_options = add_options(
     _option("--keyfile", type=_PATH, metavar="F", help="its private key, PEM"),
     _option(
         "--security-protocol",
-        type=click.Choice(PROTOCOLS, case_sensitive=False),
+        type=click.Choice(PROTOCOLS),
         metavar="P",
         help=f"{', '.join(PROTOCOLS)} ({_DEFAULT_PROTOCOL})",
     ),
     _option(
         "--sasl-mechanism",
-        type=click.Choice((*MECHANISMS, IAM), case_sensitive=False),
+        type=click.Choice((*MECHANISMS, IAM)),
         metavar="M",
         help=f"{', '.join(MECHANISMS)} ({_DEFAULT_MECHANISM})",
     ),

@@ -88,6 +88,10 @@ def selection_of(options: Mapping[str, Any]) -> Selection:
     """The options together. Raises click.UsageError for what does not fit."""
     if options["by"] and options["output"] == TABLE:
         raise click.UsageError("--by is for --output json, ndjson and csv.")
+    if options["owner"] and not (options["owned_by"] or options["config"]):
+        raise click.UsageError(
+            "--owner selects by owners: say who they are with --owned-by RE=NAME, or --config FILE."
+        )
     return Selection(
         options["sort"],
         options["top"],

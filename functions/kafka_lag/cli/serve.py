@@ -7,41 +7,36 @@ import ipaddress
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from botocore import exceptions as aws
-from botocore.config import Config
 from rich.console import Console
 
 from kafka_lag import contract
-from kafka_lag.aws import error_code
-from kafka_lag.cli.aws_session import open_session
-from kafka_lag.cli.collect_options import collect_options, collect_options_of
+from kafka_lag.cli.collect_options import FILTERS, collect_options, collect_options_of
 from kafka_lag.cli.collecting import Collecting
 from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.local_server import LocalServer
+from kafka_lag.cli.login_options import SECTION as ACCESS
 from kafka_lag.cli.numbers import SECONDS
+from kafka_lag.cli.rule_options import SECTION as MEANING
 from kafka_lag.cli.state import default_state
+from kafka_lag.cli.stores import open_bucket, open_folder
 from kafka_lag.cli.terminal import WarningPrinter, escape_markup
-from kafka_lag.errors import ConfigError, StoreError, UnusableError
-from kafka_lag.snapshots.store import BrowsableStore, FolderStore, S3Store
+from kafka_lag.errors import ConfigError
+from kafka_lag.snapshots.store import BrowsableStore, FolderStore
 from kafka_lag.views.auth import Bearer, check_token
 from kafka_lag.views.latest_run import Snapshots
 
-_AWS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
 _MAX_PORT = 65_535
 _LOOPBACK = "127.0.0.1"
 _SECTION = "what is served, and to whom"
-_NO_CREDENTIALS = "No AWS credentials here: set AWS_PROFILE, or run aws sso login."
-_EXPIRED_CREDENTIALS = (
-    *("ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidToken"),
-    *("SSOTokenLoadError", "TokenRetrievalError", "UnauthorizedSSOTokenError"),
-)
+_OF_AWS = ("profile", "region")
+_OF_COLLECTOR = ("interval", "cluster", "keep_days")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +57,8 @@ class Address:
 
 def _address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
+    if ":" in host and not host.startswith("["):
+        raise click.BadParameter(f"{text!r}: an IPv6 address goes in brackets, as in [::1]:8000")
     host = host.strip("[]") if colon else _LOOPBACK
     digits = port.isascii() and port.isdigit() and len(port) <= len(str(_MAX_PORT))
     if not host or not digits or int(port) > _MAX_PORT:
@@ -114,6 +111,8 @@ def serve(**options: Any) -> int:
         raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
     if options["bucket"] and options["state"]:
         raise click.UsageError("--bucket and --state are two sources: leave one out.")
+    if not collects:
+        _refuse_without_cluster(options)
     if not address.is_loopback and token_file is None:
         raise click.UsageError(
             f"--listen {address.host} is reached from other machines: add --token-file FILE with "
@@ -133,6 +132,23 @@ def serve(**options: Any) -> int:
     except KeyboardInterrupt:
         pass
     return 0
+
+
+def _refuse_without_cluster(options: Mapping[str, Any]) -> None:
+    """Options of a collector, of which there is none."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        section, name = getattr(parameter, "section", None), str(parameter.name)
+        if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        if name in _OF_AWS:
+            if not options["bucket"]:
+                raise click.UsageError(f"--{name} is for --bucket, or for --iam: leave it out.")
+        elif name in _OF_COLLECTOR or section in (ACCESS, FILTERS, MEANING):
+            raise click.UsageError(
+                f"{parameter.opts[0]} is for a cluster that is read here: add "
+                "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
+            )
 
 
 def _serve(
@@ -197,64 +213,4 @@ def _open_store(options: Mapping[str, Any]) -> BrowsableStore:
         if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
             raise click.UsageError(f"--state: the folder {folder} cannot be read by you.")
         return open_folder(folder)
-    try:
-        session = open_session(options["profile"], options["region"])
-        client = session.client("s3", config=_AWS)
-    except aws.BotoCoreError as error:
-        raise ConfigError(f"AWS cannot be used as it is configured here: {error}") from error
-    return OwnBucket(client, str(options["bucket"]))
-
-
-def open_folder(folder: Path) -> FolderStore:
-    """The folder that holds `snapshots/`, or will. Raises ConfigError for that one itself."""
-    clusters = (folder / contract.GROUPS).glob("cluster=*")
-    if not (folder / contract.SNAPSHOT_PREFIX).is_dir() and any(clusters):
-        raise ConfigError(
-            f"{folder} is inside the state: name the folder above, {folder.resolve().parent}."
-        )
-    return FolderStore(folder)
-
-
-class OwnBucket(S3Store):
-    """A bucket that somebody reads with their own rights: errors name no role and no VPC."""
-
-    def keys(self, prefix: str, after: str = "") -> list[str]:
-        with _map_errors(self._bucket, "s3:ListBucket"):
-            return super().keys(prefix, after)
-
-    def folders(self, prefix: str) -> list[str]:
-        with _map_errors(self._bucket, "s3:ListBucket"):
-            return super().folders(prefix)
-
-    def read(self, key: str) -> bytes:
-        with _map_errors(self._bucket, "s3:GetObject"):
-            return super().read(key)
-
-
-@contextmanager
-def _map_errors(bucket: str, right: str) -> Iterator[None]:
-    try:
-        yield
-    except UnusableError:
-        raise
-    except StoreError as error:
-        cause = error.__cause__
-        if not isinstance(cause, Exception):
-            raise
-        raise StoreError(_explain(cause, bucket, right)) from cause
-
-
-def _explain(error: Exception, bucket: str, right: str) -> str:
-    code = error_code(error)
-    if isinstance(error, aws.NoCredentialsError | aws.PartialCredentialsError):
-        return _NO_CREDENTIALS
-    if code in _EXPIRED_CREDENTIALS:
-        return f"AWS does not take your credentials ({code}): run aws sso login, or renew them."
-    if isinstance(error, aws.ParamValidationError):
-        return f"{bucket} cannot be the name of a bucket: check it (--bucket)."
-    if isinstance(error, aws.ConnectionError | aws.HTTPClientError):
-        return f"S3 cannot be reached ({code}). Check your network and the region (--region)."
-    return (
-        f"The bucket {bucket} cannot be read ({code}). "
-        f"Check the name, the region (--region), and your right to {right}."
-    )
+    return open_bucket(options["bucket"], options["region"], options["profile"])

@@ -66,7 +66,7 @@ examples:
 )
 @option(
     "--fail-on",
-    type=click.Choice(list(_AT_LEAST), case_sensitive=False),
+    type=click.Choice(list(_AT_LEAST)),
     metavar="ERR|WARN",
     help="exit with 3 if a group is so bad, with 4 if that is not known",
 )
@@ -166,7 +166,11 @@ def exit_code(snapshot: Snapshot, selection: Selection, fail_on: str) -> int:
     rows = select_groups(snapshot, replace(selection, top=None)).rows
     bad = _AT_LEAST[fail_on]
     # A group without any lag to have a status of, as one of another protocol, is none of these.
-    unknown = any(row["status"] is None and (row["lag"] or row["unread_reason"]) for row in rows)
+    unknown = any(
+        row["partitions_unknown"]
+        or (row["status"] is None and (row["lag"] or row["unread_reason"]))
+        for row in rows
+    )
     if any(row["status"] in bad for row in rows):
         return REACHED
     return NOT_KNOWN if unknown else 0

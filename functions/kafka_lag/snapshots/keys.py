@@ -48,7 +48,7 @@ def taken_at_of(key: str) -> int | None:
     if match is None:
         return None
     try:
-        time = datetime.strptime(match.group(1), _STAMP).replace(tzinfo=UTC)
+        time = datetime.fromisoformat(match.group(1))
     except ValueError:
         return None
     return int(time.timestamp() * 1000)

@@ -12,17 +12,28 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from typing import TypeVar
 
 from kafka_lag import contract
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.snapshots.keys import AHEAD_MS, CLUSTER_NAME, hour_prefix, object_key, taken_at_of
+from kafka_lag.snapshots.keys import (
+    AHEAD_MS,
+    CLUSTER_NAME,
+    day_prefix,
+    hour_prefix,
+    object_key,
+    taken_at_of,
+)
 from kafka_lag.snapshots.parquet import from_parquet
 from kafka_lag.snapshots.store import BrowsableStore
 
 HOUR_MS = 3_600_000
-# What sparklines show; the pauses between these runs give the interval.
+# The pauses between these runs give the interval.
 RECENT_HOURS = 6
+# Runs of a longer time are listed by the day: a week by the hour is 168 requests, which cost most.
+_HOURS_LISTED_APART = 12
+_DAY_MS = 24 * HOUR_MS
 _CLUSTER_FOLDER = "cluster="
 # Rows cached, of 0.3 KB each: ten large runs of 60,000 while the next is read, and `groups` for
 # sparklines. Beside more, a scrape of all partitions would not fit into 512 MB.
@@ -39,6 +50,9 @@ _OLD_AFTER_INTERVALS = 3
 _INTERVAL_SAMPLES = 20
 # Runs tried where the newest is unreadable.
 _RUNS_TRIED = 4
+_T = TypeVar("_T")
+# An object's key, and which columns of it; None: all.
+_FrameKey = tuple[str, tuple[str, ...] | None]
 
 
 class Snapshots:
@@ -55,8 +69,9 @@ class Snapshots:
         self._store = store
         self._clock = clock
         self._ttl = ttl_seconds
-        self._listings: dict[str, tuple[float, list[str]]] = {}
-        self._frames: OrderedDict[str, Frame] = OrderedDict()
+        self._folders_listed: dict[str, tuple[float, list[str]]] = {}
+        self._runs_listed: dict[str, tuple[float, list[int]]] = {}
+        self._frames: OrderedDict[_FrameKey, Frame] = OrderedDict()
 
     def clusters(self) -> list[str]:
         """The names of clusters that have snapshots, in order."""
@@ -87,10 +102,21 @@ class Snapshots:
         if not CLUSTER_NAME.fullmatch(cluster):
             return []
         last = self._until() if until is None else until
-        times: list[int] = []
-        for hour in range(last // HOUR_MS, since // HOUR_MS - 1, -1):
-            prefix = hour_prefix(contract.GROUPS, cluster, hour * HOUR_MS)
-            times += self._runs_of_hour(prefix, (hour + 1) * HOUR_MS)
+        length, prefix_of = HOUR_MS, hour_prefix
+        if last - since > _HOURS_LISTED_APART * HOUR_MS:
+            length, prefix_of = _DAY_MS, day_prefix
+        numbers = range(last // length, since // length - 1, -1)
+        ends = {
+            prefix_of(contract.GROUPS, cluster, number * length): (number + 1) * length
+            for number in numbers
+        }
+        listed = {p: self._runs_listed[p][1] for p, end in ends.items() if self._is_listed(p, end)}
+        missing = [prefix for prefix in ends if prefix not in listed]
+        with ThreadPoolExecutor(_PARALLEL_READS) as threads:
+            for prefix, keys in zip(missing, threads.map(self._store.keys, missing), strict=True):
+                listed[prefix] = _times_of(keys)
+                self._put(self._runs_listed, prefix, listed[prefix])
+        times = [time for prefix in ends for time in listed[prefix]]
         return [time for time in times if since <= time <= last]
 
     def frame(self, cluster: str, dataset: str, taken_at: int) -> Frame:
@@ -99,27 +125,38 @@ class Snapshots:
         cached = self._cached(key)
         return self._parse(key, dataset, self._store.read(key)) if cached is None else cached
 
-    def frames(self, cluster: str, dataset: str, times: Sequence[int]) -> dict[int, Frame]:
-        """Those of several runs, read in parallel, without those that cannot be read."""
+    def frames(
+        self, cluster: str, dataset: str, times: Sequence[int], columns: Sequence[str] | None = None
+    ) -> dict[int, Frame]:
+        """Those of several runs, read in parallel, without those that cannot be read.
+
+        With `columns` these alone, which is far less to decode and to cache.
+        """
         keys = [object_key(dataset, cluster, at) for at in times]
-        found = {key: self._cached(key) for key in keys}
+        part = None if columns is None else tuple(columns)
+        found = {key: self._cached(key, part) for key in keys}
         missing = [key for key, frame in found.items() if frame is None]
         with ThreadPoolExecutor(_PARALLEL_READS) as threads:
             for key, data in zip(missing, threads.map(self._read_bytes, missing), strict=True):
                 with suppress(UnusableError):
-                    found[key] = None if data is None else self._parse(key, dataset, data)
+                    found[key] = None if data is None else self._parse(key, dataset, data, part)
         pairs = ((at, found[key]) for at, key in zip(times, keys, strict=True))
         return {at: frame for at, frame in pairs if frame is not None}
 
-    def _cached(self, key: str) -> Frame | None:
-        if key in self._frames:
-            self._frames.move_to_end(key)
-        return self._frames.get(key)
+    def _cached(self, key: str, columns: tuple[str, ...] | None = None) -> Frame | None:
+        """The whole frame does for some of its columns."""
+        for cached in {(key, None): None, (key, columns): None}:
+            if cached in self._frames:
+                self._frames.move_to_end(cached)
+                return self._frames[cached]
+        return None
 
-    def _parse(self, key: str, dataset: str, data: bytes) -> Frame:
+    def _parse(
+        self, key: str, dataset: str, data: bytes, columns: tuple[str, ...] | None = None
+    ) -> Frame:
         """The frame, which is cached then; the one used longest ago goes first."""
         try:
-            frame = self._frames[key] = from_parquet(data, dataset)
+            frame = self._frames[key, columns] = from_parquet(data, dataset, columns)
         except UnusableError as error:
             raise UnusableError(f"{key}: {error}") from error
         while len(self._frames) > 1 and sum(map(len, self._frames.values())) > _CACHED_ROWS:
@@ -142,30 +179,36 @@ class Snapshots:
         return [each for each in below if each <= last]
 
     def _folders(self, prefix: str) -> list[str]:
-        return self._list(prefix, lambda: self._store.folders(prefix), self._ttl)
+        if not self._is_fresh(self._folders_listed, prefix, self._ttl):
+            self._put(self._folders_listed, prefix, self._store.folders(prefix))
+        return self._folders_listed[prefix][1]
 
-    def _runs_of_hour(self, prefix: str, end: int | None = None) -> list[int]:
-        """`groups` is written last, so its keys are those of complete sets; the newest first.
+    def _runs_of_hour(self, prefix: str) -> list[int]:
+        """The newest first."""
+        if not self._is_fresh(self._runs_listed, prefix, self._ttl):
+            self._put(self._runs_listed, prefix, _times_of(self._store.keys(prefix)))
+        return self._runs_listed[prefix][1]
 
-        `end` is the hour's, ms, where it may be long over.
-        """
-        settled = end is not None and end + _SETTLED_MS < self._clock() * 1000
+    def _is_listed(self, prefix: str, end: int) -> bool:
+        """Whether the runs of an hour or a day that ends then, ms, need not be listed again."""
+        settled = end + _SETTLED_MS < self._clock() * 1000
         ttl = max(self._ttl, _SETTLED_TTL_SECONDS) if settled else self._ttl
-        keys = self._list(f"{prefix}*", lambda: self._store.keys(prefix), ttl)
-        return sorted(
-            (time for key in keys if (time := taken_at_of(key)) is not None), reverse=True
-        )
+        return self._is_fresh(self._runs_listed, prefix, ttl)
 
-    def _list(self, what: str, read: Callable[[], list[str]], ttl: float) -> list[str]:
-        now = self._clock()
-        at, found = self._listings.get(what, (float("-inf"), []))
-        if not 0 <= now - at < ttl:
-            found = read()
-            # of clusters that nobody has, one may be requested again and again
-            if len(self._listings) >= _CACHED_LISTINGS:
-                self._listings.clear()
-            self._listings[what] = (now, found)
-        return found
+    def _is_fresh(self, listed: dict[str, tuple[float, list[_T]]], what: str, ttl: float) -> bool:
+        at, _ = listed.get(what, (float("-inf"), []))
+        return 0 <= self._clock() - at < ttl
+
+    def _put(self, listed: dict[str, tuple[float, list[_T]]], what: str, found: list[_T]) -> None:
+        # of clusters that nobody has, one may be requested again and again
+        if len(listed) >= _CACHED_LISTINGS:
+            listed.clear()
+        listed[what] = (self._clock(), found)
+
+
+def _times_of(keys: list[str]) -> list[int]:
+    """`groups` is written last, so its keys are those of complete sets; the newest first."""
+    return sorted((time for key in keys if (time := taken_at_of(key)) is not None), reverse=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

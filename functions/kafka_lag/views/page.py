@@ -29,6 +29,7 @@ from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, 
 from kafka_lag.views.page_tables import (
     GROUP_SORTS,
     LOG_SORTS,
+    MAX_OPTION_LENGTH,
     PARTITION_SORTS,
     PARTITION_STATUSES,
     SEVERITIES,
@@ -40,10 +41,11 @@ from kafka_lag.views.page_tables import (
     sum_partitions,
     tabulate_groups,
     tabulate_logs,
+    tabulate_members,
     tabulate_partitions,
     to_records,
 )
-from kafka_lag.views.sparkline import MAX_RUNS, Sparkline, load_recent_runs
+from kafka_lag.views.sparkline import PERIODS, Sparkline, load_recent_runs
 
 # Lower values are drawn as a flat line: the noise of a healthy group is no mountain.
 _FLAT_SECONDS = 10.0
@@ -92,13 +94,24 @@ def error_page(status: int, why: str) -> Answer:
     return _render("error.html.j2", status, why=why)
 
 
-def link(cluster: str, kind: str, name: str) -> str:
+def link(cluster: str, kind: str, name: str, period: str = "") -> str:
     """The path of a group or topic, percent-encoded; a name may hold anything, slashes and dots
-    included."""
+    included. `period` where it is not the usual one."""
     parent = f"/cluster/{quote(cluster, safe='')}/{kind}/"
+    query = {"period": period} if period else {}
     if name in _DOT_SEGMENTS:
-        return f"{parent}?{urlencode({_NAME_PARAMETER: name})}"
-    return parent + quote(name, safe="")
+        query[_NAME_PARAMETER] = name
+    else:
+        parent += quote(name, safe="")
+    return f"{parent}?{urlencode(query)}" if query else parent
+
+
+def json_link(cluster: str, *below: str) -> str | None:
+    """The path of Burrow's API of a cluster and what is below; None for a name that no path can
+    hold."""
+    if any(name in ("", *_DOT_SEGMENTS) for name in below):
+        return None
+    return "/".join(["/v3/kafka", *(quote(name, safe="") for name in (cluster, *below))])
 
 
 def parse_link(path: str, named: str) -> tuple[str, str, str] | None:
@@ -160,7 +173,10 @@ def show_overview(query: Mapping[str, str], snapshots: Snapshots, now_ms: int) -
         abandoned=abandoned,
         unreadable_clusters=[run for run in found if isinstance(run, UnreadableCluster)],
         table=table,
-        sparklines=_draw_time_lags(table.page.rows, snapshots, runs, now_ms) if table else [],
+        sparklines=_draw_time_lags(table.page.rows, snapshots, runs, now_ms, options.period)
+        if table
+        else [],
+        period=PERIODS[options.period],
         refresh_seconds=_refresh_seconds(runs),
     )
 
@@ -180,7 +196,8 @@ def show_group(
     rows = snapshots.frame(run.cluster, contract.GROUP_PARTITIONS, run.taken_at)
     rows = _select_name(rows, "consumer_group", name)
     topics, topic_count = sum_partitions(rows, "topic")
-    recent = load_recent_runs(snapshots, run, now_ms)
+    period = PERIODS[options.period]
+    recent = load_recent_runs(snapshots, run, now_ms, period, period.max_runs)
     (time_lag,) = recent.draw([name], "time_lag_seconds", _FLAT_SECONDS)
     (lag,) = recent.draw([name], "lag", _FLAT_RECORDS)
     return _render(
@@ -191,11 +208,14 @@ def show_group(
         cause=page_format.error_cause(group, _worst_status(rows, group)),
         topics=topics,
         topic_count=topic_count,
+        members=tabulate_members(rows),
         table_page=tabulate_partitions(rows, options),
         sorts=PARTITION_SORTS,
         statuses=PARTITION_STATUSES,
         time_lag=time_lag,
         lag=lag,
+        period=period,
+        drawn_every=period.slot_ms(period.max_runs) / 1000,
     )
 
 
@@ -253,17 +273,22 @@ def _refresh_seconds(runs: Sequence[LatestRun]) -> int:
 
 
 def _draw_time_lags(
-    rows: Sequence[Row], snapshots: Snapshots, runs: Sequence[LatestRun], now_ms: int
+    rows: Sequence[Row],
+    snapshots: Snapshots,
+    runs: Sequence[LatestRun],
+    now_ms: int,
+    period_name: str,
 ) -> list[Sparkline]:
     """The time lag of each row shown; several clusters share the runs that are read."""
+    period = PERIODS[period_name]
     by_cluster: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
         by_cluster.setdefault(row["cluster"], []).append(number)
     drawn: dict[int, Sparkline] = {}
     for run in runs:
         if numbers := by_cluster.get(run.cluster, []):
-            max_runs = max(MAX_RUNS // len(by_cluster), 1)
-            recent = load_recent_runs(snapshots, run, now_ms, max_runs)
+            max_runs = max(period.max_runs_small // len(by_cluster), 1)
+            recent = load_recent_runs(snapshots, run, now_ms, period, max_runs)
             names = [rows[number]["consumer_group"] for number in numbers]
             lines = recent.draw(names, "time_lag_seconds", _FLAT_SECONDS)
             drawn |= dict(zip(numbers, lines, strict=True))
@@ -325,6 +350,9 @@ def _environment() -> Environment:
     environment.globals |= {
         "dash": page_format.DASH.format,
         "link": link,
+        "json_link": json_link,
+        "PERIODS": PERIODS,
+        "MAX_SEARCH": MAX_OPTION_LENGTH,
         "plural": format_quantity,
         "SEVERITY_STYLES": SEVERITY_STYLES,
         "SEVERITIES": SEVERITIES,

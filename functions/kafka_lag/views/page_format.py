@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,11 +21,20 @@ from kafka_lag.formatting import (
     format_count,
     format_duration,
     format_iso_time,
+    format_list,
     format_rate,
     format_time_of_day,
+    split_middle,
 )
 
-MAX_NAME_LENGTH = 120
+MAX_NAME_LENGTH = 60
+# Beyond this a name is cut for good: a client may call itself by 32 KB, in each row.
+_MAX_WHOLE_LENGTH = 1_000
+_CUT_NAME = Markup(
+    '<bdi class="{}" title="{}">{}<span class="dots" aria-hidden="true"></span>'
+    '<span class="cut">{}</span>{}</bdi>'
+)
+_MAX_RANGES = 8
 # For an unknown value: a dash for the eye, a word for those who listen.
 DASH = Markup(
     '<span class="none" title="{}"><span aria-hidden="true">\u2013</span>'
@@ -54,6 +63,28 @@ def name(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
     """A name on one line, the middle of a long one left out."""
     # Escaping only lengthens: what is cut before it would not be shown either.
     return cut_middle(escape_name(cut_middle(text, max_length)), max_length)
+
+
+def name_tag(text: str, kind: str = "name") -> Markup:
+    """The same as an element whose text is the whole: the style sheet hides its middle, so that it
+    is read aloud and copied with the rest."""
+    whole = name(text, _MAX_WHOLE_LENGTH)
+    start, middle, end = split_middle(whole, MAX_NAME_LENGTH)
+    if not middle:
+        return Markup('<bdi class="{}">{}</bdi>').format(kind, whole)
+    return _CUT_NAME.format(kind, whole, start, middle, end)
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers in order, those in turn by their first and last: `0\u20133, 7`."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][-1] == number - 1:
+            found[-1] = [found[-1][0], number]
+        else:
+            found.append([number])
+    texts = ["\u2013".join(map(str, each)) for each in found]
+    return format_list(texts, _MAX_RANGES)
 
 
 def margin(seconds: float | None) -> str:
@@ -106,6 +137,8 @@ FILTERS: Mapping[str, Callable[..., str | None]] = {
     "rate": or_dash(format_rate),
     "size": or_dash(partial(format_bytes, space=NO_BREAK_SPACE)),
     "name": name,
+    "name_tag": name_tag,
+    "ranges": ranges,
     "iso": format_iso_time,
     "moment": partial(format_time_of_day, space=NO_BREAK_SPACE),
     "since": partial(format_age, space=NO_BREAK_SPACE),

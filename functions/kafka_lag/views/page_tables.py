@@ -17,6 +17,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.rollup import counts_of, totals
 from kafka_lag.lag.sets import distinct
 from kafka_lag.views.latest_run import LatestRun
+from kafka_lag.views.sparkline import DEFAULT_PERIOD, PERIODS
 
 UNKNOWN_STATUS = "UNKNOWN"
 # Of a row, the worst first; and the style of each.
@@ -60,9 +61,11 @@ _GROUPS_PER_PAGE = 100
 _PARTITIONS_PER_PAGE = 200
 # As many as are of use beside a table of partitions: the worst.
 _MAX_SUMS = 50
+# Of a member; its partitions are found in their own table.
+_MAX_TOPICS_OF_MEMBER = 3
 # Beyond these a list to choose from helps nobody; the address takes any owner.
 _MAX_OWNERS = 300
-_MAX_OPTION_LENGTH = 200
+MAX_OPTION_LENGTH = 200
 _MAX_PAGE = 1_000_000
 _GROUP_COLUMNS = (
     *("consumer_group", "owner", "unread_reason", "group_state", "group_type", "members"),
@@ -90,8 +93,8 @@ Row = dict[str, Any]
 class PageOptions:
     """Search, filters, order and page from the address; empty texts select everything.
 
-    `sort` is a column, after a minus the other way round. `name` is that of a view whose path
-    cannot hold it.
+    `sort` is a column, after a minus the other way round. `period` is one of PERIODS. `name` is
+    that of a view whose path cannot hold it.
     """
 
     q: str = ""
@@ -102,6 +105,7 @@ class PageOptions:
     default_sort: str
     page: int = 1
     refresh: bool = True
+    period: str = DEFAULT_PERIOD
     name: str = ""
 
     @classmethod
@@ -120,6 +124,7 @@ class PageOptions:
             default_sort=default,
             page=_parse_page(query.get("page", "")),
             refresh=query.get("refresh") != "off",
+            period=period if (period := query.get("period", "")) in PERIODS else DEFAULT_PERIOD,
             name=_cut_text(query.get("name", "")),
         )
 
@@ -133,10 +138,18 @@ class PageOptions:
             "sort": "" if self.sort == self.default_sort else self.sort,
             "page": "",
             "refresh": "" if self.refresh else "off",
+            "period": self.chosen_period,
             "name": self.name,
             **changes,
         }
+        if parameters["period"] == DEFAULT_PERIOD:
+            parameters["period"] = ""
         return "?" + urlencode({name: value for name, value in parameters.items() if value})
+
+    @property
+    def chosen_period(self) -> str:
+        """The period where it is not the usual one; links to other views keep it."""
+        return "" if self.period == DEFAULT_PERIOD else self.period
 
     @property
     def column(self) -> str:
@@ -160,7 +173,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def _cut_text(text: str) -> str:
-    return replace_surrogates(text[:_MAX_OPTION_LENGTH]).strip()
+    return replace_surrogates(text[:MAX_OPTION_LENGTH]).strip()
 
 
 def _parse_page(text: str) -> int:
@@ -292,21 +305,23 @@ def _page_partitions(
     return cut_page(frame, order_rows([*first, *then]), options.page, _PARTITIONS_PER_PAGE)
 
 
-def sum_partitions(rows: Frame, by: str) -> tuple[list[Row], int]:
+def sum_partitions(rows: Frame, by: str, beside: Collection[str] = ()) -> tuple[list[Row], int]:
     """The worst sets of rows alike in the column `by`, and how many sets there are.
 
-    Of each: name, partitions, lag, the oldest time lag and the error of that partition (unknown
-    where another may be any older), severity, how many partitions are unread and uncommitted,
-    records lost. A set of which the user wants every partition ignored has none.
+    Of each: name (None where it is unknown), partitions, lag, the oldest time lag and the error of
+    that partition (unknown where another may be any older), severity, how many partitions are
+    unread and uncommitted, records lost, and the columns `beside`, which all its rows have alike. A
+    set of which the user wants every partition ignored has none.
     """
-    counts = counts_of(rows)
-    every, first = distinct(rows.strings(by).codes.values)
+    counts, names = counts_of(rows), rows.strings(by)
+    unknown = len(names.categories)
+    every, first = distinct(np.where(names.known, names.codes.values, unknown))
     sets = counts.sets(every)
     oldest = sets.first_at_maximum(counts.age.known, counts.age.values)
     error = rows.numbers("time_lag_error_seconds").take(oldest)
     frame = Frame(
         {
-            "name": rows.strings(by).take(first),
+            "name": names.take(first),
             "partitions": sets.rows(),
             **totals(sets, counts),
             "time_lag_error_seconds": error.only(~sets.have(counts.unbounded)),
@@ -314,12 +329,52 @@ def sum_partitions(rows: Frame, by: str) -> tuple[list[Row], int]:
             "unread": sets.rows(rows.strings("unread_reason").known),
             "uncommitted": sets.rows(counts.uncommitted),
             "records_lost": sets.total(rows.numbers("records_lost")),
+            **{name: rows.columns[name].take(first) for name in beside},
         },
         sets.count,
     ).where(sets.rows().values > 0)
     worst = [-frame.numbers(name) for name in ("time_lag_seconds", "lag")]
     order = order_rows([frame.numbers("severity"), *worst])
     return to_records(frame.take(order[:_MAX_SUMS])), len(frame)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberTable:
+    """The worst members that own partitions, after a row named None for those that nobody owns;
+    how many members own any.
+
+    A row has what `sum_partitions` tells and `owned`: of its first topics the numbers of its
+    partitions, and `more_topics`, how many more there are.
+    """
+
+    rows: list[Row]
+    count: int
+
+    @property
+    def shown(self) -> int:
+        """How many members have a row."""
+        return sum(row["name"] is not None for row in self.rows)
+
+
+def tabulate_members(rows: Frame) -> MemberTable:
+    """From the partitions of one group."""
+    members, beside = rows.strings("member_id"), ("client_id", "client_host")
+    sums = [
+        row
+        for part in (rows.where(~members.known), rows.where(members.known))
+        for row in sum_partitions(part, "member_id", beside)[0]
+    ]
+    owned: dict[str | None, dict[str, list[int]]] = {row["name"]: {} for row in sums}
+    columns = (rows.columns[name].to_list() for name in ("member_id", "topic", "partition_id"))
+    for member, topic, number in zip(*columns, strict=True):
+        if member in owned:
+            owned[member].setdefault(topic, []).append(number)
+    for row in sums:
+        topics = sorted(owned[row["name"]].items())
+        shown = topics[:_MAX_TOPICS_OF_MEMBER]
+        row["owned"] = [(topic, sorted(numbers)) for topic, numbers in shown]
+        row["more_topics"] = len(topics) - len(shown)
+    return MemberTable(sums, len(members.pruned().categories))
 
 
 def rank_severities(frame: Frame) -> Column:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparklines of the last hours, from few runs that are downsampled the same way each time."""
+"""Sparklines of the last hours or days, from few runs that are chosen the same way each time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_lag import contract
@@ -13,11 +13,37 @@ from kafka_lag.views.latest_run import HOUR_MS, RECENT_HOURS, LatestRun, Snapsho
 
 # The drawing is a box of so many units that the page stretches to any width.
 WIDTH, HEIGHT = 240, 40
-MAX_RUNS = 24
-_SPAN_MS = RECENT_HOURS * HOUR_MS
-# Lines are broken where so many usual steps between two points are missing.
-_BREAK_STEPS = 2.5
 _HEADROOM = 1.08
+_COLUMNS = ("consumer_group", "lag", "time_lag_seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """How far back a curve goes, and from how many runs at most it is drawn: large, or small in a
+    table. The runs but one are spread evenly, so that their distance is a round one."""
+
+    name: str
+    hours: int
+    max_runs: int
+    max_runs_small: int = 25
+
+    @property
+    def span_ms(self) -> int:
+        return self.hours * HOUR_MS
+
+    def slot_ms(self, max_runs: int) -> int:
+        """The distance between two runs that are drawn, where there are more."""
+        return self.span_ms // max(max_runs - 1, 1)
+
+
+# By what the address calls them.
+PERIODS: Mapping[str, Period] = {
+    "1h": Period("hour", 1, 61),
+    "6h": Period("6 hours", 6, 73),
+    "24h": Period("24 hours", 24, 97),
+    "7d": Period("7 days", 7 * 24, 85),
+}
+DEFAULT_PERIOD = "6h"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +51,7 @@ class Sparkline:
     """A line and the area under it as SVG paths, gaps where nothing is known; its highest value.
 
     `dots` are points with a gap on either side, as paths without a length: a line's round ends.
-    `most` None: nothing was known in these hours.
+    `most` None: nothing was known in all the time.
     """
 
     path: str
@@ -36,11 +62,15 @@ class Sparkline:
 
 @dataclass(frozen=True, slots=True)
 class RecentRuns:
-    """`groups` of some runs of the last hours until `end` (ms), the oldest first."""
+    """Lags of groups in some runs of the `span_ms` until `end` (ms), the oldest first.
+
+    Between two runs that are `gap_ms` apart nothing is known.
+    """
 
     runs: tuple[tuple[int, Frame], ...]
     end: int
-    step_ms: float
+    span_ms: int
+    gap_ms: float
 
     def draw(self, groups: Sequence[str], column: str, least_top: float) -> list[Sparkline]:
         """One column of each of these groups; the top is at `least_top` at least."""
@@ -64,9 +94,9 @@ class RecentRuns:
         previous: int | None = None
         for at, value in points:
             if value is not None:
-                if previous is None or at - previous > _BREAK_STEPS * self.step_ms:
+                if previous is None or at - previous > self.gap_ms:
                     lines.append([])
-                x = WIDTH * (1 - (self.end - at) / _SPAN_MS)
+                x = WIDTH * (1 - (self.end - at) / self.span_ms)
                 lines[-1].append(f"{x:.4g} {HEIGHT * (1 - value / top):.3g}")
             previous = None if value is None else at
         long = [line for line in lines if len(line) > 1]
@@ -79,19 +109,30 @@ class RecentRuns:
 
 
 def load_recent_runs(
-    snapshots: Snapshots, latest: LatestRun, now_ms: int, max_runs: int = MAX_RUNS
+    snapshots: Snapshots, latest: LatestRun, now_ms: int, period: Period, max_runs: int
 ) -> RecentRuns:
     """At most so many runs, one at least; those that cannot be read are left out.
 
     They end now, or at a snapshot that is old. Raises StoreError.
     """
     end = latest.taken_at if latest.old else now_ms
-    slot = _SPAN_MS // max(max_runs - 1, 1)
+    since, slot = end - period.span_ms, period.slot_ms(max_runs)
+    times: Sequence[int] = latest.recent
+    if period.hours > RECENT_HOURS:
+        times = snapshots.runs(latest.cluster, since, latest.taken_at)
     # The first run of each slot: a page made a minute later reads but one more.
-    firsts = {at // slot: at for at in latest.recent if end - _SPAN_MS <= at <= latest.taken_at}
+    firsts = {at // slot: at for at in times if since <= at <= latest.taken_at}
     chosen = sorted({*list(firsts.values())[: max_runs - 1], latest.taken_at})
-    found = snapshots.frames(latest.cluster, contract.GROUPS, chosen)
-    return RecentRuns(tuple(found.items()), end, max(slot, 1000 * latest.interval_seconds))
+    found = snapshots.frames(latest.cluster, contract.GROUPS, chosen, _COLUMNS)
+    return RecentRuns(
+        tuple(found.items()), end, period.span_ms, _gap_ms(slot, 1000 * latest.interval_seconds)
+    )
+
+
+def _gap_ms(slot: float, interval: float) -> float:
+    """One run may be missing. The first runs of two slots in turn are up to an interval further
+    apart than the slots."""
+    return max(2.5 * interval, 1.25 * slot + interval)
 
 
 def _area(line: list[str]) -> str:

@@ -21,6 +21,7 @@ from kafka_lag.formatting import (
     format_duration,
     format_factor,
     format_rate,
+    split_middle,
 )
 from kafka_lag_report.findings import Findings
 from kafka_lag_report.page.attention import attention, clock
@@ -37,7 +38,9 @@ from kafka_lag_report.page.sections import (
 )
 from kafka_lag_report.sentences import (
     DASH,
+    LONGEST_NAME,
     MEASURES,
+    WHOLE_NAME,
     cause_of,
     known,
     measure_words,
@@ -55,6 +58,10 @@ _LIMITS = {
     "LEAST_WEEKS": LEAST_WEEKS,
     "USUAL_WEEKS": USUAL_WEEKS,
 }
+_CUT_NAME = Markup(
+    '<bdi class="{}" title="{}">{}<span class="dots" aria-hidden="true"></span>'
+    '<span class="cut">{}</span>{}</bdi>'
+)
 # Of a table.
 ROWS = 60
 # Groups with a card, skewed topics with bars, and bars of one.
@@ -110,6 +117,7 @@ def render(page: Page) -> str:
         columns=COLUMNS,
         rows=listed.rows,
         rest=listed.rest,
+        longest_name=LONGEST_NAME,
         searchable=listed.searchable,
         left_out=listed.left_out,
     )
@@ -125,6 +133,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "name": name_of,
+        "name_tag": _name_tag,
         "duration": _known(partial(format_duration, space=NO_BREAK_SPACE)),
         "time_left": _known(time_left),
         "minutes": partial(minutes, space=NO_BREAK_SPACE),
@@ -142,6 +151,16 @@ def _environment() -> Environment:
         "capitalize_first": _capitalize_first,
     }
     return environment
+
+
+def _name_tag(text: str | None, kind: str = "name") -> Markup:
+    """An element whose text is the whole name: the style sheet hides the middle of a long one, so
+    that it is read aloud and copied with the rest. report.js makes the same."""
+    whole = name_of(text, WHOLE_NAME)
+    start, middle, end = split_middle(whole, LONGEST_NAME)
+    if not middle:
+        return Markup('<bdi class="{}">{}</bdi>').format(kind, whole)
+    return _CUT_NAME.format(kind, whole, start, middle, end)
 
 
 def _known(words: Callable[[float], str]) -> Callable[[float | None], str]:

@@ -34,6 +34,7 @@ from kafka_lag_report.page.attention import bad_words
 from kafka_lag_report.page.drawn import Axis, Bar, Curve, Peak, Stretch
 from kafka_lag_report.sentences import (
     DASH,
+    WHOLE_NAME,
     Sentence,
     cause_of,
     known,
@@ -281,8 +282,8 @@ def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
 def _cells(day: GroupDay, stands: Standing) -> Cells:
     """Name, owner, level and word of the day, then one text for each of COLUMNS."""
     return (
-        name_of(day.group),
-        name_of(day.owner) if day.owner else "",
+        name_of(day.group, WHOLE_NAME),
+        name_of(day.owner, WHOLE_NAME) if day.owner else "",
         LEVELS[stands.rank],
         standing_word(stands),
         known(_duration, day.time_lag_p95),

@@ -51,8 +51,11 @@ _PORTS = {"scram": 9096, "iam": 9098, "tls": 9094, "none": 9094, "plaintext": 90
 _SERVERLESS = re.compile(r"-s\d+\Z")
 
 _TRANSPORT = {
-    **{"scram": "SASL_SSL", "iam": "SASL_SSL", "tls": "SSL"},
-    **{"none": "SSL", "plaintext": "PLAINTEXT"},
+    "scram": "SASL_SSL",
+    "iam": "SASL_SSL",
+    "tls": "SSL",
+    "none": "SSL",
+    "plaintext": "PLAINTEXT",
 }
 
 _LARGEST_MINUTES = 60

@@ -55,6 +55,13 @@ class ConfigurationError(Exception):
         lines = "".join(f"\n  {fault}" for fault in self.faults)
         super().__init__(f"The configuration in {source} has faults:{lines}")
 
+    @property
+    def line(self) -> str:
+        """The same on one line."""
+        first, *_ = str(self).splitlines()
+        line = f"{first} {'; '.join(self.faults)}"
+        return line if line.endswith((".", "?")) else f"{line}."
+
 
 def path_of(place: Place) -> str:
     """`clusters[0].vpc.id` for ("clusters", 0, "vpc", "id")."""

@@ -39,7 +39,7 @@ _CORE_MB = 1769
 
 # Assumed of the daily job, which has not been measured on Glue: minutes to start and for what does
 # not grow with the rows, and seconds that one of a day's objects makes it wait, 32 of them being
-# opened at once. Measured by dev.bench_report: rows that a core compacts and reduces a second,
+# opened at once. Measured by dev.benchmarks.report: rows that a core compacts and reduces a second,
 # rounded down. A G.1X worker is one DPU of 4 cores, and one of the workers drives.
 _JOB_START_MINUTES = 1.9
 _OPEN_SECONDS = 0.003

@@ -5,6 +5,7 @@
 -- is not listed. deviation counts in units of the usual spread.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
+-- kafka-lag query takes cluster, group, day (today), days (8).
 WITH asked AS (
     SELECT *
     FROM anomalies

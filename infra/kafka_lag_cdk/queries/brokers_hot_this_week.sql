@@ -5,6 +5,7 @@
 -- asks the same of now.
 -- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
+-- kafka-lag query takes cluster, day (today), days (8).
 WITH asked AS (
     SELECT *
     FROM broker_hotspots

@@ -6,6 +6,7 @@
 -- cluster had no run in this hour and the last, nor of a group that was never read.
 -- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
+-- kafka-lag query takes cluster, group, at (now).
 WITH asked AS (
     SELECT *
     FROM group_partitions

@@ -5,6 +5,7 @@
 -- Capacity is its best speed against what comes in: below 1 it cannot catch up. Null is unknown.
 -- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
+-- kafka-lag query takes cluster, day (yesterday).
 WITH asked AS (
     SELECT *
     FROM lag_summary

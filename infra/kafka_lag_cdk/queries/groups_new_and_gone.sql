@@ -5,6 +5,7 @@
 -- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found.
+-- kafka-lag query takes cluster, day (today), days (8).
 WITH asked AS (
     SELECT *
     FROM groups

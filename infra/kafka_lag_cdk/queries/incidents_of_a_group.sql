@@ -6,6 +6,7 @@
 -- dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_groups, which has no hour).
+-- kafka-lag query takes cluster, group (required), day (today), days (8).
 WITH asked AS (
     SELECT *
     FROM groups

@@ -6,6 +6,7 @@
 -- 'name', as _ in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_group_partitions, which has no hour).
+-- kafka-lag query takes cluster, group, topic, day (yesterday).
 WITH asked AS (
     SELECT *
     FROM group_partitions

@@ -5,6 +5,7 @@
 -- known.
 -- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
+-- kafka-lag query takes cluster, group, at (now).
 WITH asked AS (
     SELECT *
     FROM group_partitions

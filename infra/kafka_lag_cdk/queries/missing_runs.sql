@@ -7,6 +7,7 @@
 -- LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_groups, which has no hour).
+-- kafka-lag query takes cluster, day (today), days (2).
 WITH asked AS (
     SELECT *
     FROM groups

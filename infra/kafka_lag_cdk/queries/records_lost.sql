@@ -6,6 +6,7 @@
 -- in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_group_partitions, which has no hour).
+-- kafka-lag query takes cluster, group, day (today), days (8).
 WITH asked AS (
     SELECT *
     FROM group_partitions

@@ -5,6 +5,7 @@
 -- retention_hours is one without a limit, or that was not known.
 -- Change group, topic, cluster and dates in the first lines. LIKE '%' is all; for one write =
 -- 'name', as _ in LIKE is any character.
+-- kafka-lag query takes cluster, group, topic, day (today), days (8).
 WITH asked AS (
     SELECT *
     FROM retention_risk

@@ -4,6 +4,7 @@
 -- away and the least time until it. Nulls are days of which the reports could not tell.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
+-- kafka-lag query takes cluster, group, day (today), days (8).
 WITH asked AS (
     SELECT *
     FROM retention_risk

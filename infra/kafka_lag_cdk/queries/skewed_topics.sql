@@ -6,6 +6,7 @@
 -- partitions that explain it. The newest day comes first, and in it the worse of a topic's two ratios decides.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
+-- kafka-lag query takes cluster, group, day (today), days (8).
 WITH asked AS (
     SELECT *
     FROM partition_skew

@@ -4,6 +4,7 @@
 -- time lag in which it was within. A week in which the level changed has a row for each.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
+-- kafka-lag query takes cluster, group, day (today), days (from the Monday of three weeks before).
 WITH asked AS (
     SELECT *
     FROM lag_summary

@@ -6,6 +6,7 @@
 -- write = 'name', as _ in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_topic_partitions, which has no hour).
+-- kafka-lag query takes cluster, topic, day (today), days (2), least_minutes (60).
 WITH asked AS (
     SELECT *, 60 AS least_minutes
     FROM topic_partitions

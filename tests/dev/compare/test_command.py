@@ -15,15 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dev.compare.checkouts import ROOT, Checkout
-from dev.compare.command import collect, main
-from dev.compare.differences import Difference, Rules, compare
-from dev.compare.orders import Orders
-from dev.compare.printing import Findings
-from dev.compare.probe.reports import written
+from dev.compare.__main__ import collect, main
+from dev.compare.checkouts import ROOT, Checkout, ProbeError, compared
+from dev.compare.differences import Difference, Findings, Rules, compare
+from dev.compare.orders import Orders, Step
+from dev.compare.probe.runs import written
 from dev.compare.probe.templates import parts_of
-from dev.compare.probes import ProbeError, compared
-from dev.compare.steps import Step
 
 # A word of the public interface, which stays wherever its module moves.
 METRIC = '"OffsetLag"'

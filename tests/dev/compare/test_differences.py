@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dev.compare.differences import Difference, Rules, compare
-from dev.compare.printing import Findings
-from dev.compare.steps import Step
+from dev.compare.differences import Difference, Findings, Rules, compare
+from dev.compare.orders import Step
 
 SET = {"Cluster Name": "c", "Consumer Group": "g", "OffsetLag": 5}
 ROWS: list[dict[str, Any]] = [

@@ -13,13 +13,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dev.compare import recording
+from dev.compare import readings
 from dev.compare.hostile import NAMES, Hostile
 from dev.compare.orders import RECORDED
 from dev.compare.probe.aws import stand_in
 from dev.compare.probe.runs import answer
-from dev.compare.readings import DATASETS, GROUPS, NEWEST, Reading, Run, Runs, to_list
-from dev.compare.recording import LoggedIndex, Recording
+from dev.compare.readings import (
+    DATASETS,
+    GROUPS,
+    NEWEST,
+    LoggedIndex,
+    Reading,
+    Recording,
+    Run,
+    Runs,
+    to_list,
+)
 from dev.compare.requests import BEARER, TOKEN, Request, requests
 from dev.compare.simulated import BEGIN, MINUTE_MS, PATTERNS, Simulated
 
@@ -113,8 +122,8 @@ def test_a_simulated_time_index_names_the_first_record_at_or_after_a_time() -> N
 
 def test_a_recorded_time_index_knows_what_was_there_in_its_run(tmp_path: Path) -> None:
     (run,) = islice(Hostile().runs(), 1)
-    logs: recording.Logs = {("plain", "id-0", 0): (np.arange(2_000), np.arange(2_000) * 1_000)}
-    recording.store(tmp_path, Hostile.document, [run], logs)
+    logs: readings.Logs = {("plain", "id-0", 0): (np.arange(2_000), np.arange(2_000) * 1_000)}
+    readings.store(tmp_path, Hostile.document, [run], logs)
     (read,) = Recording(tmp_path).runs()
     assert rows(read) == rows(run)
     assert isinstance(read.time_index, LoggedIndex)

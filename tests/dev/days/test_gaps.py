@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dev.days.scenarios import gaps
+from dev.days import scenarios
 from kafka_lag import contract
 from tests.dev.days.conftest import Ask
 
@@ -89,7 +89,7 @@ def test_partitions_without_a_commit_are_counted_apart(ask: Ask) -> None:
 def test_names_come_out_as_they_went_in(ask: Ask) -> None:
     rows = ask("SELECT DISTINCT consumer_group FROM groups")
 
-    assert set(gaps.NAMES) <= {name for (name,) in rows}
+    assert set(scenarios.NAMES) <= {name for (name,) in rows}
 
 
 def test_lag_is_what_is_left_from_the_commit_or_the_log_start(ask: Ask) -> None:

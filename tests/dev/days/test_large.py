@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from dev.days.events import Span
-from dev.days.logs import Logs
+from dev.days.cluster import Logs
+from dev.days.describe import Span
+from dev.days.large import large, uniform
 from dev.days.runs import runs
-from dev.days.scenarios.large import large
 
 
 @pytest.mark.parametrize("partitions", [1, 100, 7_777, 10_000])
@@ -52,3 +52,13 @@ def test_its_first_run_knows_rates_and_ages_of_the_hours_before() -> None:
     assert rows.numbers("consume_rate").known.all()
     assert rows.numbers("time_lag_seconds").known.all()
     assert rows.strings("status").known.all()
+
+
+def test_groups_of_a_uniform_cluster_read_as_much_each_and_every_tenth_is_slow() -> None:
+    day = uniform()
+    sizes = {topic.name: len(topic.partitions) for topic in day.topics}
+    read = {group.name: sum(sizes[name] for name in group.topics) for group in day.groups}
+
+    assert len(day.groups) == 1_000
+    assert set(read.values()) == {60}
+    assert len(day.events) == 100

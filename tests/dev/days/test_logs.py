@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dev.days.describe import Partition, Topic
-from dev.days.events import Event, Span, Surge
-from dev.days.logs import Logs
-from dev.days.scenarios.build import a_day, a_topic
+from dev.days.cluster import Logs
+from dev.days.describe import Event, Partition, Span, Surge, Topic
+from dev.days.scenarios import a_day, a_topic
 
 NOON, DAY = 43_200.0, 86_400.0
 moments = st.floats(-10 * DAY, 2 * DAY)

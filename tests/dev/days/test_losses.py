@@ -3,7 +3,7 @@
 
 import pytest
 
-from dev.days.scenarios import losses
+from dev.days import scenarios
 from tests.dev.days.conftest import EVERY, Ask
 
 
@@ -14,8 +14,8 @@ def test_records_are_lost_from_eight_until_the_group_is_back(ask: Ask) -> None:
     )
 
     run = EVERY.total_seconds()
-    assert first == pytest.approx(losses.LOST_FROM * 3_600, abs=run)
-    assert last == losses.LOST_UNTIL * 3_600 - run
+    assert first == pytest.approx(scenarios.LOST_FROM * 3_600, abs=run)
+    assert last == scenarios.LOST_UNTIL * 3_600 - run
     assert lost > 0
 
 
@@ -44,8 +44,8 @@ def test_the_promise_is_broken_only_in_and_just_after_its_hours(ask: Ask) -> Non
         "WHERE consumer_group = 'promised' AND time_lag_seconds > sla_seconds"
     )
 
-    assert owner == losses.SLA_OWNER
-    assert (first, last) == (losses.SLA_MISSED.begin, losses.SLA_MISSED.end)
+    assert owner == scenarios.SLA_OWNER
+    assert (first, last) == (scenarios.SLA_MISSED.begin, scenarios.SLA_MISSED.end)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 
 import pytest
 
-from dev.days.scenarios import skew
+from dev.days import scenarios
 from tests.dev.days.conftest import Ask
 
 MUCH = 1_000
@@ -43,17 +43,17 @@ def test_the_lag_of_the_keyed_topic_is_spread_as_its_production(ask: Ask) -> Non
 
 
 def test_only_what_the_slow_broker_leads_lags_and_all_members_own_some(ask: Ask) -> None:
-    assert lagging(ask, "slow-broker", "leader") == {skew.SLOW_BROKER}
+    assert lagging(ask, "slow-broker", "leader") == {scenarios.SLOW_BROKER}
     assert len(lagging(ask, "slow-broker", "member_id")) == 4
     assert lagging(ask, "slow-broker", "topic") == {"led-a", "led-b"}
 
 
 def test_only_what_the_slow_member_owns_lags_and_all_brokers_lead_some(ask: Ask) -> None:
-    assert lagging(ask, "slow-member", "member_id") == {skew.SLOW_MEMBER.member_id}
+    assert lagging(ask, "slow-member", "member_id") == {scenarios.SLOW_MEMBER.member_id}
     assert lagging(ask, "slow-member", "leader") == {1, 2, 3}
 
 
 def test_no_broker_and_no_member_explains_the_odd_lag(ask: Ask) -> None:
-    assert lagging(ask, "odd-lag", "partition_id") == set(skew.UNEXPLAINED)
+    assert lagging(ask, "odd-lag", "partition_id") == set(scenarios.UNEXPLAINED)
     assert len(lagging(ask, "odd-lag", "leader")) == 3
     assert len(lagging(ask, "odd-lag", "member_id")) == 3

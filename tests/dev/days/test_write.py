@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dev.days import Written, write_day
-from dev.days.events import Span
-from dev.days.parallel import write_in_parts
+from dev.days.describe import Span
 from dev.days.scenarios import calm, odd_cluster, older_version
+from dev.days.write import write_in_parts
 from kafka_lag import contract
 from kafka_lag.snapshots.parquet import from_parquet
 from tests.dev.days.conftest import DATE

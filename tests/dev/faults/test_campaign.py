@@ -55,7 +55,7 @@ def test_a_campaign_with_faults_calm_runs_and_numbers_is_good() -> None:
 )
 def test_a_campaign_that_shows_nothing_is_not_good(poor: Result) -> None:
     assert not poor.good
-    assert poor.lacking
+    assert poor.missing_checks
 
 
 @pytest.mark.parametrize(("unsure", "good"), [(0, True), (10, True), (11, False)])

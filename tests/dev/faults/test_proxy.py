@@ -62,7 +62,7 @@ def client(proxy: Proxy) -> Iterator[socket.socket]:
         yield connection
 
 
-def asked(connection: socket.socket) -> bytes:
+def sent(connection: socket.socket) -> bytes:
     """The next answer, or as many bytes as there are before the end."""
     connection.sendall(b"?")
     wanted, got = len(answer(0)), b""
@@ -81,7 +81,7 @@ def ended(connection: socket.socket) -> bool:
 
 def test_bytes_pass(proxies: tuple[Proxies, Proxy]) -> None:
     with client(proxies[1]) as connection:
-        assert [asked(connection) for _ in range(3)] == [answer(n) for n in range(3)]
+        assert [sent(connection) for _ in range(3)] == [answer(n) for n in range(3)]
 
 
 def test_what_is_stalled_arrives_later(proxies: tuple[Proxies, Proxy]) -> None:
@@ -90,7 +90,7 @@ def test_what_is_stalled_arrives_later(proxies: tuple[Proxies, Proxy]) -> None:
         proxy.stalled = True
         connection.settimeout(0.2)
         with pytest.raises(TimeoutError):
-            asked(connection)
+            sent(connection)
         proxy.stalled = False
         connection.settimeout(5)
         assert connection.recv(100) == answer(0)
@@ -101,18 +101,18 @@ def test_a_slow_answer_takes_its_time(proxies: tuple[Proxies, Proxy]) -> None:
     proxy.delay = 0.2
     with client(proxy) as connection:
         began = time.monotonic()
-        assert asked(connection) == answer(0)
+        assert sent(connection) == answer(0)
     assert time.monotonic() - began >= 0.2
 
 
 def test_a_cut_ends_connections_and_takes_new_ones(proxies: tuple[Proxies, Proxy]) -> None:
     running, proxy = proxies
     with client(proxy) as connection:
-        assert asked(connection) == answer(0)
+        assert sent(connection) == answer(0)
         running.cut(1)
         assert ended(connection)
     with client(proxy) as connection:
-        assert asked(connection) == answer(0)
+        assert sent(connection) == answer(0)
 
 
 def test_a_proxy_that_refuses_answers_nobody(proxies: tuple[Proxies, Proxy]) -> None:
@@ -126,7 +126,7 @@ def test_one_byte_of_one_answer_is_damaged(proxies: tuple[Proxies, Proxy]) -> No
     proxy = proxies[1]
     with client(proxy) as connection:
         proxy.damage = 1
-        got = [asked(connection) for _ in range(2)]
+        got = [sent(connection) for _ in range(2)]
     differing = [
         [i for i in range(len(answer(0))) if g[i] != answer(n)[i]] for n, g in enumerate(got)
     ]
@@ -139,6 +139,6 @@ def test_without_encryption_only_length_and_number_of_an_answer_are_damaged() ->
         with Proxies({1: proxy}), client(proxy) as connection:
             for number in range(40):
                 proxy.damage = 1
-                got = asked(connection)
+                got = sent(connection)
                 assert got[:8] != answer(number)[:8]
                 assert got[8:] == answer(number)[8:]

@@ -20,7 +20,7 @@ LOG = LogView.of([(0, 100, 110), (1, 200, 230), (2, 300, 310)])
 
 
 @pytest.mark.parametrize(
-    ("asked", "read", "ends"),
+    ("sent", "read", "ends"),
     [
         (50, 60, (0, 0)),
         (50, 105, (0, 1)),
@@ -30,9 +30,9 @@ LOG = LogView.of([(0, 100, 110), (1, 200, 230), (2, 300, 310)])
     ],
 )
 def test_an_end_lies_between_what_was_acknowledged_and_what_was_sent(
-    asked: int, read: int, ends: tuple[int, int]
+    sent: int, read: int, ends: tuple[int, int]
 ) -> None:
-    assert LOG.ends(asked, read) == ends
+    assert LOG.ends(sent, read) == ends
 
 
 def test_a_record_nobody_heard_of_again_may_be_at_the_end() -> None:
@@ -141,7 +141,7 @@ def test_a_broker_is_in_trouble_while_a_fault_lasts() -> None:
 
 def test_the_record_of_many_threads_becomes_a_view() -> None:
     truth = Truth()
-    topic = truth.created("orders", "id-1", 1, asked=10, acked=20)
+    topic = truth.created("orders", "id-1", 1, sent=10, acked=20)
     token = topic.sending(0, at=100)
     assert not truth.settled(100)
     topic.acknowledged(0, token, 0, at=110)
@@ -152,15 +152,15 @@ def test_the_record_of_many_threads_becomes_a_view() -> None:
     assert view.topics["id-1"].logs[0].ends(120, 130) == (1, 1)
     (event,) = view.commits["group"]["orders", 0]
     assert event.offset == 1
-    assert event.asked < event.acked < NEVER
+    assert event.sent < event.acked < NEVER
 
 
 def test_a_deleted_topic_takes_commits_with_it_perhaps() -> None:
     truth = Truth()
-    topic = truth.created("orders", "id-1", 1, asked=10, acked=20)
+    topic = truth.created("orders", "id-1", 1, sent=10, acked=20)
     offsets: dict[tuple[str, int], int | None] = {("orders", 0): 1}
     truth.committed("group", truth.committing("group", offsets), offsets)
-    truth.deleted(topic, asked=NEVER - 2, acked=NEVER - 1)
+    truth.deleted(topic, sent=NEVER - 2, acked=NEVER - 1)
     view = truth.view()
     assert possible(view.commits["group"]["orders", 0], NEVER - 1, NEVER) == {None, 1}
     assert view.living("orders", 30, 40) is not None

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from dev.pauses_bench import product
-from dev.pauses_bench.batch import BATCHES
+from dev.benchmarks.pauses import whole_runs
+from dev.benchmarks.pauses.tracks import BATCHES
 from kafka_lag.contract import OK, PAUSING, STALL, WARN
 from tests.functions.lag.simulated import (
     Every,
@@ -119,5 +119,5 @@ def test_a_dead_job_is_reported_within_two_of_its_periods(weeks: dict[str, Statu
 def test_an_hourly_job_that_works_three_quarters_of_the_time_changes_nothing_once_known() -> None:
     (hourly,) = [batch for batch in BATCHES if batch.name == "hourly, 45 minutes of work"]
     track = hourly.track(np.random.default_rng(0), 1, ()).cut(7 * HOUR)
-    status = product.told([track]).status[4 * HOUR :, 0]
-    assert {product.STATUSES[code] for code in status} == {OK}
+    status = whole_runs.evaluate_tracks([track]).status[4 * HOUR :, 0]
+    assert {whole_runs.STATUSES[code] for code in status} == {OK}

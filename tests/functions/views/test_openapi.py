@@ -21,6 +21,7 @@ from kafka_lag.views.page_tables import (
     SEVERITIES,
 )
 from kafka_lag.views.prometheus import LEVELS, PARAMETERS
+from kafka_lag.views.sparkline import PERIODS
 from tests.builders import MINUTE, NOON
 from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 
@@ -171,4 +172,5 @@ def test_parameters_have_the_values_that_there_are() -> None:
     assert values("/", "status") == list(SEVERITIES)
     assert values(groups, "status") == list(PARTITION_STATUSES)
     for path, sorts in (("/", GROUP_SORTS), (groups, PARTITION_SORTS), (topics, LOG_SORTS)):
+        assert values(path, "period") == list(PERIODS)
         assert values(path, "sort") == [*sorts, *(f"-{name}" for name in sorts)]

@@ -103,6 +103,39 @@ def test_search_shows_a_bounded_part_of_many_hits(page: Page) -> None:
     assert page.inner_text("#found") == "400 of 400 groups, the 200 worst are shown"
 
 
+def test_a_long_name_is_cut_alike_on_the_page_and_in_what_search_adds(
+    browser: Browser, files: dict[str, Path]
+) -> None:
+    parts = (
+        "at => [at.title.length, ...[...at.childNodes]"
+        ".map(one => [one.nodeName, one.className ?? '', one.textContent.length])]"
+    )
+    long = _open(browser, files["long"], DESKTOP).page
+    shown = long.locator("#groups-table tbody tr th .name").first.evaluate(parts)
+
+    long.fill("#find", f"w{GROUPS - 2}")
+    added = long.locator("#groups-table .made th .name").first.evaluate(parts)
+
+    assert added == shown
+    left_out = 501 - 2 * 30
+    assert shown == [
+        501,
+        *(["#text", "", 30], ["SPAN", "dots", 0], ["SPAN", "cut", left_out], ["#text", "", 30]),
+    ]
+
+
+def test_of_a_long_name_start_and_end_are_seen(browser: Browser, files: dict[str, Path]) -> None:
+    name = _open(browser, files["long"], DESKTOP).page.locator(".findings .name").first
+
+    widths = name.evaluate(
+        "at => [...at.childNodes].map(one => { const range = new Range(); "
+        "range.selectNode(one); return range.getBoundingClientRect().width })"
+    )
+
+    # the start, the dots, what is left out, the end
+    assert [width > 1 for width in widths] == [True, True, False, True]
+
+
 def test_search_is_reached_by_keyboard(page: Page) -> None:
     page.reload()
     page.keyboard.press("Tab")

@@ -25,7 +25,7 @@ from kafka_lag_cdk.alarm_rules import (
     query_groups,
 )
 from kafka_lag_cdk.alarms import MISSING, OPERATORS, ClusterSubject
-from kafka_lag_cdk.athena import read_queries
+from kafka_lag_cdk.saved_queries import read_queries
 from tests.infra.alarms.conftest import LOG_GROUP, ByName, alarms_of, watched
 from tests.infra.alarms.simulated import REBALANCES, STEADY, STOPS
 from tests.infra.configured import cluster

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tomlkit
 
-from kafka_lag.cli.cost import main
+from kafka_lag.cli.command import main
 from kafka_lag_cdk.config.reading import CONTEXT_KEY
 from tests.infra.configured import cluster_json, moved
 
@@ -28,6 +29,12 @@ def cdk_json(folder: Path, context: Any) -> None:
     (folder / "cdk.json").write_text(json.dumps({"context": {CONTEXT_KEY: context}}))
 
 
+def cost(folder: Path, *argv: str) -> int:
+    """The command as called in a folder."""
+    with chdir(folder):
+        return main(["cost", *argv])
+
+
 def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
@@ -35,14 +42,14 @@ def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 def test_cdk_json_of_the_folder_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cdk_json(tmp_path, {"clusters": [cluster_json()]})
-    assert main([], tmp_path) == 0
+    assert cost(tmp_path) == 0
     assert "600 group-partitions" in capsys.readouterr().out
 
 
 def test_a_pipe_gets_a_hundred_columns_without_colours(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["--config", str(written(tmp_path))], tmp_path)
+    cost(tmp_path, "--config", str(written(tmp_path)))
     printed = capsys.readouterr().out
     assert 80 < max(map(len, printed.splitlines())) <= 100
     assert "\x1b" not in printed
@@ -53,12 +60,12 @@ def test_the_file_that_cdk_json_names_is_read(
 ) -> None:
     written(tmp_path)
     cdk_json(tmp_path, "lag.json")
-    assert main([], tmp_path) == 0
+    assert cost(tmp_path) == 0
     assert "600 group-partitions" in capsys.readouterr().out
 
 
 def test_a_file_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--config", str(written(tmp_path))], tmp_path) == 0
+    assert cost(tmp_path, "--config", str(written(tmp_path))) == 0
     assert "600 group-partitions" in capsys.readouterr().out
 
 
@@ -67,20 +74,20 @@ def test_a_file_in_toml_can_be_named_in_cdk_json(
 ) -> None:
     (tmp_path / "lag.toml").write_text(tomlkit.dumps({"clusters": [cluster_json()]}))
     cdk_json(tmp_path, "lag.toml")
-    assert main([], tmp_path) == 0
+    assert cost(tmp_path) == 0
     assert "600 group-partitions" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_has_a_cost(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--config", str(example), "--output", "json"]) == 0
+    assert main(["cost", "--config", str(example), "--output", "json"]) == 0
     assert document(capsys)["total"] > 0
 
 
 def test_one_region_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, cluster_json(), US)
     arguments = ["--config", str(file), "--region", "us-east-1", "--output", "json"]
-    assert main(arguments, tmp_path) == 0
+    assert cost(tmp_path, *arguments) == 0
     assert [place["region"] for place in document(capsys)["places"]] == ["us-east-1"]
 
 
@@ -102,7 +109,7 @@ def test_what_leads_nowhere_is_one_sentence(
     arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(tmp_path)
-    assert main(arguments, tmp_path) == 2
+    assert cost(tmp_path, *arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith(sentence.format(tmp_path))
@@ -113,7 +120,7 @@ def test_a_wrong_configuration_is_answered_with_its_faults(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path, cluster_json(dashbord=True))
-    assert main(["--config", str(file)], tmp_path) == 2
+    assert cost(tmp_path, "--config", str(file)) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "clusters[0].dashbord: unknown key, did you mean dashboard?" in printed.err
@@ -124,13 +131,11 @@ def test_a_cdk_json_that_is_none_is_an_error(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "cdk.json").write_text(text)
-    assert main([], tmp_path) == 2
+    assert cost(tmp_path) == 2
     assert "cdk.json has faults" in capsys.readouterr().err
 
 
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0
+    assert main(["cost", "--help"]) == 0
     printed = capsys.readouterr().out
     assert all(option in printed for option in ("--config", "--region", "--output", "--lines"))

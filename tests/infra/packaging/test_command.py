@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.bench_import import cold_import
+from dev.benchmarks.import_time import cold_import
 from kafka_lag_cdk.packaging import ROOT, main, unpacked_by_part
 from tests.infra.packaging.projects import write
 

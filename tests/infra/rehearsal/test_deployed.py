@@ -24,7 +24,7 @@ from dev.rehearse.errors import RehearsalError
 from dev.rehearse.functions import NOTIFY
 from dev.rehearse.outside import Attempt, attempt_outside
 from dev.rehearse.rehearsal import Rehearsal
-from kafka_lag_cdk.athena import read_queries
+from kafka_lag_cdk.saved_queries import read_queries
 from tests.infra.conftest import Synthesised
 from tests.programs import find_program, lacking
 

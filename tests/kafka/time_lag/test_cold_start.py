@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from dev.benchmarks.time_lag import cases
+from dev.benchmarks.time_lag.cases import Random
+from dev.benchmarks.time_lag.logs import Ints
 from dev.kafka import KafkaCluster
-from dev.time_lag_bench.cases import shapes
-from dev.time_lag_bench.cases.case import Random
-from dev.time_lag_bench.logs import Ints
 from kafka_lag import contract
 from tests.kafka.looking import rows
 from tests.kafka.time_lag.watched import DAY, HOUR, NOW, SECOND, ago, dated, said, stated, watched
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kafka
 
 @pytest.mark.parametrize(
     "shape",
-    [shapes.steady, shapes.by_chance, shapes.bursty, shapes.equal, shapes.late],
+    [cases.steady, cases.by_chance, cases.bursty, cases.equal, cases.late],
     ids=lambda shape: shape.__name__.replace("_", "-"),
 )
 def test_a_cold_start_dates_commits_in_days_of_history(
@@ -45,7 +45,7 @@ def test_a_cold_start_dates_commits_in_days_of_history(
 def test_the_second_look_asks_for_nothing_and_says_the_same_record(
     shared_cluster: KafkaCluster,
 ) -> None:
-    log = shapes.by_chance(np.random.default_rng(1), NOW)
+    log = cases.by_chance(np.random.default_rng(1), NOW)
     topic = watched(shared_cluster, "cold-twice", log.tolist())
     topic.commit(1_500)
     with topic.looker() as eyes:

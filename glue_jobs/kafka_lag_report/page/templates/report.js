@@ -5,6 +5,7 @@
   const table = document.getElementById("groups-table");
   if (!table) return;
   const MOST = 200;
+  const LONGEST_NAME = Number(table.dataset.longestName);
   const rest = JSON.parse(document.getElementById("rest").textContent);
   const body = table.tBodies[0];
   const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
@@ -20,14 +21,28 @@
     return made;
   }
 
+  function addName(parent, kind, text) {
+    const letters = [...text];
+    const half = LONGEST_NAME / 2;
+    if (letters.length <= LONGEST_NAME) {
+      add(parent, "bdi", kind, text);
+      return;
+    }
+    const made = add(parent, "bdi", kind, letters.slice(0, half).join(""));
+    made.title = text;
+    add(made, "span", "dots").setAttribute("aria-hidden", "true");
+    add(made, "span", "cut", letters.slice(half, -half).join(""));
+    made.append(letters.slice(-half).join(""));
+  }
+
   function made(cells) {
     const [group, owner, level, word, ...numbers] = cells;
     const row = document.createElement("tr");
     row.className = "made";
     const head = add(row, "th");
     head.scope = "row";
-    add(head, "bdi", "name", group);
-    if (owner) add(add(head, "span", "under"), "bdi", "name plain", owner);
+    addName(head, "name", group);
+    if (owner) addName(add(head, "span", "under"), "name plain", owner);
     const day = add(row, "td");
     day.dataset.label = titles[1];
     add(day, "span", "badge " + level, word);

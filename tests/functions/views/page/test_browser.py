@@ -105,6 +105,23 @@ def test_a_search_lands_in_the_address(page: Page) -> None:
     expect(page.locator("tbody tr")).to_have_count(len(GROUPS))
 
 
+def test_a_long_name_is_short_to_see_and_whole_to_copy(visit: Visit) -> None:
+    name = f"{'a' * 100}{'b' * 100}"
+    with serving(Served(put(MemoryStore(), groups=[a_group(name)]), NOON + 30_000)) as served:
+        found = visit(served.url).page.locator("tbody th .name")
+        copied = found.evaluate(
+            "at => { getSelection().selectAllChildren(at); return getSelection().toString() }"
+        )
+        widths = found.evaluate(
+            "at => [...at.childNodes].map(one => { const range = new Range(); "
+            "range.selectNode(one); return range.getBoundingClientRect().width })"
+        )
+
+    assert copied == name
+    # the start, the dots, what is left out, the end
+    assert [width > 1 for width in widths] == [True, True, False, True]
+
+
 def test_a_name_made_of_markup_stays_text_all_the_way_down(visit: Visit, served: Served) -> None:
     opened = visit(served.url)
 

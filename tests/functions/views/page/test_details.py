@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from kafka_lag.views.app import answer as answer_all
+from kafka_lag.views.http import Request
+from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.page import link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, Seen, read
-from tests.functions.views.page.rows import a_group, a_log, a_partition
+from tests.functions.views.page.rows import NOON, a_group, a_log, a_partition
 from tests.functions.views.page.shop import NAMES, NASTY, opened, put, six_hours, text_of
 
 STATUS, LAG, AGE, COMMITTED, END, LEADER, MEMBER, RETENTION = range(1, 9)
@@ -66,7 +70,8 @@ def test_a_partition_without_a_commit_has_no_lag(billing: Seen) -> None:
 
     assert [cells[place] for place in (STATUS, LAG, COMMITTED, MEMBER)] == [
         "unknown",
-        *[UNKNOWN] * 3,
+        *[UNKNOWN] * 2,
+        "nobody",
     ]
 
 
@@ -106,7 +111,7 @@ def test_partitions_are_found_and_ordered(
 ) -> None:
     page = read(opened(store, BILLING, query))
 
-    assert (page.column() if len(page.tables) == 2 else None) == rows
+    assert (page.column() if len(page.tables) == 3 else None) == rows
 
 
 def test_a_partition_that_was_well_and_is_unread_is_unknown_and_not_well() -> None:
@@ -226,3 +231,120 @@ def test_a_group_that_names_no_worst_partition_says_no_more_than_its_status() ->
     store = put(MemoryStore(), groups=[a_group("g", status="ERR")], partitions=rows)
 
     assert "ERRRead at" in read(opened(store, GROUP)).texts["p"]
+
+
+def member_rows(*rows: dict[str, Any], members: int | None = 2) -> Seen:
+    store = put(MemoryStore(), groups=[a_group("g", members=members)], partitions=rows)
+    return read(opened(store, GROUP))
+
+
+def test_each_member_is_listed_with_what_it_reads_and_how_far_behind_it_is() -> None:
+    ours = {"member_id": "m1", "client_id": "app-1", "client_host": "/10.0.0.7"}
+    theirs = {"member_id": "m2", "client_id": None, "client_host": None}
+    page = member_rows(
+        *(a_partition("g", "t", n, **ours, lag=10) for n in (0, 1, 2, 5)),
+        a_partition("g", "u", 7, **ours, lag=100, status="STALL", time_lag_seconds=90.0),
+        a_partition("g", "t", 3, **theirs),
+    )
+
+    assert page.tables[1][1:] == [
+        ["app-1m1", "/10.0.0.7", "5 partitionst 0\u20132, 5u 7", "ERR", "140", "1 min 30 s ± 1 s"],
+        ["m2", UNKNOWN, "1 partitiont 3", "OK", "4", "4 s ± 1 s"],
+    ]
+    assert "2 members with partitions." in page.texts["caption"]
+    assert "?q=m1#h-partitions" in page.links
+
+
+def test_partitions_without_an_owner_come_before_the_members() -> None:
+    nobody = dict.fromkeys(("member_id", "client_id", "client_host"))
+    page = member_rows(
+        a_partition("g", "t", 0, status="STALL"),
+        *(a_partition("g", "t", n, **nobody, lag=5) for n in (1, 2)),
+    )
+
+    assert page.tables[1][1][:2] == ["Without an owner", "2 partitionst 1\u20132"]
+    assert page.tables[1][1][3] == "10"
+    assert "1 member with partitions; 1 more has none." in page.texts["caption"]
+
+
+def test_no_more_than_the_worst_members_are_listed() -> None:
+    page = member_rows(
+        *(a_partition("g", "t", n, member_id=f"m{n}", client_id="c", lag=n) for n in range(70)),
+        a_partition("g", "t", 70, member_id=None),
+        members=70,
+    )
+
+    assert len(page.tables[1][1:]) == 51
+    assert page.tables[1][2][0] == "cm69"
+    assert "70 members with partitions, of which the 50 worst." in page.texts["caption"]
+
+
+def test_of_a_member_of_many_topics_the_first_are_named() -> None:
+    page = member_rows(*(a_partition("g", f"t{n}", 0, member_id="m") for n in range(5)))
+
+    assert page.tables[1][1][2] == "5 partitionst0 0t1 0t2 0and 2 more topics"
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        (None, "Its members are unknown: the group could not be described."),
+        (0, "Nobody reads: the group has no member, and no partition an owner."),
+        (2, "No partition has an owner. What the 2 members will read is not assigned"),
+    ],
+)
+def test_a_group_of_which_nobody_owns_a_partition_says_why(members: int | None, words: str) -> None:
+    page = member_rows(a_partition("g", "t", 0, member_id=None), members=members)
+
+    assert words in page.texts["p"]
+    assert len(page.tables) == 2
+
+
+def test_the_period_chosen_is_kept_in_links(store: MemoryStore) -> None:
+    overview = read(opened(store, "/", "period=24h"))
+    group = read(opened(store, BILLING, "period=24h&sort=lag"))
+    topic = read(opened(store, ORDERS, "period=24h"))
+
+    assert f"{BILLING}?period=24h" in overview.links
+    assert f"{link('shop', 'group', '..')}&period=24h" not in overview.links
+    assert "/cluster/shop/group/?period=24h&name=.." in overview.links
+    assert {f"{ORDERS}?period=24h", "?sort=lag&period=7d", "?sort=lag", "/?period=24h"} <= {
+        *group.links
+    }
+    assert "?sort=-lag&period=24h" in group.links
+    assert f"{BILLING}?period=24h" in topic.links
+
+
+@pytest.mark.parametrize(
+    ("period", "title"), [("1h", "hour"), ("24h", "24 hours"), ("7d", "7 days"), ("9y", "6 hours")]
+)
+def test_a_groups_page_says_of_which_period_its_curves_are(
+    store: MemoryStore, period: str, title: str
+) -> None:
+    page = read(opened(store, BILLING, f"period={period}"))
+
+    assert f"Last {title}" in page.texts["h2"]
+
+
+@pytest.mark.parametrize("name", ["billing", *NAMES])
+def test_a_groups_page_links_the_same_as_json(store: MemoryStore, name: str) -> None:
+    path, _, query = link("shop", "group", name).partition("?")
+    links = read(opened(store, path, query)).links
+
+    found = [each for each in links if each.startswith("/v3/")]
+
+    assert "/metrics" in links
+    assert found
+    snapshots = Snapshots(store, lambda: NOON / 1000)
+    for each in found:
+        assert answer_all(Request.of("GET", each, "", {}), snapshots, NOON).status == 200
+
+
+def test_a_long_name_is_cut_for_the_eye_alone() -> None:
+    name = "a" * 40 + "b" * 40
+    store = put(MemoryStore(), groups=[a_group(name)], partitions=[])
+
+    text = text_of(opened(store))
+
+    assert f'title="{name}">{"a" * 30}<span class="dots" aria-hidden="true"></span>' in text
+    assert read(opened(store)).cells("a" * 30)[0] == name

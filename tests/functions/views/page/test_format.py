@@ -26,7 +26,7 @@ def test_an_unknown_number_is_a_dash_and_says_why(filter_name: str, unknown: flo
     [
         ("duration", (11_520.0,), "3 h 12 min"),
         ("size", (1_536,), "1.5 KiB"),
-        ("moment", (NOON - 3 * DAY - MINUTE, NOON), "28 Jan 11:59 UTC"),
+        ("moment", (NOON - 3 * DAY - MINUTE, NOON), "2026-01-28 11:59 UTC"),
         ("since", (NOON - 90_000, NOON), "1 min 30 s"),
         ("margin", (5.4,), "± 6 s"),
     ],

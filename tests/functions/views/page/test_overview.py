@@ -56,7 +56,7 @@ def test_what_is_unknown_is_a_dash_with_its_word(store: MemoryStore) -> None:
         ("search-indexer", LOSS, "1,234 lostnext in 1 h 23 min"),
         ("search-indexer", STATUS, "ERRrecords lost"),
         ("mailer", LOSS, "19 h 27 min"),
-        ("mailer", HELD, "OK for 3 dsince 28 Jan 12:00 UTC"),
+        ("mailer", HELD, "OK for 3 dsince 2026-01-28 12:00 UTC"),
         ("old-import", STATUS, "gonegroup deleted"),
         ("old-import", LOSS, UNKNOWN),
     ],
@@ -222,3 +222,12 @@ def test_sparklines_read_a_bounded_number_of_runs() -> None:
     opened(store)
 
     assert store.calls.count("read") <= 24
+
+
+def test_one_empty_cluster_among_others_has_no_groups() -> None:
+    store = put(put(MemoryStore()), cluster="empty", groups=[])
+
+    page = read(opened(store, "/", "cluster=empty"))
+
+    assert "The cluster has no consumer groups." in page.texts["p"]
+    assert "No group is like that." not in page.texts["p"]

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The story, made once, and Athena over what it left."""
+"""The story, made once, its report, and Athena over what they left."""
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kafka_lag import contract
+from kafka_lag.cli.report import report
 from kafka_lag_cdk.report_columns import REPORT_COLUMNS
-from kafka_lag_report.daily_report import main
 from tests.infra.storage.queries import story
 from tests.infra.storage.queries.athena import Athena
 
@@ -35,18 +38,33 @@ def _athena(folder: Path) -> Athena:
     return Athena(folder, story.NOW)
 
 
-@pytest.fixture(name="reported", scope="session")
-def _reported(
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A folder with the reports of Saturday, and what the command printed."""
+
+    folder: Path
+    printed: str
+
+
+@pytest.fixture(name="saturday", scope="session")
+def _saturday(
     request: pytest.FixtureRequest, folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Athena:
-    """Athena over the reports that the real job makes of Saturday, in the session all share."""
+) -> Reported:
+    """The reports that the real job makes by `kafka-lag report`, in the session all share."""
     request.getfixturevalue("spark")
-    output = tmp_path_factory.mktemp("reports")
-    arguments = ["--input", str(folder), "--output", str(output), "--date", "2026-01-31"]
-    assert main([*arguments, "--no-history"]) == 0
+    state = tmp_path_factory.mktemp("reports") / "state"
+    shutil.copytree(folder, state)
+    arguments = ["--state", str(state), "--date", "2026-01-31", "--no-history"]
+    result = CliRunner().invoke(report, arguments)
+    assert result.exit_code == 0, result.output
     # What the queries of the reports have to get by without opening.
-    story.lay_unreadable(output, [f"reports/{name}" for name in _with_rows(output)])
-    return Athena(output, story.NOW)
+    story.lay_unreadable(state, [f"reports/{name}" for name in _with_rows(state)])
+    return Reported(state, result.stdout)
+
+
+@pytest.fixture(name="reported", scope="session")
+def _reported(saturday: Reported) -> Athena:
+    return Athena(saturday.folder, story.NOW)
 
 
 def _with_rows(output: Path) -> list[str]:

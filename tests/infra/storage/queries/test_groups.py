@@ -29,7 +29,7 @@ def _of(rows: list[Row], group: str, cluster: str = SHOP, **more: object) -> Row
 
 
 def test_a_group_fell_behind_when_its_oldest_unread_record_was_written(athena: Athena) -> None:
-    (incident,) = athena.ask("incidents_of_a_group", consumer_group="billing")
+    (incident,) = athena.ask("incidents_of_a_group", group="billing")
 
     assert incident["incident_since"] == at(LEFT_OK)
     late = (incident["oldest_unread_then"] - at(STOPPED)).total_seconds()
@@ -39,7 +39,7 @@ def test_a_group_fell_behind_when_its_oldest_unread_record_was_written(athena: A
 
 
 def test_the_runs_around_the_last_incident_are_listed_one_by_one(athena: Athena) -> None:
-    rows = athena.ask("minutes_around_an_incident", consumer_group="billing")
+    rows = athena.ask("minutes_around_an_incident", group="billing")
 
     assert [row["taken_at"] for row in rows] == [at(m) for m in SATURDAY if m >= LEFT_OK - 30]
     by_time = {row["taken_at"]: row for row in rows}

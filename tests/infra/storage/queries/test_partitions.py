@@ -71,7 +71,7 @@ def test_yesterdays_first_hour_is_no_part_of_a_brokers_lag_of_now(tmp_path: Path
 def test_what_is_wrong_with_a_group_now_is_listed_worst_first(tmp_path: Path) -> None:
     tell_one_trouble(tmp_path, MIDNIGHT - 1)
 
-    rows = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask("group_wrong_now", consumer_group="troubled")
+    rows = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask("group_wrong_now", group="troubled")
 
     columns = ("topic", "partition_id", "status", "last_status", "unread_reason")
     assert [tuple(row[name] for name in columns) for row in rows] == [
@@ -116,7 +116,7 @@ def test_of_all_groups_only_those_with_trouble_are_listed_the_worst_first(
 def test_the_broker_that_holds_a_group_up_has_more_of_the_lag_than_of_the_partitions(
     athena: Athena,
 ) -> None:
-    rows = athena.ask("lag_by_broker", consumer_group="slow")
+    rows = athena.ask("lag_by_broker", group="slow")
 
     first = rows[0]
     assert (first["leader"], first["share_of_lag"]) == (1, 0.9)
@@ -126,7 +126,7 @@ def test_the_broker_that_holds_a_group_up_has_more_of_the_lag_than_of_the_partit
 
 
 def test_the_member_that_lags_is_listed_with_its_host(athena: Athena) -> None:
-    rows = athena.ask("lag_by_member", consumer_group="slow")
+    rows = athena.ask("lag_by_member", group="slow")
 
     listed = [(row["client_host"], row["partitions_known"], row["lag"]) for row in rows]
     assert listed == [("/m-2", 1, 900), ("/m-1", 2, 100)]
@@ -146,20 +146,20 @@ def test_a_members_partitions_are_counted_with_and_without_a_known_lag(tmp_path:
 
 
 def test_each_clusters_own_newest_run_is_taken(athena: Athena) -> None:
-    rows = athena.ask("lag_by_member", consumer_group="billing")
+    rows = athena.ask("lag_by_member", group="billing")
 
     assert {row["cluster"]: row["lag"] for row in rows} == {SHOP: 0, OTHER: 5}
 
 
 def test_a_topics_lag_is_listed_hour_by_hour(athena: Athena) -> None:
-    (row,) = athena.ask("lag_by_topic_and_hour", consumer_group="slow")
+    (row,) = athena.ask("lag_by_topic_and_hour", group="slow")
 
     assert (row["topic"], row["hour"]) == ("clicks", "10")
     assert (row["mean_records"], row["most_records"]) == (1000.0, 1000)
 
 
 def test_a_run_that_read_a_part_of_a_topic_knows_no_sum(athena: Athena) -> None:
-    (row,) = athena.ask("lag_by_topic_and_hour", consumer_group="audit")
+    (row,) = athena.ask("lag_by_topic_and_hour", group="audit")
 
     assert row["runs_unknown"] == len(TIMED_OUT) + 1
 
@@ -181,7 +181,7 @@ def test_what_was_not_read_is_listed_with_reason_and_times(athena: Athena) -> No
 
 
 def test_what_was_seen_of_a_group_is_listed_by_day(athena: Athena) -> None:
-    rows = athena.ask("coverage_by_day", consumer_group="audit")
+    rows = athena.ask("coverage_by_day", group="audit")
 
     saturday = next(row for row in rows if row["dt"] == "2026-01-31")
     whole = len(SATURDAY) - len(TIMED_OUT) - 1

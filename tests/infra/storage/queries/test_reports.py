@@ -11,6 +11,7 @@ import pytest
 
 from kafka_lag_cdk import report_columns as reports
 from tests.infra.storage.queries.athena import Athena, Row
+from tests.infra.storage.queries.conftest import Reported
 from tests.infra.storage.queries.reported import FRIDAY, SATURDAY, write_report
 from tests.infra.storage.queries.story import NOW, OTHER, SHOP, STOPPED
 from tests.infra.storage.queries.story import SATURDAY as RUNS
@@ -23,6 +24,14 @@ def ask(folder: Path, key: str, name: str, days: Days, **narrowed: str) -> list[
     for day, rows in days.items():
         write_report(folder, name, rows, day=day)
     return Athena(folder, NOW).ask(key, **narrowed)
+
+
+@pytest.mark.spark
+def test_the_command_names_the_pages_that_it_wrote(saturday: Reported) -> None:
+    for cluster in (SHOP, OTHER):
+        page = saturday.folder / f"reports/page/cluster={cluster}/dt={SATURDAY}/report.html"
+        assert f"Page of {cluster}: {page}\n" in saturday.printed
+        assert "<html" in page.read_text()
 
 
 @pytest.mark.spark
@@ -63,7 +72,7 @@ def test_a_time_lag_that_nobody_knows_is_not_zero(reported: Athena) -> None:
 
 @pytest.mark.spark
 def test_minutes_within_a_service_level_are_listed_from_the_reports(reported: Athena) -> None:
-    (row,) = reported.ask("sla_by_week", cluster=SHOP, consumer_group="billing")
+    (row,) = reported.ask("sla_by_week", cluster=SHOP, group="billing")
 
     # A run is a minute; the one before the gap stands for two.
     assert row["minutes_within"] == len([m for m in RUNS if m <= STOPPED + 5])
@@ -149,7 +158,7 @@ def test_a_service_level_is_listed_by_week_with_its_worst_day(tmp_path: Path) ->
             FRIDAY: [with_sla(1400, 1400)],
             "2026-01-20": [with_sla(5, 10)],
         },
-        consumer_group="billing",
+        group="billing",
     )
 
     listed = [(row["week"], row["minutes_within"], row["minutes_known"]) for row in rows]

@@ -6,16 +6,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import duckdb
 import pytest
 import sqlglot
+from click.testing import CliRunner
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from kafka_lag import contract
+from kafka_lag.cli.query import query as query_command
+from kafka_lag.errors import StoreError
 from kafka_lag_cdk import report_columns as reports
-from kafka_lag_cdk.athena import Query, read_queries
+from kafka_lag_cdk.saved_queries import Query, read_queries
 from tests.infra.resolve import of_type
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
 from tests.infra.storage.queries.reported import write_report
@@ -148,7 +150,7 @@ def test_what_is_asked_for_is_chosen_in_one_place_at_the_top(key: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(set(TEXTS) - OVER_REPORTS))
 def test_a_query_opens_no_file_of_another_date(athena: Athena, key: str) -> None:
-    one = {"consumer_group": "billing"} if PLACEHOLDER in TEXTS[key] else {}
+    one = {"group": "billing"} if PLACEHOLDER in TEXTS[key] else {}
 
     assert athena.ask(key, **one)
 
@@ -163,7 +165,7 @@ def test_a_query_opens_no_report_of_another_date(tmp_path: Path, key: str) -> No
 
 
 def test_a_query_without_a_date_would_open_the_unreadable_file(athena: Athena) -> None:
-    with pytest.raises(duckdb.Error, match="unreadable"):
+    with pytest.raises(StoreError, match="unreadable"):
         athena.rows("SELECT count(lag) FROM groups")
 
 
@@ -197,12 +199,37 @@ def test_an_older_day_is_answered_as_it_was(athena: Athena) -> None:
     assert older == athena.rows(text) != []
 
 
-def test_the_manual_lists_the_titles_as_athena_sorts_them() -> None:
+def _manual() -> str:
+    """The section about queries."""
     _, _, section = MANUAL.read_text().partition("\n## Queries\n")
-    section, _, _ = section.partition("\n## ")
-    listed = re.findall(r"^\| ([^|]+?) \| [^|]+ \|$", section, re.MULTILINE)
+    return section.partition("\n## ")[0]
+
+
+def test_the_manual_lists_the_titles_as_athena_sorts_them() -> None:
+    listed = re.findall(r"^\| ([^|]+?) \| [^|]+ \| [^|]+ \|$", _manual(), re.MULTILINE)
 
     assert listed == ["saved query", *sorted(query.title for query in ALL)]
+
+
+def test_the_manual_has_the_name_and_parameters_of_each_query() -> None:
+    _, *listed = re.findall(r"^\| ([^|]+?) \| [^|]+ \| ([^|]+) \|$", _manual(), re.MULTILINE)
+
+    shown = CliRunner().invoke(query_command, ["--list"]).stdout
+    for title, cell in listed:
+        key, parameters = cell.removeprefix("`").split("`: ")
+        assert f"{key}\n    {title}\n    {parameters}\n" in shown
+
+
+def test_the_manuals_sample_is_what_is_printed(folder: Path) -> None:
+    command, sample = re.search(  # type: ignore[union-attr]
+        r"^    \$ kafka-lag query (.+)\n((?:    .+\n)+)", _manual(), re.MULTILINE
+    ).groups()
+
+    words = command.replace("./lag", str(folder)).split()
+    printed = CliRunner().invoke(query_command, words).stdout
+
+    lines = [line.rstrip() for line in printed.splitlines()]
+    assert [line[4:] for line in sample.splitlines()] == [line for line in lines if line]
 
 
 def test_every_saved_query_that_the_manual_sends_somebody_to_exists() -> None:

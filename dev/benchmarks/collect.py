@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long one whole run takes: read, lag, EMF and Parquet, on three real brokers.
+
+The runs are made in a process of their own, as a Lambda would, so that its CPU seconds and peak
+memory are the collector's alone. Offsets are committed without live members, 0 to 8 records
+behind, so that ages are dated as on a cluster in use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from rich.console import Console
+from rich.table import Table
+
+from dev.benchmarks.collector_process import RUNS, command, options_of, read_figures
+from dev.kafka import KafkaCluster
+from dev.kafka.handout import explain, write_client_files
+from dev.kafka.readiness import wait_until
+
+TOPICS, PARTITIONS, TOPICS_PER_GROUP = 50, 24, 25
+GROUP_SIZE = PARTITIONS * TOPICS_PER_GROUP
+RECORDS = 8
+MINUTE_MS = 60_000
+_COMMITS_AT_ONCE = 8
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prints a line per size; `--sizes` counts group-partitions."""
+    parser = argparse.ArgumentParser(prog="python -m dev.benchmarks.collect", description=__doc__)
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=[6_000, 60_000],
+        metavar="N",
+        help=f"group-partitions, in steps of {GROUP_SIZE} (default: 6000 60000)",
+    )
+    parser.add_argument("--runs", type=int, default=9, help="counted warm runs (default: 9)")
+    parser.add_argument(
+        "--hold",
+        action="store_true",
+        help="then keep the brokers until Ctrl-C, for exporters to be measured on them",
+    )
+    options = parser.parse_args(argv)
+    console = Console()
+    table = Table(
+        "group-partitions", "groups", "cold s", "warm s", "min", "max", "CPU s", "peak MB"
+    )
+    with KafkaCluster() as cluster:
+        console.print(f"{len(cluster.node_ids)} brokers up; writing topics and commits …")
+        _create_topics(cluster.admin())
+        _produce(Producer(cluster.client_config()))
+        groups = 0
+        for size in sorted(options.sizes):
+            wanted = max(1, size // GROUP_SIZE)
+            _commit(cluster.admin(), range(groups, wanted))
+            groups = wanted
+            table.add_row(*_row(groups, _measured(cluster, options.runs)))
+            console.print(f"{groups * GROUP_SIZE:,} group-partitions measured")
+        console.print(table)
+        console.print(f"Medians of {options.runs} warm runs; cold is the first, with connecting.")
+        if options.hold:
+            _hold(cluster, console)
+    return 0
+
+
+def _hold(cluster: KafkaCluster, console: Console) -> None:
+    write_client_files(cluster)
+    explain(cluster, console)
+    # Said out loud, for a shell starts background jobs with SIGINT ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        threading.Event().wait()
+
+
+def _row(groups: int, figures: dict[str, Any]) -> list[str]:
+    counted = figures["group_partitions"]
+    if counted != groups * GROUP_SIZE:
+        raise SystemExit(f"{counted} group-partitions were read of {groups * GROUP_SIZE}")
+    times = (figures[name] for name in ("cold", "warm", "least", "most", "cpu"))
+    return [f"{counted:,}", str(groups), *(f"{t:.3f}" for t in times), f"{figures['peak_mb']:.0f}"]
+
+
+def _create_topics(admin: AdminClient) -> None:
+    topics = [NewTopic(_topic(number), PARTITIONS, 1) for number in range(TOPICS)]
+    for future in admin.create_topics(topics, request_timeout=60).values():
+        future.result()
+    wait_until(lambda: _all_led(admin), what="a leader of each partition")
+
+
+def _all_led(admin: AdminClient) -> bool:
+    """Whether every leader knows that it is one: brokers hear of topics after the controller."""
+    everything = {
+        TopicPartition(_topic(topic), partition): OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        for topic in range(TOPICS)
+        for partition in range(PARTITIONS)
+    }
+    answers = admin.list_offsets(everything, request_timeout=20)
+    return all(future.exception() is None for future in answers.values())
+
+
+def _produce(producer: Producer) -> None:
+    """The same number of records to each partition, a minute apart, the last of now."""
+    now = int(time.time() * 1000)
+    for number in range(RECORDS):
+        timestamp = now - (RECORDS - 1 - number) * MINUTE_MS
+        for topic in range(TOPICS):
+            for partition in range(PARTITIONS):
+                producer.produce(
+                    _topic(topic), b"a record", partition=partition, timestamp=timestamp
+                )
+        producer.flush()
+
+
+def _commit(admin: AdminClient, groups: Sequence[int]) -> None:
+    for begin in range(0, len(groups), _COMMITS_AT_ONCE):
+        futures: list[Any] = []
+        for group in groups[begin : begin + _COMMITS_AT_ONCE]:
+            offsets = [
+                TopicPartition(
+                    _topic((group + number) % TOPICS),
+                    partition,
+                    RECORDS - (group + number + partition) % (RECORDS + 1),
+                )
+                for number in range(TOPICS_PER_GROUP)
+                for partition in range(PARTITIONS)
+            ]
+            request = [ConsumerGroupTopicPartitions(f"bench-{group:05}", offsets)]
+            futures += admin.alter_consumer_group_offsets(request).values()
+        for future in futures:
+            future.result()
+
+
+def _topic(number: int) -> str:
+    return f"bench-topic-{number:03}"
+
+
+def _measured(cluster: KafkaCluster, runs: int) -> dict[str, Any]:
+    options = options_of(cluster, runs=runs, interval_ms=MINUTE_MS)
+    (figures,) = read_figures(command(RUNS), options)
+    return figures
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Lambda runtime on this machine: its API, and the process that runs a package."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Self, cast
+from uuid import uuid4
+
+_ROOT = "/2018-06-01/runtime/"
+_TIMEOUT_SECONDS = 55
+_FUNCTION = "arn:aws:lambda:eu-west-1:111122223333:function:collect_lag"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of an event: the handler's value, or else the error's fields."""
+
+    value: Any = None
+    error: dict[str, Any] | None = None
+
+
+class RuntimeApi:
+    """A context manager; events wait until the process asks, answers until the caller does."""
+
+    def __init__(self) -> None:
+        self.events: SimpleQueue[Any] = SimpleQueue()
+        self.answers: SimpleQueue[Answer] = SimpleQueue()
+        self._server = _Server(self)
+
+    def __enter__(self) -> Self:
+        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def address(self) -> str:
+        """Host and port, as `AWS_LAMBDA_RUNTIME_API` has them."""
+        return f"127.0.0.1:{self._server.server_port}"
+
+
+class _Server(ThreadingHTTPServer):
+    # A process that has ended leaves a thread behind that waits for an event.
+    daemon_threads = True
+
+    def __init__(self, api: RuntimeApi) -> None:
+        super().__init__(("127.0.0.1", 0), _Requests)
+        self.api = api
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keeps quiet of a process that was ended while it waited; all else is printed."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Requests(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        if self.path != f"{_ROOT}invocation/next":
+            self._reply(404)
+            return
+        event = json.dumps(self._api.events.get()).encode()
+        deadline = int((time.time() + _TIMEOUT_SECONDS) * 1000)
+        self._reply(
+            200,
+            event,
+            {
+                "Content-Type": "application/json",
+                "Lambda-Runtime-Aws-Request-Id": str(uuid4()),
+                "Lambda-Runtime-Deadline-Ms": str(deadline),
+                "Lambda-Runtime-Invoked-Function-Arn": _FUNCTION,
+            },
+        )
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        # `/error` follows an event's id, and `init` when the function could not be imported.
+        failed = self.path.endswith("/error")
+        self._reply(202)
+        self._api.answers.put(Answer(error=body) if failed else Answer(value=body))
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
+        """Keeps quiet: a line for each request would only hide what fails."""
+
+    @property
+    def _api(self) -> RuntimeApi:
+        return cast("_Server", self.server).api
+
+    def _reply(self, code: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
+        self.send_response(code)
+        for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+# What Lambda's Python has beside the standard library.
+BROUGHT = (
+    *("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py"),
+    *("awslambdaric", "runtime_client.*.so", "simplejson", "snapshot_restore_py.py"),
+)
+
+_ENDED = "Ended"
+
+_START = """\
+import runpy, sys
+sys.path[:0] = sys.argv[1:3]
+sys.argv[1:3] = []
+runpy.run_module("awslambdaric", run_name="__main__")
+"""
+_RUN = """\
+import sys
+sys.path[:0] = sys.argv[1:3]
+"""
+
+
+def runtime_in(folder: Path) -> Path:
+    """Fills `folder` with links to what a Lambda runtime brings, and returns it."""
+    installed = Path(sysconfig.get_path("platlib"))
+    for pattern in BROUGHT:
+        (found,) = installed.glob(pattern)
+        (folder / found.name).symlink_to(found)
+    return folder
+
+
+def run(program: str, task: Path, runtime: Path) -> subprocess.CompletedProcess[str]:
+    """Runs Python code that can import what is in the two folders, and nothing else."""
+    command = [*_python(_RUN + program), str(task), str(runtime)]
+    return subprocess.run(command, cwd=task, capture_output=True, text=True, check=False, env={})
+
+
+class LambdaProcess:
+    """The runtime's process for one function; stdout and stderr go to the file `output`."""
+
+    def __init__(
+        self, handler: str, task: Path, runtime: Path, environ: Mapping[str, str], output: Path
+    ) -> None:
+        self.output = output
+        self._api = RuntimeApi()
+        self._task = task
+        self._command = [*_python(_START), str(task), str(runtime), handler]
+        self._environ = {
+            "AWS_LAMBDA_FUNCTION_NAME": "collect_lag",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "LAMBDA_TASK_ROOT": str(task),
+            **environ,
+        }
+
+    def __enter__(self) -> Self:
+        self._api.__enter__()
+        with self.output.open("w") as output:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=self._task,
+                env={**self._environ, "AWS_LAMBDA_RUNTIME_API": self._api.address},
+                stdout=output,
+                stderr=output,
+            )
+        Thread(target=self._tell_of_its_end, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._api.__exit__()
+
+    def invoke(self, event: Any) -> Answer:
+        """What the function answers; once its process has ended, an error of type `Ended`."""
+        self._api.events.put(event)
+        answer = self._api.answers.get(timeout=60)
+        if answer.error and answer.error["errorType"] == _ENDED:
+            self._api.answers.put(answer)
+        return answer
+
+    def _tell_of_its_end(self) -> None:
+        code = self._process.wait()
+        words = f"exit code {code}: {self.output.read_text()}"
+        self._api.answers.put(Answer(error={"errorType": _ENDED, "errorMessage": words}))
+
+
+def _python(program: str) -> list[str]:
+    # Without the environment's variables and site-packages, and as on Lambda without bytecode.
+    return [sys.executable, "-I", "-S", "-B", "-c", program]

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Time lag against the truth: logs of known record times, our answers, and the rivals' methods."""

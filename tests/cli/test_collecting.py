@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A collector beside a server: its health, what it tries again, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Queue
+from threading import Event, current_thread
+from threading import enumerate as threads
+
+import pytest
+
+from kafka_lag.brokers.access import Access
+from kafka_lag.brokers.login import CredentialSource, FixedCredentials
+from kafka_lag.brokers.reading import ReadRequest
+from kafka_lag.cli.collect_options import CollectOptions
+from kafka_lag.cli.collecting import Collecting
+from kafka_lag.collector import Collector, WarningLogger
+from kafka_lag.errors import ConfigError, ReporterError, SourceError
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.settings import Settings
+from kafka_lag.sinks.metric_sets import ConfiguredSink
+from tests.builders import NOON, a_reading
+from tests.fakes import FakeSource, MemoryStore, RecordingLogger
+from tests.functions.runs import GROUPS, TOPICS
+
+BEGIN = NOON / 1000
+READING = a_reading(GROUPS, TOPICS)
+# Longer than anything takes here; a test that waits for so long has failed.
+LONG = 30.0
+
+
+class Clock:
+    """Stands where it is put; so a next run is due in a minute of real time."""
+
+    def __init__(self) -> None:
+        self.now = BEGIN
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class _WatchedSource(FakeSource):
+    """Says when it is read, and waits to go on where it is `held`."""
+
+    def __init__(self, *readings: ClusterReading | ReporterError) -> None:
+        super().__init__(*readings)
+        self.began: Queue[None] = Queue()
+        self.held: Event | None = None
+
+    def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
+        self.began.put(None)
+        if self.held is not None:
+            self.held.wait(LONG)
+        return super().read(request, deadline)
+
+
+class _WatchedLogger(RecordingLogger):
+    """Says when something is warned of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: Queue[str] = Queue()
+
+    def warning(self, message: str, /) -> None:
+        super().warning(message)
+        self.said.put(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _FakeCluster(CollectOptions):
+    """Options whose cluster is a fake; errors in `closed` are raised first, one an attempt."""
+
+    source: _WatchedSource = field(default_factory=lambda: _WatchedSource(READING))
+    closed: list[ReporterError] = field(default_factory=list)
+    removed: Queue[None] = field(default_factory=Queue)
+
+    def open_collector(
+        self, logger: WarningLogger, sinks: tuple[ConfiguredSink, ...] = ()
+    ) -> Collector:
+        if self.closed:
+            raise self.closed.pop(0)
+        return Collector(self.settings, self.source, MemoryStore(), sinks, logger)
+
+    def remove_old_days(self) -> None:
+        self.removed.put(None)
+
+
+def a_cluster(
+    source: _WatchedSource | None = None,
+    closed: tuple[ReporterError, ...] = (),
+    interval: int = 60,
+    make_source: Callable[[], CredentialSource] = FixedCredentials,
+) -> _FakeCluster:
+    settings = Settings("shop", Access(("b:9092",)), Rules(), interval_ms=interval * 1000)
+    chosen = source or _WatchedSource(READING)
+    return _FakeCluster(settings, make_source, Path("nowhere"), None, chosen, list(closed))
+
+
+def test_it_is_healthy_as_long_as_the_first_run_may_still_succeed() -> None:
+    clock = Clock()
+    collecting = Collecting(a_cluster(), RecordingLogger(), clock)
+    assert collecting.health() is None
+    clock.now += 180
+    assert collecting.health() is None
+    clock.now += 1
+    assert collecting.health() == "no run has succeeded for 181 seconds"
+
+
+@pytest.mark.parametrize(("interval", "longest"), [(1, 60), (15, 60), (30, 90), (300, 900)])
+def test_three_intervals_may_pass_and_a_minute_always(interval: int, longest: int) -> None:
+    clock = Clock()
+    collecting = Collecting(a_cluster(interval=interval), RecordingLogger(), clock)
+    clock.now += longest
+    assert collecting.health() is None
+    clock.now += 1
+    assert collecting.health() is not None
+
+
+def test_a_run_that_succeeds_late_makes_it_healthy_again() -> None:
+    clock, cluster = Clock(), a_cluster()
+    cluster.source.held = Event()
+    with Collecting(cluster, RecordingLogger(), clock) as collecting:
+        cluster.source.began.get(timeout=LONG)
+        clock.now += 500
+        assert collecting.health() is not None
+        cluster.source.held.set()
+        # Old days are removed when the run is over.
+        cluster.removed.get(timeout=LONG)
+        assert collecting.health() is None
+
+
+def test_a_run_that_fails_is_said_and_makes_nothing_healthy() -> None:
+    clock, logger = Clock(), _WatchedLogger()
+    cluster = a_cluster(_WatchedSource(SourceError("no broker could be reached")))
+    cluster.source.held = Event()
+    with Collecting(cluster, logger, clock) as collecting:
+        cluster.source.began.get(timeout=LONG)
+        clock.now += 500
+        cluster.source.held.set()
+        assert logger.said.get(timeout=LONG) == "no broker could be reached"
+        assert collecting.health() == "no run has succeeded for 500 seconds"
+    assert cluster.removed.empty()
+
+
+def test_a_cluster_that_cannot_be_reached_is_tried_again() -> None:
+    logger = _WatchedLogger()
+    gone = SourceError("no broker could be reached")
+    cluster = a_cluster(closed=(gone, gone), interval=1)
+    with Collecting(cluster, logger, Clock()):
+        cluster.removed.get(timeout=LONG)
+    assert logger.warnings[:2] == [str(gone), str(gone)]
+    assert len(cluster.source.requests) >= 1
+
+
+def test_it_ends_at_once_while_it_waits_for_its_next_run() -> None:
+    cluster = a_cluster(interval=3_600)
+    with Collecting(cluster, RecordingLogger(), Clock()):
+        cluster.removed.get(timeout=LONG)
+    assert [thread for thread in threads() if thread.name == "collector"] == []
+
+
+def test_it_ends_at_once_while_it_waits_for_a_cluster() -> None:
+    logger = _WatchedLogger()
+    closed = (SourceError("no broker could be reached"),)
+    with Collecting(a_cluster(closed=closed, interval=3_600), logger, Clock()):
+        logger.said.get(timeout=LONG)
+    assert [thread for thread in threads() if thread.name == "collector"] == []
+
+
+def test_a_login_that_cannot_be_made_ends_it_before_it_begins() -> None:
+    def fail() -> CredentialSource:
+        raise ConfigError("There are no AWS credentials.")
+
+    with pytest.raises(ConfigError, match="no AWS credentials"):
+        Collecting(a_cluster(make_source=fail), RecordingLogger(), Clock())
+    assert current_thread() in threads()
+
+
+def test_runs_follow_each_other_with_the_same_memory() -> None:
+    now = [BEGIN]
+
+    def tick() -> float:
+        now[0] += 0.4
+        return now[0]
+
+    cluster = a_cluster(interval=1)
+    with Collecting(cluster, RecordingLogger(), tick):
+        for _ in range(3):
+            cluster.removed.get(timeout=LONG)
+    assert len(cluster.source.requests) >= 3
+    assert cluster.source.requests[-1].known_groups == frozenset({"g"})

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag completion`: each shell gets lines that it understands, and words that there are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from kafka_lag.cli.command import main
+
+CODE = "import sys; from kafka_lag.cli.command import main; sys.exit(main())"
+
+
+def words(shell: str, line: str) -> set[str]:
+    """What the shell is offered for the last word of a line."""
+    environ = {
+        **os.environ,
+        "_KAFKA_LAG_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": line.rsplit(" ", maxsplit=1)[-1] if shell == "fish" else str(line.count(" ")),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    return set(done.stdout.replace("\t", ",").replace("\n", ",").split(","))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_lines_name_the_command_and_its_variable(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    printed = capsys.readouterr().out
+    assert "kafka-lag" in printed
+    assert f"_KAFKA_LAG_COMPLETE={shell}_complete" in printed
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_lines_are_right_to_their_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not here")
+    main(["completion", shell])
+    lines = capsys.readouterr().out
+    done = subprocess.run([program, "-n"], input=lines, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("kafka-lag s", {"show", "serve"}),
+        ("kafka-lag show --boot", {"--bootstrap-servers"}),
+        ("kafka-lag show --sort ", {"status", "lag", "time-lag", "loss", "members", "name"}),
+        ("kafka-lag serve --lis", {"--listen"}),
+    ],
+)
+def test_subcommands_options_and_values_are_offered(line: str, offered: set[str]) -> None:
+    assert offered <= words("bash", line)

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One group on a terminal: its partitions, offsets and members."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kafka_lag.cli.group_details import group_details
+from kafka_lag.lag.model import Snapshot
+from tests.builders import HOUR, NOON
+from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
+
+KNOWN = {
+    "committed_offset": 1_234_500,
+    "start_offset": 1_000,
+    "end_offset": 1_234_567,
+    "lag": 67,
+    "time_lag_seconds": 90.0,
+    "time_lag_error_seconds": 0.0,
+    "seconds_until_loss": 3 * 86_400.0,
+    "status": "OK",
+    "leader": 2,
+}
+ANN = {"member_id": "ann-1", "client_id": "ann", "client_host": "/10.0.0.1"}
+BOB = {"member_id": "bob-1", "client_id": "bob", "client_host": "/10.0.0.2"}
+
+
+def a_part(number: int, group: str = "g", **columns: Any) -> dict[str, Any]:
+    return a_partition(group, columns.pop("topic", "orders"), number, **{**KNOWN, **columns})
+
+
+def text_of(snapshot: Snapshot, name: str = "g", width: int = 200) -> str:
+    out = StringIO()
+    Console(file=out, width=width).print(group_details(snapshot, name, width))
+    return out.getvalue()
+
+
+def details(*partitions: dict[str, Any], width: int = 200, **group: Any) -> str:
+    return text_of(a_snapshot_of(a_group("g", **group), partitions=partitions), width=width)
+
+
+def cells_of(text: str, title: str) -> list[list[str]]:
+    """The lines of the table with this title, head first, by cell."""
+    lines = [line.strip() for line in text.splitlines()]
+    below = lines[lines.index(title) + 1 :]
+    end = next((n for n, line in enumerate(below) if n and not line), len(below))
+    return [re.split(r" {2,}", line) for line in below[:end] if line.strip(" ─╶╴")]
+
+
+def row_of(text: str, title: str = "Partitions") -> dict[str, str]:
+    head, row = cells_of(text, title)[:2]
+    return dict(zip(head, row, strict=True))
+
+
+def test_a_partition_has_its_offsets_and_who_reads_it() -> None:
+    row = row_of(details(a_part(7, **ANN), members=1))
+    assert row["topic"] == "orders"
+    assert (row["partition"], row["leader"]) == ("7", "2")
+    assert (row["log start"], row["committed"], row["log end"]) == (
+        *("1,000", "1,234,500", "1,234,567"),
+    )
+    assert (row["lag"], row["time lag"], row["status"]) == ("67", "1 min 30 s", "OK")
+    assert (row["client"], row["host"]) == ("ann", "/10.0.0.1")
+
+
+def test_partitions_are_sorted_by_topic_and_number() -> None:
+    text = details(a_part(10), a_part(2), a_part(0, topic="zebra"), a_part(0, topic="ant"))
+    _, *rows = cells_of(text, "Partitions")
+    assert [(row[0], row[1]) for row in rows] == [
+        *(("ant", "0"), ("orders", "2"), ("orders", "10"), ("zebra", "0"))
+    ]
+
+
+def test_only_partitions_of_the_group_are_shown() -> None:
+    snapshot = a_snapshot_of(
+        a_group("g"), a_group("h"), partitions=(a_part(1), a_part(2, group="h"))
+    )
+    assert len(cells_of(text_of(snapshot), "Partitions")) == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "committed", "lag"),
+    [
+        ({"committed_offset": None, "lag": None}, "none", "?"),
+        ({"committed_offset": None, "lag": None, "unread_reason": "timeout"}, "?", "?"),
+        ({"committed_offset": 0, "lag": 0}, "0", "0"),
+    ],
+)
+def test_no_commit_is_none_and_what_was_not_read_is_a_question_mark(
+    columns: dict[str, Any], committed: str, lag: str
+) -> None:
+    row = row_of(details(a_part(0, **columns)))
+    assert (row["committed"], row["lag"]) == (committed, lag)
+
+
+def test_a_partition_that_was_not_read_says_why_and_what_was_known() -> None:
+    row = row_of(details(a_part(0, status=None, last_status="STALL", unread_reason="no_leader")))
+    assert row["status"] == "STALL? no_leader"
+
+
+def test_a_partition_that_nobody_owns_has_no_client() -> None:
+    row = row_of(details(a_part(0)))
+    assert (row["client"], row["host"]) == ("-", "-")
+
+
+def test_members_are_those_that_own_partitions_with_what_they_have_to_do() -> None:
+    text = details(
+        a_part(0, **BOB, lag=1),
+        a_part(1, **ANN, lag=1_000, time_lag_seconds=7_200.0),
+        a_part(2, **ANN, lag=200, time_lag_seconds=60.0),
+        members=2,
+    )
+    head, ann, bob = cells_of(text, "Members")
+    assert head == ["client", "host", "partitions", "lag", "longest time lag", "member"]
+    assert ann == ["ann", "/10.0.0.1", "2", "1,200", "2 h", "ann-1"]
+    assert bob == ["bob", "/10.0.0.2", "1", "1", "1 min 30 s", "bob-1"]
+    assert "no partition" not in text
+
+
+def test_a_lag_that_is_known_in_part_is_not_said_to_be_the_members() -> None:
+    text = details(a_part(0, **ANN), a_part(1, **ANN, lag=None, time_lag_seconds=None), members=1)
+    assert cells_of(text, "Members")[1][3:5] == ["?", "?"]
+
+
+def test_two_members_of_one_client_are_two() -> None:
+    text = details(a_part(0, **ANN), a_part(1, **{**ANN, "member_id": "ann-2"}), members=2)
+    assert [row[-1] for row in cells_of(text, "Members")[1:]] == ["ann-1", "ann-2"]
+
+
+@pytest.mark.parametrize(
+    ("members", "sentence"),
+    [
+        (1, None),
+        (2, "1 member owns no partition"),
+        (5, "4 members own no partition"),
+        (None, None),
+    ],
+)
+def test_members_without_a_partition_are_counted(members: int | None, sentence: str | None) -> None:
+    text = details(a_part(0, **ANN), members=members)
+    assert ("no partition" in text) == (sentence is not None)
+    assert (sentence or "") in text
+
+
+@pytest.mark.parametrize(
+    ("group", "sentence"),
+    [
+        ({"members": 0}, "no member"),
+        ({"members": 3}, "3 members own no partition"),
+    ],
+)
+def test_a_group_that_nobody_is_in_says_so(group: dict[str, Any], sentence: str) -> None:
+    text = details(a_part(0), **group)
+    assert text.rstrip().endswith(sentence)
+
+
+def test_a_group_without_partitions_has_no_empty_tables() -> None:
+    text = details(group_type="share", members=0, status=None, lag=None, time_lag_seconds=None)
+    assert "Partitions" not in text
+    assert "Members" not in text
+    assert "share group: no lag" in text
+
+
+def test_the_first_lines_say_how_the_group_is() -> None:
+    text = details(
+        a_part(3, status="STALL"),
+        status="ERR",
+        status_since=NOON - HOUR,
+        lag=67,
+        time_lag_seconds=7_800.0,
+        time_lag_error_seconds=30.0,
+        seconds_until_loss=7_200.0,
+        worst_topic="orders",
+        worst_partition=3,
+        protocol="consumer",
+        owner="payments",
+        sla_seconds=300.0,
+        records_lost=4,
+    )
+    name, status, state, remarks = text.splitlines()[:4]
+    assert name == "g"
+    assert status == (
+        "status ERR STALL since 11:00 UTC, lag 67, time lag 2 h 10 min ± 30 s, first loss in 2 h"
+    )
+    assert state == "state Stable (classic, consumer), members 1, owner payments, promised 5 min"
+    assert remarks == "4 lost"
+
+
+def test_what_is_not_known_of_a_group_is_a_question_mark() -> None:
+    names = ("status", "lag", "time_lag_seconds", "seconds_until_loss", "group_state", "members")
+    unknown: dict[str, Any] = dict.fromkeys(names)
+    _, status, state = details(**unknown, group_type=None, unread_reason="timeout").splitlines()[:3]
+    assert status == "status ? timeout, lag ?, time lag ?, first loss ?"
+    assert state == "state ?, members ?"
+
+
+LONG: dict[str, Any] = {
+    "topic": "a-topic-with-a-long-name-" * 4,
+    "client_id": "a-client-with-a-long-name-" * 4,
+    "client_host": "/2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff",
+    "member_id": "a-member-" * 20,
+    "status": None,
+    "last_status": "REWIND",
+    "unread_reason": "no_coordinator",
+    "seconds_until_loss": 7_199.0,
+    "time_lag_seconds": 100_000.0,
+    "time_lag_error_seconds": 30.0,
+}
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_tables_are_no_wider_than_the_terminal_and_have_a_line_a_partition(width: int) -> None:
+    text = details(*(a_part(number, **LONG) for number in range(3)), width=width, members=1)
+    assert max(map(len, text.splitlines())) <= width
+    tables = text[text.index("\nPartitions") :]
+    assert sum("a-topic" in line for line in tables.splitlines()) == 3
+    assert sum("a-client" in line and "a-topic" not in line for line in tables.splitlines()) == 1
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_numbers_are_whole_on_usual_terminals(width: int) -> None:
+    text = details(a_part(117, **ANN), width=width, members=1)
+    for number in ("117", "1,234,500", "1,234,567", "67", "1 min 30 s"):
+        assert re.search(rf"(^| ){number}( |$)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [("a\x1b[2Jb", "a\\x1b[2Jb"), ("a\nb", "a\\nb"), ("[red]x[/]", "[red]x[/]"), ("", "''")],
+)
+def test_a_strangers_names_are_shown_and_do_nothing(name: str, seen: str) -> None:
+    snapshot = a_snapshot_of(
+        a_group(name, members=1, owner=f"o{name}", group_state=f"s{name}", protocol=f"p{name}"),
+        partitions=(a_part(0, name, topic=name, client_id=name, client_host=name, member_id=name),),
+    )
+    text = text_of(snapshot, name)
+    assert all(line.isprintable() for line in text.splitlines())
+    assert text.splitlines()[0] == seen
+    (row,) = cells_of(text, "Partitions")[1:]
+    assert row.count(seen) == 3
+    (member,) = cells_of(text, "Members")[1:]
+    assert member.count(seen) == 3

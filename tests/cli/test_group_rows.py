@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which groups are shown, in which order, and how programs get them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.cli.group_rows import (
+    BY_GROUP,
+    BY_PARTITION,
+    CSV,
+    JSON,
+    NDJSON,
+    SORTS,
+    Selection,
+    select_groups,
+    write_rows,
+)
+from kafka_lag.lag.model import Snapshot
+from tests.builders import NOON
+from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
+
+NOON_ISO = "2026-01-31T12:00:00.000Z"
+EVERYTHING = Selection()
+HOSTILE = ["a,b", 'a"b', "a\nb", "a\r\nb", "a;b", " a ", "", "a\rb", "größe", "\u202ea", "a'b"]
+
+
+def names(snapshot: Snapshot, **selection: Any) -> list[str]:
+    rows = select_groups(snapshot, Selection(**selection)).rows
+    return [row["consumer_group"] for row in rows]
+
+
+def text_of(
+    snapshot: Snapshot,
+    form: str,
+    by: str = BY_GROUP,
+    selection: Selection = EVERYTHING,
+    **more: bool,
+) -> str:
+    out = StringIO(newline="")
+    write_rows(snapshot, "shop", selection, by, form, out, **more)
+    return out.getvalue()
+
+
+def table_of(snapshot: Snapshot, by: str = BY_GROUP) -> list[dict[str, str]]:
+    return list(csv.DictReader(StringIO(text_of(snapshot, CSV, by), newline="")))
+
+
+SHOP = a_snapshot_of(
+    a_group("late", status="ERR", lag=5, time_lag_seconds=900.0, seconds_until_loss=50.0),
+    a_group("many", status="WARN", lag=5_000, time_lag_seconds=60.0, members=9, owner="payments"),
+    a_group("unread", status=None, last_status="ERR", lag=None, time_lag_seconds=None)
+    | {"seconds_until_loss": None, "members": None},
+    a_group("well", status="OK", owner="payments"),
+)
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("status", ["late", "unread", "many", "well"]),
+        ("lag", ["many", "late", "well", "unread"]),
+        ("time-lag", ["late", "many", "well", "unread"]),
+        ("loss", ["late", "many", "well", "unread"]),
+        ("members", ["many", "late", "well", "unread"]),
+        ("name", ["late", "many", "unread", "well"]),
+    ],
+)
+def test_who_needs_somebody_comes_first_and_what_is_not_known_last(
+    sort: str, expected: list[str]
+) -> None:
+    assert names(SHOP, sort=sort) == expected
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_equals_are_sorted_by_name(sort: str) -> None:
+    assert names(a_snapshot_of(*map(a_group, "cab")), sort=sort) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("sort", ["lag", "time-lag", "loss", "members"])
+def test_a_zero_comes_before_what_is_not_known(sort: str) -> None:
+    zero = {"lag": 0, "time_lag_seconds": 0.0, "seconds_until_loss": 0.0, "members": 0}
+    snapshot = a_snapshot_of(a_group("a", **dict.fromkeys(zero)), a_group("b", **zero))
+    assert names(snapshot, sort=sort) == ["b", "a"]
+
+
+def test_the_first_of_them_can_be_shown_alone_and_the_others_are_counted() -> None:
+    chosen = select_groups(SHOP, Selection(sort="lag", top=2, owner=None))
+    assert [row["consumer_group"] for row in chosen.rows] == ["many", "late"]
+    assert (chosen.matching, chosen.total) == (4, 4)
+    both = select_groups(SHOP, Selection(top=1, owner="payments"))
+    assert (len(both.rows), both.matching, both.total) == (1, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        (["ERR"], ["err", "stalls", "stops"]),
+        (["STOP"], ["stops"]),
+        (["STALL", "WARN"], ["stalls", "warns"]),
+        (["UNKNOWN"], ["unread"]),
+        (["OK", "UNKNOWN"], ["unread", "well"]),
+        (["REWIND"], []),
+        ([], ["err", "stalls", "stops", "unread", "warns", "well"]),
+    ],
+    ids=str,
+)
+def test_groups_are_chosen_by_their_status_and_by_what_it_stands_for(
+    statuses: list[str], expected: list[str]
+) -> None:
+    worst = {"worst_topic": "t", "worst_partition": 0}
+    snapshot = a_snapshot_of(
+        a_group("stops", status="ERR", **worst),
+        a_group("stalls", status="ERR", **worst),
+        a_group("err", status="ERR"),
+        a_group("warns", status="WARN"),
+        a_group("well"),
+        a_group("unread", status=None, last_status="WARN"),
+        partitions=(
+            a_partition("stops", "t", 0, status="STOP"),
+            a_partition("stalls", "t", 0, status="STALL"),
+        ),
+    )
+    assert names(snapshot, sort="name", statuses=frozenset(statuses)) == expected
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        ({"owner": "payments"}, ["many", "well"]),
+        ({"owner": "pay"}, []),
+        ({"group": "well"}, ["well"]),
+        ({"group": "wel"}, []),
+        ({"owner": "payments", "statuses": frozenset({"OK"})}, ["well"]),
+    ],
+    ids=str,
+)
+def test_owners_and_groups_are_whole_names(selection: dict[str, Any], expected: list[str]) -> None:
+    assert names(SHOP, **selection) == expected
+
+
+PARTED = a_snapshot_of(
+    a_group("late", status="ERR", taken_at=NOON, status_since=NOON, lag=7, unusual=True),
+    a_group("well", taken_at=NOON, status=None, status_since=None, lag=None, time_lag_seconds=None),
+    partitions=(
+        a_partition("well", "t", 10, taken_at=NOON, lag=0),
+        a_partition("well", "t", 2, taken_at=NOON, lag=0),
+        a_partition("late", "u", 0, taken_at=NOON, lag=None, unread_reason="timeout"),
+        a_partition("late", "t", 0, taken_at=NOON, lag=7, commit_changed_at=NOON + 1),
+    ),
+)
+
+
+@pytest.mark.parametrize("form", [JSON, NDJSON])
+def test_a_row_has_the_cluster_and_then_the_snapshots_columns(form: str) -> None:
+    text = text_of(PARTED, form)
+    rows = json.loads(text) if form == JSON else [json.loads(line) for line in text.splitlines()]
+    assert [list(row) for row in rows] == [["cluster", *contract.COLUMNS[contract.GROUPS]]] * 2
+    late, well = rows
+    assert (late["cluster"], late["taken_at"], late["status_since"]) == (
+        *("shop", NOON_ISO, NOON_ISO),
+    )
+    assert (late["consumer_group"], late["lag"], late["unusual"]) == ("late", 7, True)
+    assert (well["status"], well["status_since"], well["lag"]) == (None, None, None)
+
+
+def test_json_is_one_line_and_ndjson_a_line_a_row() -> None:
+    assert len(text_of(PARTED, JSON).splitlines()) == 1
+    assert len(text_of(PARTED, NDJSON).splitlines()) == 2
+    assert text_of(a_snapshot_of(), JSON) == "[]\n"
+    assert text_of(a_snapshot_of(), NDJSON) == ""
+
+
+def test_partitions_are_by_group_in_the_order_of_the_groups_then_topic_and_number() -> None:
+    rows = json.loads(text_of(PARTED, JSON, BY_PARTITION))
+    assert [(row["consumer_group"], row["topic"], row["partition_id"]) for row in rows] == [
+        *(("late", "t", 0), ("late", "u", 0), ("well", "t", 2), ("well", "t", 10))
+    ]
+    assert list(rows[0]) == ["cluster", *contract.COLUMNS[contract.GROUP_PARTITIONS]]
+    assert rows[0]["commit_changed_at"] == "2026-01-31T12:00:00.001Z"
+    assert (rows[1]["lag"], rows[1]["unread_reason"]) == (None, "timeout")
+
+
+def test_partitions_are_of_the_groups_that_are_chosen() -> None:
+    text = text_of(PARTED, JSON, BY_PARTITION, Selection(group="well"))
+    assert {row["consumer_group"] for row in json.loads(text)} == {"well"}
+
+
+@pytest.mark.parametrize("by", [BY_GROUP, BY_PARTITION])
+def test_csv_has_the_same_columns_and_nothing_for_what_is_not_known(by: str) -> None:
+    lines = table_of(PARTED, by)
+    rows = json.loads(text_of(PARTED, JSON, by))
+    assert [list(line) for line in lines] == [list(row) for row in rows]
+    for line, row in zip(lines, rows, strict=True):
+        assert line == {name: "" if value is None else str(value) for name, value in row.items()}
+
+
+def test_csv_that_goes_on_has_no_heading_again() -> None:
+    heading, *rest = text_of(PARTED, CSV).splitlines()
+    assert heading.startswith("cluster,taken_at,")
+    assert text_of(PARTED, CSV, heading=False).splitlines() == rest
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=HYPERLINK(1)"])
+def test_a_name_is_no_formula_in_a_spreadsheet(name: str) -> None:
+    (line,) = table_of(a_snapshot_of(a_group(name, lag=-5)))
+    assert line["consumer_group"] == f"'{name}"
+    # A number is one.
+    assert line["lag"] == "-5"
+    (row,) = json.loads(text_of(a_snapshot_of(a_group(name)), JSON))
+    assert row["consumer_group"] == name
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=repr)
+def test_a_strangers_name_is_read_back_from_csv_and_json(name: str) -> None:
+    snapshot = a_snapshot_of(
+        a_group(name), partitions=(a_partition(name, "t", 0, client_id=name, member_id=name),)
+    )
+    (line,) = table_of(snapshot)
+    (part,) = table_of(snapshot, BY_PARTITION)
+    row = json.loads(text_of(snapshot, NDJSON))
+    assert (line["consumer_group"], row["consumer_group"]) == (name, name)
+    assert (part["consumer_group"], part["client_id"], part["member_id"]) == (name, name, name)
+    assert len(text_of(snapshot, NDJSON).splitlines()) == 1

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag report`: what it needs, and what it rejects.
+
+What it writes and prints is in tests/infra/storage/queries, whose reports it makes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kafka_lag.cli.report import report, stderr_in
+from kafka_lag.snapshots.store import FolderStore, write_snapshot
+from tests.builders import MINUTE, NOON, a_snapshot
+
+
+def run(*arguments: object, **more: Any) -> Result:
+    return CliRunner().invoke(report, [str(each) for each in arguments], prog_name="report", **more)
+
+
+def error(*arguments: object, code: int, **more: Any) -> str:
+    """The sentence of a run that fails, the last line of stderr."""
+    result = run(*arguments, **more)
+    assert (result.exit_code, result.stdout) == (code, ""), result.output
+    return result.stderr.splitlines()[-1].removeprefix("Error: ")
+
+
+def write_java(folder: Path, said: str, code: int = 0) -> Path:
+    """A program called java that says this on stderr."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit {code}\n")
+    program.chmod(0o755)
+    return program
+
+
+@pytest.fixture(name="state")
+def _state(tmp_path: Path) -> Path:
+    folder = tmp_path / "state"
+    for minute in range(3):
+        at = NOON + minute * MINUTE
+        snapshot = a_snapshot({"billing": {"orders": [5]}}, {"orders": [(0, 7)]}, at=at)
+        write_snapshot(FolderStore(folder), "shop", snapshot)
+    return folder
+
+
+def test_without_spark_it_is_said_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, state: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+
+    assert error("--state", state, code=2) == (
+        "kafka-lag report needs Spark: uv tool install 'msk-lag-reporter[report]'"
+    )
+
+
+def test_without_java_it_is_said_how_to_get_it(state: Path, tmp_path: Path) -> None:
+    nowhere = {"PATH": str(tmp_path), "JAVA_HOME": ""}
+
+    said = error("--state", state, code=2, env=nowhere)
+
+    assert said.startswith("kafka-lag report needs Java 17 or newer and Java was not found: brew")
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "found"),
+    [
+        ('openjdk version "11.0.2" 2019-01-15', 0, "Java is 11 in JAVA_HOME"),
+        ('java version "1.8.0_402"', 0, "Java is 8 in JAVA_HOME"),
+        ("Unable to locate a Java Runtime.", 1, "Java was not found in JAVA_HOME"),
+        ('openjdk version "17.0.1" that breaks', 134, "Java was not found in JAVA_HOME"),
+    ],
+)
+def test_a_java_that_will_not_do_is_named(
+    state: Path, tmp_path: Path, said: str, code: int, found: str
+) -> None:
+    write_java(tmp_path, said, code)
+
+    sentence = error("--state", state, code=2, env={"JAVA_HOME": str(tmp_path)})
+
+    assert f"needs Java 17 or newer and {found} ({tmp_path}): " in sentence
+
+
+def test_a_java_home_without_a_java_is_named(state: Path, tmp_path: Path) -> None:
+    sentence = error("--state", state, code=2, env={"JAVA_HOME": str(tmp_path)})
+
+    assert f"Java was not found in JAVA_HOME ({tmp_path})" in sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--date", "31.1.2026"], "argument --date: '31.1.2026' is not a date written YYYY-MM-DD"),
+        (["--until", "2026-01-31"], "--until needs --date, the first day of the range"),
+        (["--date", "2026-01-31", "--until", "2026-01-30"], "--until 2026-01-30 lies before"),
+        (["--date", "9999-12-31"], "9999-12-31 is in the future"),
+        (["--cluster", ","], "argument --cluster: ',' names no cluster"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(state: Path, arguments: list[str], sentence: str) -> None:
+    assert error("--state", state, *arguments, code=2).startswith(sentence)
+
+
+def test_a_folder_that_is_not_the_state_is_one_sentence(state: Path, tmp_path: Path) -> None:
+    assert "does not exist" in error("--state", tmp_path / "none", code=2)
+    assert error(code=1, env={"XDG_CACHE_HOME": str(tmp_path)}) == (
+        f"There is no folder {tmp_path / 'kafka-lag'} yet: run kafka-lag watch first, or name one "
+        "by --state."
+    )
+    inside = error("--state", state / "snapshots", code=1)
+    assert inside.endswith(f"is inside the state: name the folder above, {state}.")
+
+
+def test_what_a_program_says_goes_to_the_file_and_later_ones_are_heard(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def say(word: str) -> None:
+        subprocess.run(["sh", "-c", f"echo {word} >&2"], check=True)
+
+    with tempfile.TemporaryFile() as file:
+        with stderr_in(file.fileno()):
+            say("noise")
+        say("news")
+        file.seek(0)
+        assert file.read() == b"noise\n"
+
+    assert capfd.readouterr().err == "news\n"

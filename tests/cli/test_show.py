@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two readings of a cluster: who stood still, whose status is not known yet, and the exit code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.cli.group_rows import Selection
+from kafka_lag.cli.show import TwoReadings, compare_readings, exit_code, idle_remarks
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import Snapshot
+from tests.builders import MINUTE, NOON, a_reading, a_report, cell, table
+from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
+
+GAP = 10
+RULES = Rules(window_ms=10 * MINUTE)
+SHARE = {"group_type": "share", "status": None, "lag": None, "time_lag_seconds": None}
+OLD = {"time_lag_seconds": 3_600.0, "status": "OK", "lag": 5}
+
+
+def readings(*partitions: tuple[dict[str, Any], dict[str, Any]]) -> tuple[Snapshot, Snapshot]:
+    """Partitions of one group as they were, and as they are."""
+    first, second = zip(*partitions, strict=True)
+    return (
+        a_snapshot_of(a_group("g"), partitions=first),
+        a_snapshot_of(a_group("g", lag=5), partitions=second, at=NOON + GAP * 1000),
+    )
+
+
+def a_pair(number: int = 0, before: int | None = 5, now: int | None = 5, **columns: Any) -> Any:
+    """A partition in both readings: its commits, and what the second says of it."""
+    return (
+        a_partition("g", "t", number, committed_offset=before),
+        a_partition("g", "t", number, committed_offset=now, **{**OLD, **columns}),
+    )
+
+
+def compared(*partitions: Any) -> TwoReadings:
+    return compare_readings("shop", *readings(*partitions), RULES, GAP)
+
+
+def statuses(found: TwoReadings) -> tuple[str | None, list[tuple[Any, ...]]]:
+    """The group's status and those of its partitions."""
+    return (
+        cell(found.snapshot.groups, "status", consumer_group="g"),
+        table(found.snapshot.group_partitions, "partition_id", "status"),
+    )
+
+
+def test_lag_that_stands_still_and_is_old_proves_nothing() -> None:
+    found = compared(a_pair(0), a_pair(1, now=9))
+    assert statuses(found) == (None, [(0, None), (1, "OK")])
+    assert found.idle == {"g": (1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "idle"),
+    [
+        pytest.param({"now": 6}, {}, id="it moved"),
+        pytest.param({"before": None}, {}, id="it has its first commit"),
+        pytest.param({"lag": 0, "time_lag_seconds": 0.0}, {}, id="it is caught up"),
+        pytest.param({"lag": None, "time_lag_seconds": None}, {}, id="its lag is not known"),
+        pytest.param({"time_lag_seconds": 600.0}, {"g": (1, 1)}, id="its lag is young"),
+        pytest.param(
+            {"commit_changed_at": NOON + GAP * 1000 - 10 * MINUTE},
+            {"g": (1, 1)},
+            id="it was seen for a whole window",
+        ),
+    ],
+)
+def test_a_status_stays_where_there_is_nothing_to_doubt(
+    columns: dict[str, Any], idle: dict[str, tuple[int, int]]
+) -> None:
+    found = compared(a_pair(**columns))
+    assert statuses(found) == ("OK", [(0, "OK")])
+    assert found.idle == idle
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param({"time_lag_seconds": 600.1}, id="older than the window"),
+        pytest.param({"time_lag_seconds": None}, id="of an age that is not known"),
+        pytest.param({"commit_changed_at": NOON}, id="seen for less than a window"),
+    ],
+)
+def test_a_status_is_doubted_until_a_window_is_over(columns: dict[str, Any]) -> None:
+    assert statuses(compared(a_pair(**columns))) == (None, [(0, None)])
+
+
+@pytest.mark.parametrize("status", ["WARN", "STALL", "STOP", "REWIND", "ERR", None])
+def test_only_an_ok_is_doubted(status: str | None) -> None:
+    found = compared(a_pair(status=status))
+    assert statuses(found) == ("OK", [(0, status)])
+
+
+def test_a_group_that_is_worse_for_another_partition_keeps_its_status() -> None:
+    first, _ = readings(a_pair())
+    second = a_snapshot_of(
+        a_group("g", status="ERR", lag=9),
+        a_group("other", lag=1),
+        partitions=(a_pair()[1], a_partition("g", "t", 1, status="STALL", lag=4)),
+    )
+    found = compare_readings("shop", first, second, RULES, GAP)
+    assert table(found.snapshot.groups, "consumer_group", "status") == [
+        *(("g", "ERR"), ("other", "OK"))
+    ]
+
+
+def test_a_partition_that_the_first_reading_lacks_is_not_idle() -> None:
+    first = a_snapshot_of(a_group("g"))
+    _, second = readings(a_pair())
+    assert compare_readings("shop", first, second, RULES, GAP).idle == {}
+
+
+def test_two_real_readings_show_who_stands_still() -> None:
+    topics = {"t": [(0, 10), (0, 10)]}
+    first = a_report(a_reading({"g": {"t": [5, 5]}}, topics, at=NOON)).snapshot
+    later = NOON + GAP * 1000
+    second = a_report(
+        a_reading({"g": {"t": [5, 6]}}, topics, at=later),
+        first,
+        Rules(interval_ms=GAP * 1000),
+        later,
+    ).snapshot
+    found = compare_readings("shop", first, second, RULES, GAP)
+    assert found.idle == {"g": (1, 2)}
+    assert len(found.snapshot.group_partitions) == 2
+
+
+@pytest.mark.parametrize(
+    ("idle", "gap", "remark"),
+    [((3, 3), 10, "idle 10 s"), ((1, 1), 3600, "idle 60 min"), ((1, 3), 10, "1 of 3 idle")],
+)
+def test_the_remark_says_how_many_stood_still_for_how_long(
+    idle: tuple[int, int], gap: int, remark: str
+) -> None:
+    found = TwoReadings("shop", a_snapshot_of(a_group("g")), gap, {"g": idle})
+    assert idle_remarks(found) == {"g": remark}
+
+
+@pytest.mark.parametrize(
+    ("groups", "on_err", "on_warn"),
+    [
+        ([], 0, 0),
+        ([{}], 0, 0),
+        ([{"status": "ERR"}], 3, 3),
+        ([{"status": "WARN"}], 0, 3),
+        ([{"status": None, "lag": 5}], 4, 4),
+        ([{"status": None, "lag": None, "unread_reason": "timeout"}], 4, 4),
+        ([{"status": None, "lag": 5}, {"status": "ERR"}], 3, 3),
+        ([{"status": None, "lag": 5}, {"status": "WARN"}], 4, 3),
+        ([{"status": None, "last_status": "ERR", "unread_reason": "denied"}], 4, 4),
+        ([{"status": None, "lag": None, "partitions_unknown": 3}], 4, 4),
+        ([{"status": "OK", "partitions_unknown": 1}], 4, 4),
+        ([SHARE], 0, 0),
+        ([{"status": None, "lag": 0}], 0, 0),
+    ],
+    ids=str,
+)
+def test_the_exit_code_says_how_bad_it_is_or_that_nobody_knows(
+    groups: list[dict[str, Any]], on_err: int, on_warn: int
+) -> None:
+    snapshot = a_snapshot_of(*(a_group(f"g{n}", **columns) for n, columns in enumerate(groups)))
+    everything = Selection()
+    assert exit_code(snapshot, everything, contract.ERR) == on_err
+    assert exit_code(snapshot, everything, contract.WARN) == on_warn
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        (Selection(top=1, sort="name"), 3),
+        (Selection(owner="payments"), 0),
+        (Selection(group="b"), 3),
+        (Selection(group="a"), 0),
+    ],
+    ids=["the first alone", "of an owner", "the one", "another one"],
+)
+def test_the_exit_code_is_of_the_groups_that_were_chosen_and_none_of_them_is_hidden(
+    selection: Selection, expected: int
+) -> None:
+    snapshot = a_snapshot_of(a_group("a", owner="payments"), a_group("b", status="ERR"))
+    assert exit_code(snapshot, selection, contract.ERR) == expected
