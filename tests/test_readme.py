@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from fnmatch import fnmatch
@@ -108,6 +109,21 @@ def test_every_path_in_the_docs_exists(path: str) -> None:
     assert f"/{path}" in _FILES
 
 
-def test_the_changelog_has_the_version_of_the_project() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_the_changelog_has_the_version_of_the_project_and_how_to_upgrade() -> None:
+    part = (ROOT / "CHANGELOG.md").read_text().split(f"\n## [{VERSION}] - ")[1]
+    assert part.split("\n### ")[1].startswith("Upgrade\n")
+
+
+def test_lock_file_and_api_have_the_version_of_the_project() -> None:
+    locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    (ours,) = [each["version"] for each in locked if each["name"] == "msk-lag-reporter"]
+    api = json.loads((ROOT / "docs/openapi.json").read_text())["info"]["version"]
+    assert (ours, api) == (VERSION, VERSION)
+
+
+def test_the_minor_version_has_security_fixes() -> None:
+    minor = ".".join(VERSION.split(".")[:2])
+    assert f"| {minor}.x | yes |" in (ROOT / "SECURITY.md").read_text()
