@@ -28,7 +28,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 TARGETS ?=
 .PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve test-glue-5 faults soak soak-exporter \
-        bench-import compare cost package cdk diff deploy synth destroy schema rehearse
+        bench-import compare cost package cdk diff deploy synth destroy schema rehearse audit
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -70,9 +70,9 @@ test-glue-5: setup ## the daily job's tests on Spark 3.5.6 and Python 3.11
 	$(UV) run --isolated --frozen --all-extras --all-groups --python 3.11 --with pyspark==3.5.6 --with pyarrow==17.0.0 \
 	  --with numpy==1.26.4 pytest -n 2 --dist loadfile tests/glue_jobs
 
-check: setup ## format, lint, types, tests
+check: setup ## format, lint, types, known weaknesses, tests
 	$(BIN)/ruff format $(SOURCES)
-	@$(MAKE) --no-print-directory lint types test
+	@$(MAKE) --no-print-directory lint types audit test
 
 format: setup ## format the code
 	$(BIN)/ruff format $(SOURCES)
@@ -83,6 +83,9 @@ lint: setup ## what ruff finds, formatting included
 
 types: setup ## mypy, strict
 	$(BIN)/mypy
+
+audit: setup ## a bill of materials (CycloneDX), and known weaknesses where advisories can be reached
+	$(BIN)/python -m dev.audit --uv $(UV)
 
 mutation: setup ## change the rules one by one and see which change no test notices (TARGETS=status)
 	$(BIN)/python -m dev.mutation $(TARGETS)

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-import subprocess
-import sys
 import tomllib
 from fnmatch import fnmatch
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag_cdk.config.document import Document
+from tests.commands import subcommands
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -48,31 +47,18 @@ def test_every_module_that_is_started_exists(module: str) -> None:
     assert find_spec(module) is not None
 
 
-_SUBCOMMANDS = ("show", "watch", "serve", "query", "report", "config", "cost", "completion")
+_OPTIONS = re.compile(r"(?<![\w-])(--[a-z][a-z-]+)")
 
 
-@cache
-def _help(*module: str) -> str:
-    command = [sys.executable, "-m", *module, "--help"]
-    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+@pytest.mark.parametrize("option", sorted(set(_OPTIONS.findall(README))))
+def test_every_option_of_the_readme_is_known(option: str) -> None:
+    of_uv = {"--extra"}
+    ours = {name for each in subcommands() for p in each.params for name in p.opts}
+    assert option in ours | of_uv | {"--help"}
 
 
-@pytest.mark.parametrize("option", sorted(set(re.findall(r"(--[a-z][a-z-]+)", README))))
-def test_every_option_of_the_readme_is_in_some_help(option: str) -> None:
-    known = "".join(_help("kafka_lag.cli.command", each) for each in _SUBCOMMANDS)
-    known += "".join(_help(module) for module in ("kafka_lag_report.daily_report", "dev.demo"))
-    known += "--help --frozen --all-extras --all-groups --extra"
-    assert option in known
-
-
-@pytest.mark.parametrize("document", ["README.md", "metrics.md"])
-def test_every_metric_is_documented(document: str) -> None:
-    text = README if document == "README.md" else DOCS[document]
-    assert set(contract.METRIC_UNITS) <= set(re.findall(r"`(\w+)`", text))
-
-
-def test_the_readmes_metric_table_names_no_other_metric() -> None:
-    named = _ticked([row[1] for row in _table(README, "Metrics")])
+def test_every_metric_is_documented_and_no_other() -> None:
+    named = _ticked([row[1] for row in _table(DOCS["metrics.md"], "All metrics")])
     assert named == set(contract.METRIC_UNITS)
 
 
@@ -123,6 +109,21 @@ def test_every_path_in_the_docs_exists(path: str) -> None:
     assert f"/{path}" in _FILES
 
 
-def test_the_changelog_has_the_version_of_the_project() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_the_changelog_has_the_version_of_the_project_and_how_to_upgrade() -> None:
+    part = (ROOT / "CHANGELOG.md").read_text().split(f"\n## [{VERSION}] - ")[1]
+    assert part.split("\n### ")[1].startswith("Upgrade\n")
+
+
+def test_lock_file_and_api_have_the_version_of_the_project() -> None:
+    locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    (ours,) = [each["version"] for each in locked if each["name"] == "msk-lag-reporter"]
+    api = json.loads((ROOT / "docs/openapi.json").read_text())["info"]["version"]
+    assert (ours, api) == (VERSION, VERSION)
+
+
+def test_the_minor_version_has_security_fixes() -> None:
+    minor = ".".join(VERSION.split(".")[:2])
+    assert f"| {minor}.x | yes |" in (ROOT / "SECURITY.md").read_text()

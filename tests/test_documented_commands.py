@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands in the README and the docs: those that need nothing run, all others are parsed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from http import HTTPStatus
+from http.client import HTTPConnection
+from pathlib import Path
+
+import click
+import pytest
+
+from kafka_lag.cli.command import main
+from tests.commands import is_there, of_kafka_lag, subcommand, typed_in
+from tests.test_pages_read_well import SHORT
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+PAGES = {"README.md": README} | {
+    f"docs/{path.name}": path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))
+}
+OTHERS = {"cp", "kafka-lag", "make"}
+# What needs files, or nothing at all: no AWS account, no network, no brokers, no Java.
+ALONE = {"config", "cost", "completion", "--help", "--list"}
+# Subcommands that a page may name before their module is there.
+COMING = {"doctor", "init", "query", "report"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a reader types: examples, and what earlier lines of the README leave."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copyfile(ROOT / "examples/one-scram-cluster.json", tmp_path / "deployment.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _shown(page: str) -> list[list[str]]:
+    """Its calls; of pages that do more than show people the way, those in blocks alone."""
+    return of_kafka_lag(PAGES[page], in_sentences=page in SHORT)
+
+
+def _parse(arguments: list[str]) -> None:
+    """Fails where kafka-lag would say that the usage is wrong."""
+    if "--help" in arguments or not arguments:
+        return
+    name, *rest = arguments
+    if name in COMING and not is_there(name):
+        pytest.skip(f"kafka-lag {name} is not there yet")
+    command = subcommand(name)
+    try:
+        command.make_context(f"kafka-lag {name}", rest)
+    except click.UsageError as error:
+        pytest.fail(f"kafka-lag {' '.join(arguments)}: {error.format_message()}")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "arguments",
+    [pytest.param(x, id=f"{page}: {' '.join(x)}") for page in PAGES for x in _shown(page)],
+)
+def test_every_shown_call_of_kafka_lag_is_right_usage(arguments: list[str]) -> None:
+    _parse(arguments)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "arguments",
+    [each for each in of_kafka_lag(README) if ALONE.intersection(each)],
+    ids=" ".join,
+)
+def test_what_the_readme_shows_and_needs_nothing_runs(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 0
+    assert capsys.readouterr().out
+
+
+def test_what_the_readme_serves_answers_on_a_machine_without_snapshots(folder: Path) -> None:
+    (shown,) = [each for each in of_kafka_lag(README) if each == ["serve"]]
+    command = [sys.executable, "-m", "kafka_lag.cli.command", *shown, "--listen", "0"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as served:
+        try:
+            assert served.stdout
+            (place,) = re.findall(r"http://([\d.]+:\d+)", served.stdout.readline())
+            connection = HTTPConnection(place, timeout=10)
+            connection.request("GET", "/burrow/admin/ready")
+            answer = connection.getresponse()
+        finally:
+            served.terminate()
+    assert (answer.status, answer.read()) == (HTTPStatus.SERVICE_UNAVAILABLE, b"STARTING")
+    assert served.returncode == 0
+
+
+def test_the_readme_shows_one_that_needs_nothing_and_asks_for_the_cost() -> None:
+    shown = [each for each in of_kafka_lag(README) if each[0] in ALONE]
+    assert ["cost", "--config", "deployment.json"] in shown
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("words", [each for each in typed_in(README) if each[0] == "cp"])
+def test_what_the_readme_copies_is_there(words: list[str], folder: Path) -> None:
+    (folder / "deployment.json").unlink()
+    subprocess.run(words, check=True, cwd=folder)
+    assert main(["cost", "--config", words[-1]]) == 0
+
+
+@pytest.mark.parametrize(
+    "words", [each for each in typed_in(README) if each[0] == "make"], ids=" ".join
+)
+def test_make_knows_what_the_readme_makes(words: list[str]) -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", *words[1:]], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_shows_no_command_of_another_kind() -> None:
+    assert {words[0] for words in typed_in(README)} == OTHERS
