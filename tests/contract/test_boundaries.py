@@ -64,13 +64,13 @@ ELSEWHERE_EXCEPTIONS = {
 }
 # What `cli` may import beside kafka_lag; of the report, what it starts.
 BESIDE = (
-    *("kafka_lag_cdk.config", "kafka_lag_cdk.cost"),
+    *("kafka_lag_cdk.broker_lookup_code", "kafka_lag_cdk.config", "kafka_lag_cdk.cost"),
     *("kafka_lag_cdk.catalog", "kafka_lag_cdk.report_columns", "kafka_lag_cdk.saved_queries"),
     *("kafka_lag_report.daily_report", "kafka_lag_report.errors", "kafka_lag_report.options"),
     "kafka_lag_report.session",
 )
 # What of kafka_lag_cdk is there without the extra that has CDK.
-WITHOUT_CDK = ("config", "catalog", "report_columns", "saved_queries")
+WITHOUT_CDK = ("broker_lookup_code", "config", "catalog", "report_columns", "saved_queries")
 # Imports a commit's own objects by names that lie in a table there.
 DYNAMIC = {"dev.compare.probe.layout"}
 
