@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_lag_cdk.config.cluster import Cluster
@@ -22,6 +22,7 @@ class Place:
     deployment: Deployment
     cluster: Cluster
     session: Any
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def account(self) -> str | None:
@@ -39,8 +40,12 @@ class Place:
         return self.deployment.stack_name(self.cluster)
 
     def client(self, service: str, **options: Any) -> Any:
-        """A client there; connects to nothing yet."""
-        return self.session.client(service, region_name=self.region, **options)
+        """A client there, the same again unless there are options; connects to nothing yet."""
+        if options:
+            return self.session.client(service, region_name=self.region, **options)
+        if service not in self._clients:
+            self._clients[service] = self.session.client(service, region_name=self.region)
+        return self._clients[service]
 
     def profile_option(self) -> str:
         """` --profile P` where the session has one."""

@@ -64,7 +64,7 @@ def check_deployment(
     """
     place = Place(deployment, cluster, session)
     findings = list(_check_credentials(place, clock))
-    if any(finding.severity == "fault" for finding in findings):
+    if any(each.check == CREDENTIALS and each.severity == "fault" for each in findings):
         return findings
     msk: MskCluster | None = None
     try:
@@ -240,10 +240,8 @@ def _check_login(place: Place, msk: MskCluster) -> Finding:
             LOGIN, "fault", f"MSK Serverless does not let {way} in", why, 'auth.type = "iam"'
         )
     options: dict[str, Any] = {"client_authentication": _with_login(msk.authentication, way)}
-    if way in ("none", "plaintext"):
+    if msk.transport == ("TLS" if way == "plaintext" else "PLAINTEXT"):
         options["encryption_info"] = {"EncryptionInTransit": {"ClientBroker": "TLS_PLAINTEXT"}}
-        if way == "none" and "plaintext" not in msk.logins:
-            del options["encryption_info"]
     return Finding(
         LOGIN,
         "fault",
@@ -260,13 +258,10 @@ def _check_login(place: Place, msk: MskCluster) -> Finding:
 
 def _with_login(authentication: Mapping[str, Any], way: str) -> dict[str, Any]:
     """All that is enabled and this one more: what is left out may be taken for switched off."""
-    known: dict[str, Any] = json.loads(json.dumps(dict(authentication)))
     if way in ("none", "plaintext"):
-        known["Unauthenticated"] = {"Enabled": True}
-    else:
-        sasl = known.get("Sasl") or {}
-        known["Sasl"] = {**sasl, way.capitalize(): {"Enabled": True}}
-    return known
+        return {**authentication, "Unauthenticated": {"Enabled": True}}
+    sasl = {**authentication.get("Sasl", {}), way.capitalize(): {"Enabled": True}}
+    return {**authentication, "Sasl": sasl}
 
 
 def _check_secret(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
@@ -302,10 +297,12 @@ def _check_secret(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
             _create_secret(place, _OF_MSK + secret.name.rpartition("/")[2], auth.kms_key_arn),
         )
         return
-    yield from _collect("secret's key", _check_key(place, secret, auth, of_msk=of_msk))
+    of_key = _collect("secret's key", _check_key(place, secret, auth, of_msk=of_msk))
+    yield from of_key
     if of_msk and msk is not None:
         yield from _collect("secret of the cluster", _check_association(place, msk, secret))
-    yield from _collect("login in the secret", _check_content(place, secret, auth.type))
+    if not any(each.severity == "fault" for each in of_key):
+        yield from _collect("login in the secret", _check_content(place, secret, auth.type))
 
 
 def _absent_secret(place: Place, auth: ScramAuth | TlsAuth) -> Finding:
@@ -377,7 +374,7 @@ def _check_key(
             "fault",
             "it is to be deleted",
             "The secret cannot be read now, and never again once it is gone. Then enable it.",
-            place.aws("kms cancel-key-deletion", key_id=key.arn),
+            place.aws("kms cancel-key-deletion", key_id=key.id),
         )
     elif key.state != "Enabled":
         yield Finding(
@@ -385,7 +382,7 @@ def _check_key(
             "fault",
             f"its state is {key.state}",
             "The secret cannot be read, neither by the collector nor by MSK.",
-            place.aws("kms enable-key", key_id=key.arn),
+            place.aws("kms enable-key", key_id=key.id),
         )
     if auth.kms_key_arn != key.arn:
         yield Finding(

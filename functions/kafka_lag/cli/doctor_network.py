@@ -162,7 +162,7 @@ def _check_brokers_group(place: Place, msk: MskCluster | None) -> Iterator[Findi
             "The deploy would fail.",
             instead,
         )
-    elif found.vpc != vpc.id:
+    elif found.vpc != vpc.id and named not in theirs:
         yield Finding(
             BROKERS,
             "fault",

@@ -18,7 +18,8 @@ _EXPRESS = "express."
 class MskCluster:
     """A cluster as MSK describes it; `logins` are those of `LOGINS` that it has enabled.
 
-    `authentication` is MSK's own object of them.
+    `authentication` is MSK's own object of them, without those that are off; `transport` is how
+    clients may speak: TLS, PLAINTEXT or TLS_PLAINTEXT.
     """
 
     name: str
@@ -31,6 +32,7 @@ class MskCluster:
     security_groups: tuple[str, ...]
     logins: frozenset[str]
     authentication: Mapping[str, Any]
+    transport: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,11 @@ class KmsKey:
     arn: str
     state: str
     is_customers: bool
+
+    @property
+    def id(self) -> str:
+        """Its id, which those take who may use their own account's keys alone."""
+        return self.arn.rpartition("/")[2]
 
 
 def describe_cluster(client: Any, arn: str) -> MskCluster:
@@ -73,7 +80,8 @@ def describe_cluster(client: Any, arn: str) -> MskCluster:
             nodes.get("SecurityGroups") or (places[0].get("SecurityGroupIds", ()) if places else ())
         ),
         logins=frozenset(("iam",) if is_serverless else _enabled(whole)),
-        authentication=whole.get("ClientAuthentication") or {},
+        authentication=_switched_on(whole.get("ClientAuthentication") or {}),
+        transport=_transport(whole),
     )
 
 
@@ -91,12 +99,24 @@ def _enabled(whole: Mapping[str, Any]) -> Iterator[str]:
             yield name
     # A cluster with no word on it lets everybody in unless it has a login.
     open_to_all = (authentication.get("Unauthenticated") or {}).get("Enabled", not others)
-    transport = (whole.get("EncryptionInfo") or {}).get("EncryptionInTransit") or {}
-    spoken = transport.get("ClientBroker", "TLS")
-    if open_to_all and spoken != "PLAINTEXT":
+    if open_to_all and _transport(whole) != "PLAINTEXT":
         yield "none"
-    if open_to_all and spoken != "TLS":
+    if open_to_all and _transport(whole) != "TLS":
         yield "plaintext"
+
+
+def _transport(whole: Mapping[str, Any]) -> str:
+    transport = (whole.get("EncryptionInfo") or {}).get("EncryptionInTransit") or {}
+    return str(transport.get("ClientBroker", "TLS"))
+
+
+def _switched_on(authentication: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, settings in authentication.items():
+        inner = _switched_on(settings) if name == "Sasl" else settings
+        if inner.get("Enabled") or (name == "Sasl" and inner):
+            found[name] = inner
+    return found
 
 
 def find_by_name(client: Any, name: str) -> str | None:
