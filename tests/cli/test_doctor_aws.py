@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from kafka_lag.cli.doctor_aws import check_deployment
+from kafka_lag.cli.doctor_aws import check_deployment, check_document
 from kafka_lag.cli.findings import Finding
+from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.reading import check
 from tests.cli.fake_aws import (
     ACCOUNT,
@@ -24,6 +26,7 @@ from tests.cli.fake_aws import (
     run_aws_line,
     write_key,
 )
+from tests.documents import GOOD
 
 _OTHER_ARN = ARN.replace("3f2a1b0c", "4f2a1b0c")
 _TLS_FIELDS = {"certificate": "-----BEGIN", "private_key": "-----BEGIN"}
@@ -415,11 +418,56 @@ def test_the_clock_is_compared_with_aws(seconds: int, severity: str, account: Fa
 
 
 class _RejectedSts:
-    def __init__(self, code: str) -> None:
-        self.code = code
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
     def get_caller_identity(self) -> None:
-        raise client_error(self.code, "GetCallerIdentity")
+        raise self.error
+
+
+def test_without_credentials_nothing_is_ok_and_nothing_at_fault(account: FakeAccount) -> None:
+    account.session.fakes["sts"] = _RejectedSts(NoCredentialsError())
+    (found,) = _find(account, account.document())
+    assert found.severity == "unknown"
+    assert found.repair == "aws configure"
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Credentials that moto takes, and a folder."""
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    return tmp_path
+
+
+def test_a_document_is_looked_at_by_its_file(account: FakeAccount, environment: Path) -> None:
+    # Moto knows no cluster of ours.
+    cluster = {
+        **account.document()["clusters"][0],
+        "arn": None,
+        "region": REGION,
+        "bootstrap_servers": ["b-1:9096"],
+    }
+    document = {"clusters": [cluster, {**cluster, "name": "second"}]}
+    path = environment / "deployment.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(ConfigError, match="choose one by --cluster"):
+        check_document(path, None, None)
+    findings = check_document(path, "second", None)
+    assert _the(findings, "MSK cluster").severity == "info"
+    assert _the(findings, "subnets").severity == "ok"
+
+
+def test_the_document_of_one_collector_says_nothing_of_aws(tmp_path: Path) -> None:
+    (tmp_path / "shop.json").write_text(json.dumps(GOOD))
+    assert check_document(tmp_path / "shop.json", None, None) == []
+
+
+def test_a_document_with_faults_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "faulty.toml").write_text("clusters = []")
+    with pytest.raises(ConfigError, match="faults"):
+        check_document(tmp_path / "faulty.toml", None, None)
 
 
 @pytest.mark.parametrize(
@@ -432,7 +480,7 @@ class _RejectedSts:
 def test_credentials_that_aws_does_not_take_are_a_fault(
     code: str, repair: str, account: FakeAccount
 ) -> None:
-    account.session.fakes["sts"] = _RejectedSts(code)
+    account.session.fakes["sts"] = _RejectedSts(client_error(code, "GetCallerIdentity"))
     findings = _find(account, account.document())
     assert _the(findings, "AWS credentials").repair == repair
     assert _the(findings, "AWS credentials").severity == "fault"

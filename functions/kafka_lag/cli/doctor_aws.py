@@ -11,10 +11,13 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any
 
 from kafka_lag.aws import AWS_ERRORS, error_code, read_secret
 from kafka_lag.cli.aws_error import AwsError, using
+from kafka_lag.cli.aws_session import open_session
+from kafka_lag.cli.deployed_document import read_cluster
 from kafka_lag.cli.deployed_place import Place, key_line
 from kafka_lag.cli.doctor_network import check_network
 from kafka_lag.cli.doctor_run import check_run
@@ -50,6 +53,19 @@ _LOGIN_FILE = "login.json"
 Clock = Callable[[], float]
 
 
+def check_document(
+    path: Path, cluster: str | None, profile: str | None, *, invoke: bool = False
+) -> list[Finding]:
+    """What AWS says of a cluster in the document of a deployment; nothing of another document.
+
+    Raises ConfigError for a document or a profile that cannot be used.
+    """
+    found = read_cluster(path, cluster)
+    if found is None:
+        return []
+    return check_deployment(*found, open_session(profile), invoke=invoke)
+
+
 def check_deployment(
     deployment: Deployment,
     cluster: Cluster,
@@ -64,7 +80,7 @@ def check_deployment(
     """
     place = Place(deployment, cluster, session)
     findings = list(_check_credentials(place, clock))
-    if any(each.check == CREDENTIALS and each.severity == "fault" for each in findings):
+    if any(each.check == CREDENTIALS and each.severity != "ok" for each in findings):
         return findings
     msk: MskCluster | None = None
     try:
@@ -104,7 +120,8 @@ def _check_credentials(place: Place, clock: Clock) -> Iterator[Finding]:
         answer = place.client("sts").get_caller_identity()
     except AWS_ERRORS as error:
         answer = getattr(error, "response", {})
-        yield from _check_clock(answer, clock)
+        if answer:
+            yield from _check_clock(answer, clock)
         yield _bad_credentials(place, error_code(error))
         return
     yield from _check_clock(answer, clock)
@@ -125,8 +142,8 @@ def _bad_credentials(place: Place, code: str) -> Finding:
     if code == "NoCredentialsError":
         return Finding(
             CREDENTIALS,
-            "fault",
-            "there are none",
+            "unknown",
+            "there are none, so AWS is not looked at",
             "Set the environment's, or give --profile.",
             f"aws configure{place.profile_option()}",
         )
