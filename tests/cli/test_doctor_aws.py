@@ -498,6 +498,35 @@ def test_an_internet_gateway_is_no_way_out(account: FakeAccount) -> None:
     assert "no public address" in found.what
 
 
+class _DeadNat:
+    """EC2 whose NAT gateways were deleted, which moto does not show in routes."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def get_paginator(self, operation: str) -> Any:
+        if operation == "describe_route_tables":
+            return self
+        return self._client.get_paginator(operation)
+
+    def paginate(self, **request: Any) -> Iterator[Any]:
+        for page in self._client.get_paginator("describe_route_tables").paginate(**request):
+            for table in page["RouteTables"]:
+                for route in table["Routes"]:
+                    route["State"] = "blackhole" if "NatGatewayId" in route else "active"
+            yield page
+
+
+def test_a_nat_gateway_that_is_gone_is_no_way_out(account: FakeAccount) -> None:
+    account.session.fakes["ec2"] = _DeadNat(account.ec2)
+    found = _the(_find(account, account.document()), "way to Secrets Manager")
+    assert found.severity == "fault"
+    assert "the target of the default route is gone" in found.what
+
+
 def test_a_transit_gateway_is_said_to_lead_somewhere_unseen(account: FakeAccount) -> None:
     account.cut_off()
     transit = account.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]

@@ -58,6 +58,7 @@ def check_document(
 ) -> list[Finding]:
     """What AWS says of a cluster in the document of a deployment; nothing of another document.
 
+    To be called before MSK is asked for brokers: where the login is not enabled it names none.
     Raises ConfigError for a document or a profile that cannot be used.
     """
     found = read_cluster(path, cluster)
