@@ -20,6 +20,7 @@ import tomlkit
 from botocore import xform_name
 from botocore.exceptions import ClientError
 from botocore.validate import validate_parameters
+from tomlkit.items import Table
 
 REGION, ACCOUNT = "us-east-1", "123456789012"
 ARN = f"arn:aws:kafka:{REGION}:{ACCOUNT}:cluster/orders/3f2a1b0c-5d4e-4f6a-8b7c-9d0e1f2a3b4c-7"
@@ -269,14 +270,14 @@ class FakeAccount:
     def remove_gateway(self) -> None:
         self.ec2.delete_vpc_endpoints(VpcEndpointIds=[self.s3])
 
-    def new_interface(self, service: str, group: str) -> str:
+    def new_interface(self, service: str, group: str, *, private_name: bool = True) -> str:
         found = self.ec2.create_vpc_endpoint(
             VpcId=self.vpc,
             VpcEndpointType="Interface",
             ServiceName=f"com.amazonaws.{REGION}.{service}",
             SubnetIds=self.subnets,
             SecurityGroupIds=[group],
-            PrivateDnsEnabled=True,
+            PrivateDnsEnabled=private_name,
         )
         return str(found["VpcEndpoint"]["VpcEndpointId"])
 
@@ -326,10 +327,11 @@ def _typed(kind: str, values: list[str], folder: Path) -> Any:
 
 def write_key(document: dict[str, Any], line: str) -> None:
     """Writes a key of the only cluster as a line of TOML says."""
-    place, key_of = document["clusters"][0], tomlkit.parse(line).unwrap()
+    keys: Any = tomlkit.parse(line)
+    place = document["clusters"][0]
     while True:
-        ((key, value),) = key_of.items()
-        if not isinstance(value, dict):
-            place[key] = value
+        ((key, value),) = keys.items()
+        if not isinstance(value, Table):
+            place[key] = value.unwrap()
             return
-        place, key_of = place.setdefault(key, {}), value
+        place, keys = place.setdefault(key, {}), value

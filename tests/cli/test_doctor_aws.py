@@ -92,11 +92,13 @@ def _ask_for_iam(_: FakeAccount, document: Document) -> None:
     document["clusters"][0]["auth"] = {"type": "iam"}
 
 
-def _ask_for_nothing(_: FakeAccount, document: Document) -> None:
+def _ask_for_nothing(account: FakeAccount, document: Document) -> None:
+    account.cluster["Provisioned"]["ClientAuthentication"] = {"Sasl": {"Iam": {"Enabled": True}}}
     document["clusters"][0]["auth"] = {"type": "none"}
 
 
-def _ask_for_plaintext(_: FakeAccount, document: Document) -> None:
+def _ask_for_plaintext(account: FakeAccount, document: Document) -> None:
+    account.cluster["Provisioned"]["ClientAuthentication"] = {}
     document["clusters"][0]["auth"] = {"type": "none", "plaintext": True}
 
 
@@ -239,8 +241,8 @@ def _publish_from_nowhere(account: FakeAccount, document: Document) -> None:
 _FAULTS: list[tuple[Breaks, str, str]] = [
     (_disable_scram, "login enabled", "aws kafka update-security "),
     (_ask_for_iam, "login enabled", "aws kafka update-security "),
-    (_ask_for_nothing, "login enabled", "aws kafka update-security "),
-    (_ask_for_plaintext, "login enabled", "aws kafka update-security "),
+    (_ask_for_nothing, "login enabled", 'auth = { type = "iam" }'),
+    (_ask_for_plaintext, "login enabled", 'auth = { type = "none" }'),
     (_speak_plaintext_alone, "login enabled", "aws kafka update-security "),
     (_make_cluster_anew, "MSK cluster", "arn = "),
     (_take_express, "MSK cluster", 'broker_type = "express"'),
@@ -349,6 +351,25 @@ def test_enabling_a_login_leaves_the_others_enabled(account: FakeAccount, tmp_pa
     assert account.cluster["Provisioned"]["ClientAuthentication"] == {
         "Sasl": {"Iam": {"Enabled": True}, "Scram": {"Enabled": True}}
     }
+
+
+def test_enabling_a_login_locks_nobody_out_of_an_open_cluster(
+    account: FakeAccount, tmp_path: Path
+) -> None:
+    account.cluster["Provisioned"]["ClientAuthentication"] = {}
+    (found,) = _bad(_find(account, account.document()))
+    run_aws_line(account.session, str(found.repair), tmp_path)
+    assert account.cluster["Provisioned"]["ClientAuthentication"] == {
+        "Sasl": {"Scram": {"Enabled": True}},
+        "Unauthenticated": {"Enabled": True},
+    }
+
+
+def test_a_cluster_is_never_opened_to_everybody(account: FakeAccount) -> None:
+    for auth in ({"type": "none"}, {"type": "none", "plaintext": True}):
+        found = _the(_bad(_find(account, account.document(auth=auth))), "login enabled")
+        assert found.severity == "fault"
+        assert found.repair is None
 
 
 def test_a_client_certificate_is_looked_for_in_its_secret(account: FakeAccount) -> None:
@@ -543,6 +564,33 @@ def test_brokers_that_let_the_subnets_in_need_no_group_in_the_document(
     document = account.document()
     _name_no_group(account, document)
     assert _bad(_find(account, document)) == []
+
+
+@pytest.mark.parametrize(
+    ("cidr", "port"), [("10.0.0.0/16", 9094), ("10.0.0.0/24", 9096)], ids=["port", "one subnet"]
+)
+def test_brokers_that_let_part_of_it_in_are_a_fault(
+    cidr: str, port: int, account: FakeAccount
+) -> None:
+    account.let_in(account.brokers, cidr, port)
+    document = account.document()
+    _name_no_group(account, document)
+    assert _the(_bad(_find(account, document)), "brokers' security group").severity == "fault"
+
+
+def test_an_endpoint_without_a_private_name_is_no_way_and_in_nobodys_way(
+    account: FakeAccount, tmp_path: Path
+) -> None:
+    endpoint = account.new_interface(
+        "secretsmanager", account.new_group("endpoint"), private_name=False
+    )
+    assert _bad(_find(account, account.document())) == []
+    account.cut_off()
+    (found,) = _bad(_find(account, account.document()))
+    assert f"{endpoint} has no private name" in found.what
+    assert str(found.repair).startswith("aws ec2 modify-vpc-endpoint ")
+    # Moto takes the line, and does not do what it says.
+    run_aws_line(account.session, str(found.repair), tmp_path)
 
 
 def _deploy(account: FakeAccount, resources: dict[str, Any] | None = None) -> None:

@@ -31,7 +31,6 @@ from kafka_lag.cli.msk_cluster import (
     describe_secret,
     find_by_name,
 )
-from kafka_lag.formatting import format_list
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.network import ScramAuth, TlsAuth
@@ -41,10 +40,24 @@ LOGIN, SECRET = "login enabled", "secret"
 
 # AWS refuses what was signed more than five minutes ago, or in the future.
 _REFUSED_SECONDS, _SKEWED_SECONDS = 300, 30
-_NAMED = 5
 
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "SSOTokenLoadError")
 _ABSENT = ("NotFoundException", "ResourceNotFoundException")
+# Those who do not log in.
+_OPEN = ("none", "plaintext")
+_CALLED = {
+    "iam": "iam",
+    "scram": "scram",
+    "tls": "tls",
+    "none": "clients without a login over TLS",
+    "plaintext": "clients without a login in plain text",
+}
+# What a document says instead, the nearest first.
+_INSTEAD = {
+    "none": 'auth = { type = "none" }',
+    "plaintext": 'auth = { type = "none", plaintext = true }',
+    "iam": 'auth = { type = "iam" }',
+}
 _OF_MSK = "AmazonMSK_"
 _AWS_KEY = "alias/aws/secretsmanager"
 _FIELDS = {"scram": ("username", "password"), "tls": ("certificate", "private_key")}
@@ -247,24 +260,27 @@ def _absent_cluster(client: Any, cluster: Cluster) -> Finding:
 def _check_login(place: Place, msk: MskCluster) -> Finding:
     way = place.cluster.way_in
     if way in msk.logins:
-        return Finding(LOGIN, "ok", f"the cluster lets {way} in")
-    there = format_list(sorted(msk.logins), _NAMED) or "none"
-    why = f"Enabled are: {there}. The brokers' port for {way} is closed."
+        return Finding(LOGIN, "ok", f"the cluster lets {_CALLED[way]} in")
+    what = f"the cluster does not let {_CALLED[way]} in"
+    there = ", ".join(_CALLED[each] for each in sorted(msk.logins))
+    why = f"It lets in: {there or 'nobody'}."
+    if way in _OPEN or msk.is_serverless:
+        # A line that opens a cluster to everybody would be no repair.
+        other = next((each for each in _INSTEAD if each in msk.logins), None)
+        why += " Let the document log in as it wants it (kafka-lag init writes that)."
+        return Finding(LOGIN, "fault", what, why, _INSTEAD[other] if other else None)
     if way == "tls":
         why += " Enable it with the ARN of the private authority that signs the certificates."
-        return Finding(LOGIN, "fault", "the cluster does not let tls in", why)
-    if msk.is_serverless:
-        return Finding(
-            LOGIN, "fault", f"MSK Serverless does not let {way} in", why, 'auth.type = "iam"'
-        )
-    options: dict[str, Any] = {"client_authentication": _with_login(msk.authentication, way)}
-    if msk.transport == ("TLS" if way == "plaintext" else "PLAINTEXT"):
+        return Finding(LOGIN, "fault", what, why)
+    options: dict[str, Any] = {"client_authentication": _with_login(msk, way)}
+    if msk.transport == "PLAINTEXT":
         options["encryption_info"] = {"EncryptionInTransit": {"ClientBroker": "TLS_PLAINTEXT"}}
     return Finding(
         LOGIN,
         "fault",
-        f"the cluster does not let {way} in",
-        f"{why} MSK changes it broker by broker: wait until the cluster is ACTIVE.",
+        what,
+        f"{why} The line leaves all of these in. MSK changes it broker by broker: wait until the "
+        "cluster is ACTIVE.",
         place.aws(
             "kafka update-security",
             cluster_arn=msk.arn,
@@ -274,12 +290,13 @@ def _check_login(place: Place, msk: MskCluster) -> Finding:
     )
 
 
-def _with_login(authentication: Mapping[str, Any], way: str) -> dict[str, Any]:
+def _with_login(msk: MskCluster, way: str) -> dict[str, Any]:
     """All that is enabled and this one more: what is left out may be taken for switched off."""
-    if way in ("none", "plaintext"):
-        return {**authentication, "Unauthenticated": {"Enabled": True}}
-    sasl = {**authentication.get("Sasl", {}), way.capitalize(): {"Enabled": True}}
-    return {**authentication, "Sasl": sasl}
+    found = dict(msk.authentication)
+    found["Sasl"] = {**found.get("Sasl", {}), way.capitalize(): {"Enabled": True}}
+    if msk.logins.intersection(_OPEN):
+        found["Unauthenticated"] = {"Enabled": True}
+    return found
 
 
 def _check_secret(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
