@@ -238,6 +238,13 @@ class FakeAccount:
     def route(self, table: str, **target: str) -> None:
         self.ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", **target)
 
+    def route_to_internet(self, tables: Iterable[str]) -> None:
+        """Gives route tables an internet gateway, as those of public subnets have."""
+        gateway = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+        self.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=self.vpc)
+        for table in tables:
+            self.route(table, GatewayId=gateway)
+
     def cut_off(self) -> None:
         """Takes the NAT gateway's routes away."""
         for table in self.tables:

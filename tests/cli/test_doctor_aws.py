@@ -108,7 +108,11 @@ def _speak_plaintext_alone(account: FakeAccount, _: Document) -> None:
     provisioned["EncryptionInfo"] = {"EncryptionInTransit": {"ClientBroker": "PLAINTEXT"}}
 
 
-def _make_cluster_anew(_: FakeAccount, document: Document) -> None:
+def _make_cluster_anew(account: FakeAccount, document: Document) -> None:
+    # Of another name that begins alike.
+    clusters = account.msk.clusters
+    account.new_cluster(ARN.replace("orders", "orders-2"), {})
+    account.msk.clusters = dict(reversed(clusters.items()))
     document["clusters"][0]["arn"] = _OTHER_ARN
 
 
@@ -510,10 +514,7 @@ def test_credentials_that_aws_does_not_take_are_a_fault(
 
 def test_an_internet_gateway_is_no_way_out(account: FakeAccount) -> None:
     account.cut_off()
-    gateway = account.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
-    account.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=account.vpc)
-    for table in account.tables:
-        account.route(table, GatewayId=gateway)
+    account.route_to_internet(account.tables)
     found = _the(_find(account, account.document()), "way to Secrets Manager")
     assert found.severity == "fault"
     assert "no public address" in found.what

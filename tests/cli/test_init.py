@@ -133,10 +133,7 @@ def test_subnets_with_an_internet_gateway_get_endpoints(
     account: FakeAccount, tmp_path: Path
 ) -> None:
     account.cut_off()
-    gateway = account.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
-    account.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=account.vpc)
-    for table in account.tables:
-        account.route(table, GatewayId=gateway)
+    account.route_to_internet(account.tables)
     text = _draft(account)
     assert _cluster(text)["vpc"]["endpoints"]["secrets_manager"] is True
     assert _cluster(text)["vpc"]["nat"] is False
@@ -183,18 +180,22 @@ def test_subnets_with_nat_are_taken_before_the_brokers_own(
     assert _is_well(account, text, tmp_path)
 
 
-def test_one_subnet_a_zone_is_taken(account: FakeAccount) -> None:
-    first = [account.new_subnet(f"10.0.{at}.0/24", "a") for at in (20, 21)]
-    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = [
-        *first,
-        account.subnets[1],
-    ]
-    for subnet in first:
+def test_private_subnets_are_taken_before_the_brokers_public_ones(account: FakeAccount) -> None:
+    account.cut_off()
+    public = [account.new_subnet(f"10.0.{at}.0/24", zone) for at, zone in ((20, "a"), (21, "b"))]
+    account.route_to_internet([account.new_table(subnet) for subnet in public])
+    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = public
+    assert not set(_cluster(_draft(account))["vpc"]["subnets"]) & set(public)
+
+
+def test_of_alike_subnets_of_a_zone_the_brokers_own_is_taken(account: FakeAccount) -> None:
+    more = [account.new_subnet(f"10.0.{at}.0/24", "a") for at in (20, 21)]
+    for subnet in more:
         account.route(account.new_table(subnet), NatGatewayId=account.nat)
-    subnets = _cluster(_draft(account))["vpc"]["subnets"]
-    assert len(subnets) == 2
-    assert subnets[0] in first
-    assert subnets[1] == account.subnets[1]
+    for own in (account.subnets[0], *more):
+        brokers = [own, account.subnets[1]]
+        account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = brokers
+        assert _cluster(_draft(account))["vpc"]["subnets"] == brokers
 
 
 def test_without_a_group_of_their_own_brokers_have_the_vpcs(
