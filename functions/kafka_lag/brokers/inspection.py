@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,9 @@ from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.brokers.topics import build_table
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import NameFilter
-from kafka_lag.lag.time_index import NEWEST, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
 
 GROUP_COMMITS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
@@ -47,6 +49,8 @@ _TOPIC_RESOURCE = 2
 _NAMES_PER_REQUEST = 500
 # More would not change what is said, and cost the brokers a look-up each.
 MOST_LOOKED_UP = 2_000
+# A time that every record is at or after.
+_FIRST = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Rights:
 
     `topics`, `settings` and `groups` are of names that nobody has named: Describe, DescribeConfigs
     and Describe. `hidden_topics` are owned by members of groups, or named by ACLs, and may not be
-    described; some may not exist. `without_settings` may be described, but not their configs.
+    described; some may not exist. Of those in `without_settings` configs may not be described.
     `denied_groups` are listed and may not be described, `without_members` may be but for their
     members, as these own topics that may not.
     """
@@ -84,9 +88,10 @@ class TopicAhead:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Newest times of so many `partitions`, of `wanted`: others have no record, or no answer."""
+    """Newest times of `partitions`, of `wanted`; `empty` hold no record, others had no answer."""
 
     partitions: int = 0
+    empty: int = 0
     wanted: int = 0
     ahead: tuple[TopicAhead, ...] = ()
 
@@ -158,9 +163,7 @@ class _Inspector:
         }
         acls = await list_acls(connections)
         listed, cluster = await self._list_topics()
-        settings, groups_right = await connections.gather(
-            [self._may_read_settings(), self._may_describe_groups()]
-        )
+        groups_right = await self._may_describe_groups()
         listing = await find_groups(
             connections, RetryBudget(connections), self._groups, known=(), once=()
         )
@@ -169,16 +172,16 @@ class _Inspector:
         named = _owned_topics(descriptions.values()) | _literal_topics(acls)
         unseen = sorted(n for n in named - visible.keys() if self._topics.accepts(n))
         hidden, topics_right = await self._look_for_topics(unseen)
+        unread, settings = await self._look_for_settings(hidden)
         wanted = sorted(name for name in visible if self._topics.accepts(name))
+        unread += tuple(n for n in wanted if _lacks(visible[n], ACLOperation.DESCRIBE_CONFIGS))
         rights = Rights(
             cluster=cluster,
             topics=topics_right,
             settings=settings,
             groups=groups_right,
             hidden_topics=hidden,
-            without_settings=tuple(
-                n for n in wanted if _lacks(visible[n], ACLOperation.DESCRIBE_CONFIGS)
-            ),
+            without_settings=unread,
             denied_groups=_failing(descriptions, _GROUP_DENIED),
             without_members=_failing(descriptions, _TOPIC_DENIED),
         )
@@ -227,9 +230,7 @@ class _Inspector:
             request = [MetadataRequest.MetadataRequestTopic(name=name) for name in part]
             try:
                 answer = await self._connections.send_to_any(
-                    lambda request=request: MetadataRequest(  # type: ignore[misc]
-                        topics=request, allow_auto_topic_creation=False
-                    )
+                    partial(MetadataRequest, topics=request, allow_auto_topic_creation=False)
                 )
             except UnansweredError:
                 continue
@@ -237,18 +238,25 @@ class _Inspector:
         denied = tuple(name for name in names if codes.get(name) == _TOPIC_DENIED)
         return denied, _allowed(codes.get(self._nobody), _TOPIC_DENIED)
 
-    async def _may_read_settings(self) -> bool | None:
-        resource = DescribeConfigsRequest.DescribeConfigsResource(
-            resource_type=_TOPIC_RESOURCE, resource_name=self._nobody, configuration_keys=[]
-        )
-        try:
-            answer = await self._connections.send_to_any(
-                lambda: DescribeConfigsRequest(resources=[resource])
-            )
-        except UnansweredError:
-            return None
-        codes = [result.error_code for result in answer.results or ()]
-        return _allowed(codes[0] if codes else None, _TOPIC_DENIED)
+    async def _look_for_settings(self, names: Sequence[str]) -> tuple[tuple[str, ...], bool | None]:
+        """Those of the names whose configs may not be described, and the same of one of nobody."""
+        resource = DescribeConfigsRequest.DescribeConfigsResource
+        codes: dict[str, int] = {}
+        for part in chunks([self._nobody, *names], _NAMES_PER_REQUEST):
+            # One key keeps the answer short.
+            resources = [
+                resource(_TOPIC_RESOURCE, name, configuration_keys=["cleanup.policy"])
+                for name in part
+            ]
+            try:
+                answer = await self._connections.send_to_any(
+                    partial(DescribeConfigsRequest, resources=resources)
+                )
+            except UnansweredError:
+                continue
+            codes |= {each.resource_name: each.error_code for each in answer.results or ()}
+        denied = tuple(name for name in names if codes.get(name) == _TOPIC_DENIED)
+        return denied, _allowed(codes.get(self._nobody), _TOPIC_DENIED)
 
     async def _may_describe_groups(self) -> bool | None:
         try:
@@ -270,26 +278,28 @@ class _Inspector:
         table = build_table(list(topics), {})
         rows = table.frame.numbers("partition_id").values
         # The first partitions of all topics before the second of any.
-        order = np.argsort(rows, kind="stable")[:MOST_LOOKED_UP]
-        frame = table.frame.take(order)
-        look_ups = TimestampLookups(frame, np.full(len(frame), NEWEST, np.int64))
-        results = await look_up(self._connections, look_ups, LookUpBudget(), self._deadline)
+        frame = table.frame.take(np.argsort(rows, kind="stable")[:MOST_LOOKED_UP])
+        newest = await self._look_up(frame, NEWEST)
         answered_ms = int(self._clock() * 1000)
-        names = frame.strings("topic").to_list()
+        gone = newest.none.copy()
+        ahead = np.flatnonzero(newest.found & (newest.times > answered_ms))
+        # A segment remembers its newest time when the record is deleted already.
+        first = await self._look_up(frame.take(ahead), _FIRST)
+        is_deleted = first.none | (first.found & (first.offsets > newest.offsets[ahead]))
+        gone[ahead[is_deleted]] = True
         times: dict[str, list[int]] = defaultdict(list)
         empty: dict[str, int] = defaultdict(int)
-        for name, found, none, at in zip(
-            names,
-            results.found.tolist(),
-            results.none.tolist(),
-            results.times.tolist(),
-            strict=True,
-        ):
-            if found:
-                times[name].append(at)
-            elif none:
+        columns = (newest.found.tolist(), gone.tolist(), newest.times.tolist())
+        for name, found, none, at in zip(frame.strings("topic").to_list(), *columns, strict=True):
+            if none:
                 empty[name] += 1
+            elif found:
+                times[name].append(at)
         return _NewestTimes(times, empty, answered_ms)
+
+    async def _look_up(self, partitions: Frame, at: int) -> LookupResults:
+        look_ups = TimestampLookups(partitions, np.full(len(partitions), at, np.int64))
+        return await look_up(self._connections, look_ups, LookUpBudget(), self._deadline)
 
     async def _clocks(
         self, newest: _NewestTimes, wanted: Sequence[str], visible: Mapping[str, Any]
@@ -312,6 +322,7 @@ class _Inspector:
 
         return Clocks(
             partitions=sum(len(newest.times[name]) for name in looked_at & newest.times.keys()),
+            empty=sum(newest.empty.get(name, 0) for name in looked_at),
             wanted=sum(len(visible[name].partitions) for name in looked_at),
             ahead=tuple(TopicAhead(name, ms, by_brokers(name)) for name, ms in ahead.items()),
         )

@@ -90,11 +90,12 @@ def check_clocks(clocks: Clocks) -> Iterable[Finding]:
             count = format_quantity(len(topics), "topic has", "topics have")
             what = f"{count} records up to {most} ahead of this machine's clock: {names}"
             yield Finding(CLOCKS, "warning", what, why)
-    if not clocks.partitions and clocks.wanted:
+    read = clocks.partitions + clocks.empty
+    if not read and clocks.wanted:
         yield Finding(CLOCKS, "unknown", "no broker named the time of any record")
     elif not ahead:
-        read = f"{format_count(clocks.partitions)} of {format_quantity(clocks.wanted, 'partition')}"
-        said = f"no record is ahead of this machine's clock, of the newest of {read}"
+        some = f"{format_count(read)} of {format_quantity(clocks.wanted, 'partition')}"
+        said = f"no record is ahead of this machine's clock; the newest of {some} were looked at"
         yield Finding(CLOCKS, "ok", said)
 
 

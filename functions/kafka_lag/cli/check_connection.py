@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.diagnosis import ServerFindings
@@ -33,12 +33,12 @@ def check_connection(
     found: Sequence[ServerFindings],
     *,
     has_certificate: bool,
-    by_options: bool,
+    options: Mapping[str, Any] | None,
 ) -> list[Finding]:
     """What stands in the way to each server, and what does not.
 
-    A server that cannot be used is a warning where another can. `by_options`: brokers and login
-    are options of the command, not of a document.
+    A server that cannot be used is a warning where another can. `options` are the command's own,
+    None where a document has brokers and login.
     """
     faults = {
         each.server: fault
@@ -54,7 +54,7 @@ def check_connection(
             if stage_of.get(each.server) == stage:
                 failing[faults[each.server]].append(each)
         for fault, servers in failing.items():
-            repair = _repair(access, servers[0], usable) if by_options else None
+            repair = _repair(access, servers[0], usable, options) if options else None
             findings.append(_fault_finding(stage, fault, servers, usable, repair))
         passed = [each for each in found if _has_passed(each, stage, stage_of)]
         findings += _passed(stage, passed)
@@ -139,37 +139,62 @@ def _fault_finding(
             stage,
             "warning",
             what,
-            f"{fault.repair} The {others} can be used, so this costs time and not the run.",
+            f"{fault.repair} {others} can be used, so this costs time and not the run.",
             repair,
         )
     return Finding(stage, "fault", what, fault.repair, repair)
 
 
-def _repair(access: Access, found: ServerFindings, usable: Sequence[str]) -> str | None:
-    """Options as they would be right, None where nothing tells."""
+def _repair(
+    access: Access, found: ServerFindings, usable: Sequence[str], options: Mapping[str, Any]
+) -> str | None:
+    """All options of brokers and login as they would be right, None where nothing tells."""
     if usable:
-        return f"--bootstrap-servers {shell_word(','.join(usable))}"
-    if found.spoken != "Kafka":
+        return _options_line(options, usable, access.security_protocol, access.sasl_mechanism)
+    tls, mechanisms = found.tls, found.mechanisms
+    if found.spoken != "Kafka" or mechanisms is None:
         return None
-    tls = found.tls
     if tls is not None and (tls.fault or tls.version is None):
         # What is beyond a certificate that is not accepted is not to be believed.
         return None
-    mechanisms = found.mechanisms
-    sasl = access.logs_in if mechanisms is None else bool(mechanisms)
-    protocol = ("SASL_" if sasl else "") + ("SSL" if tls is not None else "PLAINTEXT")
+    protocol = ("SASL_" if mechanisms else "") + ("SSL" if tls is not None else "PLAINTEXT")
     if protocol == "SASL_PLAINTEXT" and access.security_protocol.endswith("SSL"):
         # A password in plain text is nothing to propose.
         return None
-    options = []
-    if protocol != access.security_protocol:
-        options.append(f"--security-protocol {protocol}")
-    if sasl and mechanisms and not (access.logs_in and access.sasl_mechanism in mechanisms):
+    mechanism = access.sasl_mechanism if access.logs_in else None
+    if mechanisms and mechanism not in mechanisms:
         known = [each for each in _OURS if each in mechanisms]
         if not known:
-            return "--iam" if IAM in mechanisms else None
-        options.append(f"--sasl-mechanism {known[0]}")
-    return " ".join(options) or None
+            return None
+        mechanism = known[0]
+    return _options_line(options, access.bootstrap_servers, protocol, mechanism)
+
+
+def _options_line(
+    options: Mapping[str, Any], servers: Sequence[str], protocol: str, mechanism: str | None
+) -> str:
+    """The command's options with these in place of its own; what is missing is in capitals."""
+    words = [("--bootstrap-servers", ",".join(servers))]
+    if mechanism == IAM:
+        words += [(f"--{name}", options[name]) for name in ("profile", "role", "region")]
+        return " ".join(["--iam", *_words(words)])
+    words.append(("--security-protocol", protocol))
+    if protocol.startswith("SASL"):
+        words += [
+            ("--sasl-mechanism", mechanism),
+            ("--username", options["username"] or "USERNAME"),
+            ("--password-env", options["password_env"]),
+            ("--password-file", options["password_file"]),
+        ]
+    else:
+        words += [("--certfile", options["certfile"]), ("--keyfile", options["keyfile"])]
+    if protocol.endswith("SSL"):
+        words.append(("--cafile", options["cafile"]))
+    return " ".join(_words(words))
+
+
+def _words(options: Iterable[tuple[str, Any]]) -> Iterable[str]:
+    return (f"{name} {shell_word(str(value))}" for name, value in options if value is not None)
 
 
 def _why_not(found: Sequence[ServerFindings], stage: str, stage_of: dict[str, str]) -> str:

@@ -90,12 +90,13 @@ def doctor(**options: Any) -> int:
 
 def examine(collect: CollectOptions, options: Mapping[str, Any]) -> list[Finding]:
     """All checks in their order; those behind a fault that stops them are unknown."""
-    access, by_options = collect.settings.access, not options["config"]
+    access = collect.settings.access
     findings = check_connection(
         access,
         _probe(access, access.bootstrap_servers),
-        has_certificate=bool(options["certfile"] or not by_options),
-        by_options=by_options,
+        # A deployed collector has the one of its secret.
+        has_certificate=bool(options["certfile"] or options["config"]),
+        options=None if options["config"] else options,
     )
     if not is_usable(findings):
         return [*findings, *_not_made(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]

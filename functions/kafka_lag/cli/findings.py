@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
 from rich.console import Console
@@ -57,11 +58,13 @@ def print_findings(findings: Sequence[Finding], screen: Console) -> None:
     """
     severity_width = max(map(len, SEVERITIES))
     check_width = max((len(finding.check) for finding in findings), default=0)
-    for each in findings:
-        line = Text.assemble(
-            (each.severity.ljust(severity_width), _COLOURS[each.severity]),
-            f"  {each.check.ljust(check_width)}  {each.what}",
-        )
+    for (severity, what, _), some in groupby(findings, key=_line_key):
+        checks = [each.check for each in some]
+        # Checks that were not made for one reason are one line.
+        said = f"{checks[0].ljust(check_width)}  {what}"
+        if len(checks) > 1:
+            said = f"{what}: {', '.join(checks)}"
+        line = Text.assemble((severity.ljust(severity_width), _COLOURS[severity]), f"  {said}")
         screen.print(line, soft_wrap=True)
     for severity in SEVERITIES:
         for each in findings:
@@ -72,6 +75,12 @@ def print_findings(findings: Sequence[Finding], screen: Console) -> None:
 def findings_json(findings: Iterable[Finding]) -> str:
     """An array of objects with the fields of a finding; `repair` is null where there is none."""
     return json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False)
+
+
+def _line_key(finding: Finding) -> tuple[Severity, str, str]:
+    """What is the same for findings on one line, which those not made alone may be."""
+    is_alike = finding.severity == "unknown" and not finding.why
+    return finding.severity, finding.what, "" if is_alike else finding.check
 
 
 def _print_details(finding: Finding, screen: Console) -> None:
