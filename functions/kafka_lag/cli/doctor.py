@@ -32,7 +32,8 @@ from kafka_lag.cli.check_cluster import (
 from kafka_lag.cli.check_connection import LOGIN, check_connection, is_usable
 from kafka_lag.cli.check_rights import RIGHTS, WantedNames, check_rights
 from kafka_lag.cli.collect_options import CollectOptions, collect_options_of, source_options
-from kafka_lag.cli.findings import Finding, findings_json, has_fault, print_findings
+from kafka_lag.cli.findings import Finding, has_fault
+from kafka_lag.cli.findings_text import findings_json, print_findings
 from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.login_options import region_of
 from kafka_lag.cli.rights_repair import RightsRepair, rights_repair
