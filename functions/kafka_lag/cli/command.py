@@ -28,6 +28,7 @@ _SUBCOMMANDS = {
     "doctor": "what keeps a login from reading a cluster, and the line that repairs each",
     "query": "saved queries on snapshots and reports: who lagged most, and when",
     "report": "the daily report of a folder: skew, risks of loss, time lag",
+    "init": "writes a deployment's document from a cluster's ARN",
     "config": "a collector's document, checked and written as the function reads it",
     "cost": "what a configuration will cost a month, before it is deployed",
     "completion": "completion of this command's words, for your shell",
