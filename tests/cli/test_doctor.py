@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from kafka_lag.cli.check_cluster import (
 )
 from kafka_lag.cli.check_connection import check_connection, is_usable
 from kafka_lag.cli.check_rights import WantedNames, check_rights
+from kafka_lag.cli.command import main
 from kafka_lag.cli.findings import Finding
 from kafka_lag.cli.findings_text import findings_json, print_findings
 from kafka_lag.cli.rights_repair import RightsRepair, rights_repair, shell_word
@@ -471,3 +473,91 @@ def test_json_has_every_field_of_every_finding() -> None:
     assert json.loads(findings_json([Finding("a", "ok", "fine")])) == [
         {"check": "a", "severity": "ok", "what": "fine", "why": "", "repair": None}
     ]
+
+
+NOWHERE = "no-such-host.invalid:9096"
+DEPLOYMENT: dict[str, Any] = {
+    "defaults": {"region": "eu-west-1"},
+    "clusters": [
+        {
+            "name": "orders",
+            "bootstrap_servers": [NOWHERE],
+            "vpc": {
+                "id": "vpc-0123456789abcdef0",
+                "subnets": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
+                "brokers_security_group": "sg-0123456789abcdef0",
+            },
+            "auth": {"type": "none"},
+        }
+    ],
+}
+
+
+@pytest.fixture(name="no_aws")
+def _no_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nobody's credentials."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, str]]:
+    """The exit code, and the severity of each check."""
+    code = main(["doctor", *arguments, "--output", "json"])
+    found = json.loads(capsys.readouterr().out)
+    return code, {each["check"]: each["severity"] for each in found}
+
+
+@pytest.mark.usefixtures("no_aws")
+def test_brokers_of_a_deployment_that_cannot_be_reached_from_here_are_no_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "deployment.json").write_text(json.dumps(DEPLOYMENT))
+    _, found = run(capsys, "--config", str(tmp_path / "deployment.json"))
+    assert found["AWS credentials"] != "ok"
+    assert found["name resolution"] == found["login"] == found["metrics"] == "unknown"
+
+
+def test_brokers_of_a_collectors_own_document_are_to_be_reached(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = {"cluster": "c", "bootstrap_servers": [NOWHERE], "security_protocol": "PLAINTEXT"}
+    (tmp_path / "c.json").write_text(json.dumps(document))
+    code, found = run(capsys, "--config", str(tmp_path / "c.json"))
+    assert (code, found["name resolution"]) == (1, "fault")
+    assert "AWS credentials" not in found
+
+
+@pytest.mark.usefixtures("no_aws")
+def test_brokers_that_nobody_names_are_unknown_and_so_is_all_behind_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arn = (
+        "arn:aws:kafka:eu-west-1:111122223333:cluster/orders/3f2a1b0c-5d4e-4f6a-8b7c-9d0e1f2a3b4c-7"
+    )
+    cluster = {**DEPLOYMENT["clusters"][0], "arn": arn}
+    del cluster["bootstrap_servers"]
+    (tmp_path / "d.json").write_text(json.dumps({**DEPLOYMENT, "clusters": [cluster]}))
+    _, found = run(capsys, "--config", str(tmp_path / "d.json"))
+    assert found["name resolution"] == found["TCP"] == found["metrics"] == "unknown"
+
+
+def test_a_function_is_started_only_where_a_document_names_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["doctor", "--bootstrap-servers", NOWHERE, "--invoke"]) == 2
+    assert "--invoke is for --config." in capsys.readouterr().err
+
+
+def test_brokers_that_are_not_named_are_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 2
+    assert "--bootstrap-servers HOST:PORT, or --config FILE" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--config", str(tmp_path / "none.json")]) == 1
+    assert "none.json" in capsys.readouterr().err

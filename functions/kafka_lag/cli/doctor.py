@@ -29,7 +29,14 @@ from kafka_lag.cli.check_cluster import (
     check_transactions,
     check_version,
 )
-from kafka_lag.cli.check_connection import LOGIN, check_connection, is_usable
+from kafka_lag.cli.check_connection import (
+    LOGIN,
+    NAME,
+    STAGES,
+    TCP,
+    check_connection,
+    is_usable,
+)
 from kafka_lag.cli.check_rights import RIGHTS, WantedNames, check_rights
 from kafka_lag.cli.collect_options import CollectOptions, collect_options_of, source_options
 from kafka_lag.cli.findings import Finding, has_fault
@@ -38,7 +45,7 @@ from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.login_options import region_of
 from kafka_lag.cli.rights_repair import RightsRepair, rights_repair
 from kafka_lag.cli.terminal import open_screen, printable
-from kafka_lag.errors import ReporterError
+from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
 from kafka_lag_cdk.cost.prices import load_prices
@@ -54,7 +61,7 @@ examples:
   kafka-lag doctor --bootstrap-servers localhost:9092
   PASSWORD=... kafka-lag doctor --bootstrap-servers b-1.example:9096 \\
       --security-protocol SASL_SSL --username monitor --password-env PASSWORD
-  kafka-lag doctor --config deployment.toml --cluster orders
+  kafka-lag doctor --config deployment.toml --cluster orders --invoke
   kafka-lag doctor --bootstrap-servers localhost:9092 --output json
 
 \b
@@ -70,18 +77,22 @@ exit codes:
     default=_TEXT,
     help=f"lines for people ({_TEXT}), or an array of findings",
 )
+@option("--invoke", is_flag=True, help="with --config: start the deployed function once")
 @source_options
 def doctor(**options: Any) -> int:
     """Says what keeps this login from reading a cluster, and the line that repairs each.
 
     Looks at names, TCP, TLS, mechanisms, the login, ACLs and rights, hidden groups and topics,
-    clocks, versions, kinds of groups, transactions, and what the metrics would cost. Reads no
-    record and changes nothing.
+    clocks, versions, kinds of groups, transactions, and what the metrics would cost; with the
+    document of a deployment also at what AWS says of it. Reads no record and changes nothing.
     """
-    collect = collect_options_of(options)
+    if options["invoke"] and not options["config"]:
+        raise click.UsageError("--invoke is for --config.")
     quiet_library()
-    with Console(stderr=True).status("looking at the brokers"):
-        findings = examine(collect, options)
+    # May ask for a password.
+    collect = None if options["config"] else collect_options_of(options)
+    with Console(stderr=True).status("looking at AWS and the brokers"):
+        findings = examine(collect, options) if collect else _check_document(options)
     if options["output"] == _JSON:
         click.echo(findings_json(findings))
     else:
@@ -89,8 +100,34 @@ def doctor(**options: Any) -> int:
     return FAULTY if has_fault(findings) else 0
 
 
-def examine(collect: CollectOptions, options: Mapping[str, Any]) -> list[Finding]:
-    """All checks in their order; those behind a fault that stops them are unknown."""
+def _check_document(options: Mapping[str, Any]) -> list[Finding]:
+    """What AWS says of a deployment, if the document is of one, and then the brokers."""
+    # Costs the start of those alone who have a document.
+    from kafka_lag.cli.doctor_aws import check_document  # noqa: PLC0415
+
+    of_aws = check_document(
+        options["config"], options["cluster"], options["profile"], invoke=options["invoke"]
+    )
+    try:
+        collect = collect_options_of(options)
+    except ConfigError as error:
+        if not of_aws:
+            raise
+        # The document is right, as AWS was looked at by it: where its brokers are is not known.
+        unknown = Finding(NAME, "unknown", printable(str(error)))
+        behind = _not_made(*STAGES[1:], LOGIN, *RIGHTS, *AFTER_LOGIN, because=NAME)
+        return [*of_aws, unknown, *behind]
+    return [*of_aws, *examine(collect, options, is_deployed=bool(of_aws))]
+
+
+def examine(
+    collect: CollectOptions, options: Mapping[str, Any], *, is_deployed: bool = False
+) -> list[Finding]:
+    """All checks of the brokers' side in their order; those behind a fault are unknown.
+
+    `is_deployed`: a function in the brokers' network reads them, so that this machine need not be
+    able to.
+    """
     access = collect.settings.access
     findings = check_connection(
         access,
@@ -100,6 +137,8 @@ def examine(collect: CollectOptions, options: Mapping[str, Any]) -> list[Finding
         options=None if options["config"] else options,
     )
     if not is_usable(findings):
+        if is_deployed:
+            findings = [_from_elsewhere(each) for each in findings]
         return [*findings, *_not_made(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
     deadline = time.monotonic() + collect.settings.deadline
     rules = collect.settings.rules
@@ -114,6 +153,17 @@ def examine(collect: CollectOptions, options: Mapping[str, Any]) -> list[Finding
     wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
     findings += [_login(access, repair), *check_rights(inspection, repair, wanted)]
     return [*findings, *_check_cluster(collect, options, inspection)]
+
+
+def _from_elsewhere(finding: Finding) -> Finding:
+    """A way that does not lead from here to the brokers says nothing of the function's."""
+    if finding.severity != "fault" or finding.check not in (NAME, TCP):
+        return finding
+    why = (
+        "From this machine, that is: the function is in the brokers' network. Run doctor on a "
+        "machine that reaches them to look at rights and groups."
+    )
+    return replace(finding, severity="unknown", why=why)
 
 
 def _check_cluster(
