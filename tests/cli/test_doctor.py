@@ -405,6 +405,14 @@ def test_topics_on_which_somebody_rests_one_record_behind_may_be_transactional()
     assert found.repair == r"--allowed-lag '^(a-b\.c|d)$=1'"
 
 
+def test_a_topic_that_somebody_else_really_lags_on_is_no_sign_of_markers() -> None:
+    reading = a_reading(
+        {"one-behind": {"orders": [9]}, "behind": {"orders": [2]}}, {"orders": [(0, 10)]}
+    )
+    (found,) = check_transactions(True, a_report(reading), Rules())
+    assert found.severity == "ok"
+
+
 def test_topics_whose_markers_are_allowed_are_not_named_again() -> None:
     (found,) = _transactions(Rules(allowed_lag=ByName.of([("^d$", 1)])), d=1)
     assert found.severity == "ok"

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from confluent_kafka import Producer, ShareConsumer, TopicPartition
+from confluent_kafka import Consumer, Producer, ShareConsumer, TopicPartition
 from confluent_kafka.admin import (
+    AclBinding,
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
@@ -321,22 +322,47 @@ def test_each_right_that_is_missing_is_given_by_the_printed_line(bench: Bench) -
     }
 
 
-def test_each_acl_that_denies_is_taken_back_by_the_printed_line(bench: Bench) -> None:
-    denials = [
-        acl("monitor", ResourceType.TOPIC, "secret", DESCRIBE, allow=False),
-        acl("monitor", ResourceType.GROUP, "it's $(hidden)", DESCRIBE, allow=False),
-        acl("monitor", ResourceType.TOPIC, "orders", CONFIGS, allow=False),
-    ]
-    bench.cluster.add_acl(*denials)
-    findings = bench.doctor_until(
-        bench.options(),
-        lambda found: sum(each["severity"] == "fault" for each in found) == 3,
+@contextmanager
+def member_of(cluster: KafkaCluster, group: str, topic: str) -> Iterator[None]:
+    """While this lasts a consumer of the group owns the topic's partitions."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap("PLAINTEXT"),
+            "group.id": group,
+            "log_level": 0,
+        }
     )
+    try:
+        consumer.subscribe([topic])
+        deadline = time.monotonic() + 30
+        while not consumer.assignment():
+            consumer.poll(0.1)
+            assert time.monotonic() < deadline
+        yield
+    finally:
+        consumer.close()
+
+
+def test_each_acl_that_denies_is_taken_back_by_the_printed_line(bench: Bench) -> None:
+    whom, deny = "User:monitor", AclPermissionType.DENY
+    group, topic = ResourceType.GROUP, ResourceType.TOPIC
+    prefixed, literal = ResourcePatternType.PREFIXED, ResourcePatternType.LITERAL
+    everything = AclOperation.ALL
+    bench.cluster.add_acl(
+        AclBinding(topic, "secr", prefixed, whom, "*", DESCRIBE, deny),
+        AclBinding(topic, "orders", literal, "User:*", "*", CONFIGS, deny),
+        AclBinding(group, "it's $(", prefixed, whom, "127.0.0.1", everything, deny),
+    )
+    with member_of(bench.cluster, "reader", "secret"):
+        findings = bench.doctor_until(
+            bench.options(),
+            lambda found: sum(each["severity"] == "fault" for each in found) == 3,
+        )
     faults = [each for each in findings if each["severity"] == "fault"]
     assert [each["what"] for each in faults] == [
         "an ACL denies Describe on the topic secret",
         "an ACL denies DescribeConfigs on the topic orders",
-        "an ACL denies Describe on the group it's $(hidden)",
+        "an ACL denies All on the group it's $(hidden)",
     ]
     assert "1 topic hidden: secret" in [each["what"] for each in findings]
     bench.run(*(each["repair"] for each in faults))

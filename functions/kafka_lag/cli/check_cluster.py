@@ -200,7 +200,7 @@ def check_metrics(
     plan: Plan, levels: Levels, region: str | None, prices: PricesByRegion
 ) -> Iterable[Finding]:
     """How many custom metrics CloudWatch would get each month, and what these cost."""
-    priced = region if region in prices else REFERENCE_REGION
+    priced = region if region is not None and region in prices else REFERENCE_REGION
     price = prices[priced][_METRIC_PRICE]
     dollars = price.cost(plan.metrics)
     yield Finding(

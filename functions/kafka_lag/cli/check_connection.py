@@ -174,9 +174,9 @@ def _options_line(
     options: Mapping[str, Any], servers: Sequence[str], protocol: str, mechanism: str | None
 ) -> str:
     """The command's options with these in place of its own; what is missing is in capitals."""
-    words = [("--bootstrap-servers", ",".join(servers))]
+    words: list[tuple[str, Any]] = [("--bootstrap-servers", ",".join(servers))]
     if mechanism == IAM:
-        words += [(f"--{name}", options[name]) for name in ("profile", "role", "region")]
+        words += [(f"--{name}", options[name]) for name in ("profile", "role", "region", "cafile")]
         return " ".join(["--iam", *_words(words)])
     words.append(("--security-protocol", protocol))
     if protocol.startswith("SASL"):

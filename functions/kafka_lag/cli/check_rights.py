@@ -83,7 +83,7 @@ class _Checks:
             yield Finding(
                 ACLS,
                 "unknown",
-                f"whether there is any cannot be seen ({listing.detail})",
+                f"whether there is any cannot be seen ({printable(listing.detail)})",
                 "It takes Describe on the cluster.",
             )
         elif not listing.acls:
