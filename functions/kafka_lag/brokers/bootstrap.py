@@ -3,16 +3,50 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from kafka import errors
 from kafka.protocol.metadata import MetadataRequest
 
-from kafka_lag.brokers.access import IAM, Access, Login
+from kafka_lag.brokers.access import Access, Login
 from kafka_lag.brokers.connections import Connections
-from kafka_lag.brokers.errors import LOGIN_ERRORS, cause, is_login_rejected, login_error
-from kafka_lag.errors import LoginError, SourceError
+from kafka_lag.brokers.diagnosis import PROBE_TIME, ServerFindings, probe_servers
+from kafka_lag.brokers.errors import LOGIN_ERRORS, is_login_rejected, login_error
+from kafka_lag.brokers.unreachable import advertised_error, unreachable_error
+from kafka_lag.errors import ConfigError, LoginError, SourceError
+
+# Of the time that a run has left, what looking for the cause of an error may take.
+_PROBE_SHARE = 0.5
+# Seconds without an answer after which the ports are looked at, as some services wait for ever for
+# the rest of what they do not understand.
+_LOOK_AFTER = 1.0
+_PAUSE = 0.02
+
+
+class BootstrapError(Exception):
+    """No bootstrap server would talk.
+
+    `causes` are pairs of an address and what came of it, `findings` what their ports were seen to
+    speak while they were waited for.
+    """
+
+    def __init__(
+        self,
+        causes: list[tuple[str, Exception]],
+        findings: tuple[ServerFindings, ...] = (),
+    ) -> None:
+        super().__init__("; ".join(f"{server}: {error}" for server, error in causes))
+        self.causes = causes
+        self.findings = findings
+
+    @property
+    def rejects_login(self) -> bool:
+        """Whether another login may help."""
+        return any(isinstance(error, LOGIN_ERRORS) for _, error in self.causes)
 
 
 def connect(
@@ -20,10 +54,11 @@ def connect(
 ) -> tuple[Connections, Login | None]:
     """Connections that know the cluster's brokers, and the first of the logins that one accepts.
 
-    Raises LoginError, SourceError or ConfigError.
+    Where all fail, the error says what is found on the servers' ports. Raises LoginError,
+    SourceError or ConfigError.
     """
     connections: Connections | None = None
-    rejected = LoginError("There is no login to try.")
+    failed: BootstrapError | None = None
     try:
         for login in logins:
             if connections is None:
@@ -34,20 +69,52 @@ def connect(
             connections.limit_broker_time(deadline)
             try:
                 connections.run(bootstrap(connections))
-            except LoginError as error:
-                rejected = error
-                continue
+            except BootstrapError as error:
+                failed = error
+                if error.rejects_login:
+                    continue
+                break
             connections.limit_broker_time(deadline)
             return connections, login
-        raise rejected
+        if failed is None:
+            raise LoginError("There is no login to try.")
+        findings = failed.findings or diagnose(
+            access, [server for server, _ in failed.causes], deadline
+        )
+        raise unreachable_error(
+            access, failed.causes, findings, has_certificate=login is not None
+        ) from failed
     except BaseException:
         if connections is not None:
             connections.close()
         raise
 
 
+def explain_unread(connections: Connections, error: SourceError, deadline: float) -> SourceError:
+    """What keeps us from the brokers that a bootstrap server named; else the error itself."""
+    brokers = connections.pool.manager.cluster.brokers()
+    addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in brokers}
+    down = connections.down()
+    causes = [(addresses[node], why.detail) for node, why in down.items() if node in addresses]
+    findings = diagnose(connections.access, [server for server, _ in causes], deadline)
+    return advertised_error(connections.access, causes, findings) or error
+
+
+def diagnose(
+    access: Access, servers: list[str], deadline: float, *, mechanisms: bool = True
+) -> tuple[ServerFindings, ...]:
+    """What is found on the servers' ports, in a part of the time that is left."""
+    seconds = min(PROBE_TIME, _PROBE_SHARE * (deadline - time.monotonic()))
+    if seconds <= 0:
+        return ()
+    tls = access.security_protocol.endswith("SSL")
+    return probe_servers(
+        servers, access.cafile, tls_first=tls, mechanisms=mechanisms, seconds=seconds
+    )
+
+
 async def bootstrap(connections: Connections) -> None:
-    """Learns the brokers. Raises LoginError or SourceError, with each server's cause."""
+    """Learns the brokers. Raises BootstrapError."""
     pool = connections.pool
     servers = {server.node_id: server for server in pool.manager.cluster.bootstrap_brokers()}
     causes: dict[Any, Exception] = {
@@ -63,19 +130,60 @@ async def bootstrap(connections: Connections) -> None:
             causes[node] = error
             raise
 
+    addresses = {node: f"{server.host}:{server.port}" for node, server in servers.items()}
+    look = _Look(connections, list(addresses.values()))
     try:
-        # Twice a broker's time: to connect, and to answer.
         first = connections.first_of(attempt(node) for node in servers)
-        connection, metadata = await connections.wait_for(first, 2 * connections.timeout)
+        connection, metadata = await _wait_for_first(connections, first, look)
         pool.prefer(connection)
     except Exception as error:
-        addresses = {node: f"{server.host}:{server.port}" for node, server in servers.items()}
         by_server = [(addresses[node], cause) for node, cause in causes.items()]
-        raise unreachable_error(connections.access, by_server) from error
+        raise BootstrapError(by_server, look.strangers) from error
     finally:
         for node in servers:
             pool.close(node)
     connections.update_brokers(metadata)
+
+
+class _Look:
+    """A look at ports while they are waited for, which sends nothing that counts as a login."""
+
+    def __init__(self, connections: Connections, servers: list[str]) -> None:
+        self._access, self._servers = connections.access, servers
+        self._deadline = time.monotonic() + connections.seconds_left()
+        self._found: tuple[ServerFindings, ...] = ()
+
+    def begin(self) -> None:
+        """Goes on in a thread, which nobody waits for."""
+        threading.Thread(target=self._run, daemon=True).start()
+
+    @property
+    def strangers(self) -> tuple[ServerFindings, ...]:
+        """All servers, once they are all known to be no brokers; none until then."""
+        strangers = all(found.is_stranger for found in self._found)
+        return self._found if strangers else ()
+
+    def _run(self) -> None:
+        with suppress(ConfigError):
+            self._found = diagnose(self._access, self._servers, self._deadline, mechanisms=False)
+
+
+async def _wait_for_first(connections: Connections, answer: Any, look: _Look) -> Any:
+    """The first answer, in twice a broker's time: to connect, and to answer.
+
+    Raises KafkaTimeoutError, and as soon as the servers are known to be no brokers.
+    """
+    end = time.monotonic() + 2 * connections.timeout
+    first = connections.start(answer)
+    try:
+        return await connections.wait_for(first, min(_LOOK_AFTER, 2 * connections.timeout))
+    except errors.KafkaTimeoutError:
+        if first.is_done:
+            raise
+    look.begin()
+    while not (first.is_done or look.strangers) and time.monotonic() < end:
+        await connections.pause(_PAUSE)
+    return await connections.wait_for(first, 0.0 if look.strangers else end - time.monotonic())
 
 
 async def _log_in(connections: Connections, node: Any) -> Any:
@@ -91,43 +199,3 @@ async def _log_in(connections: Connections, node: Any) -> Any:
                 raise login_error(connections.access, error) from error
         else:
             return connection
-
-
-def unreachable_error(access: Access, causes: Iterable[tuple[str, Exception]]) -> SourceError:
-    """One sentence for a cluster of which no bootstrap server would talk, with what to do.
-
-    `causes` are pairs of a server's address and what came of it.
-    """
-    by_server = list(causes)
-    reasons = "; ".join(sorted({f"{server}: {cause(error)}" for server, error in by_server}))
-    if any(isinstance(e, errors.UnsupportedSaslMechanismError) for _, e in by_server):
-        return LoginError(
-            f"The brokers do not offer the mechanism {access.sasl_mechanism}: {reasons}. "
-            "Set sasl_mechanism to one they enable."
-        )
-    if any(isinstance(error, LOGIN_ERRORS) for _, error in by_server):
-        return LoginError(_rejected_login(access, reasons))
-    check = "bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path"
-    if "certificate" in reasons.lower():
-        check = "cafile: it must hold the authority that signed the brokers' certificates"
-    return SourceError(
-        f"No broker could be reached over {access.security_protocol}: {reasons}. Check {check}."
-    )
-
-
-def _rejected_login(access: Access, reasons: str) -> str:
-    if not access.logs_in:
-        return (
-            f"The brokers refused the client certificate, or that there is none: {reasons}. Check "
-            "that the secret of secret_id, or the file, holds one that has not expired, of an "
-            "authority that the brokers trust."
-        )
-    if access.sasl_mechanism == IAM:
-        return (
-            f"The brokers refused the token ({IAM}): {reasons}. Check that the role may "
-            "kafka-cluster:Connect to this cluster, and that the cluster allows IAM."
-        )
-    return (
-        f"The brokers refused the login ({access.sasl_mechanism}): {reasons}. "
-        "Check user name, password, and that the brokers enable this mechanism."
-    )

@@ -189,12 +189,16 @@ class Connections:
         futures = [self.pool.manager.call_soon(coroutine) for coroutine in coroutines]
         return [await future for future in futures]
 
+    def start(self, coroutine: Awaitable[Any]) -> Any:
+        """Its future; it goes on while others are awaited."""
+        return self.pool.manager.call_soon(coroutine)
+
     async def wait_for(self, answer: Awaitable[T], seconds: float) -> T:
         """The answer, or KafkaTimeoutError after so long or the run's end, the nearer."""
         left = min(seconds, self._deadline - time.monotonic())
         if left <= 0:
             raise errors.KafkaTimeoutError("the time of this run is used up")
-        future = answer if isinstance(answer, Future) else self.pool.manager.call_soon(answer)
+        future = answer if isinstance(answer, Future) else self.start(answer)
         try:
             result: T = await self.pool.manager.wait_for(future, left * 1000)
         except errors.KafkaTimeoutError as error:

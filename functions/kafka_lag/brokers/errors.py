@@ -119,6 +119,11 @@ def cause(error: Exception) -> str:
     return (text or type(error).__name__)[:_LONGEST]
 
 
+def is_certificate_alert(error: Exception) -> bool:
+    """Whether a broker objects to our certificate, or to there being none."""
+    return bool(_ALERT.search(str(error)))
+
+
 def is_login_rejected(access: Access, connection: Any, error: Exception) -> bool:
     """Whether an error is a login that the broker rejected, a client certificate included.
 
@@ -131,7 +136,7 @@ def is_login_rejected(access: Access, connection: Any, error: Exception) -> bool
         return True
     if type(error) is not errors.KafkaConnectionError or connection is None:
         return False
-    if access.security_protocol == "SSL" and _ALERT.search(str(error)):
+    if access.security_protocol == "SSL" and is_certificate_alert(error):
         return True
     return (
         access.security_protocol != "PLAINTEXT"

@@ -151,7 +151,7 @@ def client_certificate(secret_id: str, fields: Any, cafile: str | None) -> Clien
             f"The secret {secret_id} must be a JSON object with two strings, "
             '"certificate" and "private_key", and "private_key_password" where the key has one.'
         )
-    context = _context(cafile)
+    context = tls_context(cafile)
     fault = _fault(context, f"{chain}\n{key}", password)
     if fault:
         raise ConfigError(f"The secret {secret_id} holds no client certificate to use: {fault}.")
@@ -168,13 +168,14 @@ def certificate_of_files(certfile: Path, keyfile: Path, cafile: str | None) -> C
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no PEM text"
         raise ConfigError(f"{certfile} and {keyfile} cannot be read ({reason}).") from None
-    context = _context(cafile)
+    context = tls_context(cafile)
     if fault := _fault(context, f"{chain}\n{key}", ""):
         raise ConfigError(f"{certfile} and {keyfile} are no client certificate to use: {fault}.")
     return ClientCertificate(chain, context)
 
 
-def _context(cafile: str | None) -> ssl.SSLContext:
+def tls_context(cafile: str | None) -> ssl.SSLContext:
+    """Checks brokers against a file of authorities, None for the system's. Raises ConfigError."""
     # Made as kafka-python makes its own: the default one of Python 3.13 refuses some private
     # authorities that the other protocols of ours accept.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

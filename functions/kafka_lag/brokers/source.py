@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from kafka_lag.brokers.access import Access, Login
-from kafka_lag.brokers.bootstrap import connect
+from kafka_lag.brokers.bootstrap import connect, explain_unread
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.login import CredentialSource
 from kafka_lag.brokers.reading import ReadRequest, read_cluster, without_name
@@ -106,7 +106,7 @@ class KafkaSource:
 
     def _read_first(self, request: ReadRequest, deadline: float) -> ClusterReading:
         if self._connections is None:
-            return self._read(self._connect(deadline), request)
+            return self._connect_and_read(request, deadline)
         self._connections.begin_run(deadline)
         try:
             return self._read(self._connections, request)
@@ -114,9 +114,16 @@ class KafkaSource:
             # Brokers may have been replaced since the last run, or the login changed.
             self.close()
             try:
-                return self._read(self._connect(deadline), request)
+                return self._connect_and_read(request, deadline)
             except ReporterError as second:
                 raise type(second)(f"{first} With new connections: {second}") from first
+
+    def _connect_and_read(self, request: ReadRequest, deadline: float) -> ClusterReading:
+        connections = self._connect(deadline)
+        try:
+            return self._read(connections, request)
+        except SourceError as error:
+            raise explain_unread(connections, error, deadline) from error
 
     def _read(self, connections: Connections, request: ReadRequest) -> ClusterReading:
         self._budget = None

@@ -16,6 +16,8 @@ from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import SourceError
+from tests.functions.brokers.listening import cluster
+from tests.functions.brokers.strangers import patient_http_server
 
 TIMEOUT = 0.3
 
@@ -59,6 +61,28 @@ def test_a_server_that_never_answers_is_given_up_after_its_time(mute: str, proto
     message = _refused(mute, protocol=protocol)
     assert mute in message
     assert protocol in message
+
+
+def test_a_server_that_waits_for_the_end_of_a_line_is_not_waited_for() -> None:
+    with patient_http_server() as server:
+        access = Access((server,), "PLAINTEXT", None, broker_timeout=60.0)
+        began = time.monotonic()
+        with pytest.raises(SourceError, match="HTTP is spoken there, not Kafka"):
+            KafkaSource(access, FixedCredentials()).read(ReadRequest(), began + 300)
+        print(f"{time.monotonic() - began:.2f} s")
+        assert time.monotonic() - began < 30
+
+
+def test_a_broker_has_its_whole_time_beside_a_server_of_another_kind() -> None:
+    with patient_http_server() as server, cluster(1) as brokers:
+        brokers[1].hangs_on = {"ApiVersions"}
+        access = Access((server, brokers[1].address), "PLAINTEXT", None, broker_timeout=4.0)
+        began = time.monotonic()
+        with pytest.raises(SourceError) as caught:
+            KafkaSource(access, FixedCredentials()).read(ReadRequest(), began + 40)
+        assert time.monotonic() - began >= 4.0
+    assert f"{server}: HTTP is spoken there" in str(caught.value)
+    assert f"{brokers[1].address}: the port takes connections and says nothing" in str(caught.value)
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is found on a port, and that nothing secret is said there."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from kafka_lag.brokers.diagnosis import ServerFindings, probe_servers
+from kafka_lag.errors import ConfigError
+from tests.functions.brokers.listening import HANDSHAKE, Cluster, cluster
+from tests.functions.brokers.strangers import (
+    BAD_REQUEST,
+    Serve,
+    answers,
+    greets,
+    hangs_up,
+    patient_http_server,
+    port,
+    stays_silent,
+)
+
+EITHER_FIRST = pytest.mark.parametrize("tls_first", [True, False], ids=["TLS first", "plain first"])
+AUTHORITY = trustme.CA(organization_name="Brokers & Co")
+
+
+def find(server: str, cafile: str | None = None, *, tls_first: bool = False) -> ServerFindings:
+    (found,) = probe_servers([server], cafile, tls_first=tls_first)
+    return found
+
+
+def server_context(leaf: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    leaf.configure_cert(context)
+    return context
+
+
+@pytest.fixture(name="cafile")
+def _cafile(tmp_path: Path) -> str:
+    AUTHORITY.cert_pem.write_to_path(tmp_path / "ca.pem")
+    return str(tmp_path / "ca.pem")
+
+
+@EITHER_FIRST
+@pytest.mark.parametrize(
+    ("serve", "spoken", "banner"),
+    [
+        (answers(BAD_REQUEST), "HTTP", ""),
+        (answers(b"<!DOCTYPE HTML>\n<html>"), "HTTP", ""),
+        (greets(b"SSH-2.0-OpenSSH_9.2\r\n"), "SSH", ""),
+        (greets(b"220 mail \x1b[31m\r\nsecond line"), "unknown", "220 mail \x1b[31m"),
+        (greets(b"x" * 500), "unknown", "x" * 60),
+        (stays_silent, "silent", ""),
+        (hangs_up, "closed", ""),
+    ],
+    ids=["HTTP", "a page", "SSH", "a banner", "a long banner", "silence", "an end"],
+)
+def test_what_is_no_kafka_is_named(
+    serve: Serve, spoken: str, banner: str, *, tls_first: bool
+) -> None:
+    with port(serve) as server:
+        found = find(server, tls_first=tls_first)
+    assert (found.addresses, found.connect_fault, found.tls) == (("127.0.0.1",), None, None)
+    assert (found.spoken, found.banner, found.mechanisms) == (spoken, banner, None)
+
+
+@EITHER_FIRST
+def test_an_http_server_that_waits_for_a_line_is_known_too(*, tls_first: bool) -> None:
+    with patient_http_server() as server:
+        began = time.monotonic()
+        found = find(server, tls_first=tls_first)
+        print(f"{time.monotonic() - began:.2f} s")
+    assert found.spoken == "HTTP"
+
+
+def test_http_over_tls_is_named(cafile: str) -> None:
+    context = server_context(AUTHORITY.issue_cert("127.0.0.1"))
+
+    def serve(connection: Any) -> None:
+        with context.wrap_socket(connection, server_side=True) as encrypted:
+            encrypted.recv(4096)
+            encrypted.sendall(BAD_REQUEST)
+
+    with port(serve) as server:
+        found = find(server, cafile)
+    assert found.spoken == "HTTP"
+    assert found.tls is not None
+    assert found.tls.fault is None
+
+
+def test_a_port_at_which_nobody_listens_has_the_systems_reason() -> None:
+    found = find("localhost:1")
+    assert found.addresses is not None
+    assert "127.0.0.1" in found.addresses
+    assert found.connect_fault == "Connection refused"
+
+
+@pytest.mark.parametrize("name", ["no-such-host.invalid:9092", "b-1..example:9092", ".example:1"])
+def test_a_name_that_does_not_resolve_has_no_addresses(name: str) -> None:
+    assert find(name) == ServerFindings(name, addresses=())
+
+
+@EITHER_FIRST
+def test_brokers_are_known_and_asked_for_no_login(*, tls_first: bool) -> None:
+    with cluster(1) as brokers:
+        found = find(brokers[1].address, tls_first=tls_first)
+        assert set(brokers[1].requests) == {"ApiVersions", "SaslHandshake"}
+    assert (found.spoken, found.tls) == ("Kafka", None)
+    assert found.mechanisms is not None
+
+
+def test_brokers_count_no_failed_login_where_mechanisms_are_left_out() -> None:
+    with cluster(1) as brokers:
+        (found,) = probe_servers([brokers[1].address], None, tls_first=False, mechanisms=False)
+        assert brokers[1].requests == ["ApiVersions"]
+    assert (found.spoken, found.mechanisms) == ("Kafka", None)
+
+
+def test_a_broker_that_is_slow_to_answer_is_not_called_silent() -> None:
+    others = threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        request = connection.recv(4096)
+        if request.startswith(b"GET"):
+            others.set()
+            return
+        assert others.wait(10)
+        connection.sendall(b"\0\0\0\x0a" + request[8:12] + b"\0\0" + b"\0\0\0\0")
+
+    with port(serve) as server:
+        assert find(server).spoken == "Kafka"
+
+
+def test_an_accepted_certificate_is_described(cafile: str) -> None:
+    leaf = AUTHORITY.issue_cert("127.0.0.1", "b-1.example", common_name="b-1")
+    with cluster(1, server_context(leaf)) as brokers:
+        found = find(brokers[1].address, cafile, tls_first=True)
+    assert found.spoken == "Kafka"
+    assert found.tls is not None
+    assert (found.tls.version, found.tls.fault, found.tls.verify_code) == ("TLSv1.3", None, 0)
+    assert (found.tls.subject, found.tls.issuer) == ("b-1", "Brokers & Co")
+    assert set(found.tls.names) == {"127.0.0.1", "b-1.example"}
+
+
+EXPIRED = datetime(2026, 1, 31, tzinfo=UTC)
+EARLY = datetime.now(UTC) + timedelta(days=2)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "code", "field", "value"),
+    [
+        (
+            AUTHORITY.issue_cert("127.0.0.1", not_after=EXPIRED),
+            10,
+            "valid_until",
+            "Jan 31 00:00:00 2026 GMT",
+        ),
+        (AUTHORITY.issue_cert("127.0.0.1", not_before=EARLY), 9, "version", "TLSv1.3"),
+        (AUTHORITY.issue_cert("b-1.example"), 64, "names", ("b-1.example",)),
+        (trustme.CA(organization_name="Me").issue_cert("127.0.0.1"), 20, "issuer", "Me"),
+    ],
+    ids=["expired", "not yet valid", "another name", "another authority"],
+)
+def test_a_certificate_that_is_not_accepted_is_described_and_looked_behind(
+    cafile: str, leaf: trustme.LeafCert, code: int, field: str, value: object
+) -> None:
+    with cluster(1, server_context(leaf)) as brokers:
+        found = find(brokers[1].address, cafile)
+    assert found.tls is not None
+    assert found.tls.fault
+    assert found.tls.verify_code == code
+    assert getattr(found.tls, field) == value
+    assert (found.spoken, found.mechanisms is None) == ("Kafka", False)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_client_certificate_that_is_wanted_is_found_and_none_is_shown(
+    cafile: str, version: ssl.TLSVersion
+) -> None:
+    context = server_context(AUTHORITY.issue_cert("127.0.0.1"))
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.minimum_version = context.maximum_version = version
+    AUTHORITY.configure_trust(context)
+    with cluster(1, context) as brokers:
+        found = find(brokers[1].address, cafile)
+    assert found.tls is not None
+    if version is ssl.TLSVersion.TLSv1_3:
+        assert found.tls.wants_certificate
+    else:
+        # Before TLS 1.3 the alert does not say what the server misses.
+        assert found.tls.fault == "SSLV3_ALERT_HANDSHAKE_FAILURE"
+    assert found.spoken is None
+
+
+def test_many_servers_are_looked_at_side_by_side_and_reported_in_order(brokers: Cluster) -> None:
+    with port(stays_silent) as silent:
+        servers = ["localhost:1", silent, brokers[1].address, *[silent] * 20]
+        began = time.monotonic()
+        found = probe_servers(servers, None, tls_first=True, seconds=3.0)
+        assert time.monotonic() - began < 4.0
+    assert [each.server for each in found] == servers
+    assert [each.spoken for each in found[:3]] == [None, "silent", "Kafka"]
+
+
+@pytest.fixture(name="brokers")
+def _brokers() -> Any:
+    with cluster(1) as brokers:
+        yield brokers
+
+
+def test_a_server_is_left_unknown_when_the_time_is_up(brokers: Cluster) -> None:
+    brokers[1].hangs_on = {HANDSHAKE}
+    began = time.monotonic()
+    (found,) = probe_servers([brokers[1].address], None, tls_first=True, seconds=0.05)
+    assert time.monotonic() - began < 1.0
+    assert found.mechanisms is None
+    assert found.spoken != "Kafka"
+
+
+def test_no_probe_leaves_an_open_file_behind() -> None:
+    with port(stays_silent) as silent, port(hangs_up) as ends:
+        servers = [silent, ends, "localhost:1"]
+        probe_servers(servers, None, tls_first=True)
+        before = len(os.listdir("/dev/fd"))
+        for _ in range(3):
+            probe_servers(servers, None, tls_first=True)
+        # Connections that the threads of this test serve end a moment later.
+        end = time.monotonic() + 5
+        while len(os.listdir("/dev/fd")) > before and time.monotonic() < end:
+            time.sleep(0.02)
+        assert len(os.listdir("/dev/fd")) <= before
+
+
+def test_a_cafile_without_certificates_is_an_error_of_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("no PEM")
+    with pytest.raises(ConfigError, match="cafile"):
+        find("localhost:1", str(tmp_path / "ca.pem"))
