@@ -20,7 +20,7 @@ import tomlkit
 from botocore import xform_name
 from botocore.exceptions import ClientError
 from botocore.validate import validate_parameters
-from tomlkit.items import Table
+from tomlkit.items import Item, Table
 
 REGION, ACCOUNT = "us-east-1", "123456789012"
 ARN = f"arn:aws:kafka:{REGION}:{ACCOUNT}:cluster/orders/3f2a1b0c-5d4e-4f6a-8b7c-9d0e1f2a3b4c-7"
@@ -339,6 +339,6 @@ def write_key(document: dict[str, Any], line: str) -> None:
     while True:
         ((key, value),) = keys.items()
         if not isinstance(value, Table):
-            place[key] = value.unwrap()
+            place[key] = value.unwrap() if isinstance(value, Item) else value
             return
         place, keys = place.setdefault(key, {}), value

@@ -150,6 +150,12 @@ def _forget_password(account: FakeAccount, _: Document) -> None:
     )
 
 
+def _empty_password(account: FakeAccount, _: Document) -> None:
+    account.secrets.put_secret_value(
+        SecretId=account.secret, SecretString=json.dumps({"username": "u", "password": ""})
+    )
+
+
 def _name_absent_subnet(account: FakeAccount, document: Document) -> None:
     _vpc(document)["subnets"] = [account.subnets[0], "subnet-0a1b2c3d4e5f60718"]
 
@@ -257,6 +263,7 @@ _FAULTS: list[tuple[Breaks, str, str]] = [
     (_name_another_key, "secret's key", "auth.kms_key_arn = "),
     (_write_text, "login in the secret", "aws secretsmanager put-secret-value "),
     (_forget_password, "login in the secret", "aws secretsmanager put-secret-value "),
+    (_empty_password, "login in the secret", "aws secretsmanager put-secret-value "),
     (_name_absent_subnet, "subnets", "vpc.subnets = "),
     (_name_subnet_elsewhere, "subnets", "vpc.subnets = "),
     (_take_one_zone, "subnets", "vpc.subnets = "),
@@ -577,6 +584,14 @@ def test_brokers_that_let_part_of_it_in_are_a_fault(
     document = account.document()
     _name_no_group(account, document)
     assert _the(_bad(_find(account, document)), "brokers' security group").severity == "fault"
+
+
+def test_a_group_of_another_vpc_is_a_fault_where_msk_is_not_asked(account: FakeAccount) -> None:
+    document = account.document(arn=None, region=REGION, bootstrap_servers=["b-1:9096"])
+    assert _bad(_find(account, document)) == []
+    _name_foreign_group(account, document)
+    (found,) = _bad(_find(account, document))
+    assert f"not of {account.vpc}" in found.what
 
 
 def test_an_endpoint_without_a_private_name_is_no_way_and_in_nobodys_way(

@@ -59,7 +59,6 @@ _INSTEAD = {
     "iam": 'auth = { type = "iam" }',
 }
 _OF_MSK = "AmazonMSK_"
-_AWS_KEY = "alias/aws/secretsmanager"
 _FIELDS = {"scram": ("username", "password"), "tls": ("certificate", "private_key")}
 _LOGIN_FILE = "login.json"
 
@@ -367,11 +366,10 @@ def _check_key(
 ) -> Iterator[Finding]:
     check = "secret's key"
     client = place.client("kms")
-    if secret.key in (None, _AWS_KEY):
-        key = None
-    else:
+    key = None
+    if secret.key is not None:
         try:
-            key = describe_key(client, str(secret.key))
+            key = describe_key(client, secret.key)
         except AwsError as error:
             if error.code != "NotFoundException":
                 raise
