@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from aws_cdk import Annotations, Stack
@@ -11,8 +10,8 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.document import CLOUDWATCH
-from kafka_lag_cdk.config.network import ScramAuth, TlsAuth, Vpc
+from kafka_lag_cdk.config.network import Vpc
+from kafka_lag_cdk.config.services import services_of
 
 _PORTS = {"http": 80, "https": 443}
 _HTTPS = _PORTS["https"]
@@ -152,16 +151,6 @@ class VpcEndpoints(Construct):
             security_group_ids=[allowed.security_group_id],
             private_dns_enabled=True,
         )
-
-
-def services_of(cluster: Cluster) -> Iterator[tuple[str, str, str]]:
-    """AWS's services that the collector calls beside S3: name, endpoint's key, and what for."""
-    if isinstance(cluster.auth, ScramAuth | TlsAuth):
-        yield "Secrets Manager", "secrets_manager", "its login"
-    elif any(each.headers_secret for each in cluster.otlp_endpoints):
-        yield "Secrets Manager", "secrets_manager", "the headers of an otlp sink"
-    if CLOUDWATCH in cluster.sink_names or any(each.sigv4 for each in cluster.otlp_endpoints):
-        yield "CloudWatch", "monitoring", "its sinks"
 
 
 def sink_ports(cluster: Cluster) -> list[int]:

@@ -86,7 +86,8 @@ def _filter(name: str, text: str | None = None) -> Callable[[Any], Any]:
     return option(name, type=_regex, metavar="RE", help=text, section=FILTERS)
 
 
-collect_options = add_options(
+# What is read and by which rules, without where it is kept.
+source_options = add_options(
     SERVERS,
     option(
         "--config",
@@ -95,6 +96,14 @@ collect_options = add_options(
         help="the deployment's document, or a collector's: brokers, login and rules are its own",
     ),
     option("--cluster", type=_cluster, metavar="NAME", help="its name (default: Kafka's own id)"),
+    login_options,
+    _filter("--groups-allow"),
+    _filter("--groups-deny"),
+    _filter("--topics-allow"),
+    _filter("--topics-deny", "replaces the default, which hides Kafka's own topics"),
+    rule_options,
+)
+collect_options = add_options(
     option(
         "--state",
         type=click.Path(path_type=Path),
@@ -107,12 +116,7 @@ collect_options = add_options(
         metavar="N",
         help=f"remove older snapshots ({DEFAULT_KEEP_DAYS} in the cache folder, else never)",
     ),
-    login_options,
-    _filter("--groups-allow"),
-    _filter("--groups-deny"),
-    _filter("--topics-allow"),
-    _filter("--topics-deny", "replaces the default, which hides Kafka's own topics"),
-    rule_options,
+    source_options,
 )
 
 
@@ -125,7 +129,7 @@ def collect_options_of(
 
     Raises click.UsageError for what does not fit, ConfigError for a document with faults.
     """
-    chosen, keep = options["state"], options["keep_days"]
+    chosen, keep = options.get("state"), options.get("keep_days")
     state = (chosen or default_state(environ)).expanduser()
     if state.exists() and not state.is_dir():
         raise click.UsageError(f"--state: {state} is no folder.")

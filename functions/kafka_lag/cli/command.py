@@ -26,8 +26,10 @@ _SUBCOMMANDS = {
     "show": "the groups of a cluster now, or the partitions of one group",
     "watch": "the same again and again, redrawn on a terminal; keeps snapshots",
     "serve": "status page, Burrow's API and /metrics of snapshots, or of a cluster",
+    "doctor": "what keeps a login from reading a cluster, and the line that repairs each",
     "query": "saved queries on snapshots and reports: who lagged most, and when",
     "report": "the daily report of a folder: skew, risks of loss, time lag",
+    "init": "writes a deployment's document from a cluster's ARN",
     "config": "a collector's document, checked and written as the function reads it",
     "cost": "what a configuration will cost a month, before it is deployed",
     "completion": "completion of this command's words, for your shell",
@@ -54,7 +56,8 @@ examples:
 \b
 exit codes:
   0    done
-  1    the cluster, the files or AWS could not be read; one sentence says what to do
+  1    the cluster, the files or AWS could not be read; one sentence says what to do.
+       doctor: there is a fault
   2    wrong usage
   3    show --fail-on: a group has that status
   4    show --fail-on: none is seen to have it, and of some the status is not known

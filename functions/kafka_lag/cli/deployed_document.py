@@ -55,6 +55,22 @@ def read_deployment(path: Path) -> Deployment:
     return read(source, path.parent)
 
 
+def read_cluster(path: Path, name: str | None) -> tuple[Deployment, Cluster] | None:
+    """The deployment of a file and the cluster of that name, or its only one; None where the file
+    is of one collector, without a deployment.
+
+    Raises ConfigError.
+    """
+    try:
+        source = load(path)
+        if path.name != CDK_FILE and not (isinstance(source, Mapping) and CLUSTERS in source):
+            return None
+        deployment = read_deployment(path)
+    except ConfigurationError as error:
+        raise ConfigError(str(error)) from error
+    return deployment, _choose(deployment, name, path)
+
+
 def read_deployed(
     path: Path,
     cluster: str | None,

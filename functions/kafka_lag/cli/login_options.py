@@ -11,7 +11,7 @@ import getpass
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -167,9 +167,7 @@ def _by_password(options: Mapping[str, Any], environ: Mapping[str, str]) -> Brok
 
 def _by_role(options: Mapping[str, Any]) -> BrokerOptions:
     _refuse(options, "--iam", {"security_protocol": "SASL_SSL", "sasl_mechanism": IAM})
-    found = (_MSK_REGION.search(server) for server in options["bootstrap_servers"])
-    regions = [each[1] for each in found if each]
-    region = options["region"] or next(iter(regions), None)
+    region = options["region"] or region_of(options["bootstrap_servers"])
     if region is None:
         raise click.UsageError("--region is needed, as the brokers' names do not hold it.")
     return BrokerOptions(
@@ -178,6 +176,12 @@ def _by_role(options: Mapping[str, Any]) -> BrokerOptions:
         profile=options["profile"],
         role=options["role"],
     )
+
+
+def region_of(servers: Iterable[str]) -> str | None:
+    """The AWS region that is in the names of MSK's brokers, None for other names."""
+    found = (_MSK_REGION.search(server) for server in servers)
+    return next((each[1] for each in found if each), None)
 
 
 def _by_certificate(options: Mapping[str, Any]) -> BrokerOptions:

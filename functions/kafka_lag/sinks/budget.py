@@ -40,14 +40,16 @@ _PUBLISHED_LEVELS = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Masks over the report's groups, group_topics and group_partitions; metrics left out.
+    """Masks over the report's groups, group_topics and group_partitions.
 
-    `published` is the snapshot's column: the finest level that each group-partition has.
+    `metrics` fit, the reporter's own among them, and `omitted` do not. `published` is the
+    snapshot's column: the finest level that each group-partition has.
     """
 
     groups: Mask
     topics: Mask
     partitions: Mask
+    metrics: int
     omitted: int
     published: Strings
 
@@ -60,7 +62,8 @@ def plan(report: LagReport, previous: Snapshot, levels: Levels) -> Plan:
     pair_ranks = _ranks(pairs, old, _GROUP_TOPIC, levels)
     row_ranks = _ranks(rows, old, _PARTITION, levels)
     costs = _costs(report, levels)
-    claims = _Claims(levels.max_metrics - len(contract.HEALTH_UNITS))
+    own = len(contract.HEALTH_UNITS)
+    claims = _Claims(levels.max_metrics - own)
     in_groups, in_pairs, in_rows = (np.zeros(len(sets), bool) for sets in (groups, pairs, rows))
     for rank in (_NAMED, _PUBLISHED, _NEW):
         in_groups |= claims.take(group_ranks == rank, costs.groups)
@@ -72,7 +75,14 @@ def plan(report: LagReport, previous: Snapshot, levels: Levels) -> Plan:
     of_pair = _of(rows, pairs, in_pairs, _GROUP_TOPIC)
     finest = np.where(in_rows, 3, np.where(of_pair, 2, np.where(of_group, 1, 0)))
     published = Strings(Column.of(finest.astype(np.int32)), _PUBLISHED_LEVELS)
-    return Plan(in_groups, in_pairs, in_rows, costs.total() - claims.taken, published)
+    return Plan(
+        in_groups,
+        in_pairs,
+        in_rows,
+        metrics=own + claims.taken,
+        omitted=costs.total() - claims.taken,
+        published=published,
+    )
 
 
 def mark_published(snapshot: Snapshot, chosen: Plan) -> Snapshot:

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What AWS answers instead of what a command needs, and the right that the call takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from botocore.exceptions import ClientError
+
+from kafka_lag.aws import AWS_ERRORS, error_code
+from kafka_lag.errors import ReporterError
+
+_DENIED = frozenset(
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "ForbiddenException",
+        "UnauthorizedException",
+        "UnauthorizedOperation",
+    }
+)
+
+
+class AwsError(ReporterError):
+    """A call that failed; `right` is the action in IAM that it takes."""
+
+    def __init__(self, right: str, error: Exception) -> None:
+        self.right, self.code = right, error_code(error)
+        self.denied = self.code in _DENIED
+        if self.denied:
+            sentence = f"AWS denies the right to {right} ({self.code})."
+        elif isinstance(error, ClientError):
+            sentence = f"AWS answers {right} with {self.code}."
+        else:
+            sentence = (
+                f"AWS cannot be asked by {right} ({self.code}): check your AWS credentials, "
+                "--profile and the network."
+            )
+        super().__init__(sentence)
+
+
+@contextmanager
+def using(right: str) -> Iterator[None]:
+    """Turns an error of boto3 into an AwsError that names the right."""
+    try:
+        yield
+    except AWS_ERRORS as error:
+        raise AwsError(right, error) from error

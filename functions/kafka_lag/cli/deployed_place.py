@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a cluster's collector is deployed: its clients of AWS, and lines of a shell for it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.deployment import Deployment
+
+_DEFAULT_PROFILE = "default"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cluster of a deployment, and a boto3 session of whoever looks."""
+
+    deployment: Deployment
+    cluster: Cluster
+    session: Any
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def account(self) -> str | None:
+        """The account that the document says, None for whichever deploys."""
+        return self.deployment.place_of(self.cluster)[0]
+
+    @property
+    def region(self) -> str:
+        """The collector's region."""
+        return self.deployment.place_of(self.cluster)[1]
+
+    @property
+    def stack(self) -> str:
+        """The name of the cluster's stack."""
+        return self.deployment.stack_name(self.cluster)
+
+    def client(self, service: str, **options: Any) -> Any:
+        """A client there, the same again unless there are options; connects to nothing yet."""
+        if options:
+            return self.session.client(service, region_name=self.region, **options)
+        if service not in self._clients:
+            self._clients[service] = self.session.client(service, region_name=self.region)
+        return self._clients[service]
+
+    def profile_option(self) -> str:
+        """` --profile P` where the session has one."""
+        profile = self.session.profile_name
+        return f" --profile {shlex.quote(profile)}" if profile != _DEFAULT_PROFILE else ""
+
+    def aws(self, command: str, **options: Any) -> str:
+        """A line of the AWS command line: objects as JSON, lists with blanks, True as a switch."""
+        words = ["aws", *command.split()]
+        for name, value in options.items():
+            words.append("--" + name.replace("_", "-"))
+            words += _words(value)
+        return f"{shlex.join(words)} --region {self.region}{self.profile_option()}"
+
+
+def _words(value: Any) -> Sequence[str]:
+    if value is True:
+        return []
+    if isinstance(value, dict):
+        return [json.dumps(value, separators=(",", ":"))]
+    return [str(value)] if not isinstance(value, list | tuple) else [str(each) for each in value]
+
+
+def key_line(key: str, value: Any) -> str:
+    """A key of the cluster in a document, as TOML writes it."""
+    # Of these types JSON and TOML write the same.
+    return f"{key} = {json.dumps(value)}"

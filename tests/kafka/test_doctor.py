@@ -1,0 +1,503 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults made on real brokers: doctor finds each, its line is run as printed, and it is gone.
+
+Lines of kafka-acls go through a shell to Kafka's own tool, options to the command itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from confluent_kafka import Consumer, Producer, ShareConsumer, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from dev.kafka import KafkaCluster
+from dev.kafka.access import acl, monitor_acls, new_users
+from dev.kafka.jars import kafka_server, kafka_version
+from dev.kafka.node.certificates import Authority
+from kafka_lag.cli.command import main
+from tests.kafka.looking import commit, create, produce
+
+pytestmark = pytest.mark.kafka
+
+Found: TypeAlias = dict[str, Any]
+NOWHERE = "127.0.0.1:1"
+DESCRIBE, CONFIGS = AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS
+HOUR = 3600
+
+
+@pytest.fixture(name="cluster", scope="module")
+def _cluster() -> Iterator[KafkaCluster]:
+    """One broker that allows everything that no ACL is about, as MSK does."""
+    settings = {
+        "allow.everyone.if.no.acl.found": "true",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+        "group.share.heartbeat.interval.ms": "500",
+        "group.share.min.heartbeat.interval.ms": "500",
+    }
+    cluster = KafkaCluster(brokers=1, settings=settings)
+    cluster.users |= new_users("newcomer")
+    # Who comes by this listener is sent on to where nobody is.
+    cluster.advertise(1, "SASL_PLAINTEXT", NOWHERE)
+    with cluster:
+        create(cluster, "orders", 1, replication_factor=1)
+        create(cluster, "secret", 1, replication_factor=1)
+        produce(cluster, "orders", {0: 9})
+        commit(cluster, "billing", "orders", [9])
+        commit(cluster, "it's $(hidden)", "orders", [9])
+        yield cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Runs the command as a user of a cluster, and what it prints as that cluster's admin."""
+
+    cluster: KafkaCluster
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+
+    def options(self, user: str = "monitor") -> list[str]:
+        """Those of a user who does everything right."""
+        return [
+            *("--bootstrap-servers", self.cluster.bootstrap(), "--security-protocol", "SASL_SSL"),
+            *("--username", user, "--password-env", f"PASSWORD_OF_{user.upper()}"),
+            *("--cafile", str(self.cluster.cafile)),
+        ]
+
+    def doctor(self, options: list[str]) -> list[Found]:
+        """The findings, whose exit code fits them."""
+        code = main(["doctor", *options, "--output", "json"])
+        printed = self.capsys.readouterr()
+        findings: list[Found] = json.loads(printed.out)
+        assert code == int(any(each["severity"] == "fault" for each in findings)), printed.err
+        return findings
+
+    def doctor_until(
+        self, options: list[str], holds: Callable[[list[Found]], bool], seconds: float = 20
+    ) -> list[Found]:
+        """The first findings for which this holds, as brokers hear of ACLs a moment later."""
+        deadline = time.monotonic() + seconds
+        while not holds(findings := self.doctor(options)):
+            assert time.monotonic() < deadline, findings
+        return findings
+
+    def run(self, *lines: str) -> None:
+        """Lines for a shell as they are printed, all at once."""
+        environ = os.environ | {"PATH": f"{self.folder}:{os.environ['PATH']}"}
+        started = [
+            subprocess.Popen(
+                ["/bin/bash", "-c", line],
+                cwd=self.folder,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for line in lines
+        ]
+        for process, line in zip(started, lines, strict=True):
+            said, _ = process.communicate(timeout=60)
+            assert process.returncode == 0, f"{line}\n{said}"
+
+
+@pytest.fixture(name="bench")
+def _bench(
+    cluster: KafkaCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Bench:
+    """With the admin's login where the printed lines expect it, and Kafka's tool by its name."""
+    for name, user in cluster.users.items():
+        monkeypatch.setenv(f"PASSWORD_OF_{name.upper()}", user.password)
+    admin = cluster.users["admin"]
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    (tmp_path / "admin.properties").write_text(
+        "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
+        f"ssl.truststore.type=PEM\nssl.truststore.location={cluster.cafile}\n"
+        f'sasl.jaas.config={module} required username="{admin.username}" '
+        f'password="{admin.password}";\n'
+    )
+    class_path = kafka_server().class_path
+    tool = tmp_path / "kafka-acls.sh"
+    tool.write_text(
+        "#!/bin/sh\nexec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        f'-cp {shlex.quote(class_path)} {_acl_command(Path(class_path).parent)} "$@"\n'
+    )
+    tool.chmod(0o755)
+    return Bench(cluster, tmp_path, capsys)
+
+
+def _acl_command(jars: Path) -> str:
+    """The class behind kafka-acls.sh, which moved when it was written anew in Java."""
+    (tools,) = jars.glob("kafka-tools-[0-9]*.jar")
+    with zipfile.ZipFile(tools) as jar:
+        is_moved = "org/apache/kafka/tools/AclCommand.class" in jar.namelist()
+    return "org.apache.kafka.tools.AclCommand" if is_moved else "kafka.admin.AclCommand"
+
+
+def bad(findings: list[Found], check: str | None = None) -> list[Found]:
+    """Those that need somebody, of one check or all."""
+    return [
+        each
+        for each in findings
+        if each["severity"] in ("fault", "warning") and check in (None, each["check"])
+    ]
+
+
+def one(findings: list[Found], check: str) -> Found:
+    (found,) = bad(findings, check)
+    return found
+
+
+def changed(options: list[str], **changes: str | None) -> list[str]:
+    """The options with some that are wrong; None leaves one out."""
+    pairs = dict(zip(options[::2], options[1::2], strict=True))
+    named = {f"--{name.replace('_', '-')}": value for name, value in changes.items()}
+    return [
+        word
+        for name, value in {**pairs, **named}.items()
+        if value is not None
+        for word in (name, value)
+    ]
+
+
+@contextmanager
+def http_server() -> Iterator[str]:
+    """The address of something that is no broker."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_nothing_is_bad_where_nothing_is_wrong(bench: Bench) -> None:
+    findings = bench.doctor(bench.options())
+    assert bad(findings) == []
+    assert [each["what"] for each in findings if each["severity"] == "unknown"] == []
+
+
+@pytest.mark.parametrize(
+    ("server", "check", "what"),
+    [
+        ("no-such-host.invalid:9092", "name resolution", "the name does not resolve"),
+        (NOWHERE, "TCP", "nothing listens on this port"),
+    ],
+)
+def test_a_server_that_is_not_there_is_left_out_by_the_printed_options(
+    server: str, check: str, what: str, bench: Bench
+) -> None:
+    good = bench.cluster.bootstrap()
+    findings = bench.doctor(changed(bench.options(), bootstrap_servers=f"{server},{good}"))
+    found = one(findings, check)
+    assert found["severity"] == "warning"
+    assert what in found["what"]
+    assert bad(bench.doctor(shlex.split(found["repair"]))) == []
+
+
+def test_the_only_server_that_is_not_there_is_a_fault_without_a_line(bench: Bench) -> None:
+    findings = bench.doctor(changed(bench.options(), bootstrap_servers=NOWHERE))
+    found = one(findings, "TCP")
+    assert (found["severity"], found["repair"]) == ("fault", None)
+    assert {each["severity"] for each in findings if each["check"] == "login"} == {"unknown"}
+
+
+def test_a_port_of_something_else_is_named_and_left_out_by_the_printed_options(
+    bench: Bench,
+) -> None:
+    with http_server() as address:
+        servers = f"{address},{bench.cluster.bootstrap()}"
+        found = one(bench.doctor(changed(bench.options(), bootstrap_servers=servers)), "protocol")
+        assert "HTTP is spoken there" in found["what"]
+        assert bad(bench.doctor(shlex.split(found["repair"]))) == []
+
+
+@pytest.mark.parametrize(
+    ("check", "changes"),
+    [
+        ("TLS", {"security_protocol": "SASL_PLAINTEXT"}),
+        ("mechanisms", {"sasl_mechanism": "PLAIN"}),
+    ],
+)
+def test_options_that_do_not_fit_the_port_are_printed_as_they_would(
+    check: str, changes: dict[str, str], bench: Bench
+) -> None:
+    found = one(bench.doctor(changed(bench.options(), **changes)), check)
+    assert found["severity"] == "fault"
+    assert bad(bench.doctor(shlex.split(found["repair"]))) == []
+
+
+def test_a_port_in_plain_text_is_not_what_tls_is_for(bench: Bench) -> None:
+    plain = bench.cluster.bootstrap("PLAINTEXT")
+    found = one(bench.doctor(changed(bench.options(), bootstrap_servers=plain)), "TLS")
+    assert "without TLS" in found["what"]
+    assert shlex.split(found["repair"]) == [
+        *("--bootstrap-servers", plain, "--security-protocol", "PLAINTEXT")
+    ]
+    assert bad(bench.doctor(shlex.split(found["repair"]))) == []
+
+
+def test_an_authority_that_did_not_sign_the_brokers_is_named_as_unknown(
+    bench: Bench, tmp_path: Path
+) -> None:
+    Authority().write(tmp_path / "strange.pem", [])
+    options = changed(bench.options(), cafile=str(tmp_path / "strange.pem"))
+    found = one(bench.doctor(options), "TLS")
+    assert "which is not in cafile" in found["what"]
+    assert "Check cafile" in found["why"]
+    assert found["repair"] is None
+
+
+def test_a_port_that_wants_a_client_certificate_is_named(bench: Bench) -> None:
+    ssl = bench.cluster.bootstrap("SSL")
+    found = one(bench.doctor(changed(bench.options(), bootstrap_servers=ssl)), "TLS")
+    assert "a client certificate is wanted there" in found["what"]
+    assert "Set security_protocol to SSL" in found["why"]
+
+
+def test_a_password_that_is_wrong_is_a_fault_of_the_login_and_is_not_printed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WRONG", "the-wrong-password")
+    found = one(bench.doctor(changed(bench.options(), password_env="WRONG")), "login")
+    assert found["severity"] == "fault"
+    assert "so check user name and password" in found["what"]
+    assert "the-wrong-password" not in json.dumps(found)
+
+
+def test_an_advertised_address_that_leads_nowhere_is_a_fault_of_the_brokers(bench: Bench) -> None:
+    servers = bench.cluster.bootstrap("SASL_PLAINTEXT")
+    options = changed(
+        bench.options(),
+        bootstrap_servers=servers,
+        security_protocol="SASL_PLAINTEXT",
+        cafile=None,
+    )
+    found = one(bench.doctor(options), "brokers")
+    assert found["severity"] == "fault"
+    assert f"{NOWHERE} does not answer: nothing listens" in found["what"]
+    assert "advertised.listeners" in found["why"]
+
+
+def test_each_right_that_is_missing_is_given_by_the_printed_line(bench: Bench) -> None:
+    options = bench.options("newcomer")
+    findings = bench.doctor(options)
+    missing = {each["check"]: each for each in findings if each["severity"] == "fault"}
+    assert set(missing) == {
+        "Describe on the cluster",
+        "Describe on topics",
+        "DescribeConfigs on topics",
+        "Describe on groups",
+    }
+    unknown = {each["check"] for each in findings if each["severity"] == "unknown"}
+    assert {"ACLs", "hidden topics", "hidden groups"} <= unknown
+    bench.run(*(each["repair"] for each in missing.values()))
+    findings = bench.doctor_until(options, lambda found: not bad(found))
+    assert {each["what"] for each in findings if each["check"] == "hidden groups"} == {
+        "none: 2 groups listed"
+    }
+
+
+@contextmanager
+def member_of(cluster: KafkaCluster, group: str, topic: str) -> Iterator[None]:
+    """While this lasts a consumer of the group owns the topic's partitions."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap("PLAINTEXT"),
+            "group.id": group,
+            "log_level": 0,
+        }
+    )
+    try:
+        consumer.subscribe([topic])
+        deadline = time.monotonic() + 30
+        while not consumer.assignment():
+            consumer.poll(0.1)
+            assert time.monotonic() < deadline
+        yield
+    finally:
+        consumer.close()
+
+
+def test_each_acl_that_denies_is_taken_back_by_the_printed_line(bench: Bench) -> None:
+    whom, deny = "User:monitor", AclPermissionType.DENY
+    group, topic = ResourceType.GROUP, ResourceType.TOPIC
+    prefixed, literal = ResourcePatternType.PREFIXED, ResourcePatternType.LITERAL
+    everything = AclOperation.ALL
+    bench.cluster.add_acl(
+        AclBinding(topic, "secr", prefixed, whom, "*", DESCRIBE, deny),
+        AclBinding(topic, "orders", literal, "User:*", "*", CONFIGS, deny),
+        AclBinding(group, "it's $(", prefixed, whom, "127.0.0.1", everything, deny),
+    )
+    with member_of(bench.cluster, "reader", "secret"):
+        findings = bench.doctor_until(
+            bench.options(),
+            lambda found: sum(each["severity"] == "fault" for each in found) == 3,
+        )
+    faults = [each for each in findings if each["severity"] == "fault"]
+    assert [each["what"] for each in faults] == [
+        "an ACL denies Describe on the topic secret",
+        "an ACL denies DescribeConfigs on the topic orders",
+        "an ACL denies All on the group it's $(hidden)",
+    ]
+    assert "1 topic hidden: secret" in [each["what"] for each in findings]
+    bench.run(*(each["repair"] for each in faults))
+    bench.doctor_until(bench.options(), lambda found: not bad(found))
+
+
+def test_topics_written_in_transactions_get_an_option_that_allows_their_markers(
+    bench: Bench,
+) -> None:
+    create(bench.cluster, "paid.in-full", 1, replication_factor=1)
+    config = {"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "log_level": 0}
+    producer = Producer({**config, "transactional.id": "payments"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce("paid.in-full", b"record")
+    producer.commit_transaction(30)
+    commit(bench.cluster, "billing", "paid.in-full", [1])
+    (found,) = [e for e in bench.doctor(bench.options()) if e["check"] == "transactions"]
+    assert found["severity"] == "info"
+    assert found["what"].endswith("one record behind on paid.in-full")
+    repaired = bench.doctor([*bench.options(), *shlex.split(found["repair"])])
+    (found,) = [e for e in repaired if e["check"] == "transactions"]
+    assert found["severity"] == "ok"
+
+
+def test_records_of_the_future_are_their_producers_until_they_are_gone(bench: Bench) -> None:
+    create(bench.cluster, "tomorrow", 1, replication_factor=1)
+    producer = Producer({"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "log_level": 0})
+    producer.produce("tomorrow", b"record", timestamp=int((time.time() + HOUR) * 1000))
+    assert producer.flush(20) == 0
+    found = one(bench.doctor(bench.options()), "clocks")
+    assert (found["severity"], found["repair"]) == ("warning", None)
+    assert "1 topic has records up to " in found["what"]
+    assert found["what"].endswith(": tomorrow")
+    assert found["why"].startswith("Producers set these times (CreateTime)")
+    for future in bench.cluster.admin().delete_records([TopicPartition("tomorrow", 0, 1)]).values():
+        future.result(20)
+    bench.doctor_until(bench.options(), lambda findings: not bad(findings))
+
+
+@pytest.mark.skipif(kafka_version() < (4, 2), reason="share groups are not on by default")
+def test_a_group_of_which_no_lag_is_computed_is_named(bench: Bench) -> None:
+    consumer = ShareConsumer(
+        {"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "group.id": "queue"}
+    )
+    try:
+        consumer.subscribe(["orders"])
+        deadline = time.monotonic() + 20
+        while True:
+            consumer.poll(0.1)
+            kinds = [e for e in bench.doctor(bench.options()) if e["check"] == "kinds of groups"]
+            if len(kinds) > 1 or time.monotonic() > deadline:
+                break
+    finally:
+        consumer.close()
+    assert [(e["severity"], e["what"]) for e in kinds[1:]] == [
+        ("info", "no lag is computed of 1 share group: queue")
+    ]
+
+
+def test_a_right_that_only_some_topics_lack_is_given_for_these_alone(bench: Bench) -> None:
+    """Without an ACL on all topics, one on all of them would shut everybody else out."""
+    everything = acl("monitor", ResourceType.TOPIC, "*", DESCRIBE)
+    settings = acl("monitor", ResourceType.TOPIC, "*", CONFIGS)
+    others = acl("somebody", ResourceType.TOPIC, "orders", AclOperation.READ)
+    newcomers = [acl("newcomer", ResourceType.TOPIC, "*", each) for each in (DESCRIBE, CONFIGS)]
+    bench.cluster.remove_acl(everything, settings, *newcomers)
+    bench.cluster.add_acl(others)
+    findings = bench.doctor_until(
+        bench.options(), lambda found: "fault" in {each["severity"] for each in found}
+    )
+    faults = [each for each in findings if each["severity"] == "fault"]
+    assert [each["what"] for each in faults] == [
+        "Describe on the topic orders is missing",
+        "DescribeConfigs on the topic orders is missing",
+    ]
+    said = [each for each in findings if each["check"] == "ACLs" and each["severity"] == "info"]
+    assert [each["what"] for each in said] == [
+        "none is on all topics, and this login may describe them"
+    ]
+    assert said[0]["why"].startswith("Add none on all topics")
+    bench.run(*(each["repair"] for each in faults))
+    bench.doctor_until(bench.options(), lambda found: not bad(found))
+
+
+def remove_all_acls(cluster: KafkaCluster) -> None:
+    """Leaves a cluster on which everybody may do everything."""
+    nothing: Any = None  # which the library takes, and its types do not
+    everything = AclBindingFilter(
+        ResourceType.ANY,
+        nothing,
+        ResourcePatternType.ANY,
+        nothing,
+        nothing,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    for future in cluster.admin().delete_acls([everything]).values():
+        future.result(20)
+
+
+def test_no_line_shuts_others_out_of_names_that_only_prefixes_are_about(bench: Bench) -> None:
+    """A name that nobody has could begin like one of them, and be denied for that alone."""
+    remove_all_acls(bench.cluster)
+    bench.cluster.add_acl(
+        *(
+            AclBinding(
+                ResourceType.TOPIC,
+                prefix,
+                ResourcePatternType.PREFIXED,
+                "User:somebody",
+                "*",
+                AclOperation.READ,
+                AclPermissionType.ALLOW,
+            )
+            for prefix in "0123456789abcdefghijklmnopqrstuvwxyz"
+        )
+    )
+    findings = bench.doctor_until(
+        bench.options("newcomer"),
+        lambda found: any(each["what"] == "there are 36" for each in found),
+    )
+    assert [each["repair"] for each in bad(findings)] == []
+
+
+def test_on_a_cluster_without_acls_it_says_to_add_none(bench: Bench) -> None:
+    remove_all_acls(bench.cluster)
+    findings = bench.doctor_until(
+        bench.options("newcomer"),
+        lambda found: any(each["what"].startswith("there is none") for each in found),
+    )
+    assert bad(findings) == []
+    (found,) = [each for each in findings if each["check"] == "ACLs"]
+    assert (found["severity"], found["repair"]) == ("info", None)
+    assert found["why"].startswith("Add none: the first ACL on a topic or group locks everybody")
+    # And it is so: the line for one user shuts out all others.
+    bench.cluster.add_acl(*monitor_acls())
+    bench.doctor_until(bench.options("newcomer"), lambda found: len(bad(found)) >= 4)
