@@ -58,6 +58,9 @@ class _WatchedSource(FakeSource):
         return super().read(request, deadline)
 
 
+NONE_YET = "no run has succeeded yet"
+
+
 class _WatchedLogger(RecordingLogger):
     """Says when something is warned of."""
 
@@ -75,7 +78,7 @@ class _FakeCluster(CollectOptions):
     """Options whose cluster is a fake; errors in `closed` are raised first, one an attempt."""
 
     source: _WatchedSource = field(default_factory=lambda: _WatchedSource(READING))
-    closed: list[ReporterError] = field(default_factory=list)
+    closed: list[Exception] = field(default_factory=list)
     removed: Queue[None] = field(default_factory=Queue)
 
     def open_collector(
@@ -91,7 +94,7 @@ class _FakeCluster(CollectOptions):
 
 def a_cluster(
     source: _WatchedSource | None = None,
-    closed: tuple[ReporterError, ...] = (),
+    closed: tuple[Exception, ...] = (),
     interval: int = 60,
     make_source: Callable[[], CredentialSource] = FixedCredentials,
 ) -> _FakeCluster:
@@ -100,24 +103,19 @@ def a_cluster(
     return _FakeCluster(settings, make_source, Path("nowhere"), None, chosen, list(closed))
 
 
-def test_it_is_healthy_as_long_as_the_first_run_may_still_succeed() -> None:
-    clock = Clock()
-    collecting = Collecting(a_cluster(), RecordingLogger(), clock)
-    assert collecting.health() is None
-    clock.now += 180
-    assert collecting.health() is None
-    clock.now += 1
-    assert collecting.health() == "no run has succeeded for 181 seconds"
+def test_it_is_not_healthy_before_a_first_run_has_succeeded() -> None:
+    assert Collecting(a_cluster(), RecordingLogger(), Clock()).health() == NONE_YET
 
 
 @pytest.mark.parametrize(("interval", "longest"), [(1, 60), (15, 60), (30, 90), (300, 900)])
 def test_three_intervals_may_pass_and_a_minute_always(interval: int, longest: int) -> None:
-    clock = Clock()
-    collecting = Collecting(a_cluster(interval=interval), RecordingLogger(), clock)
+    clock, cluster = Clock(), a_cluster(interval=interval)
+    with Collecting(cluster, RecordingLogger(), clock) as collecting:
+        cluster.removed.get(timeout=LONG)
     clock.now += longest
     assert collecting.health() is None
     clock.now += 1
-    assert collecting.health() is not None
+    assert collecting.health() == f"no run has succeeded for {longest + 1} seconds"
 
 
 def test_a_run_that_succeeds_late_makes_it_healthy_again() -> None:
@@ -142,8 +140,16 @@ def test_a_run_that_fails_is_said_and_makes_nothing_healthy() -> None:
         clock.now += 500
         cluster.source.held.set()
         assert logger.said.get(timeout=LONG) == "no broker could be reached"
-        assert collecting.health() == "no run has succeeded for 500 seconds"
+        assert collecting.health() == NONE_YET
     assert cluster.removed.empty()
+
+
+def test_what_nobody_foresaw_ends_no_collecting() -> None:
+    logger = _WatchedLogger()
+    cluster = a_cluster(closed=(RuntimeError("odd"),), interval=1)
+    with Collecting(cluster, logger, Clock()):
+        cluster.removed.get(timeout=LONG)
+    assert logger.warnings[0] == "a run ended in RuntimeError: odd"
 
 
 def test_a_cluster_that_cannot_be_reached_is_tried_again() -> None:

@@ -14,7 +14,10 @@ import pytest
 from kafka_lag.cli.command import main
 
 ROOT = Path(__file__).parents[2]
-SUBCOMMANDS = ("show", "watch", "serve", "query", "report", "config", "cost", "completion")
+SUBCOMMANDS = (
+    *("show", "watch", "serve", "doctor", "query", "report"),
+    *("init", "config", "cost", "completion"),
+)
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--timeout", "0.5")
 
 

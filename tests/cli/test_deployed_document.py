@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from base64 import b64decode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -323,3 +324,60 @@ def test_a_profile_that_there_is_not_is_one_sentence(
     error = an_error(a_deployment(tmp_path, cluster_json()), "--profile", "nobody")
     assert error.startswith("The AWS credentials cannot be read: ")
     assert error.endswith("Check --profile, or run aws configure.")
+
+
+@pytest.fixture(name="no_region")
+def _no_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+
+
+def one_collector(folder: Path, server: str, **more: Any) -> Path:
+    return written(folder, {"cluster": "mine", "bootstrap_servers": [server], **more})
+
+
+SIGNED = {"security_protocol": "SASL_SSL", "sasl_mechanism": IAM}
+BY_SECRET = {
+    "security_protocol": "SASL_SSL",
+    "sasl_mechanism": "SCRAM-SHA-512",
+    "secret_id": "AmazonMSK_monitor",
+}
+
+
+@pytest.mark.usefixtures("aws", "no_region")
+@pytest.mark.parametrize("login", [SIGNED, BY_SECRET], ids=["signed", "secret"])
+def test_a_region_that_nothing_holds_is_one_sentence(login: Any, tmp_path: Path) -> None:
+    source = options(one_collector(tmp_path, "b-1.orders:9098", **login))
+    with pytest.raises(ConfigError, match=r"^Neither the document .*: set AWS_REGION\.$"):
+        source.make_source()
+
+
+@pytest.mark.usefixtures("aws", "no_region")
+@pytest.mark.parametrize(
+    ("server", "region"),
+    [
+        ("b-1.orders.a1b2c3.c4.kafka.eu-north-1.amazonaws.com:9098", "eu-north-1"),
+        ("b-1.orders:9098", "us-west-2"),
+    ],
+    ids=["brokers' names", "session"],
+)
+def test_the_region_is_found_without_a_deployment(
+    server: str, region: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
+    (login,) = options(one_collector(tmp_path, server, **SIGNED)).make_source().candidates()
+    assert isinstance(login, TokenLogin)
+    url = b64decode(login.token() + "==", b"-_").decode()
+    assert url.startswith(f"https://kafka.{region}.amazonaws.com/")
+
+
+@pytest.mark.usefixtures("aws", "no_region")
+def test_a_region_that_is_no_name_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "not a region")
+    source = options(one_collector(tmp_path, "b-1.orders:9096", **BY_SECRET))
+    with pytest.raises(ConfigError, match=r"^Secrets Manager cannot be used in the region not a"):
+        source.make_source()

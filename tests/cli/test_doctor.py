@@ -108,7 +108,7 @@ def test_what_is_well_is_a_line_for_each_step_of_the_way() -> None:
         (replace(GOOD, tls=replace(TLS, fault="expired", verify_code=10)), "TLS"),
         (replace(GOOD, tls=None, mechanisms=()), "TLS"),
         (replace(GOOD, tls=None, spoken="SSH", mechanisms=None), "protocol"),
-        (replace(GOOD, tls=None, spoken="silent", mechanisms=None), "protocol"),
+        (replace(GOOD, tls=None, spoken="no response", mechanisms=None), "protocol"),
         (replace(GOOD, mechanisms=("GSSAPI",)), "mechanisms"),
     ],
 )

@@ -680,8 +680,8 @@ def test_a_run_is_started_on_request_alone(account: FakeAccount) -> None:
     ("payload", "what", "why"),
     [
         (
-            {"errorType": "LoginError", "errorMessage": "The brokers refused the login."},
-            "The brokers refused the login.",
+            {"errorType": "LoginError", "errorMessage": "The brokers rejected the login."},
+            "The brokers rejected the login.",
             "login and secret",
         ),
         (

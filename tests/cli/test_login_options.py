@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -191,3 +192,40 @@ def test_files_without_a_certificate_are_named(
     call = [str(part) for pair in files.items() for part in pair]
     with pytest.raises(ConfigError, match=rf"c\.pem and .*k\.pem {expected}"):
         options(*call).make_login()
+
+
+@pytest.mark.parametrize("later", ["", None, "\udcff"], ids=["empty", "gone", "no text"])
+def test_a_password_read_once_stays_when_it_cannot_be_read_again(
+    later: str | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "password"
+    file.write_text("größe\n", "utf-8")
+    source = options(*SASL, "--password-file", str(file)).make_source()
+    if later is None:
+        file.unlink()
+    else:
+        file.write_text(later, "utf-8", "surrogateescape")
+    (login,) = source.candidates()
+    assert login == Credentials("monitor", "größe")
+    source.remember(login)
+    assert list(source.others()) == []
+
+
+def test_a_password_in_a_pipe_is_read_once() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"first\n")
+    os.close(writing)
+    try:
+        source = options(*SASL, "--password-file", f"/dev/fd/{reading}").make_source()
+        assert list(source.candidates()) == [Credentials("monitor", "first")]
+    finally:
+        os.close(reading)
+
+
+def test_a_password_file_may_be_in_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "password").write_text("first")
+    source = options(*SASL, "--password-file", "~/password").make_source()
+    assert list(source.candidates()) == [Credentials("monitor", "first")]

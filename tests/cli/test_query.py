@@ -152,7 +152,7 @@ def test_all_that_a_query_lets_be_chosen_is_a_parameter(saved: Any) -> None:
         "at": "hour IN",
         "least_minutes": "least_minutes",
     }
-    begin, end = saved.text.index("WITH asked"), saved.text.index("\n)")
+    begin, end = saved.text.index("WITH request"), saved.text.index("\n)")
 
     assert set(saved.parameters) == {
         name for name, word in words.items() if word in saved.text[begin:end]
@@ -301,6 +301,12 @@ def test_a_query_comes_from_a_file_or_stdin(state: Path, tmp_path: Path) -> None
     assert from_file == from_stdin == '{"cluster": "other", "n": 1}\n{"cluster": "shop", "n": 3}\n'
 
 
+def test_a_file_that_is_no_text_is_one_sentence(state: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.sql").write_bytes(b"SELECT '\xff'")
+    said = error("--file", tmp_path / "mine.sql", "--state", state)
+    assert said.endswith("mine.sql is no UTF-8 text.")
+
+
 def test_a_table_may_be_named_with_its_database(state: Path) -> None:
     text = 'SELECT count(*) AS n FROM "AwsDataCatalog"."kafka_lag"."groups" LIMIT 10'
 
@@ -327,7 +333,7 @@ def test_unknown_is_null_in_json_empty_in_csv_and_a_question_mark_in_tables(stat
     arguments = ["--execute", text, "--state", state, "--output"]
 
     assert rows(*arguments[:-1]) == [{"topic": "clicks", "lag": None, "x": None}]
-    assert run(*arguments, "csv").stdout_bytes == b"topic,lag,x\r\nclicks,,\r\n"
+    assert run(*arguments, "csv").stdout_bytes == b"topic,lag,x\nclicks,,\n"
     assert run(*arguments, "table").stdout.splitlines()[-3].split() == ["clicks", "?", "?"]
 
 
@@ -354,6 +360,12 @@ def test_values_keep_their_types(state: Path) -> None:
     assert "2026-01-31 12:00:00  2026-01-31  [0]" in " ".join(
         run(*arguments).stdout.split("\n")[3].split(" ")
     )
+
+
+def test_a_text_is_no_formula_in_a_spreadsheet_and_a_number_stays_one(state: Path) -> None:
+    text = "SELECT '=1+1' AS a, -5 AS b, -1.5 AS c FROM groups WHERE dt = '2026-02-01'"
+    printed = run("--execute", text, "--state", state, "--output", "csv").stdout_bytes
+    assert printed == b"a,b,c\n'=1+1,-5,-1.5\n"
 
 
 def test_a_hostile_name_is_escaped_in_a_table_and_whole_for_programs(state: Path) -> None:
@@ -516,6 +528,17 @@ def test_a_bucket_answers_as_the_folder_does(state: Path, name: str) -> None:
     asked = [name, "-p", "day=2026-02-01"]
 
     assert rows(*asked, *IN_BUCKET) == rows(*asked, "--state", state)
+
+
+def test_a_key_with_an_empty_part_is_a_key(s3: Any) -> None:
+    listed = s3.list_objects_v2(Bucket=BUCKET, Prefix="snapshots/groups/")["Contents"]
+    key = next(each["Key"] for each in listed if "dt=2026-02-01" in each["Key"])
+    folder, _, name = key.rpartition("/")
+    s3.copy_object(
+        Bucket=BUCKET, Key=f"{folder}//copy-{name}", CopySource={"Bucket": BUCKET, "Key": key}
+    )
+    text = "SELECT count(*) AS n FROM groups WHERE dt = '2026-02-01'"
+    assert rows("--execute", text, *IN_BUCKET) == [{"n": 2}]
 
 
 def test_only_the_days_asked_for_are_fetched_from_a_bucket(s3: Any) -> None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ import pytest
 
 from kafka_lag.cli.command import main
 from kafka_lag.cli.local_server import LocalServer
+from kafka_lag.errors import ConfigError
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.auth import Bearer
 from kafka_lag.views.latest_run import Snapshots
@@ -447,3 +449,59 @@ def test_a_folder_without_snapshots_says_where_they_would_be(tmp_path: Path) -> 
 
     where = f"under {tmp_path}/snapshots/"
     assert result == f"There are no snapshots {where} yet; they are shown once they come.\n"
+
+
+def test_connections_beyond_the_most_wait_until_one_ends(folder: Path) -> None:
+    with serving(folder, connections=1) as server:
+        address = "127.0.0.1", int(server.url.rpartition(":")[2])
+        with socket.create_connection(address) as held, socket.create_connection(address) as other:
+            for line in (held, other):
+                line.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+            held.settimeout(10)
+            assert held.recv(65_536).startswith(b"HTTP/1.1 200")
+            other.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                other.recv(65_536)
+            held.close()
+            other.settimeout(10)
+            assert other.recv(65_536).startswith(b"HTTP/1.1 200")
+
+
+def test_it_ends_while_a_connection_waits(folder: Path) -> None:
+    with ExitStack() as lines:
+        with serving(folder, connections=1) as server:
+            address = "127.0.0.1", int(server.url.rpartition(":")[2])
+            held, waiting = (
+                lines.enter_context(socket.create_connection(address, timeout=10)) for _ in range(2)
+            )
+            held.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+            assert held.recv(65_536)
+            waiting.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                waiting.recv(1)
+            began = time.monotonic()
+        # Idle connections would end after 30 s.
+        assert time.monotonic() - began < 10
+
+
+def test_a_request_that_does_not_end_frees_its_place(folder: Path) -> None:
+    with serving(folder, connections=1, request_seconds=0.2) as server:
+        address = "127.0.0.1", int(server.url.rpartition(":")[2])
+        with socket.create_connection(address, timeout=5) as slow:
+            slow.sendall(b"GET /heal")
+            assert slow.recv(65_536) == b""
+            assert ask(server, "/healthz")[0].status == 200
+
+
+def test_a_token_that_cannot_be_read_is_explained_on_the_terminal_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read() -> str:
+        raise ConfigError("Cannot read the token in /home/ops/token (Permission denied).")
+
+    with serving(folder, Bearer(read, lambda: 0.0)) as server:
+        answers = [ask(server, LAG) for _ in range(3)]
+
+    assert [response.status for response, _ in answers] == [503] * 3
+    assert not any(b"/home" in body for _, body in answers)
+    assert capsys.readouterr().err.count("/home/ops/token (Permission denied)") == 1

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kafka_lag import contract
 from kafka_lag.cli.group_rows import Selection
+from kafka_lag.cli.selection_options import check_group
 from kafka_lag.cli.show import TwoReadings, compare_readings, exit_code, idle_remarks
+from kafka_lag.errors import SourceError
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from tests.builders import MINUTE, NOON, a_reading, a_report, cell, table
@@ -19,6 +22,10 @@ GAP = 10
 RULES = Rules(window_ms=10 * MINUTE)
 SHARE = {"group_type": "share", "status": None, "lag": None, "time_lag_seconds": None}
 OLD = {"time_lag_seconds": 3_600.0, "status": "OK", "lag": 5}
+
+
+def seen(*groups: dict[str, Any]) -> TwoReadings:
+    return TwoReadings("shop", a_snapshot_of(*groups), 0, {})
 
 
 def readings(*partitions: tuple[dict[str, Any], dict[str, Any]]) -> tuple[Snapshot, Snapshot]:
@@ -164,10 +171,21 @@ def test_the_remark_says_how_many_stood_still_for_how_long(
 def test_the_exit_code_says_how_bad_it_is_or_that_nobody_knows(
     groups: list[dict[str, Any]], on_err: int, on_warn: int
 ) -> None:
-    snapshot = a_snapshot_of(*(a_group(f"g{n}", **columns) for n, columns in enumerate(groups)))
+    found = seen(*(a_group(f"g{n}", **columns) for n, columns in enumerate(groups)))
     everything = Selection()
-    assert exit_code(snapshot, everything, contract.ERR) == on_err
-    assert exit_code(snapshot, everything, contract.WARN) == on_warn
+    assert exit_code(found, everything, contract.ERR) == on_err
+    assert exit_code(found, everything, contract.WARN) == on_warn
+
+
+@pytest.mark.parametrize(("status", "expected"), [("OK", 4), ("ERR", 3)])
+def test_a_broker_that_was_not_read_may_hold_worse_groups(status: str, expected: int) -> None:
+    found = replace(seen(a_group("g", status=status)), unread_brokers=("3",))
+    assert exit_code(found, Selection(), contract.ERR) == expected
+
+
+def test_a_choice_of_statuses_does_not_hide_a_group_of_which_none_is_known() -> None:
+    found = seen(a_group("a", status=None, lag=5), a_group("b"))
+    assert exit_code(found, Selection(statuses=frozenset({"ERR"})), contract.ERR) == 4
 
 
 @pytest.mark.parametrize(
@@ -183,5 +201,19 @@ def test_the_exit_code_says_how_bad_it_is_or_that_nobody_knows(
 def test_the_exit_code_is_of_the_groups_that_were_chosen_and_none_of_them_is_hidden(
     selection: Selection, expected: int
 ) -> None:
-    snapshot = a_snapshot_of(a_group("a", owner="payments"), a_group("b", status="ERR"))
-    assert exit_code(snapshot, selection, contract.ERR) == expected
+    found = seen(a_group("a", owner="payments"), a_group("b", status="ERR"))
+    assert exit_code(found, selection, contract.ERR) == expected
+
+
+@pytest.mark.parametrize(
+    ("unread_brokers", "sentence"),
+    [
+        ((), r"There is no group g that this login may see: leave --group out to see all 1 group"),
+        (("3", "4"), r"none of those that were listed, .* did not answer: 3, 4\."),
+    ],
+)
+def test_a_group_that_an_unread_broker_may_hold_is_not_denied(
+    unread_brokers: tuple[str, ...], sentence: str
+) -> None:
+    with pytest.raises(SourceError, match=sentence):
+        check_group(a_snapshot_of(a_group("other")), "g", unread_brokers)

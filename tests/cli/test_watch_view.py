@@ -123,9 +123,22 @@ def test_the_trend_is_of_the_last_runs() -> None:
     assert trend[-1] == "█"
 
 
-def test_the_lag_of_a_run_is_the_sum_of_what_is_known() -> None:
-    snapshot = a_snapshot_of(a_group("a", lag=5), a_group("b", lag=None), a_group("c", lag=6))
-    assert "lag 11 █" in heading(snapshot)
+def test_the_lag_of_a_run_is_the_sum_of_all_that_have_one() -> None:
+    share = {"group_type": "share", "lag": None}
+    groups = a_group("a", lag=5), a_group("b", **share), a_group("c", lag=6)
+    assert "lag 11 █" in heading(a_snapshot_of(*groups))
+
+
+@pytest.mark.parametrize("columns", [{"lag": None}, {"partitions_unknown": 1}])
+def test_the_lag_of_a_run_that_lacks_a_part_is_not_known(columns: dict[str, Any]) -> None:
+    before, now = lags(7)[0], a_snapshot_of(a_group("g", lag=7), a_group("h", **columns))
+    assert "lag ? █" in heading(before, now)
+
+
+def test_a_group_that_the_status_leaves_out_is_still_there() -> None:
+    chosen = Selection(group="g", statuses=frozenset({"ERR"}))
+    view = a_view(a_snapshot_of(a_group("g")), selection=chosen)
+    assert not [line for line in lines_of(view) if "There is no group" in line]
 
 
 def test_a_run_that_failed_leaves_what_was_seen_before() -> None:
@@ -219,3 +232,18 @@ def test_a_long_warning_takes_one_line() -> None:
     before = len(lines_of(view, width=60))
     view.warning("long " * 100)
     assert len(lines_of(view, width=60)) == before + 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("group", [None, "g00"])
+def test_what_is_drawn_fits_the_terminal_and_says_how_much_does_not(
+    width: int, group: str | None
+) -> None:
+    groups = [a_group(f"g{n:02}") for n in range(40)]
+    parts = tuple(a_partition("g00", "orders", n, status="OK") for n in range(60))
+    view = a_view(a_snapshot_of(*groups, partitions=parts), selection=Selection(group=group))
+    view.warning("the newest warning")
+    lines = lines_of(view, width, 24)
+    assert len(lines) <= 24
+    assert any(line.strip().startswith("and ") and "more" in line for line in lines)
+    assert any("the newest warning" in line for line in lines)

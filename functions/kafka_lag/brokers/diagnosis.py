@@ -26,13 +26,14 @@ from kafka_lag.brokers.access import CLIENT_ID
 from kafka_lag.brokers.errors import is_certificate_alert
 from kafka_lag.brokers.login import tls_context
 
-# "silent" took the connection and said nothing, "closed" ended it without a word.
-Spoken: TypeAlias = Literal["Kafka", "HTTP", "SSH", "unknown", "silent", "closed"]
+# "no response" took the connection and said nothing, "closed" ended it without a word.
+Spoken: TypeAlias = Literal["Kafka", "HTTP", "SSH", "unknown", "no response", "closed"]
 
 # Seconds for all servers, which are looked at side by side.
 PROBE_TIME = 2.0
 
-# Seconds after which a server that has not answered is silent: more where connecting took long.
+# Seconds that a server has to answer, before it counts as not responding: more where connecting
+# took long.
 _QUIET = 0.4
 # After a TLS handshake brokers object to a missing client certificate, and some others greet. What
 # they say would be lost with a connection that they close on a request.
@@ -349,7 +350,7 @@ def _named(found: ServerFindings, reply: _Reply) -> ServerFindings:
     if reply.wants_certificate and found.tls is not None:
         return replace(found, tls=replace(found.tls, wants_certificate=True))
     if not reply.said or reply.said.startswith(_TLS_RECORDS):
-        return replace(found, spoken="closed" if reply.closed or reply.said else "silent")
+        return replace(found, spoken="closed" if reply.closed or reply.said else "no response")
     if _is_http(reply.said):
         return replace(found, spoken="HTTP")
     if reply.said.startswith(b"SSH-"):

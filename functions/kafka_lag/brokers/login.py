@@ -22,6 +22,8 @@ from kafka_lag.aws import CURRENT, PREVIOUS, error_code, read_secret
 from kafka_lag.brokers.access import IAM, Credentials, Login
 from kafka_lag.errors import ConfigError
 
+_ASSUME_ROLE = "AssumeRole"
+
 # What makes a login of a secret's id and its JSON (None: it is none). Raises ConfigError, without
 # a cause where that might quote the secret.
 Shape = Callable[[str, Any], Login]
@@ -294,6 +296,10 @@ class _FixedProvider(CredentialProvider):
             return self._credentials.get_frozen_credentials()
         except BotoCoreError as error:
             raise ConfigError(_no_credentials(type(error).__name__)) from error
+        except ClientError as error:
+            assumed = error.operation_name.startswith(_ASSUME_ROLE)
+            what = ", the role cannot be assumed" if assumed else ""
+            raise ConfigError(_no_credentials(f"{error_code(error)}{what}")) from error
 
 
 def _no_credentials(why: str) -> str:

@@ -139,10 +139,10 @@ def _opening(access: Access, kind: Kind) -> str:
     if kind == Kind.UNREACHABLE:
         return f"No broker could be reached over {access.security_protocol}"
     if not access.logs_in:
-        return "The brokers refused the client certificate, or that there is none"
+        return "The brokers rejected the client certificate, or that there is none"
     if access.sasl_mechanism == IAM:
-        return f"The brokers refused the token ({IAM})"
-    return f"The brokers refused the login ({access.sasl_mechanism})"
+        return f"The brokers rejected the token ({IAM})"
+    return f"The brokers rejected the login ({access.sasl_mechanism})"
 
 
 def _fault_of_error(access: Access, error: Exception, found: ServerFindings | None) -> Fault:
@@ -206,7 +206,7 @@ def _stranger(found: ServerFindings) -> Fault | None:
         return _unreachable(f"{spoken} there{over}, not Kafka", _NAME_A_BROKER)
     if found.tls is not None:
         return None
-    if found.spoken == "silent":
+    if found.spoken == "no response":
         return _unreachable(
             "the port takes connections and says nothing",
             "Check that it is one of Kafka's, and whether the broker hangs.",

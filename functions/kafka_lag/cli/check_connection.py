@@ -75,7 +75,7 @@ def _stage(access: Access, found: ServerFindings) -> str:
     if found.connect_fault is not None:
         return TCP
     tls = found.tls
-    if found.is_stranger or (tls is None and found.spoken in ("silent", "closed")):
+    if found.is_stranger or (tls is None and found.spoken in ("no response", "closed")):
         return PROTOCOL
     if access.security_protocol.endswith("SSL") != (tls is not None):
         return TLS

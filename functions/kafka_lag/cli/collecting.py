@@ -37,7 +37,7 @@ class Collecting:
         self._clock = clock
         self._ended = Event()
         self._interval = options.settings.interval_ms // 1000
-        self._succeeded = clock()
+        self._succeeded: float | None = None
         self._thread = Thread(target=self._collect, name="collector", daemon=True)
         # A login that cannot be made will not be by waiting. Raises ConfigError.
         options.make_source()
@@ -57,7 +57,9 @@ class Collecting:
         self._thread.join(_END_SECONDS)
 
     def health(self) -> str | None:
-        """What is wrong, None where a run succeeded lately, or the first may still do."""
+        """What is wrong, None where a run succeeded lately."""
+        if self._succeeded is None:
+            return "no run has succeeded yet"
         age = self._clock() - self._succeeded
         if age <= max(_INTERVALS * self._interval, _LEAST_SECONDS):
             return None
@@ -68,8 +70,12 @@ class Collecting:
             while True:
                 try:
                     self._run()
+                except _EndedError:
+                    raise
                 except ReporterError as error:
                     self._logger.warning(str(error))
+                except Exception as error:  # noqa: BLE001 - else nobody would collect from then on
+                    self._logger.warning(f"a run ended in {type(error).__name__}: {error}")
                 self._wait(self._interval)
         except _EndedError:
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,7 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kafka_lag.cli.terminal import escape_markup, printable
+from kafka_lag.cli.terminal import escape_markup, ignore_closed_pipe, name_options, printable
 from kafka_lag.errors import ReporterError
 
 _PROGRAM = "kafka-lag"
@@ -46,7 +45,6 @@ _INSTEAD = {
     "--password": "It is --password-env VAR, or --password-file F: others see options.",
 }
 _LIKE_ENOUGH = 0.75
-_KEYS = re.compile(r"\b(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)\b")
 _EXAMPLES = """\b
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
@@ -85,7 +83,8 @@ class _Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in _SUBCOMMANDS:
+        named = args and not args[0].startswith("-") and not ctx.resilient_parsing
+        if named and args[0] not in _SUBCOMMANDS:
             near = difflib.get_close_matches(args[0], _SUBCOMMANDS, 1)
             advice = f"Did you mean {near[0]}?" if near else f"There are {', '.join(_SUBCOMMANDS)}."
             raise click.UsageError(f"No such command {args[0]!r}. {advice}", ctx)
@@ -100,21 +99,18 @@ class _Root(click.Group):
         by_document = any(word.partition("=")[0] == "--config" for word in ctx.args)
         try:
             code = super().invoke(ctx)
-            sys.stdout.flush()
         except ReporterError as error:
             console = Console(stderr=True)
-            text = str(error) if by_document else _KEYS.sub(_option_of_key, str(error))
+            text = str(error) if by_document else name_options(str(error))
             console.print(f"[red]{escape_markup(text)}[/]", soft_wrap=True)
             return FAILED
         except BrokenPipeError:
             # Whoever read the output has seen enough; what is left of it goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+        with ignore_closed_pipe():
+            sys.stdout.flush()
         return code
-
-
-def _option_of_key(key: re.Match[str]) -> str:
-    return f"--{key[0].replace('_', '-')}"
 
 
 @click.group(

@@ -21,6 +21,7 @@ from kafka_lag.brokers.login import (
     client_certificate,
 )
 from kafka_lag.cli.aws_session import open_session, signed_login
+from kafka_lag.cli.login_options import region_of
 from kafka_lag.errors import ConfigError
 from kafka_lag.formatting import format_list
 from kafka_lag.settings import Settings, settings_of
@@ -158,8 +159,8 @@ def _ask_for_servers(
         raise ConfigError("The document names no brokers: give --bootstrap-servers.")
     from kafka_lag.aws import AWS_ERRORS, error_code  # noqa: PLC0415
 
-    client = open_session(profile, region).client("kafka")
     try:
+        client = open_session(profile, region).client("kafka")
         return tuple(find_servers(client, cluster.arn, cluster.way_in).split(","))
     except AWS_ERRORS as error:
         raise ConfigError(
@@ -174,12 +175,37 @@ def _ask_for_servers(
 def _make_source(settings: Settings, region: str | None, profile: str | None) -> CredentialSource:
     access = settings.access
     if access.sasl_mechanism == IAM:
-        return FixedCredentials(signed_login(profile, None, region or ""))
+        return FixedCredentials(
+            signed_login(profile, None, _find_region(settings, region, profile))
+        )
     if settings.secret_id is None:
         return FixedCredentials()
-    client = open_session(profile, region).client("secretsmanager")
+    client = _secrets_client(_find_region(settings, region, profile), profile)
     if access.security_protocol == "SSL":
         return SecretCredentials(
             client, settings.secret_id, partial(client_certificate, cafile=access.cafile)
         )
     return SecretCredentials(client, settings.secret_id)
+
+
+def _find_region(settings: Settings, region: str | None, profile: str | None) -> str:
+    """That of the deployment, of the brokers by their names, or of the AWS settings here."""
+    found = region or region_of(settings.access.bootstrap_servers)
+    found = found or open_session(profile).region_name
+    if not found:
+        raise ConfigError(
+            "Neither the document nor the brokers' names hold the AWS region: set AWS_REGION."
+        )
+    return found
+
+
+def _secrets_client(region: str, profile: str | None) -> Any:
+    from kafka_lag.aws import AWS_ERRORS, error_code  # noqa: PLC0415
+
+    try:
+        return open_session(profile, region).client("secretsmanager")
+    except (*AWS_ERRORS, ValueError) as error:
+        raise ConfigError(
+            f"Secrets Manager cannot be used in the region {region} ({error_code(error)}): "
+            "check AWS_REGION and your AWS settings."
+        ) from error

@@ -24,6 +24,8 @@ from kafka_lag.formatting import format_duration, format_quantity, format_time_o
 from kafka_lag.lag.model import Snapshot
 
 _DAY_SECONDS = 86_400.0
+# What is said of the group, and titles, heads, rules, blank lines and captions of both tables.
+_LINES_AROUND_TABLES = 18
 _PARTITIONS = ColumnLayout(
     names=(
         *("topic", "partition", "committed", "log end", "lag", "time lag", "status"),
@@ -47,14 +49,27 @@ _MEMBERS = ColumnLayout(
 
 
 def group_details(
-    snapshot: Snapshot, name: str, width: int, horizon_seconds: float = _DAY_SECONDS
+    snapshot: Snapshot,
+    name: str,
+    width: int,
+    horizon_seconds: float = _DAY_SECONDS,
+    max_lines: int | None = None,
 ) -> Group:
-    """What is known of a group that the snapshot has, no wider than this."""
+    """What is known of a group that the snapshot has, no wider than this.
+
+    In so few lines that not all partitions fit, those with the longest time lag are shown.
+    """
     (row,) = select_groups(snapshot, Selection(group=name)).rows
     partitions = partitions_of(snapshot, [name])
-    parts = _PARTITIONS.table([_partition(each, horizon_seconds) for each in partitions], width)
-    parts.title = "Partitions"
     members = _MEMBERS.table(_members(partitions), width)
+    drawn = partitions
+    if max_lines is not None:
+        room = max(1, max_lines - _LINES_AROUND_TABLES - members.row_count)
+        drawn = _longest_first(partitions)[:room] if len(partitions) > room else partitions
+    parts = _PARTITIONS.table([_partition(each, horizon_seconds) for each in drawn], width)
+    parts.title = "Partitions"
+    if len(drawn) < len(partitions):
+        parts.caption = f"and {len(partitions) - len(drawn)} more"
     members.title = "Members"
     members.caption = _without_partitions(row, partitions)
     shown: list[RenderableType] = [
@@ -69,23 +84,27 @@ def group_details(
     return Group(*shown)
 
 
+def _longest_first(partitions: Sequence[Row]) -> list[Row]:
+    return sorted(partitions, key=lambda row: -(row["time_lag_seconds"] or 0.0))
+
+
 def _lines(row: Row, now: int) -> Iterable[Text]:
-    told = cells(row, _DAY_SECONDS)
-    loss = told["to loss"]
+    shown = cells(row, _DAY_SECONDS)
+    loss = shown["to loss"]
     yield Text.assemble(
-        *("status ", told["status"], _since(row["status_since"], now)),
-        *(", lag ", told["lag"], ", time lag ", told["time lag"]),
+        *("status ", shown["status"], _since(row["status_since"], now)),
+        *(", lag ", shown["lag"], ", time lag ", shown["time lag"]),
         *((", first loss ", loss) if loss else ()),
     )
     kind = ", ".join(filter(None, (row["group_type"], row["protocol"])))
     yield Text.assemble(
         *("state ", group_state(row), f" ({printable(kind)})" if kind else ""),
-        *(", members ", told["members"]),
+        *(", members ", shown["members"]),
         f", owner {printable(row['owner'])}" if row["owner"] else "",
         f", promised {format_duration(row['sla_seconds'])}" if row["sla_seconds"] else "",
     )
-    if told["remarks"]:
-        yield told["remarks"]
+    if shown["remarks"]:
+        yield shown["remarks"]
 
 
 def _since(at: int | None, now: int) -> str:

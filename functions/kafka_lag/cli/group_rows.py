@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TextIO, TypeAlias
 
 from kafka_lag import contract
+from kafka_lag.cli.csv_rows import csv_line
 from kafka_lag.formatting import format_iso_time
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame, locate
@@ -20,10 +20,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 UNKNOWN: Final = "UNKNOWN"
 BY_GROUP, BY_PARTITION = "group", "partition"
-TABLE, JSON, NDJSON, CSV = "table", "json", "ndjson", "csv"
-_CRLF = "\r\n"
-# A spreadsheet takes what begins with these for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMATS = TABLE, JSON, NDJSON, CSV = "table", "json", "ndjson", "csv"
 # A status that is only the last known is as bad as it was, but no proof that all is well.
 _RANKS = {contract.ERR: 0, contract.WARN: 1}
 _RANK_UNSURE, _RANK_OK = 2, 3
@@ -157,11 +154,9 @@ def write_rows(
         for row in found
     ]
     if form == CSV:
-        # A cell with a letter of this end is quoted, so that it must hold both.
-        table = csv.writer(_LineFeeds(out), lineterminator=_CRLF)
         if heading:
-            table.writerow(["cluster", *types])
-        table.writerows([_cell(value) for value in line.values()] for line in lines)
+            out.write(csv_line(["cluster", *types]))
+        out.writelines(csv_line(line.values()) for line in lines)
     elif form == NDJSON:
         out.writelines(json.dumps(line) + "\n" for line in lines)
     else:
@@ -169,21 +164,6 @@ def write_rows(
     out.flush()
 
 
-@dataclass(frozen=True, slots=True)
-class _LineFeeds:
-    """Ends the lines of a CSV writer as other lines of a pipe end."""
-
-    out: TextIO
-
-    def write(self, line: str, /) -> None:
-        self.out.write(f"{line.removesuffix(_CRLF)}\n")
-
-
 def _readable(value: Any, kind: str) -> Any:
     is_time = kind == contract.TIMESTAMP and value is not None
     return format_iso_time(value, "milliseconds") if is_time else value
-
-
-def _cell(value: Any) -> Any:
-    """A name that would be a formula gets an apostrophe, as spreadsheets have it for text."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -70,8 +70,9 @@ examples:
   kafka-lag init ARN --output - | less
 
 \b
-Needs kafka:DescribeClusterV2, ec2:Describe* on the network, and with scram kafka:ListScramSecrets,
-secretsmanager:DescribeSecret and kms:DescribeKey. Changes nothing in AWS.
+Needs kafka:DescribeClusterV2, ec2:Describe* on the network, and with scram
+kafka:ListScramSecrets, secretsmanager:DescribeSecret and kms:DescribeKey. Changes
+nothing in AWS.
 """,
 )
 @click.argument("arn")

@@ -20,6 +20,7 @@ from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from kafka_lag.cli.group_rows import FORMATS, TABLE
 from kafka_lag.cli.needs import check_extra
 from kafka_lag.cli.state import default_state
 from kafka_lag.cli.stores import open_bucket, open_folder
@@ -76,7 +77,7 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
 @click.option(
     "--file", type=click.File(encoding="utf-8"), metavar="FILE", help="The same; - is stdin."
 )
-@click.option("--output", type=click.Choice(["table", "json", "ndjson", "csv"]), default="table")
+@click.option("--output", type=click.Choice(FORMATS), default=TABLE)
 @click.option("--list", "listing", is_flag=True, help="List the saved queries, and run none.")
 @click.option("--sql", is_flag=True, help="Print the query as Athena takes it, and run nothing.")
 def query(
@@ -119,7 +120,7 @@ def query(
         elif parameters or history:
             raise click.UsageError("--parameter and --history belong to saved queries.")
         else:
-            request = _parse(execute if file is None else file.read())
+            request = _parse(execute if file is None else _read(file))
         if sql:
             click.echo(_athena_text(request))
             return
@@ -166,6 +167,13 @@ def _values(saved: Query, parameters: Sequence[str]) -> dict[str, str]:
 def _nearest(name: str, names: Iterable[str]) -> str:
     found = difflib.get_close_matches(name, names, 1)
     return f"; {found[0]}?" if found else "."
+
+
+def _read(file: TextIO) -> str:
+    try:
+        return file.read()
+    except UnicodeDecodeError:
+        raise click.UsageError(f"--file: {printable(file.name)} is no UTF-8 text.") from None
 
 
 def _parse(text: str | None) -> Request:
@@ -247,7 +255,7 @@ def _progress(total: int) -> Iterator[Callable[[Path], Path]]:
 
 
 def _print(answer: Answer, output: str) -> None:
-    from kafka_lag.cli.query_output import TABLE, lines, print_table  # noqa: PLC0415
+    from kafka_lag.cli.query_output import lines, print_table  # noqa: PLC0415
 
     stderr = Console(stderr=True)
     for table, days in answer.unread.items():
@@ -266,7 +274,7 @@ def _print(answer: Answer, output: str) -> None:
 
 def _print_list(output: str) -> None:
     queries = list(read_queries())
-    if output == "table":
+    if output == TABLE:
         for each in queries:
             click.echo(f"{each.key}\n    {each.title}\n    {_parameters_text(each)}")
         click.echo(format_quantity(len(queries), "query", "queries"))

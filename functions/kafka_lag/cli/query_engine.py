@@ -252,7 +252,7 @@ class _Finder:
         """Without those that are being written, which begin so for every reader of such folders."""
         for key in self.store.keys(prefix):
             parts = key.removeprefix(prefix).split("/")
-            if key.endswith(".parquet") and not any(part[0] in "_." for part in parts):
+            if key.endswith(".parquet") and not any(part.startswith(("_", ".")) for part in parts):
                 yield key
 
     def _chosen(

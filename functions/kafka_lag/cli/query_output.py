@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator
@@ -19,12 +17,12 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from kafka_lag.cli.csv_rows import csv_line
+from kafka_lag.cli.group_rows import CSV, NDJSON
 from kafka_lag.cli.query_engine import Answer
 from kafka_lag.cli.terminal import printable
 from kafka_lag.formatting import format_quantity
 
-TABLE, JSON, NDJSON, CSV = "table", "json", "ndjson", "csv"
-FORMATS = (TABLE, JSON, NDJSON, CSV)
 _UNKNOWN = "?"
 _DIGITS = 4
 
@@ -42,15 +40,14 @@ def print_table(answer: Answer, screen: Console) -> None:
 
 
 def lines(answer: Answer, form: str, *, to_terminal: bool) -> Iterator[str]:
-    """The text of `form`, line by line with their ends. CSV is as RFC 4180 has it.
+    """The text of `form`, line by line with their ends.
 
     On a terminal what cannot be printed is escaped, which JSON does everywhere.
     """
     if form == CSV:
         rows = [list(answer.columns), *([_csv_cell(cell) for cell in row] for row in answer.rows)]
         for row in rows:
-            cells = [printable(cell) if cell else "" for cell in row] if to_terminal else row
-            yield _csv_line(cells)
+            yield csv_line(_printable(cell) if to_terminal else cell for cell in row)
         return
     objects = (
         json.dumps(dict(zip(answer.columns, map(_json_value, row), strict=True)))
@@ -105,17 +102,14 @@ def _cell(cell: Any) -> str:
     return printable(value) if isinstance(value, str) else printable(json.dumps(value))
 
 
-def _csv_cell(cell: Any) -> str:
+def _csv_cell(cell: Any) -> Any:
+    """Numbers as they are: their sign is no formula."""
     value = _json_value(cell)
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
+    return json.dumps(value) if isinstance(value, bool | list | dict) else value
 
 
-def _csv_line(cells: list[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow(cells)
-    return line.getvalue()
+def _printable(cell: Any) -> Any:
+    return printable(cell) if isinstance(cell, str) and cell else cell
 
 
 def _json_value(cell: Any) -> Any:

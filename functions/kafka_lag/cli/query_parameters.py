@@ -2,7 +2,7 @@
 """Parameters of saved queries by name, set in their syntax trees.
 
 Athena's console has no parameters with defaults, so a saved query says what to change in its part
-`asked`: `cluster LIKE '%'`, the days that `dt` is compared with, a number with a name. These are
+`request`: `cluster LIKE '%'`, the days that `dt` is compared with, a number with a name. These are
 what the parameters replace.
 """
 
@@ -23,7 +23,7 @@ from kafka_lag_cdk.saved_queries import Query
 ATHENA = "athena"
 # What a saved query about one group has where its name belongs.
 PLACEHOLDER = "THE-GROUP"
-_PART = "asked"
+_PART = "request"
 _NAMES = {"cluster": "cluster", "group": "consumer_group", "topic": "topic"}
 _DAY, _DAYS, _AT = "day", "days", "at"
 _MOST_DAYS = 3_660

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -24,9 +24,11 @@ from kafka_lag.cli.group_rows import (
 from kafka_lag.cli.help_sections import add_options, option
 from kafka_lag.cli.numbers import WholeNumber
 from kafka_lag.errors import SourceError
+from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.lag.model import Snapshot
 
 SECTION = "what is shown"
+_NAMED_BROKERS = 5
 
 
 def _statuses(text: str) -> frozenset[str]:
@@ -88,6 +90,8 @@ def selection_of(options: Mapping[str, Any]) -> Selection:
     """The options together. Raises click.UsageError for what does not fit."""
     if options["by"] and options["output"] == TABLE:
         raise click.UsageError("--by is for --output json, ndjson and csv.")
+    if options["group"] and _chooses_among_groups(options):
+        raise click.UsageError("--group is one group: leave out --sort, --top, --status, --owner.")
     if options["owner"] and not (options["owned_by"] or options["config"]):
         raise click.UsageError(
             "--owner selects by owners: say who they are with --owned-by RE=NAME, or --config FILE."
@@ -101,20 +105,34 @@ def selection_of(options: Mapping[str, Any]) -> Selection:
     )
 
 
+def _chooses_among_groups(options: Mapping[str, Any]) -> bool:
+    sorted_by = options["sort"] != Selection().sort
+    return sorted_by or any(options[name] for name in ("top", "statuses", "owner"))
+
+
 def row_kind(options: Mapping[str, Any]) -> str:
     """What a row of the output for programs is."""
     return options["by"] or (BY_PARTITION if options["group"] else BY_GROUP)
 
 
-def check_group(snapshot: Snapshot, name: str | None) -> None:
-    """Raises SourceError for a group that the cluster, or the filters, do not have."""
+def check_group(snapshot: Snapshot, name: str | None, unread_brokers: Sequence[str] = ()) -> None:
+    """Raises SourceError for a group that the cluster, or the filters, do not have.
+
+    A broker that was not read may have it.
+    """
     if name is None or select_groups(snapshot, Selection(group=name)).matching:
         return
+    if unread_brokers:
+        brokers = format_list(list(unread_brokers), _NAMED_BROKERS)
+        raise SourceError(
+            f"The group {name} is none of those that were listed, and these brokers did not "
+            f"answer: {brokers}."
+        )
     names = snapshot.groups.strings("consumer_group").categories
     near = difflib.get_close_matches(name, names, 3)
     advice = (
         f"did you mean {' or '.join(near)}?"
         if near
-        else f"there are {len(names)} others; leave --group out to see them."
+        else f"leave --group out to see all {format_quantity(len(names), 'group')}."
     )
     raise SourceError(f"There is no group {name} that this login may see: {advice}")

@@ -125,7 +125,8 @@ def serve(**options: Any) -> int:
         if collects:
             collect = collect_options_of(options, options["interval"])
             store: BrowsableStore = FolderStore(collect.state)
-            running = Collecting(collect, WarningPrinter(stderr), time.time)
+            logger = WarningPrinter(stderr, by_document=bool(options["config"]))
+            running = Collecting(collect, logger, time.time)
         else:
             store, running = _open_store(options), None
         _serve(Snapshots(store, time.time), address, bearer, running, stderr, options)

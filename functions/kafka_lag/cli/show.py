@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
@@ -26,14 +27,15 @@ from kafka_lag.cli.selection_options import (
     selection_of,
     selection_options,
 )
-from kafka_lag.cli.terminal import WarningPrinter, open_screen
+from kafka_lag.cli.terminal import WarningPrinter, ignore_closed_pipe, open_screen
+from kafka_lag.collector import WarningLogger
 from kafka_lag.formatting import format_short_duration
 from kafka_lag.lag.frame import locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 
 # Consumers commit each five seconds by default [Kafka, auto.commit.interval.ms].
-_GAP = 7
+_GAP = 6
 REACHED, NOT_KNOWN = 3, 4
 _AT_LEAST = {
     contract.ERR: frozenset({contract.ERR}),
@@ -80,10 +82,20 @@ def show(**options: Any) -> int:
     selection = selection_of(options)
     collect = collect_options_of(options)
     stderr = Console(stderr=True)
-    report = read_twice(collect, options["gap"], stderr)
-    check_group(report.snapshot, selection.group)
+    logger = WarningPrinter(stderr, by_document=bool(options["config"]))
+    report = read_twice(collect, options["gap"], stderr, logger)
+    check_group(report.snapshot, selection.group, report.unread_brokers)
+    code = 0 if options["fail_on"] is None else exit_code(report, selection, options["fail_on"])
+    with ignore_closed_pipe():
+        _write(report, selection, collect.settings.rules, options)
+    return code
+
+
+def _write(
+    report: TwoReadings, selection: Selection, rules: Rules, options: Mapping[str, Any]
+) -> None:
     if options["output"] == TABLE:
-        _print(report, selection, collect.settings.rules)
+        _print(report, selection, rules)
     else:
         write_rows(
             report.snapshot,
@@ -93,9 +105,6 @@ def show(**options: Any) -> int:
             options["output"],
             sys.stdout,
         )
-    if options["fail_on"] is None:
-        return 0
-    return exit_code(report.snapshot, selection, options["fail_on"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +113,38 @@ class TwoReadings:
 
     `idle`: by group, how many partitions have lag and no new commit in between, and how many have
     lag. Where nothing else is known of them for as long as a status takes, the snapshot has no
-    status of them.
+    status of them. A broker that was not read may know of more groups.
     """
 
     cluster: str
     snapshot: Snapshot
     gap: int
     idle: Mapping[str, tuple[int, int]]
+    unread_brokers: tuple[str, ...] = ()
 
 
-def read_twice(collect: CollectOptions, gap: int, stderr: Console) -> TwoReadings:
+def read_twice(
+    collect: CollectOptions, gap: int, stderr: Console, logger: WarningLogger
+) -> TwoReadings:
     """Reads the cluster, waits and reads it again. Raises ReporterError."""
     settings = replace(collect.settings, interval_ms=max(gap, 1) * 1000)
-    collector = replace(collect, settings=settings).open_collector(WarningPrinter(stderr))
-    at = int(time.time())
+    collector = replace(collect, settings=settings).open_collector(logger)
     with stderr.status("reading the cluster"):
-        report = collector.run(at * 1000).report
-    cluster = collector.cluster
+        report = collector.run(int(time.time()) * 1000).report
     if not gap:
-        return TwoReadings(cluster, report.snapshot, 0, {})
-    with stderr.status(f"reading again {gap} s later, to see who stands still (--gap 0: do not)"):
-        time.sleep(max(0.0, at + gap - time.time()))
-        second = collector.run((at + gap) * 1000).report
+        found = TwoReadings(collector.cluster, report.snapshot, 0, {})
+    else:
+        # From the end of the first reading, which may take longer than the gap.
+        due = math.ceil(time.time()) + gap
+        waits = f"reading again {gap} s later, to see who stands still (--gap 0: do not)"
+        with stderr.status(waits):
+            time.sleep(max(0.0, due - time.time()))
+            first, report = report, collector.run(due * 1000).report
+        rules = collect.settings.rules
+        found = compare_readings(collector.cluster, first.snapshot, report.snapshot, rules, gap)
     collect.remove_old_days()
-    return compare_readings(cluster, report.snapshot, second.snapshot, collect.settings.rules, gap)
+    brokers = (problem.name for problem in report.problems if problem.scope == "broker")
+    return replace(found, unread_brokers=tuple(dict.fromkeys(brokers)))
 
 
 def compare_readings(
@@ -158,15 +175,16 @@ def compare_readings(
     return TwoReadings(cluster, snapshot, gap, counts)
 
 
-def exit_code(snapshot: Snapshot, selection: Selection, fail_on: str) -> int:
+def exit_code(report: TwoReadings, selection: Selection, fail_on: str) -> int:
     """3 if a selected group is as bad as this, else 4 if that is not known of all, else 0.
 
-    `--top` does not hide a group from it.
+    `--top` and `--status` hide no group from it.
     """
-    rows = select_groups(snapshot, replace(selection, top=None)).rows
+    everyone = replace(selection, top=None, statuses=frozenset())
+    rows = select_groups(report.snapshot, everyone).rows
     bad = _AT_LEAST[fail_on]
     # A group without any lag to have a status of, as one of another protocol, is none of these.
-    unknown = any(
+    unknown = bool(report.unread_brokers) or any(
         row["partitions_unknown"]
         or (row["status"] is None and (row["lag"] or row["unread_reason"]))
         for row in rows

@@ -5,7 +5,11 @@ that fit its width.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import os
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -20,6 +24,9 @@ from kafka_lag.formatting import cut_middle, escape_name, python_escape
 
 # A file or another program reads the output: nothing is cut.
 _ANY_WIDTH = 100_000
+_KEYS = re.compile(
+    r"(?<![\w/.-])(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)(?![\w/-]|\.\w)"
+)
 
 
 def printable(name: str) -> str:
@@ -32,9 +39,31 @@ def escape_markup(text: str) -> str:
     return escape(printable(text))
 
 
+def name_options(text: str) -> str:
+    """A sentence that names keys of a configuration, for somebody who gave options."""
+    return _KEYS.sub(lambda key: f"--{key[0].replace('_', '-')}", text)
+
+
+class _Screen(Console):
+    """Standard output that raises where its reader is gone; rich would end the process with 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+@contextmanager
+def ignore_closed_pipe() -> Iterator[None]:
+    """Lets whoever read the output have seen enough: what is left of it goes nowhere."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def open_screen() -> Console:
     """Standard output: as wide as the terminal, and of any width where it is none."""
-    screen = Console()
+    screen = _Screen()
     if not screen.is_terminal:
         screen.width = _ANY_WIDTH
     return screen
@@ -117,13 +146,18 @@ def _total_width(widths: Iterable[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WarningPrinter:
-    """Warnings of a run on a console, one line each with its time."""
+    """Warnings of a run on a console, one line each with its time.
+
+    They name options, unless a document says what is collected.
+    """
 
     console: Console
+    by_document: bool = False
 
     def warning(self, message: str, /) -> None:
         """Prints the line as it is; names in it cannot act as markup."""
+        text = message if self.by_document else name_options(message)
         self.console.print(
-            f"[dim]{datetime.now(UTC):%H:%M:%S}[/] [yellow]{escape_markup(message)}[/]",
+            f"[dim]{datetime.now(UTC):%H:%M:%S}[/] [yellow]{escape_markup(text)}[/]",
             soft_wrap=True,
         )

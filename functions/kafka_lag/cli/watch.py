@@ -10,7 +10,7 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.numbers import SECONDS
 from kafka_lag.cli.schedule import Run, run_on_schedule
 from kafka_lag.cli.selection_options import row_kind, selection_of, selection_options
-from kafka_lag.cli.terminal import WarningPrinter, open_screen, printable
+from kafka_lag.cli.terminal import WarningPrinter, name_options, open_screen, printable
 from kafka_lag.collector import WarningLogger
 from kafka_lag.formatting import format_duration, format_quantity
 from kafka_lag.lag.model import Snapshot
@@ -38,8 +38,8 @@ from kafka_lag.lag.model import Snapshot
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND_RUNS = 30
 _WARNINGS = 4
-# Heading, its blank line, the table's title, head and rule, its caption.
-_LINES_AROUND_GROUPS = 8
+# The table's title, its head with a rule, blank lines and its caption.
+_LINES_AROUND_GROUPS = 6
 
 
 @click.command(
@@ -66,8 +66,9 @@ def watch(**options: Any) -> int:
     collect = collect_options_of(options, options["interval"])
     screen, stderr = open_screen(), Console(stderr=True)
     redraws = options["output"] == TABLE and screen.is_terminal
-    view = WatchView(selection, collect.settings.rules.risk_horizon_ms / 1000)
-    logger: WarningLogger = view if redraws else WarningPrinter(stderr)
+    by_document = bool(options["config"])
+    view = WatchView(selection, collect.settings.rules.risk_horizon_ms / 1000, by_document)
+    logger: WarningLogger = view if redraws else WarningPrinter(stderr, by_document)
     collector = collect.open_collector(logger)
     view.cluster = collector.cluster
     live = Live(get_renderable=lambda: view, console=screen, screen=True, refresh_per_second=2)
@@ -122,6 +123,7 @@ class WatchView:
 
     selection: Selection
     horizon_seconds: float
+    by_document: bool = False
     cluster: str = ""
     snapshot: Snapshot | None = None
     run_seconds: float = 0.0
@@ -133,7 +135,8 @@ class WatchView:
     def warning(self, message: str, /) -> None:
         """Something that a run warns of; the last few are shown."""
         at = datetime.fromtimestamp(self.clock(), UTC)
-        self.warnings.append(f"{at:%H:%M:%S} {message}")
+        text = message if self.by_document else name_options(message)
+        self.warnings.append(f"{at:%H:%M:%S} {text}")
 
     def add_run(self, run: Run) -> None:
         """Takes a run that succeeded."""
@@ -141,21 +144,29 @@ class WatchView:
             return
         self.snapshot, self.run_seconds = run.report.snapshot, run.seconds
         groups = self.snapshot.groups
-        known = [lag for lag in groups.numbers("lag").to_list() if lag is not None]
-        self.lags.append(sum(known) if known or not len(groups) else None)
+        # A lag that is summed without a group, or a part of it, would look like a recovery.
+        lag, other = groups.numbers("lag"), groups.strings("group_type")
+        has_none = ~lag.known & ~other.is_in(contract.UNSUPPORTED_GROUP_TYPES)
+        missing = (groups.numbers("partitions_unknown") > 0) | (
+            has_none & (groups.numbers("partitions") > 0)
+        )
+        unread = groups.strings("unread_reason").known | missing
+        known = [value for value in lag.to_list() if value is not None]
+        self.lags.append(None if unread.any() else sum(known))
 
-    def groups(self, width: int, top: int | None = None) -> RenderableType:
-        """The table of groups, or the details of the one that was named."""
+    def groups(self, width: int, lines: int | None = None) -> RenderableType:
+        """The table of groups, or the details of the one that was named, in so many lines."""
         if self.snapshot is None:
             return Text("reading the cluster", "dim")
         name = self.selection.group
         if name is None:
-            chosen = min(filter(None, (self.selection.top, top)), default=None)
+            room = None if lines is None else max(1, lines - _LINES_AROUND_GROUPS)
+            chosen = min(filter(None, (self.selection.top, room)), default=None)
             selection = replace(self.selection, top=chosen)
             return groups_table(self.snapshot, width, self.horizon_seconds, selection)
-        if not select_groups(self.snapshot, self.selection).matching:
+        if not select_groups(self.snapshot, Selection(group=name)).matching:
             return Text(f"There is no group {printable(name)} in this run.")
-        return group_details(self.snapshot, name, width, self.horizon_seconds)
+        return group_details(self.snapshot, name, width, self.horizon_seconds, lines)
 
     def heading(self) -> Text:
         """Cluster, counts by status, what is unread, the run's time, the next one, the trend."""
@@ -165,25 +176,27 @@ class WatchView:
             parts.append(Text(f"read in {format_duration(self.run_seconds, precise=True)}"))
         left = math.ceil(self.due - self.clock())
         parts.append(Text(f"next run in {left} s" if left > 0 else "reading", "dim"))
-        if any(self.lags):
-            newest = self.lags[-1]
-            total = "?" if newest is None else f"{newest:,}"
-            parts.append(Text(f"lag {total} {draw_trend(self.lags)}"))
+        # The thread that collects appends to it.
+        lags = tuple(self.lags)
+        if any(lags):
+            total = "?" if lags[-1] is None else f"{lags[-1]:,}"
+            parts.append(Text(f"lag {total} {draw_trend(lags)}"))
         return Text(" · ").join(parts)
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        room = options.max_height or console.height
-        lines = max(1, room - _LINES_AROUND_GROUPS - len(self.warnings))
-        yield self.heading()
+        heading, warnings = self.heading(), tuple(self.warnings)
+        above = len(console.render_lines(heading, options.update(height=None))) + 1
+        yield heading
         yield Text()
-        yield self.groups(options.max_width, lines)
-        for warning in self.warnings:
+        height = options.max_height or console.height
+        yield self.groups(options.max_width, height - above - len(warnings))
+        for warning in warnings:
             yield Text(printable(warning), "yellow", no_wrap=True, overflow="ellipsis")
 
 
-def draw_trend(values: deque[int | None]) -> str:
+def draw_trend(values: Sequence[int | None]) -> str:
     """Bars from zero to the highest value; a blank where nothing is known."""
     highest = max(filter(None, values), default=0)
     steps = len(_BARS) - 1

@@ -110,20 +110,24 @@ class FolderStore:
     def keys(self, prefix: str, after: str = "") -> list[str]:
         """A missing folder has none."""
         found = _files(self._folder, prefix.rpartition("/")[0])
-        return sorted(
-            key
-            for key in found
-            if key.startswith(prefix) and key > after and key.endswith(".parquet")
-        )
+        try:
+            return sorted(
+                key
+                for key in found
+                if key.startswith(prefix) and key > after and key.endswith(".parquet")
+            )
+        except OSError as error:
+            raise self._not_listed(prefix, error) from error
 
     def folders(self, prefix: str) -> list[str]:
         """A missing folder has none."""
         try:
-            entries = os.scandir(os.path.join(self._folder, prefix))
+            with os.scandir(os.path.join(self._folder, prefix)) as entries:
+                return sorted(entry.name for entry in entries if entry.is_dir())
         except (FileNotFoundError, NotADirectoryError):
             return []
-        with entries:
-            return sorted(entry.name for entry in entries if entry.is_dir())
+        except OSError as error:
+            raise self._not_listed(prefix, error) from error
 
     def read(self, key: str) -> bytes:
         path = os.path.join(self._folder, key)
@@ -152,6 +156,10 @@ class FolderStore:
                 f"Cannot write {path} ({error.strerror}). Check the folder's rights and space."
             ) from error
         return True
+
+    def _not_listed(self, prefix: str, error: OSError) -> StoreError:
+        path = error.filename or os.path.join(self._folder, prefix)
+        return StoreError(f"Cannot list {path} ({error.strerror}). Check the folder's rights.")
 
 
 def _files(folder: str, below: str) -> Iterator[str]:

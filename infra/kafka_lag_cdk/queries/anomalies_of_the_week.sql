@@ -6,7 +6,7 @@
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- kafka-lag query takes cluster, group, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM anomalies
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -25,5 +25,5 @@ SELECT
     round(usual, 2) AS usual,
     round(deviation, 1) AS deviation,
     days
-FROM asked
+FROM request
 ORDER BY dt DESC, abs(deviation) DESC, cluster, consumer_group, hour, measure

@@ -6,7 +6,7 @@
 -- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
 -- kafka-lag query takes cluster, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM broker_hotspots
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -24,6 +24,6 @@ SELECT
     round(avg(lag_share), 4) AS share_of_lag,
     round(avg(produce_share), 4) AS share_of_production,
     round(avg(partitions_share), 4) AS share_of_partitions
-FROM asked
+FROM request
 GROUP BY cluster, leader, leader_rack
 ORDER BY days_hot DESC, worst_ratio DESC NULLS LAST, cluster, leader, leader_rack

@@ -6,7 +6,7 @@
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- kafka-lag query takes cluster, group, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM consumer_hotspots
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -25,7 +25,7 @@ SELECT
     round(max(lag_to_partitions), 2) AS worst_ratio,
     max_by(dt, lag_to_partitions) AS worst_day,
     round(max(lag_mean), 1) AS most_lag
-FROM asked
+FROM request
 GROUP BY cluster, consumer_group, client_host, client_id
 HAVING count_if(hot) > 0
 ORDER BY days_hot DESC, worst_ratio DESC, cluster, consumer_group, client_host, client_id

@@ -7,7 +7,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_groups, which has no hour).
 -- kafka-lag query takes cluster, group, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM groups
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -25,6 +25,6 @@ SELECT
     count_if(complete = 0) AS runs_unread,
     count_if(complete IS NULL) AS runs_without_commit,
     round(avg(complete), 4) AS mean_share
-FROM asked
+FROM request
 GROUP BY cluster, consumer_group, dt
 ORDER BY mean_share NULLS LAST, dt DESC, cluster, consumer_group

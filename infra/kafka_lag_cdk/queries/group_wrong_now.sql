@@ -7,7 +7,7 @@
 -- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
 -- kafka-lag query takes cluster, group, at (now).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM group_partitions
     WHERE dt >= date_format(current_timestamp - INTERVAL '1' HOUR, '%Y-%m-%d')
@@ -21,42 +21,42 @@ WITH asked AS (
 ),
 newest AS (
     SELECT cluster, max(taken_at) AS taken_at
-    FROM asked
+    FROM request
     GROUP BY cluster
 )
 SELECT
-    asked.taken_at,
-    asked.cluster,
-    asked.consumer_group,
-    asked.topic,
-    asked.partition_id,
-    asked.status,
-    asked.last_status,
-    asked.status_reason,
-    asked.lag,
-    asked.time_lag_seconds,
-    asked.retention_risk,
-    asked.seconds_until_loss,
-    asked.client_host,
-    asked.member_id,
-    asked.leader,
-    asked.commit_changed_at,
-    asked.unread_reason
-FROM asked
-INNER JOIN newest ON asked.cluster = newest.cluster AND asked.taken_at = newest.taken_at
-WHERE asked.status <> 'OK'
-    OR asked.retention_risk IN ('LOST', 'AT_RISK')
-    OR asked.unread_reason IS NOT NULL
+    request.taken_at,
+    request.cluster,
+    request.consumer_group,
+    request.topic,
+    request.partition_id,
+    request.status,
+    request.last_status,
+    request.status_reason,
+    request.lag,
+    request.time_lag_seconds,
+    request.retention_risk,
+    request.seconds_until_loss,
+    request.client_host,
+    request.member_id,
+    request.leader,
+    request.commit_changed_at,
+    request.unread_reason
+FROM request
+INNER JOIN newest ON request.cluster = newest.cluster AND request.taken_at = newest.taken_at
+WHERE request.status <> 'OK'
+    OR request.retention_risk IN ('LOST', 'AT_RISK')
+    OR request.unread_reason IS NOT NULL
 ORDER BY
     CASE
-        WHEN asked.last_status IN ('STOP', 'STALL', 'REWIND', 'ERR') THEN 0
-        WHEN asked.retention_risk = 'LOST' THEN 0
-        WHEN asked.last_status = 'WARN' OR asked.retention_risk = 'AT_RISK' THEN 1
+        WHEN request.last_status IN ('STOP', 'STALL', 'REWIND', 'ERR') THEN 0
+        WHEN request.retention_risk = 'LOST' THEN 0
+        WHEN request.last_status = 'WARN' OR request.retention_risk = 'AT_RISK' THEN 1
         ELSE 2
     END,
-    asked.time_lag_seconds DESC NULLS LAST,
-    asked.lag DESC NULLS LAST,
-    asked.cluster,
-    asked.consumer_group,
-    asked.topic,
-    asked.partition_id
+    request.time_lag_seconds DESC NULLS LAST,
+    request.lag DESC NULLS LAST,
+    request.cluster,
+    request.consumer_group,
+    request.topic,
+    request.partition_id

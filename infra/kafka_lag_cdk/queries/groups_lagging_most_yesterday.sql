@@ -6,7 +6,7 @@
 -- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
 -- kafka-lag query takes cluster, day (yesterday).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM lag_summary
     WHERE dt = date_format(current_date - INTERVAL '1' DAY, '%Y-%m-%d')
@@ -14,30 +14,30 @@ WITH asked AS (
 ),
 topics AS (
     SELECT cluster, dt, consumer_group, max_by(topic, time_lag_max) AS worst_topic
-    FROM asked
+    FROM request
     WHERE topic IS NOT NULL
     GROUP BY cluster, dt, consumer_group
 )
 SELECT
-    asked.cluster,
-    asked.consumer_group,
-    asked.owner,
-    asked.time_lag_max AS most_seconds,
-    asked.time_lag_p95 AS p95_seconds,
-    asked.time_lag_p50 AS median_seconds,
-    asked.lag_max AS most_records,
+    request.cluster,
+    request.consumer_group,
+    request.owner,
+    request.time_lag_max AS most_seconds,
+    request.time_lag_p95 AS p95_seconds,
+    request.time_lag_p50 AS median_seconds,
+    request.lag_max AS most_records,
     topics.worst_topic,
-    round(asked.err_minutes, 1) AS err_minutes,
-    round(asked.warn_minutes, 1) AS warn_minutes,
-    round(asked.unknown_minutes, 1) AS unknown_minutes,
-    asked.rebalancing_runs,
-    round(asked.catch_up_capacity, 2) AS capacity,
-    asked.records_lost
-FROM asked
+    round(request.err_minutes, 1) AS err_minutes,
+    round(request.warn_minutes, 1) AS warn_minutes,
+    round(request.unknown_minutes, 1) AS unknown_minutes,
+    request.rebalancing_runs,
+    round(request.catch_up_capacity, 2) AS capacity,
+    request.records_lost
+FROM request
 LEFT JOIN topics
-    ON asked.cluster = topics.cluster
-    AND asked.dt = topics.dt
-    AND asked.consumer_group = topics.consumer_group
-WHERE asked.topic IS NULL
-ORDER BY most_seconds DESC NULLS LAST, asked.cluster, asked.consumer_group
+    ON request.cluster = topics.cluster
+    AND request.dt = topics.dt
+    AND request.consumer_group = topics.consumer_group
+WHERE request.topic IS NULL
+ORDER BY most_seconds DESC NULLS LAST, request.cluster, request.consumer_group
 LIMIT 100

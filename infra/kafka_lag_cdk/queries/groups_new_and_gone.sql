@@ -6,7 +6,7 @@
 -- LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found.
 -- kafka-lag query takes cluster, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM groups
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -15,12 +15,12 @@ WITH asked AS (
 ),
 clusters AS (
     SELECT cluster, min(taken_at) AS first_run, max(taken_at) AS last_run
-    FROM asked
+    FROM request
     GROUP BY cluster
 ),
 seen AS (
     SELECT cluster, consumer_group, min(taken_at) AS first_seen, max(taken_at) AS last_seen
-    FROM asked
+    FROM request
     GROUP BY cluster, consumer_group
 ),
 changes AS (
@@ -29,17 +29,17 @@ changes AS (
         seen.consumer_group,
         seen.first_seen,
         seen.last_seen,
-        asked.last_status,
+        request.last_status,
         CASE
-            WHEN asked.status_reason = 'gone' OR seen.last_seen < clusters.last_run THEN 'gone'
+            WHEN request.status_reason = 'gone' OR seen.last_seen < clusters.last_run THEN 'gone'
             WHEN seen.first_seen >= current_date AND clusters.first_run < current_date THEN 'new'
         END AS change
     FROM seen
     INNER JOIN clusters ON seen.cluster = clusters.cluster
-    INNER JOIN asked
-        ON seen.cluster = asked.cluster
-        AND seen.consumer_group = asked.consumer_group
-        AND seen.last_seen = asked.taken_at
+    INNER JOIN request
+        ON seen.cluster = request.cluster
+        AND seen.consumer_group = request.consumer_group
+        AND seen.last_seen = request.taken_at
 )
 SELECT cluster, change, consumer_group, first_seen, last_seen, last_status
 FROM changes

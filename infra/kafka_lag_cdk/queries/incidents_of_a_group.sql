@@ -7,7 +7,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_groups, which has no hour).
 -- kafka-lag query takes cluster, group (required), day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM groups
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -28,7 +28,7 @@ SELECT
     max_by(worst_topic, time_lag_seconds) AS worst_topic,
     max_by(worst_partition, time_lag_seconds) AS worst_partition,
     count_if(status IS NULL) AS runs_unknown
-FROM asked
+FROM request
 WHERE incident_since IS NOT NULL
 GROUP BY cluster, consumer_group, incident_since
 ORDER BY incident_since DESC, cluster

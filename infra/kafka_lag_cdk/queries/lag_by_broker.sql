@@ -6,7 +6,7 @@
 -- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
 -- kafka-lag query takes cluster, group, at (now).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM group_partitions
     WHERE dt >= date_format(current_timestamp - INTERVAL '1' HOUR, '%Y-%m-%d')
@@ -25,7 +25,7 @@ brokers AS (
         sum(lag) AS lag,
         count(lag) AS readings,
         count_if(unread_reason IS NOT NULL) AS readings_unknown
-    FROM asked
+    FROM request
     GROUP BY cluster, leader
 ),
 shares AS (

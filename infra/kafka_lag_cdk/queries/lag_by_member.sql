@@ -6,7 +6,7 @@
 -- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
 -- kafka-lag query takes cluster, group, at (now).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM group_partitions
     WHERE dt >= date_format(current_timestamp - INTERVAL '1' HOUR, '%Y-%m-%d')
@@ -20,28 +20,28 @@ WITH asked AS (
 ),
 newest AS (
     SELECT cluster, max(taken_at) AS taken_at
-    FROM asked
+    FROM request
     GROUP BY cluster
 )
 SELECT
-    asked.cluster,
-    asked.consumer_group,
-    asked.client_host,
-    asked.client_id,
-    asked.member_id,
+    request.cluster,
+    request.consumer_group,
+    request.client_host,
+    request.client_id,
+    request.member_id,
     count(*) AS partitions,
-    count(asked.lag) AS partitions_known,
-    sum(asked.lag) AS lag,
+    count(request.lag) AS partitions_known,
+    sum(request.lag) AS lag,
     round(
-        CAST(sum(asked.lag) AS double)
-        / nullif(sum(sum(asked.lag)) OVER (PARTITION BY asked.cluster, asked.consumer_group), 0),
+        CAST(sum(request.lag) AS double)
+        / nullif(sum(sum(request.lag)) OVER (PARTITION BY request.cluster, request.consumer_group), 0),
         4
     ) AS share_of_group,
-    max(asked.time_lag_seconds) AS most_seconds,
-    count_if(asked.unread_reason IS NOT NULL) AS partitions_unknown,
-    max(asked.taken_at) AS taken_at
-FROM asked
-INNER JOIN newest ON asked.cluster = newest.cluster AND asked.taken_at = newest.taken_at
+    max(request.time_lag_seconds) AS most_seconds,
+    count_if(request.unread_reason IS NOT NULL) AS partitions_unknown,
+    max(request.taken_at) AS taken_at
+FROM request
+INNER JOIN newest ON request.cluster = newest.cluster AND request.taken_at = newest.taken_at
 GROUP BY
-    asked.cluster, asked.consumer_group, asked.client_host, asked.client_id, asked.member_id
-ORDER BY lag DESC NULLS LAST, asked.cluster, asked.consumer_group, asked.member_id
+    request.cluster, request.consumer_group, request.client_host, request.client_id, request.member_id
+ORDER BY lag DESC NULLS LAST, request.cluster, request.consumer_group, request.member_id

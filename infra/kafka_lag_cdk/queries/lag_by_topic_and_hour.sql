@@ -7,7 +7,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_group_partitions, which has no hour).
 -- kafka-lag query takes cluster, group, topic, day (yesterday).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM group_partitions
     WHERE dt = date_format(current_date - INTERVAL '1' DAY, '%Y-%m-%d')
@@ -25,7 +25,7 @@ runs AS (
         taken_at,
         CASE WHEN count_if(unread_reason IS NOT NULL) = 0 THEN sum(lag) END AS lag,
         max(time_lag_seconds) AS time_lag_seconds
-    FROM asked
+    FROM request
     GROUP BY cluster, consumer_group, topic, dt, taken_at
 )
 SELECT

@@ -6,7 +6,7 @@
 -- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
 -- kafka-lag query takes cluster, group, at (now).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM group_partitions
     WHERE dt >= date_format(current_timestamp - INTERVAL '1' HOUR, '%Y-%m-%d')
@@ -20,30 +20,30 @@ WITH asked AS (
 ),
 newest AS (
     SELECT cluster, max(taken_at) AS taken_at
-    FROM asked
+    FROM request
     GROUP BY cluster
 )
 SELECT
-    asked.cluster,
-    asked.consumer_group,
-    asked.topic,
-    asked.partition_id,
-    asked.retention_risk,
-    asked.seconds_until_loss / 3600 AS hours_until_loss,
-    asked.records_lost,
-    asked.retention_margin,
-    asked.lag,
-    asked.time_lag_seconds,
-    asked.client_host,
-    asked.taken_at,
-    asked.unread_reason
-FROM asked
-INNER JOIN newest ON asked.cluster = newest.cluster AND asked.taken_at = newest.taken_at
-WHERE asked.retention_risk IN ('LOST', 'AT_RISK')
+    request.cluster,
+    request.consumer_group,
+    request.topic,
+    request.partition_id,
+    request.retention_risk,
+    request.seconds_until_loss / 3600 AS hours_until_loss,
+    request.records_lost,
+    request.retention_margin,
+    request.lag,
+    request.time_lag_seconds,
+    request.client_host,
+    request.taken_at,
+    request.unread_reason
+FROM request
+INNER JOIN newest ON request.cluster = newest.cluster AND request.taken_at = newest.taken_at
+WHERE request.retention_risk IN ('LOST', 'AT_RISK')
 ORDER BY
-    CASE asked.retention_risk WHEN 'LOST' THEN 0 ELSE 1 END,
-    asked.seconds_until_loss NULLS LAST,
-    asked.cluster,
-    asked.consumer_group,
-    asked.topic,
-    asked.partition_id
+    CASE request.retention_risk WHEN 'LOST' THEN 0 ELSE 1 END,
+    request.seconds_until_loss NULLS LAST,
+    request.cluster,
+    request.consumer_group,
+    request.topic,
+    request.partition_id

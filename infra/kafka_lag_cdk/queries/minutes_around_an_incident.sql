@@ -7,7 +7,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_groups, which has no hour).
 -- kafka-lag query takes cluster, group (required), day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM groups
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -17,26 +17,26 @@ WITH asked AS (
 ),
 last_incident AS (
     SELECT cluster, max(incident_since) AS since
-    FROM asked
+    FROM request
     GROUP BY cluster
 )
 SELECT
-    asked.cluster,
-    asked.taken_at,
-    asked.status,
-    asked.lag,
-    asked.time_lag_seconds,
-    asked.time_lag_error_seconds,
-    asked.produce_rate,
-    asked.consume_rate,
-    asked.group_state,
-    asked.members,
-    asked.owners_changed,
-    asked.worst_topic,
-    asked.worst_partition,
-    asked.unread_reason
-FROM asked
-INNER JOIN last_incident ON asked.cluster = last_incident.cluster
-WHERE asked.taken_at BETWEEN last_incident.since - INTERVAL '30' MINUTE
+    request.cluster,
+    request.taken_at,
+    request.status,
+    request.lag,
+    request.time_lag_seconds,
+    request.time_lag_error_seconds,
+    request.produce_rate,
+    request.consume_rate,
+    request.group_state,
+    request.members,
+    request.owners_changed,
+    request.worst_topic,
+    request.worst_partition,
+    request.unread_reason
+FROM request
+INNER JOIN last_incident ON request.cluster = last_incident.cluster
+WHERE request.taken_at BETWEEN last_incident.since - INTERVAL '30' MINUTE
     AND last_incident.since + INTERVAL '60' MINUTE
-ORDER BY asked.cluster, asked.taken_at
+ORDER BY request.cluster, request.taken_at

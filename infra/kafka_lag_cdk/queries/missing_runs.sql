@@ -8,7 +8,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_groups, which has no hour).
 -- kafka-lag query takes cluster, day (today), days (2).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM groups
     WHERE dt BETWEEN date_format(current_date - INTERVAL '1' DAY, '%Y-%m-%d')
@@ -17,7 +17,7 @@ WITH asked AS (
 ),
 runs AS (
     SELECT DISTINCT cluster, taken_at
-    FROM asked
+    FROM request
 ),
 pairs AS (
     SELECT

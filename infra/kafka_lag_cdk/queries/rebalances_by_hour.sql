@@ -8,7 +8,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_groups, which has no hour).
 -- kafka-lag query takes cluster, group, day (yesterday).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM groups
     WHERE dt = date_format(current_date - INTERVAL '1' DAY, '%Y-%m-%d')
@@ -26,6 +26,6 @@ SELECT
     count_if(owners_changed > 0) AS runs_with_moves,
     sum(owners_changed) AS partitions_moved,
     count_if(group_state IS NULL) AS runs_unknown
-FROM asked
+FROM request
 GROUP BY cluster, consumer_group, dt, date_format(taken_at, '%H')
 ORDER BY partitions_moved DESC NULLS LAST, runs_rebalancing DESC, cluster, consumer_group, hour

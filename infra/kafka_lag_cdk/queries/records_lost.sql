@@ -7,7 +7,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_group_partitions, which has no hour).
 -- kafka-lag query takes cluster, group, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM group_partitions
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -24,7 +24,7 @@ SELECT
     committed_offset AS first_lost_offset,
     min(taken_at) AS first_seen_at,
     max(taken_at) AS last_seen_at
-FROM asked
+FROM request
 WHERE records_lost > 0
 GROUP BY cluster, consumer_group, topic, topic_id, partition_id, committed_offset
 ORDER BY first_seen_at DESC, cluster, consumer_group, topic, partition_id

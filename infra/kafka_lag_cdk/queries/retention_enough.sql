@@ -6,7 +6,7 @@
 -- Change group, topic, cluster and dates in the first lines. LIKE '%' is all; for one write =
 -- 'name', as _ in LIKE is any character.
 -- kafka-lag query takes cluster, group, topic, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM retention_risk
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -25,7 +25,7 @@ SELECT
     max_by(dt, retention_needed_seconds) AS worst_day,
     max_by(partition_id, retention_needed_seconds) AS worst_partition,
     max(records_lost) AS records_lost
-FROM asked
+FROM request
 WHERE retention_needed_seconds > 0
 GROUP BY cluster, consumer_group, topic
 ORDER BY share_needed DESC NULLS LAST, needed_hours DESC, cluster, consumer_group, topic

@@ -5,7 +5,7 @@
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- kafka-lag query takes cluster, group, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM retention_risk
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -24,7 +24,7 @@ SELECT
     min(least_margin) AS least_margin,
     min(least_seconds_until_loss) / 3600 AS least_hours_until_loss,
     min_by(least_seconds_until_loss_at, least_seconds_until_loss) AS least_hours_at
-FROM asked
+FROM request
 WHERE retention_risk IN ('LOST', 'AT_RISK')
 GROUP BY cluster, consumer_group, topic, partition_id
 ORDER BY records_lost DESC NULLS LAST, least_hours_until_loss NULLS LAST, cluster, consumer_group

@@ -7,7 +7,7 @@
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- kafka-lag query takes cluster, group, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM partition_skew
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -34,7 +34,7 @@ SELECT
     production_top_partition,
     round(production_top_share, 4) AS production_top_share,
     round(production_max_to_mean, 2) AS production_max_to_mean
-FROM asked
+FROM request
 WHERE lag_skewed OR production_skewed
 ORDER BY
     dt DESC,

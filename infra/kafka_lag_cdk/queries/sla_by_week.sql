@@ -5,7 +5,7 @@
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- kafka-lag query takes cluster, group, day (today), days (from the Monday of three weeks before).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM lag_summary
     WHERE dt BETWEEN date_format(date_trunc('week', current_date) - INTERVAL '21' DAY, '%Y-%m-%d')
@@ -15,7 +15,7 @@ WITH asked AS (
 ),
 days AS (
     SELECT *, CAST(date_trunc('week', CAST(dt AS date)) AS date) AS week
-    FROM asked
+    FROM request
     WHERE topic IS NULL AND sla_seconds IS NOT NULL
 )
 SELECT

@@ -7,7 +7,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_groups, which has no hour).
 -- kafka-lag query takes cluster, group, day (today), days (8).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM groups
     WHERE dt BETWEEN date_format(current_date - INTERVAL '7' DAY, '%Y-%m-%d')
@@ -23,6 +23,6 @@ SELECT
     count_if(status = 'WARN') AS runs_warn,
     count_if(status = 'ERR') AS runs_err,
     count_if(status IS NULL) AS runs_unknown
-FROM asked
+FROM request
 GROUP BY cluster, consumer_group, dt
 ORDER BY dt DESC, runs_err DESC, runs_warn DESC, cluster, consumer_group

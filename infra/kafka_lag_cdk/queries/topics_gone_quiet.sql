@@ -7,7 +7,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_topic_partitions, which has no hour).
 -- kafka-lag query takes cluster, topic, day (today), days (2), least_minutes (60).
-WITH asked AS (
+WITH request AS (
     SELECT *, 60 AS least_minutes
     FROM topic_partitions
     WHERE dt BETWEEN date_format(current_date - INTERVAL '1' DAY, '%Y-%m-%d')
@@ -25,7 +25,7 @@ ends AS (
         least_minutes,
         min(taken_at) AS first_at,
         max(taken_at) AS last_at
-    FROM asked
+    FROM request
     WHERE unread_reason IS NULL
     GROUP BY cluster, topic, topic_id, partition_id, end_offset, least_minutes
 ),

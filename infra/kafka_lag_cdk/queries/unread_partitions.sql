@@ -7,7 +7,7 @@
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
 -- (history_group_partitions, which has no hour).
 -- kafka-lag query takes cluster, group, day (today), days (2).
-WITH asked AS (
+WITH request AS (
     SELECT *
     FROM group_partitions
     WHERE dt BETWEEN date_format(current_date - INTERVAL '1' DAY, '%Y-%m-%d')
@@ -24,7 +24,7 @@ SELECT
     count(DISTINCT taken_at) AS runs,
     min(taken_at) AS first_at,
     max(taken_at) AS last_at
-FROM asked
+FROM request
 WHERE unread_reason IS NOT NULL
 GROUP BY cluster, consumer_group, topic, unread_reason
 ORDER BY runs DESC, cluster, consumer_group, topic, unread_reason

@@ -59,7 +59,7 @@ def _cafile(tmp_path: Path) -> str:
         (greets(b"SSH-2.0-OpenSSH_9.2\r\n"), "SSH", ""),
         (greets(b"220 mail \x1b[31m\r\nsecond line"), "unknown", "220 mail \x1b[31m"),
         (greets(b"x" * 500), "unknown", "x" * 60),
-        (stays_silent, "silent", ""),
+        (stays_silent, "no response", ""),
         (hangs_up, "closed", ""),
     ],
     ids=["HTTP", "a page", "SSH", "a banner", "a long banner", "silence", "an end"],
@@ -208,7 +208,7 @@ def test_many_servers_are_looked_at_side_by_side_and_reported_in_order(brokers: 
         found = probe_servers(servers, None, tls_first=True, seconds=3.0)
         assert time.monotonic() - began < 4.0
     assert [each.server for each in found] == servers
-    assert [each.spoken for each in found[:3]] == [None, "silent", "Kafka"]
+    assert [each.spoken for each in found[:3]] == [None, "no response", "Kafka"]
 
 
 @pytest.fixture(name="brokers")

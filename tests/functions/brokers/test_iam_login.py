@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from botocore.credentials import Credentials, ReadOnlyCredentials
-from botocore.exceptions import CredentialRetrievalError
+from botocore.exceptions import ClientError, CredentialRetrievalError
 
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.login import FixedCredentials, TokenLogin, role_login
@@ -79,6 +79,19 @@ def test_a_role_that_is_missing_is_told_as_one(credentials: Any, why: str) -> No
         ConfigError, match=rf"no AWS credentials .*\({why}\): .* a role, a profile or a user\."
     ):
         use(credentials)
+
+
+class Denied:
+    """Credentials of a role that we may not assume."""
+
+    def get_frozen_credentials(self) -> ReadOnlyCredentials:
+        answer: Any = {"Error": {"Code": "AccessDenied", "Message": "arn of a user"}}
+        raise ClientError(answer, "AssumeRole")
+
+
+def test_a_role_that_may_not_be_assumed_is_one_sentence() -> None:
+    with pytest.raises(ConfigError, match=r"\(AccessDenied, the role cannot be assumed\): "):
+        use(Denied())
 
 
 def test_a_login_shows_neither_its_key_nor_its_token() -> None:

@@ -164,7 +164,7 @@ def test_a_login_that_is_refused_by_a_broker_that_enables_it_is_wrong_itself() -
     error = error_of(SCRAM, kafka("SCRAM-SHA-512"), REJECTED)
     assert isinstance(error, LoginError)
     assert str(error) == (
-        "The brokers refused the login (SCRAM-SHA-512): b:1: no such user. "
+        "The brokers rejected the login (SCRAM-SHA-512): b:1: no such user. "
         "The brokers enable this mechanism, so check user name and password."
     )
 
@@ -175,7 +175,7 @@ def test_a_rejection_goes_before_a_server_that_is_not_there() -> None:
         SCRAM, [("c:1", ENDED), ("b:1", REJECTED)], [kafka("SCRAM-SHA-512"), closed]
     )
     assert isinstance(error, LoginError)
-    assert str(error).startswith("The brokers refused the login (SCRAM-SHA-512): b:1: no such user")
+    assert str(error).startswith("The brokers rejected the login (SCRAM-SHA-512): b:1: no such")
     assert "c:1: nothing listens on this port" in str(error)
     assert "Check the port" not in str(error)
 

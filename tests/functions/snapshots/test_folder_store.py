@@ -95,3 +95,12 @@ def test_a_file_in_the_place_of_the_folder_is_a_store_error(tmp_path: Path) -> N
     (tmp_path / "snapshots").write_text("in the way")
     with pytest.raises(StoreError, match=r"Cannot write .*Check the folder's rights"):
         FolderStore(tmp_path).write_once(KEY, b"one")
+
+
+def test_a_folder_that_cannot_be_listed_is_a_store_error(
+    store: FolderStore, tmp_path: Path
+) -> None:
+    (tmp_path / "endless").symlink_to("endless")
+    for listing in (store.keys, store.folders):
+        with pytest.raises(StoreError, match=r"^Cannot list .*endless/? \(Too many .*rights\.$"):
+            listing("endless/")

@@ -35,7 +35,7 @@ def test_a_certificate_of_a_strange_authority_is_refused_in_a_sentence_without_i
     known = certificate(stranger, shared_cluster.cafile)
     error = refusal(by_certificate(shared_cluster, known))
     assert isinstance(error, LoginError)
-    assert str(error).startswith("The brokers refused the client certificate")
+    assert str(error).startswith("The brokers rejected the client certificate")
     assert "of an authority that the brokers trust" in str(error)
     assert stranger.private_key.splitlines()[1] not in whole(error)
 

@@ -209,13 +209,13 @@ def test_iam_at_a_port_of_scram(client: Mistaken) -> None:
 def test_a_wrong_user_or_password(client: Mistaken, user: str) -> None:
     error = client.at("SASL_SSL", "SASL_SSL", Credentials(user, WRONG))
     assert isinstance(error, LoginError)
-    assert str(error).startswith("The brokers refused the login (SCRAM-SHA-512): SERVER: ")
+    assert str(error).startswith("The brokers rejected the login (SCRAM-SHA-512): SERVER: ")
     assert str(error).endswith(
         " The brokers enable this mechanism, so check user name and password."
     )
 
 
-REFUSED = "The brokers refused the client certificate, or that there is none: SERVER: "
+REFUSED = "The brokers rejected the client certificate, or that there is none: SERVER: "
 CHECK_CERTIFICATE = (
     "Check that the secret of secret_id, or the file, holds one that has not expired, of an "
     "authority that the brokers trust."

@@ -135,7 +135,7 @@ def test_no_name_in_a_query_is_a_reserved_word(key: str) -> None:
 @pytest.mark.parametrize("key", TEXTS)
 def test_what_is_asked_for_is_chosen_in_one_place_at_the_top(key: str) -> None:
     tree = _tree(key)
-    asked = next(cte for cte in tree.find_all(exp.CTE) if cte.alias == "asked")
+    asked = next(cte for cte in tree.find_all(exp.CTE) if cte.alias == "request")
 
     chosen = [node for node in tree.find_all(exp.Where) if _reads(node, "dt", "cluster")]
 

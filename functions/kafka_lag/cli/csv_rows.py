@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CSV for pipes and spreadsheets: lines end as other lines of a pipe, and no text is a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+_CRLF = "\r\n"
+# A spreadsheet takes what begins with these for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_line(cells: Iterable[Any]) -> str:
+    """A heading or a row as a line with its end; None is an empty cell."""
+    line = io.StringIO()
+    # A cell with a letter of this end is quoted, so that it must hold both.
+    csv.writer(line, lineterminator=_CRLF).writerow([_cell(cell) for cell in cells])
+    return f"{line.getvalue().removesuffix(_CRLF)}\n"
+
+
+def _cell(value: Any) -> Any:
+    """A name that would be a formula gets an apostrophe, as spreadsheets have it for text."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
