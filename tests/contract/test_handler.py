@@ -202,7 +202,7 @@ def test_a_wrong_password_fails_the_run_and_appears_nowhere(
     deployed: Deployed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     deployed.secret(deployed.login("hunter2"))
-    with pytest.raises(LoginError, match="refused the login"):
+    with pytest.raises(LoginError, match="rejected the login"):
         deployed.invoke()
     captured = capsys.readouterr()
     assert "hunter2" not in captured.out + captured.err

@@ -104,7 +104,7 @@ def test_a_wrong_password_is_one_sentence_and_exit_code_one(
     monkeypatch.setenv(VARIABLE, "hunter2")
     assert main([*SHOW, *arguments]) == 1
     captured = capsys.readouterr()
-    assert "refused the login" in captured.err
+    assert "rejected the login" in captured.err
     assert "Traceback" not in captured.err
     assert "hunter2" not in captured.err
 

@@ -8,7 +8,7 @@ import pytest
 from dev.kafka import PROTOCOLS, Credentials
 from dev.kafka.access import client_config, new_users
 from dev.kafka.node.certificates import Authority
-from dev.kafka.node.settings import Node, free_ports, new_nodes, server_properties
+from dev.kafka.node.settings import Node, free_ports, new_id, new_nodes, server_properties
 
 NODES = new_nodes(4, Path("cluster"))
 MONITOR = Credentials("monitor", "secret-word")
@@ -89,3 +89,7 @@ def test_a_client_with_a_certificate_is_given_no_password() -> None:
 
 def test_a_private_key_is_not_in_the_repr() -> None:
     assert "PRIVATE" not in repr(Authority().client("monitor"))
+
+
+def test_no_id_is_an_option_on_a_command_line() -> None:
+    assert [each for each in (new_id() for _ in range(2_000)) if not each[0].isalnum()] == []

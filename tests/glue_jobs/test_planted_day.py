@@ -311,4 +311,3 @@ def test_the_log_is_the_message_then_the_pages(said: Said) -> None:
 
 def test_one_long_name_does_not_widen_the_log(said: Said) -> None:
     assert max(len(line) for line in said.log.splitlines() if "/report.html" not in line) < 250
-    assert LONG not in said.page("shop")

@@ -38,7 +38,7 @@ def test_a_wrong_password_is_a_refused_login_that_does_not_name_it(
     wrong = FixedCredentials(Credentials("monitor", _WRONG))
     error = _refusal(shared_cluster, wrong)
     assert isinstance(error, LoginError)
-    assert "refused the login" in str(error)
+    assert "rejected the login" in str(error)
     assert _WRONG not in str(error) + repr(error) + repr(error.__cause__)
 
 

@@ -69,8 +69,13 @@ class Node:
 
 
 def new_id() -> str:
-    """Return 16 random bytes as Kafka writes them: url-safe base64 without padding."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    """Return 16 random bytes as Kafka writes them: url-safe base64 without padding.
+
+    None begins with a sign: on a command line it would be an option, as one of 64 was.
+    """
+    while not (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode())[0].isalnum():
+        pass
+    return text.rstrip("=")
 
 
 def new_nodes(count: int, folder: Path) -> list[Node]:

@@ -57,7 +57,8 @@ class CollectOptions:
         settings = self.settings
         source = KafkaSource(settings.access, self.make_source())
         if not settings.cluster:
-            cluster = source.cluster_id(time.monotonic() + settings.deadline)
+            # Kafka's ids may begin with a sign, which names of snapshots' clusters do not.
+            cluster = source.cluster_id(time.monotonic() + settings.deadline).lstrip("_-")
             settings = replace(settings, cluster=cluster)
         return Collector(settings, source, FolderStore(self.state), sinks, logger)
 
