@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections import Counter
@@ -135,11 +134,10 @@ def read_twice(
         found = TwoReadings(collector.cluster, report.snapshot, 0, {})
     else:
         # From the end of the first reading, which may take longer than the gap.
-        due = math.ceil(time.time()) + gap
         waits = f"reading again {gap} s later, to see who stands still (--gap 0: do not)"
         with stderr.status(waits):
-            time.sleep(max(0.0, due - time.time()))
-            first, report = report, collector.run(due * 1000).report
+            time.sleep(gap)
+            first, report = report, collector.run(int(time.time()) * 1000).report
         rules = collect.settings.rules
         found = compare_readings(collector.cluster, first.snapshot, report.snapshot, rules, gap)
     collect.remove_old_days()
