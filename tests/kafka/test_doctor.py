@@ -448,7 +448,8 @@ def test_a_right_that_only_some_topics_lack_is_given_for_these_alone(bench: Benc
     bench.doctor_until(bench.options(), lambda found: not bad(found))
 
 
-def test_on_a_cluster_without_acls_it_says_to_add_none(bench: Bench) -> None:
+def remove_all_acls(cluster: KafkaCluster) -> None:
+    """Leaves a cluster on which everybody may do everything."""
     nothing: Any = None  # which the library takes, and its types do not
     everything = AclBindingFilter(
         ResourceType.ANY,
@@ -459,8 +460,36 @@ def test_on_a_cluster_without_acls_it_says_to_add_none(bench: Bench) -> None:
         AclOperation.ANY,
         AclPermissionType.ANY,
     )
-    for future in bench.cluster.admin().delete_acls([everything]).values():
+    for future in cluster.admin().delete_acls([everything]).values():
         future.result(20)
+
+
+def test_no_line_shuts_others_out_of_names_that_only_prefixes_are_about(bench: Bench) -> None:
+    """A name that nobody has could begin like one of them, and be denied for that alone."""
+    remove_all_acls(bench.cluster)
+    bench.cluster.add_acl(
+        *(
+            AclBinding(
+                ResourceType.TOPIC,
+                prefix,
+                ResourcePatternType.PREFIXED,
+                "User:somebody",
+                "*",
+                AclOperation.READ,
+                AclPermissionType.ALLOW,
+            )
+            for prefix in "0123456789abcdefghijklmnopqrstuvwxyz"
+        )
+    )
+    findings = bench.doctor_until(
+        bench.options("newcomer"),
+        lambda found: any(each["what"] == "there are 36" for each in found),
+    )
+    assert [each["repair"] for each in bad(findings)] == []
+
+
+def test_on_a_cluster_without_acls_it_says_to_add_none(bench: Bench) -> None:
+    remove_all_acls(bench.cluster)
     findings = bench.doctor_until(
         bench.options("newcomer"),
         lambda found: any(each["what"].startswith("there is none") for each in found),

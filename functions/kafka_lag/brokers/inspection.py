@@ -152,8 +152,9 @@ class _Inspector:
     ) -> None:
         self._connections, self._deadline, self._clock = connections, deadline, clock
         self._topics, self._groups = topics, groups
-        # A name that no pattern begins with, so that none but the one for all names fits it.
-        self._nobody = f"{secrets.token_hex(8)}-kafka-lag-doctor"
+        # A topic may be called so, and no prefix of an ACL begins so: denied to us, it is denied by
+        # an ACL on all names, or by default.
+        self._nobody = f"-_.{secrets.token_hex(8)}.kafka-lag-doctor"
 
     async def run(self, login: Login | None) -> Inspection:
         connections = self._connections
