@@ -14,7 +14,7 @@ from moto.kafka.models import kafka_backends
 from kafka_lag.cli.aws_error import AwsError
 from kafka_lag.cli.command import main
 from kafka_lag.cli.doctor_aws import check_deployment
-from kafka_lag.cli.init import Wishes, draft
+from kafka_lag.cli.init import InitOptions, draft
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import read
@@ -29,8 +29,8 @@ def account() -> Iterator[FakeAccount]:
         yield FakeAccount()
 
 
-def _draft(account: FakeAccount, arn: str = ARN, **wishes: Any) -> str:
-    return draft(arn, account.session, Wishes(**wishes), None)
+def _draft(account: FakeAccount, arn: str = ARN, **chosen: Any) -> str:
+    return draft(arn, account.session, InitOptions(**chosen), None)
 
 
 def _cluster(text: str) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def test_several_secrets_are_a_question_and_off_a_terminal_an_option(account: Fa
         asked.append((label, choices, default))
         return second if choices else "a@example.com b@example.com"
 
-    text = draft(ARN, account.session, Wishes(), answer)
+    text = draft(ARN, account.session, InitOptions(), answer)
     assert _cluster(text)["auth"]["secret_arn"] == second
     assert tomllib.loads(text)["shared"]["notify"]["email"] == ["a@example.com", "b@example.com"]
     assert [choices for _, choices, _ in asked] == [(account.secret, second), ()]
@@ -239,7 +239,7 @@ def test_of_several_logins_a_person_is_asked(account: FakeAccount) -> None:
         asked.append((tuple(choices), default))
         return "iam" if choices else ""
 
-    assert _cluster(draft(ARN, account.session, Wishes(), answer))["auth"] == {"type": "iam"}
+    assert _cluster(draft(ARN, account.session, InitOptions(), answer))["auth"] == {"type": "iam"}
     assert asked[0] == (("iam", "scram"), "scram")
 
 

@@ -145,11 +145,7 @@ class _Checks:
         elif not rights.hidden_topics:
             yield _right(TOPICS, rights.topics)
         if rights.hidden_topics:
-            names = [
-                name
-                for name in rights.hidden_topics
-                if rights.topics is not False or self._denials("topic", "Describe", name)
-            ]
+            names = self._by_name("topic", "Describe", rights.hidden_topics, rights.topics)
             yield from self._denied(
                 TOPICS, "fault", "topic", "Describe", names, "Nothing of it can be read."
             )
@@ -168,11 +164,8 @@ class _Checks:
             )
         elif not rights.without_settings:
             yield _right(SETTINGS, rights.settings)
-        names = [
-            name
-            for name in rights.without_settings
-            if rights.settings is not False or self._denials("topic", "DescribeConfigs", name)
-        ]
+        without = rights.without_settings
+        names = self._by_name("topic", "DescribeConfigs", without, rights.settings)
         yield from self._denied(SETTINGS, "fault", "topic", "DescribeConfigs", names, hides)
 
     def groups(self) -> Iterable[Finding]:
@@ -189,11 +182,7 @@ class _Checks:
             )
         elif not rights.denied_groups:
             yield _right(GROUPS, rights.groups)
-        names = [
-            name
-            for name in rights.denied_groups
-            if rights.groups is not False or self._denials("group", "Describe", name)
-        ]
+        names = self._by_name("group", "Describe", rights.denied_groups, rights.groups)
         hides = "Its commits are denied: no lag, no alarm."
         yield from self._denied(GROUPS, "fault", "group", "Describe", names, hides)
 
@@ -279,6 +268,16 @@ class _Checks:
             what = f"{operation} on {_shown(resource, missing)} is missing"
             line = self.repair.allow([operation], resource, missing[:_MOST_REPAIRED])
             yield Finding(check, severity, what, f"{hides} {self._safety()}", line)
+
+    def _by_name(
+        self, resource: Resource, operation: str, names: Iterable[str], on_all: bool | None
+    ) -> list[str]:
+        """Those that a right on all names would not give: all, if there is it, else the denied."""
+        return [
+            name
+            for name in names
+            if on_all is not False or self._denials(resource, operation, name)
+        ]
 
     def _denials(self, resource: Resource, operation: str, name: str) -> list[Acl]:
         principal = self.repair.principal

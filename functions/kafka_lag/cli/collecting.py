@@ -66,19 +66,16 @@ class Collecting:
         return f"no run has succeeded for {age:.0f} seconds"
 
     def _collect(self) -> None:
-        try:
-            while True:
-                try:
-                    self._run()
-                except _EndedError:
-                    raise
-                except ReporterError as error:
-                    self._logger.warning(str(error))
-                except Exception as error:  # noqa: BLE001 - else nobody would collect from then on
-                    self._logger.warning(f"a run ended in {type(error).__name__}: {error}")
-                self._wait(self._interval)
-        except _EndedError:
-            return
+        while not self._ended.is_set():
+            try:
+                self._run()
+            except _EndedError:
+                return
+            except ReporterError as error:
+                self._logger.warning(str(error))
+            except Exception as error:  # noqa: BLE001 - else nobody would collect from then on
+                self._logger.warning(f"a run ended in {type(error).__name__}: {error}")
+            self._ended.wait(self._interval)
 
     def _run(self) -> None:
         collector = self._options.open_collector(self._logger)

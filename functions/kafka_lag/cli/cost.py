@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from kafka_lag.cli.deployed_document import CDK_FILE, read_deployment
+from kafka_lag.cli.deployment_file import CDK_FILE, read_deployment
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.cost.cost import cost_document, cost_of

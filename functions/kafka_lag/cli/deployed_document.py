@@ -21,55 +21,23 @@ from kafka_lag.brokers.login import (
     client_certificate,
 )
 from kafka_lag.cli.aws_session import open_session, signed_login
+from kafka_lag.cli.deployment_file import read_deployed_cluster
 from kafka_lag.cli.login_options import region_of
 from kafka_lag.errors import ConfigError
 from kafka_lag.formatting import format_list
 from kafka_lag.settings import Settings, settings_of
 from kafka_lag_cdk.broker_lookup_code.index import find_servers
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import CONTEXT_KEY, check, read
-from kafka_lag_cdk.config.source import CLUSTERS, load
+from kafka_lag_cdk.config.source import load
 
 # What makes the login when the brokers are connected to.
 MakeSource: TypeAlias = Callable[[], CredentialSource]
 
-CDK_FILE = "cdk.json"
 _NAMED = 5
 # A document without faults, to know the keys that each has once it is normalised.
 _LEAST = {"cluster": "c", "bootstrap_servers": ["b:9092"], "security_protocol": "PLAINTEXT"}
-
-
-def read_deployment(path: Path) -> Deployment:
-    """The deployment of a file, or of a `cdk.json` that holds or names it.
-
-    Raises ConfigurationError with every fault.
-    """
-    if path.name != CDK_FILE:
-        return read(str(path), Path())
-    try:
-        source = load(path).get("context", {}).get(CONTEXT_KEY)
-    except AttributeError:
-        raise ConfigurationError(str(path), ["it must hold an object `context`"]) from None
-    return read(source, path.parent)
-
-
-def read_cluster(path: Path, name: str | None) -> tuple[Deployment, Cluster] | None:
-    """The deployment of a file and the cluster of that name, or its only one; None where the file
-    is of one collector, without a deployment.
-
-    Raises ConfigError.
-    """
-    try:
-        source = load(path)
-        if path.name != CDK_FILE and not (isinstance(source, Mapping) and CLUSTERS in source):
-            return None
-        deployment = read_deployment(path)
-    except ConfigurationError as error:
-        raise ConfigError(str(error)) from error
-    return deployment, _choose(deployment, name, path)
 
 
 def read_deployed(
@@ -102,18 +70,16 @@ def _document(
     path: Path, name: str | None
 ) -> tuple[dict[str, Any], str | None, Path, Cluster | None]:
     """The normalised document, its region, the folder of its files, and the cluster deployed."""
-    source, folder = load(path), path.parent
-    if path.name == CDK_FILE or (isinstance(source, Mapping) and CLUSTERS in source):
-        deployment = (
-            read_deployment(path) if path.name == CDK_FILE else check(source, str(path), folder)
-        )
-        found = _choose(deployment, name, path)
+    folder = path.parent
+    if deployed := read_deployed_cluster(path, name):
+        deployment, found = deployed
         document = found.document()
         if document["secret_id"] is None and found.secret_arn:
             raise ConfigError(f"{path}: the secret of {found.name} is known after a deploy alone.")
         if found.ca_file:
             document["cafile"] = found.ca_file
         return document, deployment.place_of(found)[1], folder, found
+    source = load(path)
     if isinstance(source, Mapping) and contract.DOCUMENT_VERSION_KEY in source:
         document = _written(source, path)
     else:
@@ -138,18 +104,6 @@ def _written(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
             "or write it anew with kafka-lag config."
         )
     return dict(document)
-
-
-def _choose(deployment: Deployment, name: str | None, path: Path) -> Cluster:
-    names = [each.name for each in deployment.clusters]
-    if name is None and len(names) > 1:
-        raise ConfigError(
-            f"{path} has {len(names)} clusters ({format_list(names, _NAMED)}): choose one by "
-            "--cluster."
-        )
-    if name is not None and name not in names:
-        raise ConfigError(f"{path} has no cluster {name}: there are {format_list(names, _NAMED)}.")
-    return deployment.clusters[names.index(name) if name else 0]
 
 
 def _ask_for_servers(

@@ -199,13 +199,13 @@ def _read(collect: CollectOptions) -> tuple[LagReport | None, str]:
     """One run as the collector makes it, which keeps nothing; or why there is none."""
     with tempfile.TemporaryDirectory(prefix="kafka-lag-doctor-") as folder:
         try:
-            collector = replace(collect, state=Path(folder)).open_collector(_Silence())
+            collector = replace(collect, state=Path(folder)).open_collector(_NoLog())
             return collector.run(int(time.time()) * 1000).report, ""
         except ReporterError as error:
             return None, printable(str(error))
 
 
-class _Silence:
+class _NoLog:
     """A logger of a run whose problems are findings."""
 
     def warning(self, message: str, /) -> None:

@@ -17,8 +17,8 @@ from typing import Any
 from kafka_lag.aws import AWS_ERRORS, error_code, read_secret
 from kafka_lag.cli.aws_error import AwsError, using
 from kafka_lag.cli.aws_session import open_session
-from kafka_lag.cli.deployed_document import read_cluster
 from kafka_lag.cli.deployed_place import Place, key_line
+from kafka_lag.cli.deployment_file import read_deployed_cluster
 from kafka_lag.cli.doctor_network import check_network
 from kafka_lag.cli.doctor_run import check_run
 from kafka_lag.cli.findings import Finding
@@ -73,7 +73,7 @@ def check_document(
     To be called before MSK is asked for brokers: where the login is not enabled it names none.
     Raises ConfigError for a document or a profile that cannot be used.
     """
-    found = read_cluster(path, cluster)
+    found = read_deployed_cluster(path, cluster)
     if found is None:
         return []
     return check_deployment(*found, open_session(profile), invoke=invoke)

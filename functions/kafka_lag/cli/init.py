@@ -51,7 +51,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class InitOptions:
     """What a person said by options; None is what AWS, a question or a default decides."""
 
     name: str | None = None
@@ -109,7 +109,7 @@ def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any)
         text = draft(
             arn,
             open_session(profile, region),
-            Wishes(**given),
+            InitOptions(**given),
             _ask_on_terminal if sys.stdin.isatty() and sys.stderr.isatty() else None,
         )
     except ConfigurationError as error:
@@ -124,7 +124,7 @@ def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any)
     return 0
 
 
-def draft(arn: str, session: Any, wishes: Wishes, ask: Ask | None) -> str:
+def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:
     """The document as TOML with comments, checked.
 
     Raises AwsError, ConfigError, ConfigurationError for a value that a document cannot have, and
@@ -139,7 +139,7 @@ def draft(arn: str, session: Any, wishes: Wishes, ask: Ask | None) -> str:
             f"MSK has no cluster {arn}: compare with `aws kafka list-clusters-v2 "
             f"--region {_region(arn)}`, and check --profile."
         ) from error
-    login = _login(session, msk, wishes, ask)
+    login = _login(session, msk, chosen, ask)
     network = _network(session, msk, _region(arn))
     subnets = choose_subnets(network, msk.subnets)
     if not subnets:
@@ -147,7 +147,7 @@ def draft(arn: str, session: Any, wishes: Wishes, ask: Ask | None) -> str:
     groups = msk.security_groups or tuple(
         filter(None, [default_security_group(session.client("ec2"), network.id)])
     )
-    email = wishes.email
+    email = chosen.email
     if not email and ask:
         email = tuple(ask("E-mail for alarms and reports (empty for none)", (), "").split())
     document = tomlkit.document()
@@ -159,7 +159,7 @@ def draft(arn: str, session: Any, wishes: Wishes, ask: Ask | None) -> str:
     document.add("shared", _shared(email))
     clusters = tomlkit.aot()
     cluster = tomlkit.table()
-    _cluster(cluster, msk, wishes.name)
+    _cluster(cluster, msk, chosen.name)
     cluster.add("vpc", _vpc(network, subnets, groups, needs_secret=login.secret_arn is not None))
     cluster.add("auth", _auth(login))
     clusters.append(cluster)
@@ -176,9 +176,9 @@ class _Login:
     kms_key_arn: str | None = None
 
 
-def _login(session: Any, msk: MskCluster, wishes: Wishes, ask: Ask | None) -> _Login:
+def _login(session: Any, msk: MskCluster, chosen: InitOptions, ask: Ask | None) -> _Login:
     secrets = associated_secrets(session.client("kafka"), msk.arn) if "scram" in msk.logins else ()
-    way = wishes.auth or _choose_way(msk, secrets, ask)
+    way = chosen.auth or _choose_way(msk, secrets, ask)
     enabled = {"none", "plaintext"} if way == "none" else {way}
     if not enabled & msk.logins:
         there = format_list(sorted(msk.logins), _NAMED)
@@ -187,8 +187,8 @@ def _login(session: Any, msk: MskCluster, wishes: Wishes, ask: Ask | None) -> _L
         return _Login("none" if "none" in msk.logins else "plaintext")
     if way not in _SECRET_LOGINS:
         return _Login(way)
-    secret = wishes.secret_arn or _choose_secret(way, secrets if way == "scram" else (), ask)
-    return _Login(way, secret, wishes.kms_key_arn or _key_of(session, secret))
+    secret = chosen.secret_arn or _choose_secret(way, secrets if way == "scram" else (), ask)
+    return _Login(way, secret, chosen.kms_key_arn or _key_of(session, secret))
 
 
 def _choose_way(msk: MskCluster, secrets: Sequence[str], ask: Ask | None) -> str:

@@ -22,8 +22,7 @@ from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainin
 
 from kafka_lag.cli.group_rows import FORMATS, TABLE
 from kafka_lag.cli.needs import check_extra
-from kafka_lag.cli.state import default_state
-from kafka_lag.cli.stores import open_bucket, open_folder
+from kafka_lag.cli.stores import find_state, open_bucket, open_folder
 from kafka_lag.cli.terminal import escape_markup, printable
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.formatting import format_list, format_quantity
@@ -195,7 +194,7 @@ def _run(request: Request, state: Path | None, bucket: str | None, region: str |
     now = request.time(datetime.now(UTC))
     try:
         if bucket is None:
-            folder = _folder(state)
+            folder = find_state(state, os.environ)
             engine = Engine(
                 open_folder(folder), lambda keys: [folder / key for key in keys], str(folder)
             )
@@ -206,15 +205,6 @@ def _run(request: Request, state: Path | None, bucket: str | None, region: str |
             return engine.run(request.tree, now)
     except OSError as error:
         raise ConfigError(f"{error.filename} cannot be used ({error.strerror}).") from error
-
-
-def _folder(state: Path | None) -> Path:
-    folder = state or default_state(os.environ)
-    if not folder.is_dir():
-        raise ConfigError(
-            f"There is no folder {folder} yet: run kafka-lag watch first, or name one by --state."
-        )
-    return folder
 
 
 def _fetcher(store: BrowsableStore, folder: Path) -> Callable[[Sequence[str]], list[Path]]:

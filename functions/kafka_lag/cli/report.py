@@ -14,8 +14,7 @@ from pathlib import Path
 import click
 
 from kafka_lag.cli.needs import check_extra, check_java
-from kafka_lag.cli.state import default_state
-from kafka_lag.cli.stores import open_folder
+from kafka_lag.cli.stores import find_state, open_folder
 from kafka_lag.cli.terminal import printable
 from kafka_lag.errors import ConfigError
 
@@ -74,12 +73,8 @@ def report(
 
 
 def _find_folder(state: Path | None) -> Path:
-    folder = state or default_state(os.environ)
-    if not folder.is_dir():
-        raise click.ClickException(
-            f"There is no folder {folder} yet: run kafka-lag watch first, or name one by --state."
-        )
     try:
+        folder = find_state(state, os.environ)
         open_folder(folder)
     except ConfigError as error:
         raise click.ClickException(printable(str(error))) from error

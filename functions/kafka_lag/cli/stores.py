@@ -6,7 +6,7 @@ Errors name no role and no VPC, but what somebody at a terminal can do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from botocore.config import Config
 from kafka_lag import contract
 from kafka_lag.aws import error_code
 from kafka_lag.cli.aws_session import open_session
+from kafka_lag.cli.state import default_state
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
 from kafka_lag.snapshots.store import FolderStore, S3Store
 
@@ -46,6 +47,16 @@ def open_bucket(
     except aws.BotoCoreError as error:
         raise ConfigError(f"AWS cannot be used as it is configured here: {error}") from error
     return OwnBucket(client, bucket)
+
+
+def find_state(chosen: Path | None, environ: Mapping[str, str]) -> Path:
+    """The folder that was named, or where `watch` keeps snapshots. Raises ConfigError for none."""
+    folder = chosen or default_state(environ)
+    if not folder.is_dir():
+        raise ConfigError(
+            f"There is no folder {folder} yet: run kafka-lag watch first, or name one by --state."
+        )
+    return folder
 
 
 def open_folder(folder: Path) -> FolderStore:

@@ -24,7 +24,7 @@ from rich.text import Text
 from kafka_lag import contract
 from kafka_lag.cli.collect_options import collect_options, collect_options_of
 from kafka_lag.cli.group_details import group_details
-from kafka_lag.cli.group_rows import CSV, TABLE, Selection, select_groups, write_rows
+from kafka_lag.cli.group_rows import TABLE, Selection, select_groups, write_rows
 from kafka_lag.cli.group_table import STATUS_COLOURS, groups_table
 from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.numbers import SECONDS
@@ -85,7 +85,7 @@ def watch(**options: Any) -> int:
                     view.add_run(run)
                     collect.remove_old_days()
                     if not redraws:
-                        _append(view, options, heading=is_first)
+                        _append(view, options, screen, heading=is_first)
                 view.due = run.next_due
     except KeyboardInterrupt:
         pass
@@ -95,11 +95,10 @@ def watch(**options: Any) -> int:
     return 0
 
 
-def _append(view: WatchView, options: Mapping[str, Any], *, heading: bool) -> None:
+def _append(view: WatchView, options: Mapping[str, Any], screen: Console, *, heading: bool) -> None:
     if view.snapshot is None:
         return
     if options["output"] == TABLE:
-        screen = open_screen()
         screen.print(view.groups(screen.width))
         sys.stdout.flush()
         return
@@ -110,7 +109,7 @@ def _append(view: WatchView, options: Mapping[str, Any], *, heading: bool) -> No
         row_kind(options),
         options["output"],
         sys.stdout,
-        heading=heading and options["output"] == CSV,
+        heading=heading,
     )
 
 

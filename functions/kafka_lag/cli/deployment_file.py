@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A deployment's document on this machine, and one cluster of it; needs no client of Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kafka_lag.errors import ConfigError
+from kafka_lag.formatting import format_list
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
+from kafka_lag_cdk.config.source import CLUSTERS, load
+
+CDK_FILE = "cdk.json"
+_NAMED = 5
+
+
+def read_deployment(path: Path) -> Deployment:
+    """The deployment of a file, or of a `cdk.json` that holds or names it.
+
+    Raises ConfigurationError with every fault.
+    """
+    if path.name != CDK_FILE:
+        return read(str(path), Path())
+    try:
+        source = load(path).get("context", {}).get(CONTEXT_KEY)
+    except AttributeError:
+        raise ConfigurationError(str(path), ["it must hold an object `context`"]) from None
+    return read(source, path.parent)
+
+
+def read_deployed_cluster(path: Path, name: str | None) -> tuple[Deployment, Cluster] | None:
+    """The deployment of a file and the cluster of that name, or its only one; None where the file
+    is of one collector, without a deployment.
+
+    Raises ConfigError.
+    """
+    try:
+        if path.name != CDK_FILE:
+            source = load(path)
+            if not (isinstance(source, Mapping) and CLUSTERS in source):
+                return None
+        deployment = read_deployment(path)
+    except ConfigurationError as error:
+        raise ConfigError(error.line) from error
+    return deployment, _choose(deployment, name, path)
+
+
+def _choose(deployment: Deployment, name: str | None, path: Path) -> Cluster:
+    names = [each.name for each in deployment.clusters]
+    if name is None and len(names) > 1:
+        raise ConfigError(
+            f"{path} has {len(names)} clusters ({format_list(names, _NAMED)}): choose one by "
+            "--cluster."
+        )
+    if name is not None and name not in names:
+        raise ConfigError(f"{path} has no cluster {name}: there are {format_list(names, _NAMED)}.")
+    return deployment.clusters[names.index(name) if name else 0]
