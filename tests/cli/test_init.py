@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 from moto.kafka.models import kafka_backends
 
-from kafka_lag.cli.aws_error import AwsError
+from kafka_lag.cli.account.errors import AwsError
 from kafka_lag.cli.command import main
 from kafka_lag.cli.doctor_aws import check_deployment
 from kafka_lag.cli.init import InitOptions, draft

@@ -21,8 +21,8 @@ import sqlglot
 from click.testing import CliRunner, Result
 from moto import mock_aws
 
-from kafka_lag.cli.query import query
-from kafka_lag.cli.query_parameters import bind
+from kafka_lag.cli.query.command import query
+from kafka_lag.cli.query.parameters import bind
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cdk.saved_queries import read_queries
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot

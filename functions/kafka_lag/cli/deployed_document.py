@@ -20,7 +20,7 @@ from kafka_lag.brokers.login import (
     SecretCredentials,
     client_certificate,
 )
-from kafka_lag.cli.aws_session import open_session, signed_login
+from kafka_lag.cli.account.session import open_session, signed_login
 from kafka_lag.cli.deployment_file import read_deployed_cluster
 from kafka_lag.cli.login_options import region_of
 from kafka_lag.errors import ConfigError

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from kafka_lag.aws import AWS_ERRORS, error_code, read_secret
-from kafka_lag.cli.aws_error import AwsError, using
-from kafka_lag.cli.aws_session import open_session
+from kafka_lag.cli.account.errors import AwsError, using
+from kafka_lag.cli.account.session import open_session
 from kafka_lag.cli.deployed_place import Place, key_line
 from kafka_lag.cli.deployment_file import read_deployed_cluster
 from kafka_lag.cli.doctor_network import check_network
 from kafka_lag.cli.doctor_run import check_run
 from kafka_lag.cli.findings import Finding
-from kafka_lag.cli.msk_cluster import (
+from kafka_lag.cli.account.msk_cluster import (
     MskCluster,
     Secret,
     associated_secrets,

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kafka_lag.cli.aws_error import AwsError, using
+from kafka_lag.cli.account.errors import AwsError, using
 from kafka_lag.cli.deployed_place import Place, key_line
 from kafka_lag.cli.findings import Finding
-from kafka_lag.cli.msk_cluster import MskCluster
-from kafka_lag.cli.subnet_choice import choose_subnets
-from kafka_lag.cli.vpc_network import (
+from kafka_lag.cli.account.msk_cluster import MskCluster
+from kafka_lag.cli.account.subnet_choice import choose_subnets
+from kafka_lag.cli.account.vpc_network import (
     HTTPS,
     Endpoint,
     Subnet,

@@ -13,7 +13,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from kafka_lag import contract
 from kafka_lag.aws import AWS_ERRORS, error_code
-from kafka_lag.cli.aws_error import AwsError, using
+from kafka_lag.cli.account.errors import AwsError, using
 from kafka_lag.cli.deployed_place import Place
 from kafka_lag.cli.findings import Finding
 from kafka_lag.cli.terminal import printable

@@ -15,10 +15,10 @@ import tomlkit
 from pydantic import TypeAdapter, ValidationError
 from tomlkit.items import Table
 
-from kafka_lag.cli.aws_error import AwsError
-from kafka_lag.cli.aws_session import open_session
+from kafka_lag.cli.account.errors import AwsError
+from kafka_lag.cli.account.session import open_session
 from kafka_lag.cli.help_sections import SectionedCommand, option
-from kafka_lag.cli.msk_cluster import (
+from kafka_lag.cli.account.msk_cluster import (
     LOGINS,
     MskCluster,
     associated_secrets,
@@ -26,8 +26,8 @@ from kafka_lag.cli.msk_cluster import (
     describe_key,
     describe_secret,
 )
-from kafka_lag.cli.subnet_choice import choose_subnets
-from kafka_lag.cli.vpc_network import (
+from kafka_lag.cli.account.subnet_choice import choose_subnets
+from kafka_lag.cli.account.vpc_network import (
     Subnet,
     VpcNetwork,
     default_security_group,

@@ -20,7 +20,7 @@ import click
 
 from kafka_lag.brokers.access import IAM, Access, Credentials, Login
 from kafka_lag.brokers.login import CredentialSource, FixedCredentials, certificate_of_files
-from kafka_lag.cli.aws_session import signed_login
+from kafka_lag.cli.account.session import signed_login
 from kafka_lag.cli.help_sections import add_options, option
 from kafka_lag.cli.password_file import PasswordFile
 from kafka_lag.settings import SERVER, authorities_fault

@@ -15,7 +15,7 @@ from botocore.config import Config
 
 from kafka_lag import contract
 from kafka_lag.aws import error_code
-from kafka_lag.cli.aws_session import open_session
+from kafka_lag.cli.account.session import open_session
 from kafka_lag.cli.state import default_state
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
 from kafka_lag.snapshots.store import FolderStore, S3Store

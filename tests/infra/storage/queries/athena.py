@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from kafka_lag.cli.query_engine import Engine, parse
-from kafka_lag.cli.query_parameters import PLACEHOLDER, bind
+from kafka_lag.cli.query.engine import Engine, parse
+from kafka_lag.cli.query.parameters import PLACEHOLDER, bind
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cdk.saved_queries import read_queries
 

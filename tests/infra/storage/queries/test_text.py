@@ -14,7 +14,7 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from kafka_lag import contract
-from kafka_lag.cli.query import query as query_command
+from kafka_lag.cli.query.command import query as query_command
 from kafka_lag.errors import StoreError
 from kafka_lag_cdk import report_columns as reports
 from kafka_lag_cdk.saved_queries import Query, read_queries

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from kafka_lag.cli.csv_rows import csv_line
 from kafka_lag.cli.group_rows import CSV, NDJSON
-from kafka_lag.cli.query_engine import Answer
+from kafka_lag.cli.query.engine import Answer
 from kafka_lag.cli.terminal import printable
 from kafka_lag.formatting import format_quantity
 

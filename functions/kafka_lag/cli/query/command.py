@@ -30,8 +30,8 @@ from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cdk.saved_queries import Query, read_queries
 
 if TYPE_CHECKING:
-    from kafka_lag.cli.query_engine import Answer
-    from kafka_lag.cli.query_parameters import Request
+    from kafka_lag.cli.query.engine import Answer
+    from kafka_lag.cli.query.parameters import Request
 
 # Objects that are fetched from a bucket at the same time.
 _AT_ONCE = 16
@@ -130,7 +130,7 @@ def query(
 
 
 def _bind(name: str, parameters: Sequence[str], *, history: bool) -> Request:
-    from kafka_lag.cli.query_parameters import bind  # noqa: PLC0415 - needs the extra
+    from kafka_lag.cli.query.parameters import bind  # noqa: PLC0415 - needs the extra
 
     saved = _find_query(name)
     return bind(saved, _values(saved, parameters), history=history)
@@ -176,20 +176,20 @@ def _read(file: TextIO) -> str:
 
 
 def _parse(text: str | None) -> Request:
-    from kafka_lag.cli.query_engine import parse  # noqa: PLC0415 - needs the extra
-    from kafka_lag.cli.query_parameters import Request  # noqa: PLC0415
+    from kafka_lag.cli.query.engine import parse  # noqa: PLC0415 - needs the extra
+    from kafka_lag.cli.query.parameters import Request  # noqa: PLC0415
 
     return Request(parse(text or ""))
 
 
 def _athena_text(request: Request) -> str:
-    from kafka_lag.cli.query_parameters import athena_text  # noqa: PLC0415 - needs the extra
+    from kafka_lag.cli.query.parameters import athena_text  # noqa: PLC0415 - needs the extra
 
     return athena_text(request)
 
 
 def _run(request: Request, state: Path | None, bucket: str | None, region: str | None) -> Answer:
-    from kafka_lag.cli.query_engine import Engine  # noqa: PLC0415 - needs the extra
+    from kafka_lag.cli.query.engine import Engine  # noqa: PLC0415 - needs the extra
 
     now = request.time(datetime.now(UTC))
     try:
@@ -245,7 +245,7 @@ def _progress(total: int) -> Iterator[Callable[[Path], Path]]:
 
 
 def _print(answer: Answer, output: str) -> None:
-    from kafka_lag.cli.query_output import lines, print_table  # noqa: PLC0415
+    from kafka_lag.cli.query.output import lines, print_table  # noqa: PLC0415
 
     stderr = Console(stderr=True)
     for table, days in answer.unread.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_lag.cli.aws_error import using
+from kafka_lag.cli.account.errors import using
 
 # The logins of a document, those first that need nothing set up at the brokers.
 LOGINS = ("iam", "scram", "none", "plaintext", "tls")

@@ -21,7 +21,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from kafka_lag import contract
-from kafka_lag.cli.query_parameters import ATHENA, as_of
+from kafka_lag.cli.query.parameters import ATHENA, as_of
 from kafka_lag.errors import ConfigError, StoreError
 from kafka_lag.formatting import format_list
 from kafka_lag.snapshots.store import BrowsableStore

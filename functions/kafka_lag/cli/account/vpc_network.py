@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Any, Literal, TypeAlias
 
-from kafka_lag.cli.aws_error import using
+from kafka_lag.cli.account.errors import using
 
 # Where a subnet's default route leads. A Lambda has no public address, so that it gets nowhere
 # by an internet gateway; where "other" leads (transit gateway, firewall) is not seen from here.

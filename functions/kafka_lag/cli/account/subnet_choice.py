@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kafka_lag.cli.vpc_network import Subnet, VpcNetwork, WayOut
+from kafka_lag.cli.account.vpc_network import Subnet, VpcNetwork, WayOut
 
 # From the best on. Without a way out endpoints are made; with an internet gateway the same, but
 # others expect servers there that the internet reaches.
