@@ -171,7 +171,7 @@ class LambdaProcess:
                 stdout=output,
                 stderr=output,
             )
-        Thread(target=self._tell_of_its_end, daemon=True).start()
+        Thread(target=self._announce_its_end, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -187,7 +187,7 @@ class LambdaProcess:
             self._api.answers.put(answer)
         return answer
 
-    def _tell_of_its_end(self) -> None:
+    def _announce_its_end(self) -> None:
         code = self._process.wait()
         words = f"exit code {code}: {self.output.read_text()}"
         self._api.answers.put(Answer(error={"errorType": _ENDED, "errorMessage": words}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well two colours of a style sheet can be told apart, as WCAG counts it."""
+"""How well two colours of a style sheet can be distinguished, as WCAG counts it."""
 
 import re
 

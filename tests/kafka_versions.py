@@ -35,6 +35,6 @@ def version() -> str:
 def summary(passed: int, failed: int, reasons: Iterable[str]) -> str:
     """How many tests passed and failed on brokers of this version, and why others did not run."""
     skipped = Counter(reason.removeprefix("Skipped: ") for reason in reasons)
-    told = [f"{count} because {reason}" for reason, count in skipped.items()]
+    reported = [f"{count} because {reason}" for reason, count in skipped.items()]
     counts = f"Kafka {version()}: {passed} passed, {failed} failed, {skipped.total()} skipped"
-    return ": ".join([counts, "; ".join(told)]) if told else counts
+    return ": ".join([counts, "; ".join(reported)]) if reported else counts

@@ -74,7 +74,7 @@ def test_every_configuration_key_is_documented() -> None:
     assert named == set(Document.model_fields)
 
 
-_CONFIG = (DOCS["configuration.md"], "A cluster: what its collector is told")
+_CONFIG = (DOCS["configuration.md"], "A cluster: what its collector does")
 
 
 _FOLDERS = ("dev", "docs", "examples", "functions", "glue_jobs", "infra", "tests")

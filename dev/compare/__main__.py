@@ -23,7 +23,7 @@ DAYS, SEED = 30.0, 16
 DESCRIPTION = """\
 Run two commits on the same input and print every difference in what they publish, store, send,
 answer, report and synthesise: EMF lines, Parquet columns, messages, HTTP answers, report tables,
-CloudFormation templates. Rows are told apart by their keys, so that their order is no difference.
+CloudFormation templates. Rows are matched by their keys, so that their order is no difference.
 """
 EPILOG = """\
 input: readings recorded from real brokers with faults, a simulated cluster with every pattern of

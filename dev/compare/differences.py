@@ -28,7 +28,7 @@ from dev.compare.orders import (
     Step,
 )
 
-# Columns that tell rows apart, of snapshots and of reports.
+# Columns that identify rows, of snapshots and of reports.
 _KEYS = (
     *("cluster", "dt", "dataset", "consumer_group", "topic", "partition_id", "leader", "hour"),
     *("measure", "member_id", "client_id", "client_host"),

@@ -29,7 +29,7 @@ class Request:
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """What distinguishes it from the others."""
         extra = "".join(f" {name}={value}" for name, value in self.headers.items())
         signed = "" if self.signed else " unsigned"
         auth = "" if self.auth == IAM else f" ({self.auth})"

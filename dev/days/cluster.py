@@ -220,7 +220,7 @@ def _places(group: Group, rows: Numbers, logs: Logs) -> Numbers:
     return places
 
 
-# So far back at most has a group been at rest that rests in the first run.
+# So far back at most has a group been at rest that is at rest in the first run.
 _LONGEST_REST = 30 * 86_400.0
 
 
@@ -253,9 +253,9 @@ class Commits:
 
     def _rested(self, target: Numbers, second: float) -> Numbers:
         """Commits of the first run: whoever reads nothing in it has not since that began."""
-        rests = [(e.when, Rows(group=e.group)) for e in self._events.on(Absent, second)]
-        rests += [(e.when, e.rows) for e in self._events.on(Slow, second) if not e.share]
-        for when, rows in rests:
+        stops = [(e.when, Rows(group=e.group)) for e in self._events.on(Absent, second)]
+        stops += [(e.when, e.rows) for e in self._events.on(Slow, second) if not e.share]
+        for when, rows in stops:
             since = np.full(len(self._consumers), max(when.begin * HOUR, -_LONGEST_REST))
             rested = self._logs.ends(since, self._consumers.row)
             target = np.where(self._consumers.fit(rows, second), rested, target)

@@ -77,7 +77,7 @@ _REPLICAS = 3
 
 
 class Reader:
-    """Tells what a collector's source would; `midnight` in ms UTC."""
+    """Answers what a collector's source would; `midnight` in ms UTC."""
 
     def __init__(self, consumers: Consumers, events: Events, midnight: int) -> None:
         self._consumers, self._events, self._midnight = consumers, events, midnight

@@ -152,7 +152,7 @@ class Clock:
 
 
 @dataclass(slots=True)
-class _Journal:
+class _RecordingLogger:
     lines: list[str] = field(default_factory=list)
 
     def warning(self, message: str, /) -> None:
@@ -199,13 +199,13 @@ class Subject:
             deadline=self.limit,
         )
         self._window_ms = window_ms
-        self._stream, self._journal = io.StringIO(), _Journal()
+        self._stream, self._logger = io.StringIO(), _RecordingLogger()
         self._source = KafkaSource(
             self._access, SecretCredentials(self._secret, SECRET), self._clock
         )
         self._noted = Noted(self._store)
         sinks = [ConfiguredSink(EmfSink(self._stream), levels)]
-        self._collector = Collector(settings, self._source, self._noted, sinks, self._journal)
+        self._collector = Collector(settings, self._source, self._noted, sinks, self._logger)
 
     def cold(self) -> None:
         """The process is replaced; the store stays."""
@@ -219,7 +219,7 @@ class Subject:
     def run(self, number: int, taken_at: int) -> Run:
         """One run and all that it published. Raises what is no ReporterError."""
         self._noted.written.clear()
-        self._journal.lines.clear()
+        self._logger.lines.clear()
         self._stream.seek(0)
         self._stream.truncate()
         began, clock = now_ms(), time.monotonic()
@@ -239,7 +239,7 @@ class Subject:
             # A set without its last object is not a snapshot to anybody.
             frames=frames if contract.GROUPS in frames else {},
             topics_left=frames.get(contract.TOPIC_PARTITIONS, ()),
-            log=[*self._journal.lines],
+            log=[*self._logger.lines],
             error=error,
             clock_ahead=self._clock.ahead_ms,
             known_groups=self._known,

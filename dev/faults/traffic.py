@@ -251,7 +251,7 @@ class Transactions:
             else:
                 producer.commit_transaction(_ANSWERS_WITHIN)
         finally:
-            # Markers are written some time after the answer; the next record's offset tells.
+            # Markers are written some time after the answer; the next record's offset shows when.
             for partition, token in markers:
                 self._topic.lost(partition, token)
 

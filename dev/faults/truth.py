@@ -88,7 +88,7 @@ class LogView:
         return cls(rows[:, 0], low, high, np.sort(np.array(loose, np.int64)), (*purges,), since)
 
     def ends(self, sent: int, read: int) -> tuple[int, int]:
-        """Least and greatest end offset that an answer between these times may tell."""
+        """Least and greatest end offset that an answer between these times may hold."""
         surely = int(np.searchsorted(self.high, sent, "right"))
         least = int(self.offset[surely - 1]) + 1 if surely else 0
         begun = int(np.searchsorted(self.low, read, "right"))
@@ -102,7 +102,7 @@ class LogView:
         return least, int(self.offset[-1]) + 1 + loose
 
     def starts(self, sent: int, read: int) -> tuple[int, int]:
-        """Least and greatest log start that an answer between these times may tell."""
+        """Least and greatest log start that an answer between these times may hold."""
         least = max((p.offset for p in self.purges if p.acked <= sent), default=0)
         return least, max((p.offset for p in self.purges if p.sent <= read), default=0)
 
@@ -219,7 +219,7 @@ class TruthView:
 
 
 def possible(commits: Sequence[Commit], begin: int, end: int) -> set[int | None]:
-    """Offsets that a coordinator may tell between two times; `commits` rise by `sent`.
+    """Offsets that a coordinator may answer between two times; `commits` rise by `sent`.
 
     A commit holds until one that was sent after its answer has itself been answered.
     """

@@ -97,7 +97,7 @@ class Topic:
 class Behaviour:
     """One named way to behave; the consumer group has the behaviour's name.
 
-    `act` runs in a thread of its own until the stage says to stop. `holds` tells, from what the
+    `act` runs in a thread of its own until the stage says to stop. `holds` decides, from what the
     brokers answer, whether the state that gives the behaviour its name has come about. `needs`:
     brokers that lack it cannot take part.
     """

@@ -51,7 +51,7 @@ def handler(event: Any, context: Any) -> dict[str, int]:
     except ReporterError as error:
         _logger().error(str(error), error_type=type(error).__name__)
         raise
-    return {"runs": result.runs, "told": result.messages}
+    return {"runs": result.runs, "messages": result.messages}
 
 
 def build_notifier(
@@ -84,7 +84,7 @@ def _check_environment(environ: Mapping[str, str]) -> None:
     if not topic and not bus:
         faults.append(
             f"neither {contract.ENV_STATUS_TOPIC} nor {contract.ENV_EVENT_BUS} is set: nobody "
-            "would be told"
+            "would be sent"
         )
     if topic and _parse_region(topic, "sns") is None:
         faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is not the ARN of an SNS topic")

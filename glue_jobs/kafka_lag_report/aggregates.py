@@ -87,7 +87,7 @@ class DayAggregates:
 
 
 class Keeper:
-    """Computes frames now, and keeps them until it is told to let go; from any thread."""
+    """Computes frames now, and keeps them until they are released; from any thread."""
 
     def __init__(self, small: int = SMALL) -> None:
         self._small = small

@@ -72,11 +72,11 @@ class Change:
 def find_changes(
     today: Mapping[str, Findings], previous: Mapping[str, Findings]
 ) -> tuple[Change, ...]:
-    """All that is worth telling of `today`, worst first.
+    """All that is worth reporting of `today`, worst first.
 
-    Of a cluster without a day before all findings are told as they are, and no group is new.
+    Of a cluster without a day before all findings are reported as they are, and no group is new.
     `previous` holds the clusters that the run was asked for and no others: one that is missing
-    today is told.
+    today is reported.
     """
     found = [
         Change(Kind.UNSEEN, cluster, "no snapshots of this day")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whom a rising offset is credited to: each rise to the owner of the run in which it was seen.
 
-Where each owner of a log had it in one stretch, first and last values tell all: an owner is
+Where each owner of a log had it in one stretch, first and last values are enough: an owner is
 credited with the rise from the last value known before it to its own last one. Where an owner came
 back, or a commit went back, the log's rows are read once more, in order, and each run's rise is
 taken.

@@ -83,7 +83,7 @@ def main(
 
 
 def say(sentence: str) -> None:
-    """Tell whoever started the job, beside its output."""
+    """Answer whoever started the job, beside its output."""
     print(f"daily_report: {sentence}", file=sys.stderr)
 
 
@@ -115,7 +115,7 @@ def run(options: Options, storage: Storage, limit: TimeLimit) -> None:
 
 
 def _report(job: Job, day: Day, limit: TimeLimit) -> Iterator[str]:
-    """Report the day's clusters, then tell people of it; the names of all that failed."""
+    """Report the day's clusters, then send the message; the names of all that failed."""
     with cancelling_late_jobs(job.spark.sparkContext, limit):
         failed = _each_cluster(job, day, limit)
     yield from (f"{cluster} on {day.date}" for cluster in failed)
@@ -196,7 +196,7 @@ def _delete_old(job: Job, cluster: str, folder: str) -> None:
 
 
 def _nothing(_: str) -> None:
-    """Tell nobody."""
+    """Send nothing."""
 
 
 if __name__ == "__main__":

@@ -323,13 +323,13 @@ class Findings:
 
 
 class Rank(IntEnum):
-    """How a group's day stands; 0 is worst."""
+    """The worst that a day can hold for a group; 0 is worst of all."""
 
     LOST, AT_RISK, ERROR, SLA, WARNED, GONE, UNKNOWN, CALM = range(8)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GroupRank:
     """The worst that happened to a group: what to sort by within the rank, least first.
 
     `amount` is of the rank: records lost, seconds left, minutes; None where unknown.
@@ -346,30 +346,30 @@ class Standing:
         return -(self.amount or 0.0)
 
 
-def standing(day: GroupDay, risk: TopicRisk | None) -> Standing:
+def rank_group(day: GroupDay, risk: TopicRisk | None) -> GroupRank:
     """The worst that happened to a group; `risk` is its worst topic, if any was at risk."""
     if day.records_lost or (risk and risk.partitions_lost):
         lost = day.records_lost or (risk.records_lost if risk else None)
         # 0 beside LOST: how many is not known
-        return Standing(Rank.LOST, lost or None)
+        return GroupRank(Rank.LOST, lost or None)
     if risk and risk.partitions_at_risk:
-        return Standing(Rank.AT_RISK, risk.seconds_left)
+        return GroupRank(Rank.AT_RISK, risk.seconds_left)
     if day.err_minutes:
-        return Standing(Rank.ERROR, day.err_minutes)
+        return GroupRank(Rank.ERROR, day.err_minutes)
     if day.missed_sla:
-        return Standing(Rank.SLA, day.sla_missed_minutes)
+        return GroupRank(Rank.SLA, day.sla_missed_minutes)
     if day.warn_minutes:
-        return Standing(Rank.WARNED, day.warn_minutes)
+        return GroupRank(Rank.WARNED, day.warn_minutes)
     if day.gone:
-        return Standing(Rank.GONE)
-    return Standing(Rank.CALM if day.known_minutes else Rank.UNKNOWN)
+        return GroupRank(Rank.GONE)
+    return GroupRank(Rank.CALM if day.known_minutes else Rank.UNKNOWN)
 
 
 def worst_first(groups: Iterable[GroupDay], risks: Mapping[str, TopicRisk]) -> tuple[GroupDay, ...]:
-    """Groups by standing, then by their greatest time lag, then by name."""
+    """Groups by rank, then by their greatest time lag, then by name."""
 
     def key(day: GroupDay) -> tuple[int, float, float, str]:
-        stands = standing(day, risks.get(day.group))
+        stands = rank_group(day, risks.get(day.group))
         return (stands.rank, stands.within, -(day.time_lag_max or 0.0), day.group)
 
     return tuple(sorted(groups, key=key))

@@ -107,7 +107,7 @@ def _caveats(
     days = [*today.values(), *previous.values()]
     cut = [what for what, name in lists.items() if any(getattr(day, name).more for day in days)]
     if cut:
-        said.append(f"Too many to tell of all, so only of the worst: {', '.join(cut)}.")
+        said.append(f"Too many to list, so only the worst: {', '.join(cut)}.")
     return said
 
 

@@ -71,7 +71,7 @@ def read_findings(
     """The cluster's findings; null if `coverage` has no rows, as of a day without a report.
 
     `reports` by name; `first_day`: no earlier day has a report. What was a finding in `previous`
-    is looked up as well, to tell what is over from what is unknown.
+    is looked up as well, to separate what is over from what is unknown.
     """
     coverage = sorted(map(_coverage, _rows(reports["coverage"])), key=lambda each: each.dataset)
     if not coverage:

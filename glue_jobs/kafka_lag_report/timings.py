@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Tells each stage's seconds to `write` as it ends, in lines `stage <name>: <seconds> s`."""
+    """Passes each stage's seconds to `write` as it ends, in lines `stage <name>: <seconds> s`."""
 
     clock: Callable[[], float]
     write: Callable[[str], object]
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time what runs inside; a stage that fails is told as well."""
+        """Time what runs inside; a stage that fails is written as well."""
         start = self.clock()
         try:
             yield

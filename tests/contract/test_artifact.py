@@ -52,7 +52,7 @@ class Folders:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """What a function answered to events one after the other, wrote to stdout and stored."""
 
     cold: Answer
@@ -71,10 +71,10 @@ def _folders() -> Iterator[Folders]:
         yield Folders(build(Target.here(), Path(place)), runtime_in(runtime))
 
 
-@pytest.fixture(name="told", scope="module")
+@pytest.fixture(name="reported", scope="module")
 def _told(
     folders: Folders, shared_cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Told]:
+) -> Iterator[Reported]:
     create(shared_cluster, "packed", 2)
     produce(shared_cluster, "packed", {0: 10, 1: 20})
     commit(shared_cluster, "packers", "packed", [4, 20])
@@ -102,7 +102,7 @@ def _told(
             asked = url.invoke(ASKED)
         lines = [json.loads(x) for x in process.output.read_text().splitlines() if x[:1] == "{"]
         listed = aws.client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", [])
-        yield Told(cold, warm, refused, asked, lines, {item["Key"] for item in listed})
+        yield Reported(cold, warm, refused, asked, lines, {item["Key"] for item in listed})
 
 
 def _document(cluster: KafkaCluster) -> Any:
@@ -129,36 +129,36 @@ def _keys(minute: str) -> set[str]:
     return {f"snapshots/{name}/{KEY.format(minute=minute)}" for name in contract.DATASETS}
 
 
-def test_a_cold_function_collects(told: Told) -> None:
-    assert told.cold == Answer(value={"groups": 1, "objects_written": 3})
+def test_a_cold_function_collects(reported: Reported) -> None:
+    assert reported.cold == Answer(value={"groups": 1, "objects_written": 3})
 
 
-def test_its_metrics_are_lines_of_stdout(told: Told) -> None:
+def test_its_metrics_are_lines_of_stdout(reported: Reported) -> None:
     lags = [
         line[contract.OFFSET_LAG]
-        for line in told.lines
+        for line in reported.lines
         if line.get(contract.DIMENSION_TOPIC) == "packed" and contract.OFFSET_LAG in line
     ]
     assert lags == [6, 6]
-    assert [line for line in told.lines if contract.COLLECTOR_SUCCESS in line]
+    assert [line for line in reported.lines if contract.COLLECTOR_SUCCESS in line]
 
 
-def test_the_snapshots_of_both_runs_are_stored(told: Told) -> None:
-    assert told.keys == _keys("00") | _keys("01")
+def test_the_snapshots_of_both_runs_are_stored(reported: Reported) -> None:
+    assert reported.keys == _keys("00") | _keys("01")
 
 
-def test_a_warm_function_needs_no_login_again(told: Told) -> None:
-    assert told.warm == Answer(value={"groups": 1, "objects_written": 3})
+def test_a_warm_function_needs_no_login_again(reported: Reported) -> None:
+    assert reported.warm == Answer(value={"groups": 1, "objects_written": 3})
 
 
-def test_a_refused_event_is_a_function_error_with_our_words(told: Told) -> None:
-    assert told.refused.error is not None
-    assert told.refused.error["errorType"] == "ConfigError"
-    assert "needs two strings" in told.refused.error["errorMessage"]
+def test_a_refused_event_is_a_function_error_with_our_words(reported: Reported) -> None:
+    assert reported.refused.error is not None
+    assert reported.refused.error["errorType"] == "ConfigError"
+    assert "needs two strings" in reported.refused.error["errorMessage"]
 
 
-def test_the_url_answers_from_what_was_stored(told: Told) -> None:
-    answer = told.asked.value
+def test_the_url_answers_from_what_was_stored(reported: Reported) -> None:
+    answer = reported.asked.value
     assert answer["statusCode"] == 200
     assert json.loads(b64decode(answer["body"]))["status"]["totallag"] == 6
 

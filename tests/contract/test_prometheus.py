@@ -67,15 +67,15 @@ def _prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus
 
 
 def test_a_scrape_with_the_token_is_taken(prometheus: Prometheus) -> None:
-    told = prometheus.targets()["right"]
-    assert (told["health"], told["lastError"]) == ("up", "")
+    answer = prometheus.targets()["right"]
+    assert (answer["health"], answer["lastError"]) == ("up", "")
 
 
 @pytest.mark.parametrize(("name", "status"), [("wrong", "401"), ("odd", "400")])
 def test_a_scrape_that_is_refused_is_down(prometheus: Prometheus, name: str, status: str) -> None:
-    told = prometheus.targets()[name]
-    assert told["health"] == "down"
-    assert f"HTTP status {status}" in told["lastError"]
+    answer = prometheus.targets()[name]
+    assert answer["health"] == "down"
+    assert f"HTTP status {status}" in answer["lastError"]
 
 
 @pytest.mark.parametrize(

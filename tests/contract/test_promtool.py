@@ -26,14 +26,14 @@ def checked(level: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_promtool_finds_nothing_to_say() -> None:
-    told = checked("group")
-    assert (told.returncode, told.stdout, told.stderr) == (0, b"", b"")
+    shown = checked("group")
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, b"", b"")
 
 
 @pytest.mark.parametrize("level", ["topic", "partition"])
 def test_promtool_complains_of_the_other_exporters_names_alone(level: str) -> None:
-    told = checked(level)
-    names = {line.split()[0] for line in told.stderr.decode().splitlines()}
+    shown = checked(level)
+    names = {line.split()[0] for line in shown.stderr.decode().splitlines()}
     assert names == {"kafka_consumergroup_lag_sum", "kafka_consumergroup_current_offset_sum"}
 
 
@@ -47,14 +47,14 @@ def test_examples_of_the_documentation_are_taken(
     for example in examples(file):
         (tmp_path / file).write_text(example)
         command = [program("promtool"), "check", *check, str(tmp_path / file)]
-        told = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert told.returncode == 0, told.stdout + told.stderr
+        shown = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert shown.returncode == 0, shown.stdout + shown.stderr
 
 
 def series(name: str, value: float, **labels: str) -> dict[str, str]:
     """An hour of one value, a minute each."""
-    told = ",".join(f'{key}="{word}"' for key, word in {"cluster": "shop", **labels}.items())
-    return {"series": f"{name}{{{told}}}", "values": f"{value}x60"}
+    shown = ",".join(f'{key}="{word}"' for key, word in {"cluster": "shop", **labels}.items())
+    return {"series": f"{name}{{{shown}}}", "values": f"{value}x60"}
 
 
 def of_group(group: str, **values: float) -> list[dict[str, str]]:
@@ -82,11 +82,11 @@ def in_shards(one: dict[str, str]) -> list[dict[str, str]]:
     ]
 
 
-def run_rules(folder: Path, told: list[dict[str, str]], expected: list[dict[str, Any]]) -> None:
+def run_rules(folder: Path, shown: list[dict[str, str]], expected: list[dict[str, Any]]) -> None:
     """Runs the rules of the documentation on an hour of series."""
     (text,) = examples("rules.yml")
     (folder / "rules.yml").write_text(text)
-    case = {"interval": "1m", "input_series": told, "promql_expr_test": expected}
+    case = {"interval": "1m", "input_series": shown, "promql_expr_test": expected}
     (folder / "test.yml").write_text(
         json.dumps({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": [case]})
     )
@@ -99,7 +99,7 @@ def run_rules(folder: Path, told: list[dict[str, str]], expected: list[dict[str,
 def test_each_alert_of_the_documentation_fires_once_for_its_own_trouble_alone(
     tmp_path: Path, told_by: Callable[[dict[str, str]], list[dict[str, str]]]
 ) -> None:
-    told = [
+    shown = [
         series("kafka_lag_snapshot_age_seconds", 60),
         series("kafka_lag_snapshot_readable", 1),
         series("kafka_lag_snapshot_age_seconds", 400, cluster="silent"),
@@ -114,20 +114,20 @@ def test_each_alert_of_the_documentation_fires_once_for_its_own_trouble_alone(
     ]
     (text,) = examples("rules.yml")
     names = re.findall(r"alert: (\w+)", text)
-    run_rules(tmp_path, [each for one in told for each in told_by(one)], [firing(*names)])
+    run_rules(tmp_path, [each for one in shown for each in told_by(one)], [firing(*names)])
 
 
 @pytest.mark.parametrize("told_by", [whole, in_shards])
 def test_a_snapshot_that_cannot_be_read_is_one_alert(
     tmp_path: Path, told_by: Callable[[dict[str, str]], list[dict[str, str]]]
 ) -> None:
-    told = [
+    shown = [
         series("kafka_lag_snapshot_age_seconds", 400),
         series("kafka_lag_snapshot_readable", 0),
         series("up", 1, job="kafka-lag"),
     ]
     run_rules(
-        tmp_path, [each for one in told for each in told_by(one)], [firing("KafkaLagNotTold")]
+        tmp_path, [each for one in shown for each in told_by(one)], [firing("KafkaLagNotTold")]
     )
 
 
@@ -138,14 +138,14 @@ def test_the_last_numbers_of_a_cluster_that_was_switched_off_alert_nobody(tmp_pa
         *of_group("losing", time_to_data_loss_seconds=3600),
         *of_group("behind", held_status=1),
     ]
-    told = [
+    shown = [
         series("kafka_lag_snapshot_age_seconds", 901),
         series("kafka_lag_snapshot_age_seconds", 60, cluster="another"),
         series("kafka_lag_group_held_status", 2, cluster="another", consumergroup="stuck"),
         series("up", 1, job="kafka-lag"),
         *troubles,
     ]
-    run_rules(tmp_path, told, [firing("KafkaLagNotTold", "KafkaGroupStuck")])
+    run_rules(tmp_path, shown, [firing("KafkaLagNotTold", "KafkaGroupStuck")])
 
 
 @pytest.mark.parametrize("example", examples("prometheus.yml"))
@@ -153,9 +153,9 @@ def test_all_is_quiet_while_the_jobs_of_the_documentation_are_scraped(
     tmp_path: Path, example: str
 ) -> None:
     jobs = re.findall(r"job_name: (\S+)", example)
-    told = [
+    shown = [
         series("kafka_lag_snapshot_age_seconds", 60),
         series("kafka_lag_snapshot_readable", 1),
         *(series("up", 1, job=job) for job in jobs),
     ]
-    run_rules(tmp_path, told, [firing()])
+    run_rules(tmp_path, shown, [firing()])

@@ -142,7 +142,7 @@ def test_a_denied_topic_is_hidden_until_the_denial_is_taken_back(
 
 
 def sees(admin: AdminClient, topic: str) -> bool:
-    """Whether this user is told of the topic."""
+    """Whether this user is shown the topic."""
     return topic in admin.list_topics(timeout=20).topics
 
 

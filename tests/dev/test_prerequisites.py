@@ -73,7 +73,7 @@ def test_a_tool_is_judged_in_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("found", "makes_environments", "told"),
+    ("found", "makes_environments", "reported"),
     [
         pytest.param((3, 11), True, None, id="oldest"),
         pytest.param((3, 13), True, None, id="newest"),
@@ -83,11 +83,11 @@ def test_a_tool_is_judged_in_one_sentence(
     ],
 )
 def test_python_is_judged_in_one_sentence(
-    found: tuple[int, ...], makes_environments: bool, told: str | None
+    found: tuple[int, ...], makes_environments: bool, reported: str | None
 ) -> None:
     sentence = judge_python(found, makes_environments)
 
-    assert (sentence is None) if told is None else (told in str(sentence))
+    assert (sentence is None) if reported is None else (reported in str(sentence))
 
 
 def test_everything_missing_is_listed_at_once(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ class Deployed:
         self.sns: Any = boto3.client("sns", region_name=REGION)
         self.topic: str = self.sns.create_topic(Name="status")["TopicArn"]
         self._sqs: Any = boto3.client("sqs", region_name=REGION)
-        self._queue: str = self._sqs.create_queue(QueueName="told")["QueueUrl"]
-        arn = f"arn:aws:sqs:{REGION}:123456789012:told"
+        self._queue: str = self._sqs.create_queue(QueueName="messages")["QueueUrl"]
+        arn = f"arn:aws:sqs:{REGION}:123456789012:messages"
         self.sns.subscribe(TopicArn=self.topic, Protocol="sqs", Endpoint=arn)
 
     def completed(self, minute: int, held: str) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def test_a_change_between_two_snapshots_is_sent_once(aws: Deployed) -> None:
 
     outcomes = [notify_status.handler(event, Context()) for event in (*events, *events)]
 
-    assert [outcome["told"] for outcome in outcomes] == [0, 2, 0, 0]
+    assert [outcome["messages"] for outcome in outcomes] == [0, 2, 0, 0]
     assert aws.subjects() == ["Kafka lag ERR: payments on shop (opened)"]
 
 
@@ -104,8 +104,10 @@ def test_nothing_is_begun_in_the_time_that_one_request_may_hang(aws: Deployed) -
 
     late = notify_status.handler(events[1], Context(notify_status.SPARE_SECONDS))
 
-    assert late == {"runs": 0, "told": 0}
-    assert notify_status.handler(events[1], Context(notify_status.SPARE_SECONDS + 9))["told"] == 2
+    assert late == {"runs": 0, "messages": 0}
+    assert (
+        notify_status.handler(events[1], Context(notify_status.SPARE_SECONDS + 9))["messages"] == 2
+    )
 
 
 @pytest.mark.usefixtures("aws")

@@ -58,7 +58,7 @@ def _unread(random: Random) -> str | None:
 
 
 def _log(topic: int, seconds: int) -> Row:
-    """A topic that is made anew at noon has another id; one never told its id has none."""
+    """A topic that is made anew at noon has another id; one whose id was never read has none."""
     names = {1: "old" if seconds < 43_200 else "new", 2: None}
     return {"topic": f"t{topic}", "topic_id": names.get(topic, f"id-{topic}")}
 

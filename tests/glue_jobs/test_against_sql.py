@@ -79,7 +79,7 @@ def test_a_report_is_what_sql_says(report: str, reported: Path, expected: Expect
         for cluster, tables in expected.items()
     }
 
-    assert {cluster: told for cluster, told in said.items() if told} == {}
+    assert {cluster: answer for cluster, answer in said.items() if answer} == {}
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)

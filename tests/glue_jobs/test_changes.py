@@ -121,7 +121,7 @@ def test_a_risk_is_over_when_that_is_known(
 
 
 @pytest.mark.parametrize(
-    ("today", "before", "told"),
+    ("today", "before", "reported"),
     [
         (day(skews=[SKEWED]), day(), (Kind.SKEWED, "lag is skewed, 3.4\u00d7 the mean; broker 3"
          " leads partitions 0, 1")),
@@ -134,9 +134,9 @@ def test_a_risk_is_over_when_that_is_known(
     ],
 )  # fmt: skip
 def test_skew_is_told_with_its_cause_when_new_and_when_over(
-    today: Findings, before: Findings, told: tuple[Kind, str] | None
+    today: Findings, before: Findings, reported: tuple[Kind, str] | None
 ) -> None:
-    expected = [] if told is None else [(told[0], f"billing on orders: {told[1]}")]
+    expected = [] if reported is None else [(reported[0], f"billing on orders: {reported[1]}")]
 
     assert said(today, before) == expected
 
@@ -157,7 +157,7 @@ def a_group(sla: float | None = None, **more: Any) -> GroupDay:
 
 
 @pytest.mark.parametrize(
-    ("today", "before", "told"),
+    ("today", "before", "reported"),
     [
         (a_group(0.932), a_group(1.0), (Kind.SLA_MISSED, "SLA met for 93.2% of the time, 100% the"
          " day before")),
@@ -173,15 +173,15 @@ def a_group(sla: float | None = None, **more: Any) -> GroupDay:
     ],
 )  # fmt: skip
 def test_a_groups_sla_and_status_are_told_with_numbers(
-    today: GroupDay, before: GroupDay, told: tuple[Kind, str] | None
+    today: GroupDay, before: GroupDay, reported: tuple[Kind, str] | None
 ) -> None:
-    expected = [] if told is None else [(told[0], f"billing: {told[1]}")]
+    expected = [] if reported is None else [(reported[0], f"billing: {reported[1]}")]
 
     assert said(day(groups=[today]), day(groups=[before])) == expected
 
 
 @pytest.mark.parametrize(
-    ("today", "before", "told"),
+    ("today", "before", "reported"),
     [
         (HOT, COOL, (Kind.HOT, "62% of the lag on 25% of the partitions")),
         (HOT, None, (Kind.HOT, "62% of the lag on 25% of the partitions")),
@@ -192,9 +192,9 @@ def test_a_groups_sla_and_status_are_told_with_numbers(
     ],
 )
 def test_a_broker_is_told_when_it_gets_hot_and_when_it_cools(
-    today: Broker | None, before: Broker | None, told: tuple[Kind, str] | None
+    today: Broker | None, before: Broker | None, reported: tuple[Kind, str] | None
 ) -> None:
-    expected = [] if told is None else [(told[0], f"broker 3 in az-a: {told[1]}")]
+    expected = [] if reported is None else [(reported[0], f"broker 3 in az-a: {reported[1]}")]
 
     assert said(day(**of("brokers", today)), day(**of("brokers", before))) == expected
 
@@ -221,7 +221,7 @@ def groups(*names: str, gone: tuple[str, ...] = (), more: int = 0) -> Findings:
 
 
 @pytest.mark.parametrize(
-    ("today", "before", "told"),
+    ("today", "before", "reported"),
     [
         (groups("a"), groups("a"), []),
         (groups("a", "b"), groups("a"), [(Kind.NEW, "new groups: b")]),
@@ -239,9 +239,9 @@ def groups(*names: str, gone: tuple[str, ...] = (), more: int = 0) -> Findings:
     ],
 )
 def test_groups_are_told_when_they_come_and_when_they_go(
-    today: Findings, before: Findings, told: list[tuple[Kind, str]]
+    today: Findings, before: Findings, reported: list[tuple[Kind, str]]
 ) -> None:
-    assert said(today, before) == told
+    assert said(today, before) == reported
 
 
 def test_several_groups_in_a_line_count_as_many() -> None:

@@ -9,12 +9,12 @@ from kafka_lag_report.findings import (
     Coverage,
     Findings,
     GroupDay,
+    GroupRank,
     Rank,
-    Standing,
     TopicRisk,
     TopicSkew,
+    rank_group,
     since_first_run,
-    standing,
     worst_first,
     worst_topics,
 )
@@ -42,28 +42,28 @@ def test_groups_come_worst_first() -> None:
 
 
 def test_a_loss_of_unknown_size_is_no_loss_of_nothing() -> None:
-    assert standing(calm(), TopicRisk("geo", "t", 1, 0, 0)) == Standing(Rank.LOST, None)
+    assert rank_group(calm(), TopicRisk("geo", "t", 1, 0, 0)) == GroupRank(Rank.LOST, None)
 
 
 @pytest.mark.parametrize(
     ("day", "risk", "expected"),
     [
-        (calm(records_lost=7), None, Standing(Rank.LOST, 7)),
-        (calm(records_lost=7), TopicRisk("g", "t", 1, 0, 5), Standing(Rank.LOST, 7)),
-        (calm(), TopicRisk("g", "t", 1, 0, 5), Standing(Rank.LOST, 5)),
+        (calm(records_lost=7), None, GroupRank(Rank.LOST, 7)),
+        (calm(records_lost=7), TopicRisk("g", "t", 1, 0, 5), GroupRank(Rank.LOST, 7)),
+        (calm(), TopicRisk("g", "t", 1, 0, 5), GroupRank(Rank.LOST, 5)),
         (
             calm(sla_compliance=0.4, sla_minutes=10.0, sla_met_minutes=4.0),
             None,
-            Standing(Rank.SLA, 6.0),
+            GroupRank(Rank.SLA, 6.0),
         ),
-        (calm(warn_minutes=3.0), None, Standing(Rank.WARNED, 3.0)),
+        (calm(warn_minutes=3.0), None, GroupRank(Rank.WARNED, 3.0)),
     ],
     ids=["lost", "lost-in-all", "lost-of-a-topic", "sla", "warned"],
 )
 def test_how_bad_it_was_is_of_the_worst_that_happened(
-    day: GroupDay, risk: TopicRisk | None, expected: Standing
+    day: GroupDay, risk: TopicRisk | None, expected: GroupRank
 ) -> None:
-    assert standing(day, risk) == expected
+    assert rank_group(day, risk) == expected
 
 
 def test_of_equals_the_one_that_suffered_more_is_worse() -> None:
@@ -81,7 +81,7 @@ def test_calm_groups_come_by_their_time_lag() -> None:
 def test_a_risk_is_worse_than_an_error() -> None:
     risk = TopicRisk("geo", "t", 0, 2, seconds_left=7200.0)
 
-    assert standing(calm(err_minutes=9.0), risk) == Standing(Rank.AT_RISK, 7200.0)
+    assert rank_group(calm(err_minutes=9.0), risk) == GroupRank(Rank.AT_RISK, 7200.0)
 
 
 @pytest.mark.parametrize(

@@ -134,9 +134,7 @@ def test_what_was_cut_on_either_day_is_named(cut_today: bool) -> None:
         cut = _day("prod", topics=("t",), groups=Listed((), 7))
     days = (cut, _day("prod")) if cut_today else (whole, cut)
 
-    assert "Too many to tell of all, so only of the worst: groups." in _lines(
-        _of(days[0]), _of(days[1])
-    )
+    assert "Too many to list, so only the worst: groups." in _lines(_of(days[0]), _of(days[1]))
 
 
 def test_a_cluster_without_a_page_has_no_link() -> None:

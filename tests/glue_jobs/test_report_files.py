@@ -175,8 +175,8 @@ def test_published_reports_are_read_for_the_dates_asked(
 
     assert rows.schema["dt"].dataType == STRING
     assert rows.columns == ["cluster", "dt", *REPORTS[NAME].names]
-    told = rows.select("cluster", "dt", "consumer_group", "hour").collect()
-    assert sorted(tuple(row) for row in told) == [
+    reported = rows.select("cluster", "dt", "consumer_group", "hour").collect()
+    assert sorted(tuple(row) for row in reported) == [
         (ODD, "2026-01-17", "g17", 1),
         (ODD, "2026-01-30", "g30", 1),
         ("demo", "2026-01-17", "g17", 0),

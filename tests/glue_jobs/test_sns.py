@@ -37,16 +37,16 @@ def test_the_message_arrives_whole_in_the_topics_own_region(topic_arn: str) -> N
 
     backend = sns_backends[DEFAULT_ACCOUNT_ID][_REGION]
     (sent,) = backend.topics[topic_arn].sent_notifications
-    told = json.loads(sent[1]) if sent[1].startswith("{") else {"email": sent[1]}
-    assert (told["email"], sent[2]) == (_MESSAGE.body, _MESSAGE.subject)
+    reported = json.loads(sent[1]) if sent[1].startswith("{") else {"email": sent[1]}
+    assert (reported["email"], sent[2]) == (_MESSAGE.body, _MESSAGE.subject)
 
 
 def test_chat_gets_its_own_form_without_mentions_that_a_name_may_hold() -> None:
-    told = json.loads(for_chat(Message("Kafka lag", "<!channel> & <b> lag")))
+    reported = json.loads(for_chat(Message("Kafka lag", "<!channel> & <b> lag")))
 
-    assert (told["version"], told["source"]) == ("1.0", "custom")
-    assert told["content"]["title"] == "Kafka lag"
-    assert told["content"]["description"] == "\u2039!channel\u203a & \u2039b\u203a lag"
+    assert (reported["version"], reported["source"]) == ("1.0", "custom")
+    assert reported["content"]["title"] == "Kafka lag"
+    assert reported["content"]["description"] == "\u2039!channel\u203a & \u2039b\u203a lag"
 
 
 def test_a_refusal_says_that_the_reports_stand(topic_arn: str) -> None:

@@ -28,10 +28,10 @@ def _template() -> dict[str, Any]:
     app = App()
     stack = Stack(app, "Theirs", env=Environment(account=ACCOUNT, region=REGION))
     notify = Notify(email=("me@example.com",), slack=NOTIFY.slack, recovered=False)
-    told = Shared(notify=notify)
-    shared = LagReports(stack, "Lag", name="ours", clusters=["orders", "audit"], settings=told)
+    reported = Shared(notify=notify)
+    shared = LagReports(stack, "Lag", name="ours", clusters=["orders", "audit"], settings=reported)
     for name in ("orders", "audit"):
-        # Nobody is told of groups: one cluster says so, the other is paused.
+        # Nobody gets messages about groups: one cluster says so, the other is paused.
         changes = {"alarms": {"any_group": False}} if name == "orders" else {"paused": True}
         given = cluster_json(name=name, dashboard=name == "orders", **changes)
         LagCollector(
@@ -57,9 +57,9 @@ def test_two_clusters_can_live_in_one_stack_with_what_they_share(template: dict[
 
 def test_the_shared_names_are_references_and_no_parameters(template: dict[str, Any]) -> None:
     topic = topic_ids(template["Resources"])["alarms"]
-    told = [action for alarm in properties(template, ALARM) for action in alarm["AlarmActions"]]
-    assert told
-    assert all(action == {"Ref": topic} for action in told)
+    reported = [action for alarm in properties(template, ALARM) for action in alarm["AlarmActions"]]
+    assert reported
+    assert all(action == {"Ref": topic} for action in reported)
 
 
 def test_what_is_switched_off_is_not_made(template: dict[str, Any]) -> None:
@@ -104,8 +104,8 @@ def test_chats_show_both_topics_of_their_region_unless_told_otherwise(
 def test_a_region_that_hears_of_none_makes_no_chat() -> None:
     app = App()
     stack = Stack(app, "Theirs", env=Environment(account=ACCOUNT, region=REGION))
-    told = Shared(notify=Notify(slack=NOTIFY.slack))
-    LagReports(stack, "Lag", clusters=["orders"], settings=told, chat=())
+    reported = Shared(notify=Notify(slack=NOTIFY.slack))
+    LagReports(stack, "Lag", clusters=["orders"], settings=reported, chat=())
     kinds = {r["Type"] for r in Template.from_stack(stack).to_json()["Resources"].values()}
     assert [kind for kind in kinds if "Chatbot" in kind or "ManagedPolicy" in kind] == []
 

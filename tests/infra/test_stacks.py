@@ -55,11 +55,13 @@ def test_a_deployments_name_is_in_whatever_another_would_share(
     (workgroup,) = of_type(shared, "AWS::Athena::WorkGroup").values()
     (database,) = of_type(shared, "AWS::Glue::Database").values()
     topics = [each["TopicName"] for each in of_type(shared, "AWS::SNS::Topic").values()]
-    told = [workgroup["Name"], database["DatabaseInput"]["Name"], *topics]
+    reported = [workgroup["Name"], database["DatabaseInput"]["Name"], *topics]
     own = resolve(named(assembly, CLUSTER).template)
-    told += [each["AlarmName"] for each in of_type(own, "AWS::CloudWatch::Alarm").values()]
-    told += [each["DashboardName"] for each in of_type(own, "AWS::CloudWatch::Dashboard").values()]
-    assert [name for name in told if not name.startswith("other")] == []
+    reported += [each["AlarmName"] for each in of_type(own, "AWS::CloudWatch::Alarm").values()]
+    reported += [
+        each["DashboardName"] for each in of_type(own, "AWS::CloudWatch::Dashboard").values()
+    ]
+    assert [name for name in reported if not name.startswith("other")] == []
 
 
 def test_the_parameters_hold_the_bucket_and_the_topic(shared: dict[str, dict[str, Any]]) -> None:

@@ -93,8 +93,8 @@ def await_denial(cluster: KafkaCluster, topic: str, seconds: float = 30) -> None
         own = {"bootstrap.servers": cluster.broker_address(node)}
         while True:
             # A new client asks the broker that it was given; one that knows others asks any.
-            told = quiet_admin(cluster.client_config("monitor") | own).list_topics(topic, 10)
-            if told.topics[topic].error is not None:
+            reported = quiet_admin(cluster.client_config("monitor") | own).list_topics(topic, 10)
+            if reported.topics[topic].error is not None:
                 break
             assert time.monotonic() < deadline, f"broker {node} does not deny {topic}"
 
@@ -134,7 +134,7 @@ def group(report: LagReport, name: str) -> Row:
 
 
 def create(cluster: KafkaCluster, topic: str, count: int = 1, **options: Any) -> None:
-    """A topic, with three replicas unless told otherwise."""
+    """A topic, with three replicas by default."""
     options = {"replication_factor": 3, **options}
     for future in cluster.admin().create_topics([NewTopic(topic, count, **options)]).values():
         future.result(20)
@@ -150,7 +150,7 @@ def delete(cluster: KafkaCluster, topic: str) -> None:
 
 
 def delete_group(cluster: KafkaCluster, name: str) -> None:
-    """Deletes a group; librdkafka asks again when an answer is late, and is told there is none."""
+    """Deletes a group; librdkafka asks again when an answer is late, and then there is none."""
     for future in cluster.admin().delete_consumer_groups([name]).values():
         try:
             future.result(20)

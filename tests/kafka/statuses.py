@@ -125,13 +125,13 @@ def _seen(report: LagReport) -> dict[str, Seen]:
 
 def _seen_of(report: LagReport, name: str) -> Seen:
     parts = [part for _, part in sorted(partitions(report, name).items())]
-    told = group(report, name)
+    reported = group(report, name)
     return Seen(
         tuple(part["status"] for part in parts),
         tuple(part["committed_offset"] for part in parts),
-        told["lag"],
-        told["time_lag_seconds"],
-        told["group_state"],
+        reported["lag"],
+        reported["time_lag_seconds"],
+        reported["group_state"],
     )
 
 

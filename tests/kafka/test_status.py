@@ -35,10 +35,10 @@ def known(story: Recording, name: str) -> dict[int, Seen]:
     return story.of(name, begin + 2)
 
 
-def since_last_move(story: Recording, name: str, told: int) -> int:
+def since_last_move(story: Recording, name: str, shown_at: int) -> int:
     """The runs since the first that saw the commits as they were in this one."""
-    committed = story.of(name)[told].committed
-    return told - story.first(name, lambda seen: seen.committed == committed)
+    committed = story.of(name)[shown_at].committed
+    return shown_at - story.first(name, lambda seen: seen.committed == committed)
 
 
 def ok_again(story: Recording, name: str, trouble: str, since: int) -> int:
@@ -72,7 +72,9 @@ def test_a_group_in_endless_rebalance_keeps_its_numbers(story: Recording) -> Non
 
     assert {"PreparingRebalance", "Stable"} <= {each.state for each in seen.values()}
     numbers = {run: (each.lag, each.seconds, *each.statuses) for run, each in seen.items()}
-    assert [run for run, told in numbers.items() if len(told) != 5 or None in told] == []
+    assert [
+        run for run, shown_at in numbers.items() if len(shown_at) != 5 or None in shown_at
+    ] == []
     assert seen.keys() == {run for run in story.runs if run >= min(seen)}
 
 
@@ -80,8 +82,8 @@ def test_a_group_in_endless_rebalance_keeps_its_numbers(story: Recording) -> Non
 def test_a_stopped_group_is_told_a_window_after_its_last_commit(
     story: Recording, name: str, record_property: Tell
 ) -> None:
-    told = story.first(name, lambda seen: {*seen.statuses} == {STOP})
-    runs = since_last_move(story, name, told)
+    shown_at = story.first(name, lambda seen: {*seen.statuses} == {STOP})
+    runs = since_last_move(story, name, shown_at)
     record_property("told_after_runs", runs)
 
     assert EARLY <= runs <= WINDOW + SLACK
@@ -91,34 +93,34 @@ def test_a_stuck_partition_is_told_a_window_after_its_last_commit(
     story: Recording, record_property: Tell
 ) -> None:
     stands = story.first("stuck", lambda seen: seen.committed[:1] == (POISON,))
-    told = story.first("stuck", lambda seen: STALL in seen.statuses)
-    record_property("told_after_runs", told - stands)
+    shown_at = story.first("stuck", lambda seen: STALL in seen.statuses)
+    record_property("told_after_runs", shown_at - stands)
 
-    assert EARLY <= told - stands <= WINDOW + SLACK
-    assert {each.statuses for each in story.of("stuck", told).values()} == {(STALL, OK, OK)}
+    assert EARLY <= shown_at - stands <= WINDOW + SLACK
+    assert {each.statuses for each in story.of("stuck", shown_at).values()} == {(STALL, OK, OK)}
 
 
 def test_a_slow_group_is_told_once_it_is_a_window_behind(
     story: Recording, record_property: Tell
 ) -> None:
-    told = story.first("slow", lambda seen: seen.statuses == (WARN,))
-    record_property("told_after_runs", told - story.began)
+    shown_at = story.first("slow", lambda seen: seen.statuses == (WARN,))
+    record_property("told_after_runs", shown_at - story.began)
 
-    assert told - story.began >= EARLY
-    assert told <= WINDOW + SLACK
-    assert {each.statuses for each in story.of("slow", told).values()} == {(WARN,)}
+    assert shown_at - story.began >= EARLY
+    assert shown_at <= WINDOW + SLACK
+    assert {each.statuses for each in story.of("slow", shown_at).values()} == {(WARN,)}
 
 
 def test_a_rewound_group_is_told_at_once_and_is_stopped_a_window_later(
     story: Recording, record_property: Tell
 ) -> None:
-    told = story.first("rewound", lambda seen: seen.statuses == (REWIND,))
+    shown_at = story.first("rewound", lambda seen: seen.statuses == (REWIND,))
     stopped = story.first("rewound", lambda seen: seen.statuses == (STOP,))
     rewinds = story.happened[statuses.REWINDS]
-    record_property("told_after_runs", told - rewinds)
+    record_property("told_after_runs", shown_at - rewinds)
 
-    assert 0 <= told - rewinds <= SLACK
-    assert EARLY <= stopped - told <= WINDOW + SLACK
+    assert 0 <= shown_at - rewinds <= SLACK
+    assert EARLY <= stopped - shown_at <= WINDOW + SLACK
     assert {each.statuses for each in story.of("rewound", stopped).values()} == {(STOP,)}
 
 

@@ -29,7 +29,7 @@ INTERPOLATED, AT_LEAST, NOTHING = METHOD_INTERPOLATED, METHOD_AT_LEAST, METHOD_N
 class Case:
     """Points, the committed offset asked for, and the time since when it is not the end.
 
-    `theirs` is a predicted time or a word; `ours` the time told at the last point, if any, by
+    `theirs` is a predicted time or a word; `ours` the time stated at the last point, if any, by
     `method`. `why` is given where theirs lies outside of what ours states as proven.
     """
 

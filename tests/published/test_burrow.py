@@ -45,19 +45,19 @@ def run(case: Case, owned: bool) -> LagReport:
     return last_report(looks(case, owned), rules_of(case))
 
 
-def told(report: LagReport) -> tuple[str | None, int | None]:
+def reported(report: LagReport) -> tuple[str | None, int | None]:
     ((status, lag),) = table(report.snapshot.group_partitions, "status", "lag")
     return status, lag
 
 
 @every_case
 def test_a_partition_that_a_live_member_owns(case: Case) -> None:
-    assert told(run(case, owned=True)) == (case.owned, case.lag)
+    assert reported(run(case, owned=True)) == (case.owned, case.lag)
 
 
 @every_case
 def test_a_partition_that_nobody_owns(case: Case) -> None:
-    assert told(run(case, owned=False)) == (case.unowned, case.lag)
+    assert reported(run(case, owned=False)) == (case.unowned, case.lag)
 
 
 @every_case
@@ -75,11 +75,11 @@ def test_a_stop_that_nothing_proves_yet_is_told_within_a_window() -> None:
 
     report = last_report([*looks(case, owned=False), later], rules_of(case))
 
-    assert told(report) == (STOP, case.lag)
+    assert reported(report) == (STOP, case.lag)
 
 
 def test_what_is_ok_as_it_is_allowed_is_a_stop_where_it_is_not() -> None:
-    assert told(run(replace(CASES["12"], allowed=0), owned=False)) == (STOP, 1)
+    assert reported(run(replace(CASES["12"], allowed=0), owned=False)) == (STOP, 1)
 
 
 @pytest.mark.parametrize(("name", "status"), [("testgroup", OK), ("testgroup2", ERR)])

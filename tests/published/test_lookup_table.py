@@ -45,7 +45,7 @@ def run(points: Sequence[Point], asked: int) -> LagReport:
     return last_report([*before, replace(last, commit=_UP + asked)], Rules())
 
 
-def told(report: LagReport) -> tuple[float | None, float | None, str | None]:
+def reported(report: LagReport) -> tuple[float | None, float | None, str | None]:
     """Since when, in hours, how far off at most, and how that is known."""
     names = ("read_at", "time_lag_seconds", "time_lag_error_seconds", "time_lag_method")
     ((read_at, seconds, error, method),) = table(report.snapshot.group_partitions, *names)
@@ -56,7 +56,7 @@ def told(report: LagReport) -> tuple[float | None, float | None, str | None]:
 
 @every_case
 def test_a_time_is_told_by_the_log_ends_alone(case: Case) -> None:
-    time, _, method = told(run(case.points, case.asked))
+    time, _, method = reported(run(case.points, case.asked))
 
     assert method == case.method
     assert (time is None) == (case.ours is None)
@@ -66,7 +66,7 @@ def test_a_time_is_told_by_the_log_ends_alone(case: Case) -> None:
 
 @every_case
 def test_a_reason_stands_where_theirs_is_not_within_ours_and_nowhere_else(case: Case) -> None:
-    time, error, method = told(run(case.points, case.asked))
+    time, error, method = reported(run(case.points, case.asked))
 
     if isinstance(case.theirs, str):
         same = method == {TOO_FEW_POINTS: None, LAG_IS_ZERO: NOTHING}[case.theirs]
@@ -80,6 +80,6 @@ def test_a_reason_stands_where_theirs_is_not_within_ours_and_nowhere_else(case: 
 def test_a_point_that_theirs_refuses_takes_the_place_of_the_one_before(case: Refused) -> None:
     report = last_report([look(FIRST, -10), look(case.point, -10)], Rules())
 
-    assert told(report) == (None, None, None)
+    assert reported(report) == (None, None, None)
     assert table(report.snapshot.group_partitions, "lag") == [(case.point[0] + 10,)]
     assert any(case.warning in line for line in report.warnings)

@@ -43,10 +43,10 @@ def logs_of(
         return {at: _of_moments(living[at], acknowledged[at[1]]) for at in plan}
     if case.pace == "transactions":
         return {at: _of_moments(living[at], living[at].times) for at in plan}
-    return {at: _as_told(living[at], records) for at, records in plan.items()}
+    return {at: _as_stated(living[at], records) for at, records in plan.items()}
 
 
-def _as_told(living: Living, records: Records) -> Log:
+def _as_stated(living: Living, records: Records) -> Log:
     written = np.arange(len(records.times))
     if living.end != len(written):
         raise RuntimeError(f"The log ends at {living.end} after {len(written)} records")

@@ -42,14 +42,14 @@ class Sent:
         for service, operations in _SENT.items():
             for operation in operations:
                 name = f"provide-client-params.{service}.{operation}"
-                botocore.handlers.BUILTIN_HANDLERS.append((name, self._heard))
+                botocore.handlers.BUILTIN_HANDLERS.append((name, self._record))
 
     def taken(self) -> bytes:
         """What was sent since the last time, as JSON."""
         found, self._requests = self._requests, []
         return json.dumps(found, default=str, sort_keys=True).encode() if found else b""
 
-    def _heard(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+    def _record(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         self._requests.append({"operation": model.name, "request": _copied(params)})
 
 

@@ -208,7 +208,7 @@ def _parts(name: str, folder: Path, state: str) -> dict[str, bytes]:
 
 # What lies in the bucket, of runs: more makes the stand-in's listings slow.
 _SERVED, _NOTIFIED = 180, 200
-# Seconds after its scheduled time at which a run is complete and S3 tells of it.
+# Seconds after its scheduled time at which a run is complete and S3 sends its event.
 _COMPLETE_AFTER = 20.0
 
 

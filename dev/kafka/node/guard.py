@@ -42,15 +42,15 @@ class Guard:
 
     def watch(self, pid: int) -> None:
         """End this process, too, when the parent is gone."""
-        self._tell(f"+{pid}\n")
+        self._write(f"+{pid}\n")
 
     def forget(self, pid: int) -> None:
         """Leave this process id alone from now on: the system may give it to somebody else."""
-        self._tell(f"-{pid}\n")
+        self._write(f"-{pid}\n")
 
     def spare_folder(self) -> None:
         """Leave the folder where it is: somebody will want to read the logs in it."""
-        self._tell("=\n")
+        self._write("=\n")
 
     def close(self) -> None:
         """Let the guard do its work and wait until it has."""
@@ -58,7 +58,7 @@ class Guard:
             self._process.stdin.close()
         self._process.wait(timeout=GONE_WITHIN + _REMOVED_WITHIN)
 
-    def _tell(self, line: str) -> None:
+    def _write(self, line: str) -> None:
         # One write under PIPE_BUF bytes arrives whole, from whichever thread it comes.
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):

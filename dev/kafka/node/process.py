@@ -52,7 +52,7 @@ class BrokerProcess:
         return self._process.pid if self._process is not None and self.alive else None
 
     def raise_if_dead(self) -> None:
-        """Tell what the node said last, and where its log lies, unless it runs."""
+        """Report what the node said last, and where its log lies, unless it runs."""
         if self.alive:
             return
         words = self.node.log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]

@@ -110,7 +110,7 @@ standing AS (
 best AS (
     SELECT
         * REPLACE (
-            -- one partition alone tells nothing of whether its leader or its owner is slow
+            -- one partition alone does not show whether its leader or its owner is slow
             CASE WHEN partitions < 2 AND count(*) OVER same = 2 THEN 'unexplained' ELSE kind END
                 AS kind
         )

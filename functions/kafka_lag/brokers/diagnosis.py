@@ -385,6 +385,6 @@ def _fields(certificate: Any) -> dict[str, Any]:
 
 
 def _common_name(name: Any) -> str | None:
-    """The most telling part of a distinguished name."""
+    """The most specific part of a distinguished name."""
     parts = {key: str(value) for part in name for key, value in part}
     return parts.get("commonName") or parts.get("organizationName")

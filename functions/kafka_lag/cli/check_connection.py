@@ -148,7 +148,7 @@ def _fault_finding(
 def _repair(
     access: Access, found: ServerFindings, usable: Sequence[str], options: Mapping[str, Any]
 ) -> str | None:
-    """All options of brokers and login as they would be right, None where nothing tells."""
+    """All options of brokers and login as they would be right, None where nothing shows it."""
     if usable:
         return _options_line(options, usable, access.security_protocol, access.sasl_mechanism)
     tls, mechanisms = found.tls, found.mechanisms

@@ -97,11 +97,11 @@ def _written(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
             f"{path} is of version {version!r}, and this command reads version "
             f"{contract.DOCUMENT_VERSION}: write it anew with kafka-lag config."
         )
-    lacks = [key for key in normalised(_LEAST) if key not in document]
-    if lacks:
+    missing = [key for key in normalised(_LEAST) if key not in document]
+    if missing:
         raise ConfigError(
-            f"{path} has a version, and lacks {format_list(lacks, _NAMED)}: leave the version out, "
-            "or write it anew with kafka-lag config."
+            f"{path} has a version, and lacks {format_list(missing, _NAMED)}: leave the version "
+            "out, or write it anew with kafka-lag config."
         )
     return dict(document)
 

@@ -16,12 +16,6 @@ from typing import Any
 
 from kafka_lag.aws import AWS_ERRORS, error_code, read_secret
 from kafka_lag.cli.account.errors import AwsError, using
-from kafka_lag.cli.account.session import open_session
-from kafka_lag.cli.deployed_place import Place, key_line
-from kafka_lag.cli.deployment_file import read_deployed_cluster
-from kafka_lag.cli.doctor_network import check_network
-from kafka_lag.cli.doctor_run import check_run
-from kafka_lag.cli.findings import Finding
 from kafka_lag.cli.account.msk_cluster import (
     MskCluster,
     Secret,
@@ -31,6 +25,12 @@ from kafka_lag.cli.account.msk_cluster import (
     describe_secret,
     find_by_name,
 )
+from kafka_lag.cli.account.session import open_session
+from kafka_lag.cli.deployed_place import Place, key_line
+from kafka_lag.cli.deployment_file import read_deployed_cluster
+from kafka_lag.cli.doctor_network import check_network
+from kafka_lag.cli.doctor_run import check_run
+from kafka_lag.cli.findings import Finding
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.network import ScramAuth, TlsAuth

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kafka_lag.cli.account.errors import AwsError, using
-from kafka_lag.cli.deployed_place import Place, key_line
-from kafka_lag.cli.findings import Finding
 from kafka_lag.cli.account.msk_cluster import MskCluster
 from kafka_lag.cli.account.subnet_choice import choose_subnets
 from kafka_lag.cli.account.vpc_network import (
@@ -23,6 +21,8 @@ from kafka_lag.cli.account.vpc_network import (
     vpc_exists,
     vpc_of,
 )
+from kafka_lag.cli.deployed_place import Place, key_line
+from kafka_lag.cli.findings import Finding
 from kafka_lag.formatting import format_list
 from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.services import services_of

@@ -133,7 +133,7 @@ def _explain_error(payload: Mapping[str, Any], log: str | None) -> Finding:
             "fault",
             "it was ended by its time limit",
             "It waited for something that it does not reach: Secrets Manager or S3 (endpoint or "
-            "NAT), or the brokers (security group, port). The findings above tell which; the last "
+            "NAT), or the brokers (security group, port). The findings above show which; the last "
             "line of the log is what it did before.",
             log,
         )

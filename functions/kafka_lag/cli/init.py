@@ -16,8 +16,6 @@ from pydantic import TypeAdapter, ValidationError
 from tomlkit.items import Table
 
 from kafka_lag.cli.account.errors import AwsError
-from kafka_lag.cli.account.session import open_session
-from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.account.msk_cluster import (
     LOGINS,
     MskCluster,
@@ -26,6 +24,7 @@ from kafka_lag.cli.account.msk_cluster import (
     describe_key,
     describe_secret,
 )
+from kafka_lag.cli.account.session import open_session
 from kafka_lag.cli.account.subnet_choice import choose_subnets
 from kafka_lag.cli.account.vpc_network import (
     Subnet,
@@ -34,6 +33,7 @@ from kafka_lag.cli.account.vpc_network import (
     read_network,
     vpc_of,
 )
+from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.errors import ConfigError
 from kafka_lag.formatting import format_list
 from kafka_lag_cdk.config.faults import ConfigurationError

@@ -38,7 +38,7 @@ GROUP_GAUGES = {
     GROUP_TIME_LAG: ("time_lag_seconds", "Age of the oldest next unread record."),
     "kafka_lag_group_time_lag_error_seconds": (
         "time_lag_error_seconds",
-        "How far the true time lag may be from the one told; absent: it may be any older.",
+        "How far the true time lag may be from the one shown; absent: it may be any older.",
     ),
     GROUP_TIME_TO_DATA_LOSS: (
         "seconds_until_loss",

@@ -12,7 +12,7 @@ USUAL_VERSION, USUAL_VERSION_KEY = "1.0", "kafka_lag_usual_version"
 USUAL_DATE_KEY = "kafka_lag_usual_date"
 
 # An hour is compared with the same hour of the same weekday in so many weeks, of which so many
-# must be known; a spread of two tells nothing.
+# must be known; a spread of two means nothing.
 USUAL_WEEKS, LEAST_WEEKS = 6, 3
 
 # A value is unusual from so many times the spread on. The spread is never taken for less than this

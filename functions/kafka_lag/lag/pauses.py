@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recurring pauses of a consumer, such as those of a batch job: learnt, and not reported as stops.
 
-A pause is a time in which the commit does not move. What tells batch jobs from outages is how long
+A pause is a time in which the commit does not move. Batch jobs differ from outages in how long
 a job works from one pause to the next: the same time again and again, and not much longer than it
 pauses. So a pause is taken for a usual one only if the work before it was as long as usual. There
 are two levels: the second learns pauses that are longer than the first allows, such as the weekends

@@ -142,7 +142,7 @@ class Cursors:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise StoreError(
                 f"{key} cannot be understood ({error}). Delete it to begin anew: every group that "
-                "is not well is then told of, unless it had that message before."
+                "is not well then gets a message, unless it had it before."
             ) from error
 
     def move(self, cursor: Cursor, taken_at: int, incidents: OpenIncidents) -> Cursor:

@@ -343,7 +343,7 @@ class MemberTable:
     """The worst members that own partitions, after a row named None for those that nobody owns;
     how many members own any.
 
-    A row has what `sum_partitions` tells and `owned`: of its first topics the numbers of its
+    A row has what `sum_partitions` returns and `owned`: of its first topics the numbers of its
     partitions, and `more_topics`, how many more there are.
     """
 

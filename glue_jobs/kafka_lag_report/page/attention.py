@@ -96,7 +96,7 @@ def _lost(findings: Findings) -> Iterator[Attention]:
 
 
 def _lost_somewhere(findings: Findings) -> Iterator[Attention]:
-    """Groups whose own row tells of a loss that no listed topic does."""
+    """Groups whose own row has a loss that no listed topic has."""
     listed = {risk.group for risk in findings.risks.rows if risk.partitions_lost}
     for day in findings.groups.rows:
         if day.records_lost and day.group not in listed:

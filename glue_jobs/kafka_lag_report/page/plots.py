@@ -26,7 +26,7 @@ STEPS = (
 )
 DAY = 86_400
 SEVERITY = {"ERR": 3, "WARN": 2, None: 1, "OK": 0}
-# As many leaders as there are colours that people tell apart; the rest share one.
+# As many leaders as there are colours that people can distinguish; the rest share one.
 LEADER_COLOURS = 7
 
 

@@ -21,12 +21,12 @@ from kafka_lag.formatting import (
 from kafka_lag_report.findings import (
     Findings,
     GroupDay,
+    GroupRank,
     GroupTopic,
     Listed,
     Rank,
-    Standing,
     TopicSkew,
-    standing,
+    rank_group,
     worst_topics,
 )
 from kafka_lag_report.page import plots
@@ -178,7 +178,7 @@ def tally(findings: Findings) -> tuple[Tally, ...]:
     """How many groups stand at each level; those too calm to be listed are counted as calm."""
     risks = worst_topics(findings.risks.rows)
     days = findings.groups.rows
-    counts = Counter(LEVELS[standing(day, risks.get(day.group)).rank] for day in days)
+    counts = Counter(LEVELS[rank_group(day, risks.get(day.group)).rank] for day in days)
     counts["calm"] += findings.groups.more
     sla = len(bad_words(days)) > 1
     words = {
@@ -200,7 +200,7 @@ def cards(page: Page) -> tuple[Card, ...]:
     """A card for each group that has a curve, worst first."""
     risks = worst_topics(page.findings.risks.rows)
     return tuple(
-        _card(page, day, standing(day, risks.get(day.group)))
+        _card(page, day, rank_group(day, risks.get(day.group)))
         for day in page.findings.groups.rows
         if day.group in page.curves
     )
@@ -221,7 +221,7 @@ def skewed_topics(page: Page) -> tuple[SkewedTopic, ...]:
 def listing(findings: Findings) -> Listing:
     """All groups: the worst as rows of the page, the others as JSON for its search."""
     risks = worst_topics(findings.risks.rows)
-    cells = [_cells(day, standing(day, risks.get(day.group))) for day in findings.groups.rows]
+    cells = [_cells(day, rank_group(day, risks.get(day.group))) for day in findings.groups.rows]
     rest = list(_fitting(cells[STATIC_ROWS:]))
     shown = cells[:STATIC_ROWS]
     return Listing(
@@ -232,7 +232,7 @@ def listing(findings: Findings) -> Listing:
     )
 
 
-def standing_word(stands: Standing) -> str:
+def rank_word(stands: GroupRank) -> str:
     """A rank in a word or two, with its amount where that is known."""
     amount = stands.amount
     if stands.rank == Rank.LOST:
@@ -244,12 +244,12 @@ def standing_word(stands: Standing) -> str:
     return "SLA missed" if stands.rank == Rank.SLA else stands.rank.name.lower()
 
 
-def _card(page: Page, day: GroupDay, stands: Standing) -> Card:
+def _card(page: Page, day: GroupDay, stands: GroupRank) -> Card:
     curve = page.curves[day.group]
     return Card(
         day=day,
         level=LEVELS[stands.rank],
-        word=standing_word(stands),
+        word=rank_word(stands),
         peak=curve.peak,
         line=plots.line(curve, page.axis, day.sla_seconds),
         timeline=plots.timeline(curve.statuses),
@@ -279,13 +279,13 @@ def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _cells(day: GroupDay, stands: Standing) -> Cells:
+def _cells(day: GroupDay, stands: GroupRank) -> Cells:
     """Name, owner, level and word of the day, then one text for each of COLUMNS."""
     return (
         name_of(day.group, WHOLE_NAME),
         name_of(day.owner, WHOLE_NAME) if day.owner else "",
         LEVELS[stands.rank],
-        standing_word(stands),
+        rank_word(stands),
         known(_duration, day.time_lag_p95),
         known(_duration, day.time_lag_max),
         share(day.sla_compliance),

@@ -52,7 +52,7 @@ def usual_hours(hours: DataFrame, measures: Sequence[str]) -> DataFrame:
     `hours` are `lag_hourly` with their days (`dt`). `usual` is the median. `spread`, in standard
     deviations, is that of the hour or that of all hours of the group's weekday, as parts of their
     usual values, whichever is more: six days alone often happen to lie close together. `within` is
-    the usual deviation of an hour's runs from its mean, null where no day told.
+    the usual deviation of an hour's runs from its mean, null where no day has it.
     """
     group = ("cluster", "consumer_group", "measure", "weekday")
     weekday = (sf.weekday(sf.to_date("dt")) + 1).cast("int").alias("weekday")

@@ -69,8 +69,8 @@ def partition_skew(
     """
     made = records_produced(topic_segments)
     production = spread(made, TOPIC, "produced", "production")
-    accused = with_causes(placed(group_partition_days(segments), GROUP_TOPIC, "mean_lag"), made)
-    lag = accused.groupBy(*GROUP_TOPIC).agg(*sums_of_placed(), *causes())
+    explained = with_causes(placed(group_partition_days(segments), GROUP_TOPIC, "mean_lag"), made)
+    lag = explained.groupBy(*GROUP_TOPIC).agg(*sums_of_placed(), *causes())
     return (
         lag.select(*GROUP_TOPIC, *measures("lag"), *CAUSE)
         .join(_skewed_minutes(runs, GROUP_TOPIC, "lag", weights, intervals), [*GROUP_TOPIC])
@@ -86,7 +86,7 @@ def partition_skew(
 def _skewed_minutes(
     runs: DataFrame, keys: Sequence[str], prefix: str, weights: DataFrame, intervals: DataFrame
 ) -> DataFrame:
-    """Minutes for which the runs stand that were skewed; null where no run could tell."""
+    """Minutes for which the runs stand that were skewed; null where no run knew."""
     minutes = sf.col("weight") / 60
     of_skewed = sf.when(sf.col("skewed"), minutes).when(~sf.col("skewed"), sf.lit(0.0))
     return (
@@ -97,7 +97,7 @@ def _skewed_minutes(
 
 
 def with_causes(days: DataFrame, made: DataFrame) -> DataFrame:
-    """`days` with `cause`, who is accused, and whether the partition `explains` the excess.
+    """`days` with `cause`, who is explained, and whether the partition `explains` the excess.
 
     `days` are those of `group_partition_days`, `placed` within their topic; `made` is `produced`.
     All is null where a topic's lag is not skewed. Unknown production accuses nobody, nor is a
@@ -124,8 +124,8 @@ def causes() -> list[Column]:
     explaining = sf.collect_list(sf.when(sf.col("explains"), sf.col("partition_id")))
     cause = sf.max("cause")
     # Of all that stand still their owner, if it is one.
-    standing = sf.when(sf.col("explains") & (sf.col("cause") == STALLED), sf.struct(*MEMBER))
-    one_owner = sf.count_distinct(standing) == 1
+    stuck_member = sf.when(sf.col("explains") & (sf.col("cause") == STALLED), sf.struct(*MEMBER))
+    one_owner = sf.count_distinct(stuck_member) == 1
     named = zip(MEMBER, ("cause_member", "cause_client_id", "cause_client_host"), strict=True)
     return [
         cause.alias("cause"),
@@ -133,7 +133,7 @@ def causes() -> list[Column]:
         _blamed("broker", "leader").alias("cause_leader"),
         *(
             sf.coalesce(
-                _blamed("consumer", name), sf.when(one_owner, sf.max(standing)[name])
+                _blamed("consumer", name), sf.when(one_owner, sf.max(stuck_member)[name])
             ).alias(as_name)
             for name, as_name in named
         ),
@@ -201,7 +201,7 @@ def _candidate(who: Sequence[str], *beside: str) -> Column:
 def _cause() -> Column:
     found = _best_fit()
     alone = (found == "broker") & ~sf.col("broker.lags_for_others")
-    # of a single partition broker and consumer cannot be told apart, so neither is accused
+    # of a single partition broker and consumer cannot be distinguished, so neither is named
     several = sf.least("broker.fewer", "consumer.fewer") < -1
     fits = sf.col("consumer").isNotNull() & several
     return sf.when(alone, sf.when(fits, "consumer").otherwise("unexplained")).otherwise(found)

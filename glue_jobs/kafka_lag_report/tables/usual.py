@@ -35,7 +35,7 @@ def usual_figures(hours: DataFrame) -> DataFrame:
     usual = usual_hours(hours, tuple(_MEASURES)).withColumn("spread", spread)
 
     def of(measure: str, column: str) -> Column:
-        # More digits would tell nothing, and not compress.
+        # More digits would mean nothing, and not compress.
         return sf.round(sf.max(sf.when(sf.col("measure") == measure, sf.col(column))), 1)
 
     columns = [

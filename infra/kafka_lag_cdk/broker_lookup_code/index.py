@@ -34,8 +34,8 @@ def handler(event: Mapping[str, Any], _context: Any) -> None:
     import boto3  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
 
-    patience = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 3})
-    respond(event, lambda: boto3.client("kafka", config=patience), put)
+    config = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 3})
+    respond(event, lambda: boto3.client("kafka", config=config), put)
 
 
 def respond(

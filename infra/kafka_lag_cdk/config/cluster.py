@@ -199,7 +199,7 @@ class Cluster(CollectorKeys):
         if self.arn is None and isinstance(self.auth, IamAuth):
             yield Fault((), "auth of type iam needs arn: rights are granted on it")
         if self.arn is None and self.region is None:
-            yield Fault((), "give region, as there is no arn to tell it")
+            yield Fault((), "give region, as there is no arn that has it")
         for key, of_arn, why in (
             ("region", self.arn_part(3), ""),
             ("account", self.arn_part(4), _OTHER_ACCOUNT),
@@ -218,7 +218,7 @@ class Cluster(CollectorKeys):
             first.setdefault(service, scaling.group)
 
     def arn_part(self, place: int) -> str | None:
-        """A part of the ARN between its colons, None without an ARN or where a deploy tells it."""
+        """A part of the ARN between its colons, None without an ARN or where a deploy makes it."""
         return self.arn.split(":")[place] if self.arn and not is_token(self.arn) else None
 
     @property
@@ -228,7 +228,7 @@ class Cluster(CollectorKeys):
 
     @property
     def msk_name(self) -> str | None:
-        """The cluster's name in MSK's own metrics, None where no ARN tells it."""
+        """The cluster's name in MSK's own metrics, None where there is no ARN."""
         return self.arn.split("/")[1] if self.arn and not is_token(self.arn) else None
 
     @property
@@ -311,7 +311,7 @@ class Cluster(CollectorKeys):
 
     @property
     def deployed_servers(self) -> bool:
-        """Whether only a deploy tells the brokers: MSK is asked, or the same app makes them."""
+        """Whether the brokers are known on deploy only: from MSK, or from the same app."""
         return self.bootstrap_servers is None or any(map(is_token, self.bootstrap_servers))
 
     def document(self) -> dict[str, Any]:

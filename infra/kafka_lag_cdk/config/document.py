@@ -201,9 +201,9 @@ class OtlpSection(Section):
     def _reachable_and_secret(cls, url: str | None, info: ValidationInfo) -> str | None:
         sigv4, headers = info.data.get("sigv4"), info.data.get("headers_secret")
         if not url and not sigv4:
-            raise ValueError("is required; with sigv4 it is CloudWatch's own unless it is told")
+            raise ValueError("is required; with sigv4 it is CloudWatch's own by default")
         if url and (sigv4 or headers) and urlsplit(url).scheme != _HTTPS:
-            raise ValueError("must begin with https:// to be told a secret")
+            raise ValueError("must begin with https:// to be sent a secret")
         return url
 
 

@@ -147,7 +147,7 @@ def _of_msk(auth: ScramAuth, arn: str) -> Iterator[Fault]:
 
 
 def _part(arn: str, place: int) -> str | None:
-    """None where only a deploy tells."""
+    """None where it is known on deploy only."""
     return None if is_token(arn) else arn.split(":")[place]
 
 

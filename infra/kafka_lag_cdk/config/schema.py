@@ -32,7 +32,7 @@ _TABLES = {
     ("configuration.md", "## `shared`"): ("shared",),
     ("configuration.md", "## A cluster: where and how"): (CLUSTERS,),
     ("configuration.md", "## A cluster: what it does"): (CLUSTERS,),
-    ("configuration.md", "## A cluster: what its collector is told"): (CLUSTERS,),
+    ("configuration.md", "## A cluster: what its collector does"): (CLUSTERS,),
     ("sinks.md", "## OTLP"): (CLUSTERS, "sinks", "otlp"),
 }
 _ITEMS = re.compile(r"Each of `(\w+)` is an object:")

@@ -186,9 +186,9 @@ class StatusMessages(Strict):
     log_days: LogDays = 14
 
     @model_validator(mode="after")
-    def _somebody_is_told(self) -> StatusMessages:
+    def _has_a_receiver(self) -> StatusMessages:
         if not self.topic and self.event_bus is None:
-            raise ValueError(f'tells nobody: set topic or event_bus, or say "{OFF}" instead')
+            raise ValueError(f'notifies nobody: set topic or event_bus, or say "{OFF}" instead')
         return self
 
 

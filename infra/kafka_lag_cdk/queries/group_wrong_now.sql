@@ -2,7 +2,7 @@
 -- Group: what is wrong with it now
 -- Partitions that the newest run did not see OK, saw lose records or about to, or could not read,
 -- the worst first; of what it could not read, last_status is what was known before. Lag alone is
--- not wrong: "Consumers: which member or host lags" tells all of it. Nothing is listed where a
+-- not wrong: "Consumers: which member or host lags" shows all of it. Nothing is listed where a
 -- cluster had no run in this hour and the last, nor of a group that was never read.
 -- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.

@@ -2,7 +2,7 @@
 -- Reporter: when it did not run
 -- Gaps between runs of at least two usual intervals, and the time since the last run where that is
 -- three. Nothing is known of any group in a gap. A cluster without any run in the two days is not
--- listed; with one or two it may not be, as they tell no usual interval.
+-- listed; with one or two it may not be, as they show no usual interval.
 -- Change cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in
 -- LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Retention: how near to losing records, this week
 -- From the daily reports: each partition's worst day, with the fewest records that deletion was
--- away and the least time until it. Nulls are days of which the reports could not tell.
+-- away and the least time until it. Nulls are days of which the reports could not know.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- kafka-lag query takes cluster, group, day (today), days (8).

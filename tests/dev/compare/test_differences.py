@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every value that differs is found and told where it is; order, encoding and hashes are none."""
+"""Every value that differs is found and its place printed; order, encoding and hashes are none."""
 
 from __future__ import annotations
 

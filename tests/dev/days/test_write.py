@@ -56,22 +56,24 @@ def test_only_the_datasets_asked_for_are_written(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_of_each_run(tmp_path: Path) -> None:
-    told: list[Written] = []
-    write_day(tmp_path, calm(), date=DATE, every=HALF_HOUR, hours=Span(0, 2), progress=told.append)
+    reported: list[Written] = []
+    write_day(
+        tmp_path, calm(), date=DATE, every=HALF_HOUR, hours=Span(0, 2), progress=reported.append
+    )
 
-    assert told == [Written(runs=1, objects=3, rows=3)] * 4
+    assert reported == [Written(runs=1, objects=3, rows=3)] * 4
 
 
 def test_parts_make_the_offsets_of_the_whole(tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    told: list[Written] = []
+    reported: list[Written] = []
     write_day(whole, calm(), date=DATE, every=HALF_HOUR, hours=Span(0, 4))
     written = write_in_parts(
-        parts, calm(), date=DATE, every=HALF_HOUR, processes=2, hours=4.0, progress=told.append
+        parts, calm(), date=DATE, every=HALF_HOUR, processes=2, hours=4.0, progress=reported.append
     )
 
     assert files(parts) == files(whole)
-    assert sum(told, Written()) == written == Written(runs=8, objects=24, rows=24)
+    assert sum(reported, Written()) == written == Written(runs=8, objects=24, rows=24)
     for name in files(whole):
         if "group_partitions" in name:
             columns = ["topic", "partition_id", "committed_offset", "end_offset", "lag"]

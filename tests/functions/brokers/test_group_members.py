@@ -139,24 +139,24 @@ def test_a_group_that_is_listed_as_empty_is_not_described_and_has_no_epoch() -> 
 def test_a_run_tells_the_rebalances_since_the_group_was_last_described() -> None:
     runs = Runs(both_protocols())
 
-    def told() -> tuple[Any, ...]:
+    def reported() -> tuple[Any, ...]:
         runs()
         groups = runs.collector.memory.newest.groups
         assert table(groups, *EPOCHS, "rebalances")[1] == ("old", "classic", None, None)
         return table(groups, "group_epoch", "rebalances")[0]
 
-    assert told() == (7, None)
+    assert reported() == (7, None)
     runs.brokers.epochs["new"] = 9
-    assert told() == (9, 2)
+    assert reported() == (9, 2)
     runs.brokers.epochs["new"] = 10
     runs.brokers.lasting["ConsumerGroupDescribe", "new"] = 29
-    assert told() == (9, None)
+    assert reported() == (9, None)
     runs.brokers.lasting.clear()
-    assert told() == (10, 1)
+    assert reported() == (10, 1)
     runs.brokers.lasting["OffsetFetch", "new"] = 29
     runs.brokers.epochs["new"] = 13
-    assert told() == (10, None)
+    assert reported() == (10, None)
     runs.brokers.lasting.clear()
-    assert told() == (13, 3)
+    assert reported() == (13, 3)
     runs.brokers.epochs["new"] = 1
-    assert told() == (1, None)
+    assert reported() == (1, None)

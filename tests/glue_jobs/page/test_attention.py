@@ -217,10 +217,10 @@ def test_what_is_worse_comes_first() -> None:
 def test_one_kind_cannot_push_the_others_out_of_sight() -> None:
     days = [calm(f"g{number}", err_minutes=1.0) for number in range(100)]
 
-    told = said(page(groups=of(*days)))
+    reported = said(page(groups=of(*days)))
 
-    assert len(told) == MOST + 1
-    assert told[-1] == "Error: 94 more groups were in error."
+    assert len(reported) == MOST + 1
+    assert reported[-1] == "Error: 94 more groups were in error."
 
 
 def test_an_sla_is_spoken_of_where_a_group_has_one() -> None:

@@ -3,8 +3,8 @@
 
 import pytest
 
-from kafka_lag_report.findings import Listed, Rank, Standing
-from kafka_lag_report.page.sections import cards, standing_word, tally
+from kafka_lag_report.findings import GroupRank, Listed, Rank
+from kafka_lag_report.page.sections import cards, rank_word, tally
 from tests.glue_jobs.page.pages import calm, curve, of, page
 
 
@@ -37,14 +37,14 @@ def test_a_card_says_unknown_where_nothing_is_known() -> None:
 @pytest.mark.parametrize(
     ("stands", "word"),
     [
-        (Standing(Rank.LOST, 1_204), "lost 1,204"),
-        (Standing(Rank.LOST), "lost records"),
-        (Standing(Rank.AT_RISK, 7_259.0), "2 h to loss"),
-        (Standing(Rank.AT_RISK), "at risk"),
-        (Standing(Rank.ERROR, 61.0), "error 1 h 1 min"),
-        (Standing(Rank.SLA, 9.0), "SLA missed"),
-        (Standing(Rank.CALM), "calm"),
+        (GroupRank(Rank.LOST, 1_204), "lost 1,204"),
+        (GroupRank(Rank.LOST), "lost records"),
+        (GroupRank(Rank.AT_RISK, 7_259.0), "2 h to loss"),
+        (GroupRank(Rank.AT_RISK), "at risk"),
+        (GroupRank(Rank.ERROR, 61.0), "error 1 h 1 min"),
+        (GroupRank(Rank.SLA, 9.0), "SLA missed"),
+        (GroupRank(Rank.CALM), "calm"),
     ],
 )
-def test_a_group_stands_by_its_worst_in_a_word(stands: Standing, word: str) -> None:
-    assert standing_word(stands).replace("\u00a0", " ") == word
+def test_a_group_stands_by_its_worst_in_a_word(stands: GroupRank, word: str) -> None:
+    assert rank_word(stands).replace("\u00a0", " ") == word

@@ -46,7 +46,7 @@ _ALARMS = {
 
 def watched(*, recovered: bool = True, name: str = "kafka-lag", **changes: Any) -> dict[str, Any]:
     """The template of a stack with a topic and every alarm of a cluster that has these changes."""
-    told = cluster(
+    observed = cluster(
         **{
             "name": CLUSTER,
             "alarms": _ALARMS,
@@ -55,17 +55,17 @@ def watched(*, recovered: bool = True, name: str = "kafka-lag", **changes: Any) 
         }
     )
     stack = Stack(App(), "Watched", env=Environment(account=ACCOUNT, region=REGION))
-    _fill(stack, told, recovered, name)
+    _fill(stack, observed, recovered, name)
     return dict(Template.from_stack(stack).to_json())
 
 
-def _fill(stack: Stack, told: Cluster, recovered: bool, name: str) -> None:
+def _fill(stack: Stack, observed: Cluster, recovered: bool, name: str) -> None:
     topics = Topics(stack, "Alarms", name=name, notify=NOTIFY)
     topic, reports = topics.of_chats()
     ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic, reports])
     ClusterAlarms(
         scope=stack,
-        cluster=told,
+        cluster=observed,
         function=lambda_.Function.from_function_name(stack, "Function", "collector"),
         log_group=logs.LogGroup.from_log_group_name(stack, "Log", LOG_GROUP),
         recipients=Recipients(topic, recovered),

@@ -51,8 +51,12 @@ def test_there_is_an_alarm_for_every_rule(alarms: ByName) -> None:
 def test_every_alarm_says_how_often_of_how_many_and_what_silence_means(alarms: ByName) -> None:
     for name, alarm in alarms.items():
         rule = rule_of(name)
-        told = (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"], alarm["TreatMissingData"])
-        assert told == (rule.datapoints, rule.periods, rule.missing.value), name
+        observed = (
+            alarm["DatapointsToAlarm"],
+            alarm["EvaluationPeriods"],
+            alarm["TreatMissingData"],
+        )
+        assert observed == (rule.datapoints, rule.periods, rule.missing.value), name
 
 
 def test_only_the_heartbeat_takes_silence_for_bad_and_warms_up(alarms: ByName) -> None:
@@ -87,16 +91,16 @@ def test_names_are_unique_and_short_enough(template: dict[str, Any]) -> None:
 
 def test_descriptions_say_what_is_wrong_what_to_do_and_where_to_read_on(alarms: ByName) -> None:
     for name, alarm in alarms.items():
-        rule, told = rule_of(name), alarm["AlarmDescription"]
-        assert rule.meaning in told
-        assert rule.to_do in told
-        assert told.endswith(f"docs/operations.md#{rule.name}.")
+        rule, observed = rule_of(name), alarm["AlarmDescription"]
+        assert rule.meaning in observed
+        assert rule.to_do in observed
+        assert observed.endswith(f"docs/operations.md#{rule.name}.")
         assert f"#### {rule.name}\n" in markdown()
 
 
 def test_alarms_on_the_reporter_say_where_its_log_is(alarms: ByName) -> None:
-    told = [alarms[rule.name]["AlarmDescription"] for rule in OF_REPORTER]
-    assert [each for each in told if f" Log: {LOG_GROUP}. " not in each] == []
+    observed = [alarms[rule.name]["AlarmDescription"] for rule in OF_REPORTER]
+    assert [each for each in observed if f" Log: {LOG_GROUP}. " not in each] == []
 
 
 def test_alarms_on_groups_name_the_query_and_the_dashboard_that_show_more(alarms: ByName) -> None:
@@ -108,18 +112,21 @@ def test_alarms_on_groups_name_the_query_and_the_dashboard_that_show_more(alarms
         ("any-sla", BY_MEMBER),
         ("any-loss", GROUP_NOW),
     ):
-        told = alarms[name]["AlarmDescription"]
-        assert f"'{title}' in Athena" in told
-        assert " Dashboard: kafka-lag-shop. " in told
+        observed = alarms[name]["AlarmDescription"]
+        assert f"'{title}' in Athena" in observed
+        assert " Dashboard: kafka-lag-shop. " in observed
     assert "(GroupStatus on the dashboard)" in alarms[f"sla/{REBALANCES}"]["AlarmDescription"]
 
 
 def test_what_aws_counts_is_counted_of_this_function_and_its_log_alone(alarms: ByName) -> None:
-    told = {"AWS/Lambda": ("FunctionName", "collector"), "AWS/Logs": ("LogGroupName", LOG_GROUP)}
+    observed = {
+        "AWS/Lambda": ("FunctionName", "collector"),
+        "AWS/Logs": ("LogGroupName", LOG_GROUP),
+    }
     for rule in OF_REPORTER:
         if rule.namespace:
             (dimension,) = alarms[rule.name]["Dimensions"]
-            assert (dimension["Name"], dimension["Value"]) == told[rule.namespace]
+            assert (dimension["Name"], dimension["Value"]) == observed[rule.namespace]
 
 
 def test_the_query_that_descriptions_name_is_saved() -> None:
@@ -127,8 +134,8 @@ def test_the_query_that_descriptions_name_is_saved() -> None:
 
 
 def test_a_cluster_without_a_dashboard_points_at_none() -> None:
-    told = ClusterSubject(cluster(dashboard=False), "billing").shown
-    assert told == ""
+    observed = ClusterSubject(cluster(dashboard=False), "billing").shown
+    assert observed == ""
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -140,9 +147,9 @@ def test_a_description_fits_whatever_is_named_in_it(rule: Rule) -> None:
 
 
 def test_data_loss_says_that_thirty_days_is_no_warning(alarms: ByName) -> None:
-    told = alarms[f"data-loss/{STOPS}"]["AlarmDescription"]
-    assert "30 days is the value for no risk" in told
-    assert "only within risk_horizon_hours" in told
+    observed = alarms[f"data-loss/{STOPS}"]["AlarmDescription"]
+    assert "30 days is the value for no risk" in observed
+    assert "only within risk_horizon_hours" in observed
 
 
 def test_groups_with_an_alarm_of_their_own_page_once(alarms: ByName) -> None:
@@ -151,7 +158,7 @@ def test_groups_with_an_alarm_of_their_own_page_once(alarms: ByName) -> None:
     assert excluded == named
     for other in ("any-sla", "any-loss"):
         assert re.findall(r"!='([^']*)'", asked(alarms[other])) == named
-    # What is only told against its own past has no status alarm.
+    # What is only compared with its own past has no status alarm.
     assert "!=" not in asked(alarms_of(watched(alarms={"anomalies": [STOPS]}))["any-group"])
 
 
@@ -225,9 +232,9 @@ def test_anomalies_are_those_above_the_band_and_have_no_threshold(alarms: ByName
 def test_the_query_asks_for_no_more_than_the_three_hours_that_it_can_see(
     minutes: int, counts: tuple[int, int], template: dict[str, Any]
 ) -> None:
-    told = alarms_of(template if minutes == 1 else watched(interval_seconds=60 * minutes))
+    observed = alarms_of(template if minutes == 1 else watched(interval_seconds=60 * minutes))
     for rule in OF_ANY_GROUP:
-        alarm = told[rule.name]
+        alarm = observed[rule.name]
         assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == counts
         assert alarm["EvaluationPeriods"] * alarm["Metrics"][0]["Period"] <= 3 * 3600
 

@@ -55,8 +55,8 @@ def test_the_worst_broker_decides() -> None:
     ],
 )
 def test_keys_about_brokers_that_nobody_sees_are_refused(changes: dict[str, Any], why: str) -> None:
-    told = cluster_faults(**changes, alarms={"brokers": True}, broker_type="express")
-    assert told == (
+    observed = cluster_faults(**changes, alarms={"brokers": True}, broker_type="express")
+    assert observed == (
         f"alarms.brokers: would have no data, as {why}: leave it out",
         f"broker_type: has no effect, as {why}: leave it out",
     )
@@ -76,7 +76,7 @@ def test_a_group_has_an_alarm_on_its_records_where_one_is_wanted() -> None:
 
 
 def test_a_group_that_is_not_read_has_no_alarm_on_its_records() -> None:
-    told = cluster_faults(alarms={"offset_lag": {"billing": 5}}, groups={"deny": "^billing"})
-    assert told == (
+    observed = cluster_faults(alarms={"offset_lag": {"billing": 5}}, groups={"deny": "^billing"})
+    assert observed == (
         "alarms.offset_lag.billing: the group billing is not read: groups.deny matches it",
     )

@@ -44,9 +44,9 @@ HEALTHY: Changes = [(1, OK)]
 TIMELINES: Mapping[str, Changes] = {
     # Told in run 41, eleven after it stopped; the third of five such runs is the 43rd.
     f"status/{STOPS}": [(1, OK), (43, ALARM), (STARTED + 3, OK)],
-    # What a group that is gone was last told stays until none of it is in the evaluation range.
+    # The last value of a group that is gone stays until none of it is in the evaluation range.
     f"status/{DELETED}": [(1, OK), (43, ALARM), (GONE + 6, INSUFFICIENT_DATA)],
-    # Ten minutes without a commit are no incident; that the SLA is missed is told for itself.
+    # Ten minutes without a commit are no incident; that the SLA is missed has its own alarm.
     f"status/{REBALANCES}": HEALTHY,
     f"sla/{REBALANCES}": [(1, OK), (107, ALARM), (115, OK)],
     f"status/{AT_RISK}": [(1, OK), (43, ALARM), (93, OK)],
@@ -97,9 +97,9 @@ def test_a_sum_would_have_fired_on_lines_that_are_delivered_twice(
 def test_how_far_cloudwatch_looks_back_decides_only_when_silence_is_told(
     extra: int, name: str, alarms: ByName, hours: Lines
 ) -> None:
-    told = changes(alarms[name], hours, assumed=Assumptions(extra_points=extra))
+    observed = changes(alarms[name], hours, assumed=Assumptions(extra_points=extra))
     known = [change for change in TIMELINES[name] if change[1] != INSUFFICIENT_DATA]
-    assert [change for change in told if change[1] != INSUFFICIENT_DATA] == known
+    assert [change for change in observed if change[1] != INSUFFICIENT_DATA] == known
 
 
 @pytest.mark.parametrize("name", TIMELINES)
@@ -135,17 +135,17 @@ def test_while_the_collector_is_dead_nothing_is_told_of_groups(
     name: str, alarms: ByName, interrupted: Lines
 ) -> None:
     alarm = alarms[name]
-    told = states(alarm, metrics_of(interrupted), MINUTES[:100])
-    done = [each.minute for each in invocations(alarm, told)]
+    observed = states(alarm, metrics_of(interrupted), MINUTES[:100])
+    done = [each.minute for each in invocations(alarm, observed)]
     assert [minute for minute in done if minute in SILENCE] == []
-    assert told[SILENCE.stop - 1] == INSUFFICIENT_DATA
+    assert observed[SILENCE.stop - 1] == INSUFFICIENT_DATA
 
 
 @pytest.mark.parametrize(
     ("undecided", "after"),
     [
         ("retain", [(72, ALARM)]),
-        # If CloudWatch takes the first bad value after a gap for OK, one OK too many is told.
+        # If CloudWatch takes the first bad value after a gap for OK, one OK too many is sent.
         ("OK", [(70, OK), (72, ALARM)]),
     ],
 )
@@ -154,8 +154,8 @@ def test_a_group_still_stopped_after_the_silence_is_told_again(
 ) -> None:
     alarm = alarms[f"status/{AT_RISK}"]
     assumed = Assumptions(undecided=undecided)
-    told = transitions(states(alarm, metrics_of(interrupted), MINUTES[:90], assumed))
-    assert told == [(1, OK), (43, ALARM), (56, INSUFFICIENT_DATA), *after]
+    observed = transitions(states(alarm, metrics_of(interrupted), MINUTES[:90], assumed))
+    assert observed == [(1, OK), (43, ALARM), (56, INSUFFICIENT_DATA), *after]
 
 
 ANY_GROUP: Mapping[str, Changes] = {
@@ -170,9 +170,9 @@ ANY_GROUP: Mapping[str, Changes] = {
 def test_one_alarm_watches_every_group_for_itself(
     any_group: Mapping[str, Any], hours: Lines
 ) -> None:
-    told = contributor_states(any_group, metrics_of(hours), MINUTES)
-    assert {group: transitions(found)[1:] for (_, group), found in told.items()} == ANY_GROUP
-    assert {cluster for cluster, _ in told} == {CLUSTER}
+    observed = contributor_states(any_group, metrics_of(hours), MINUTES)
+    assert {group: transitions(found)[1:] for (_, group), found in observed.items()} == ANY_GROUP
+    assert {cluster for cluster, _ in observed} == {CLUSTER}
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,14 @@ def test_a_group_that_nobody_named_pages_when_a_named_one_would(
     of_any_group: str, of_named: str, group: str, alarms: ByName, of_any: ByName, hours: Lines
 ) -> None:
     metrics = metrics_of(hours)
-    told = contributor_states(of_any[of_any_group], metrics, MINUTES)
+    observed = contributor_states(of_any[of_any_group], metrics, MINUTES)
     expected = states(alarms[f"{of_named}/{group}"], metrics, MINUTES)
     paged = [change for change in transitions(expected) if change[1] == ALARM]
     assert paged
-    assert [change for change in transitions(told[CLUSTER, group]) if change[1] == ALARM] == paged
-    assert not [g for (_, g), found in told.items() if ALARM in found and g != group]
+    assert [
+        change for change in transitions(observed[CLUSTER, group]) if change[1] == ALARM
+    ] == paged
+    assert not [g for (_, g), found in observed.items() if ALARM in found and g != group]
 
 
 @pytest.mark.parametrize("series_end", ["range", "three hours"])
@@ -196,6 +198,6 @@ def test_the_alarm_on_all_groups_tells_of_no_recovery_that_a_deletion_may_be(
     series_end: Literal["range", "three hours"], any_group: Mapping[str, Any], hours: Lines
 ) -> None:
     metrics, assumed = metrics_of(hours), Assumptions(series_end=series_end)
-    told = contributor_states(any_group, metrics, range(300), assumed)[CLUSTER, DELETED]
-    assert told[-1] == OK
-    assert [(each.minute, each.state) for each in invocations(any_group, told)] == [(43, ALARM)]
+    observed = contributor_states(any_group, metrics, range(300), assumed)[CLUSTER, DELETED]
+    assert observed[-1] == OK
+    assert [(each.minute, each.state) for each in invocations(any_group, observed)] == [(43, ALARM)]

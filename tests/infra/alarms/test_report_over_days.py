@@ -54,8 +54,8 @@ def runs(*values: int | None) -> Metrics:
 
 
 def hours_of(alarm: Mapping[str, Any], metrics: Metrics, days: int) -> list[tuple[int, str]]:
-    told = states(alarm, metrics, range(days * DAY), Assumptions(extra_points=0))
-    return [(minute // HOUR, state) for minute, state in transitions(told)]
+    observed = states(alarm, metrics, range(days * DAY), Assumptions(extra_points=0))
+    return [(minute // HOUR, state) for minute, state in transitions(observed)]
 
 
 def test_a_report_every_day_sends_nothing(alarm: Mapping[str, Any]) -> None:
@@ -77,9 +77,9 @@ def test_a_trigger_that_is_deactivated_is_reported_two_hours_after_the_missed_ru
 def test_a_run_that_fails_is_no_success_and_the_next_good_one_ends_it(
     alarm: Mapping[str, Any],
 ) -> None:
-    told = hours_of(alarm, runs(1, 0, 1, 1), 4)
-    assert [state for _, state in told] == [OK, ALARM, OK]
-    assert told[-1][0] == FIRST // HOUR + 2 * 24
+    observed = hours_of(alarm, runs(1, 0, 1, 1), 4)
+    assert [state for _, state in observed] == [OK, ALARM, OK]
+    assert observed[-1][0] == FIRST // HOUR + 2 * 24
 
 
 def test_it_names_the_job_and_its_section(alarm: Mapping[str, Any]) -> None:

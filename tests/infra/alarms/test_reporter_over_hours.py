@@ -46,7 +46,11 @@ def test_a_first_deploy_that_works_is_quiet(alarms: ByName, hours: Lines) -> Non
 
 
 def test_without_warm_up_a_first_deploy_would_page(alarms: ByName, hours: Lines) -> None:
-    cold = {key: told for key, told in alarms["heartbeat"].items() if key != "WarmUpConfiguration"}
+    cold = {
+        key: observed
+        for key, observed in alarms["heartbeat"].items()
+        if key != "WarmUpConfiguration"
+    }
     assert since_deploy(cold, metrics_of(hours))[0] == (-DEPLOY, ALARM)
 
 
@@ -62,9 +66,9 @@ def test_no_alarm_but_one_on_health_pages_at_a_first_deploy(alarms: ByName, hour
     for name, alarm in alarms.items():
         if name.startswith(("any-", "broker-")):
             continue
-        told = states(alarm, metrics, range(-DEPLOY, 20), band=1_000.0)
-        assert ALARM not in told, name
-        assert len(invocations(alarm, told)) <= 1, name
+        observed = states(alarm, metrics, range(-DEPLOY, 20), band=1_000.0)
+        assert ALARM not in observed, name
+        assert len(invocations(alarm, observed)) <= 1, name
 
 
 @pytest.mark.parametrize(("assumed", "minute"), list(zip(RANGES, (52, 54, 57), strict=True)))
@@ -72,9 +76,9 @@ def test_a_dead_collector_pages_within_minutes_and_its_first_run_ends_that(
     assumed: Assumptions, minute: int, alarms: ByName, interrupted: Lines
 ) -> None:
     alarm = alarms["heartbeat"]
-    told = states(alarm, metrics_of(interrupted), MINUTES[:100], assumed)
-    assert transitions(told) == [(3, OK), (minute, ALARM), (SILENCE.stop, OK)]
-    assert [each.state for each in invocations(alarm, told)] == [OK, ALARM, OK]
+    observed = states(alarm, metrics_of(interrupted), MINUTES[:100], assumed)
+    assert transitions(observed) == [(3, OK), (minute, ALARM), (SILENCE.stop, OK)]
+    assert [each.state for each in invocations(alarm, observed)] == [OK, ALARM, OK]
 
 
 @pytest.mark.parametrize("assumed", RANGES)
@@ -95,10 +99,10 @@ def test_with_a_run_every_five_minutes_three_of_them_must_be_silent(
     delay: int, assumed: Assumptions, every_five_minutes: ByName
 ) -> None:
     metrics = beats(range(0, 101, 5), delay)
-    told = states(every_five_minutes["heartbeat"], metrics, range(200), assumed)
+    observed = states(every_five_minutes["heartbeat"], metrics, range(200), assumed)
     silent_since = 100 + 5 * (3 + assumed.extra_points)
     # Its first run was at once, so its window is full after three more.
-    assert transitions(told) == [(15 + delay, OK), (silent_since, ALARM)]
+    assert transitions(observed) == [(15 + delay, OK), (silent_since, ALARM)]
 
 
 @pytest.mark.parametrize("name", ["reading", "metrics-omitted"])
@@ -116,9 +120,9 @@ def test_runs_that_fail_again_and_again_are_told(alarms: ByName) -> None:
     alarm, metrics = alarms["collector-errors"], Metrics(NOON)
     for minute in range(60):
         metrics.put(series_of(alarm), minute, 1.0 if 20 <= minute < 40 else 0.0)
-    told = states(alarm, metrics, range(70))
+    observed = states(alarm, metrics, range(70))
     # Lambda counts nothing without runs, which is for the heartbeat to tell.
-    assert transitions(told) == [(0, OK), (22, ALARM), (42, OK), (66, INSUFFICIENT_DATA)]
+    assert transitions(observed) == [(0, OK), (22, ALARM), (42, OK), (66, INSUFFICIENT_DATA)]
 
 
 @pytest.mark.parametrize("name", ["collector-dropped", "emf-parsing", "emf-validation"])
@@ -128,5 +132,5 @@ def test_what_is_counted_only_when_it_happens_is_fine_while_it_is_not(
     alarm, metrics = alarms[name], Metrics(NOON)
     for minute in range(20, 30):
         metrics.put(series_of(alarm), minute, 1.0)
-    told = states(alarm, metrics, range(50))
-    assert transitions(told) == [(0, OK), (22, ALARM), (34, OK)]
+    observed = states(alarm, metrics, range(50))
+    assert transitions(observed) == [(0, OK), (22, ALARM), (34, OK)]

@@ -33,8 +33,8 @@ def test_without_embedded_metrics_nothing_watches_how_cloudwatch_reads_them() ->
     "sinks", [[], [{"otlp": {"endpoint": "https://vendor.example/v1/metrics"}}]]
 )
 def test_a_group_with_an_alarm_of_its_own_needs_metrics_in_cloudwatch(sinks: list[Any]) -> None:
-    (told,) = refused_cluster(sinks=sinks, alarms={"groups": ["billing"]})
-    assert told == (
+    (observed,) = refused_cluster(sinks=sinks, alarms={"groups": ["billing"]})
+    assert observed == (
         "alarms.groups[0]: billing has no metrics in CloudWatch, as sinks names neither emf nor "
         "cloudwatch"
     )

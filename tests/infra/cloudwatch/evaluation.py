@@ -18,7 +18,7 @@ class Assumptions:
     """What AWS leaves open, so that a test can show an alarm right whichever it is.
 
     `extra_points`: how far the evaluation range exceeds the evaluation periods; AWS's examples
-    have 2 and the number is not told. `undecided`: the state when all that is known breaches but
+    have 2 and the number is not stated. `undecided`: the state when all that is known breaches but
     is too little and too young for an alarm, either the one before or OK.
     `series_end`: when a query no longer returns a series that ended, with its last value in the
     evaluation range or with the last in three hours, which is as far as such alarms look.

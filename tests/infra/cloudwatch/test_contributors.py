@@ -47,15 +47,15 @@ def metrics_of(values: Mapping[Series, list[int]]) -> Metrics:
 def test_only_the_level_and_cluster_of_the_query_are_its_series() -> None:
     topics = status("shop", ("Consumer Group", "a"), ("Topic", "t"))
     values = {group("a"): [0], status("shop"): [2], group("a", "bank"): [2], topics: [2]}
-    told = contributor_states(ANY_GROUP, metrics_of(values), range(10))
-    assert list(told) == [("shop", "a")]
+    observed = contributor_states(ANY_GROUP, metrics_of(values), range(10))
+    assert list(observed) == [("shop", "a")]
 
 
 def test_each_group_alarms_for_itself() -> None:
     values = {group("a"): [0] * 20, group("b"): [0] * 5 + [2] * 15}
-    told = contributor_states(ANY_GROUP, metrics_of(values), range(20))
-    assert transitions(told["shop", "b"])[1:] == [(7, ALARM)]
-    assert ALARM not in told["shop", "a"]
+    observed = contributor_states(ANY_GROUP, metrics_of(values), range(20))
+    assert transitions(observed["shop", "b"])[1:] == [(7, ALARM)]
+    assert ALARM not in observed["shop", "a"]
 
 
 @pytest.mark.parametrize(("series_end", "minute"), [("range", 29 + 7), ("three hours", 29 + 180)])
@@ -63,8 +63,8 @@ def test_a_series_that_ends_becomes_ok_whenever_the_query_returns_it_no_more(
     series_end: Any, minute: int
 ) -> None:
     metrics = metrics_of({group("b"): [2] * 30})
-    told = contributor_states(ANY_GROUP, metrics, MINUTES, Assumptions(series_end=series_end))
-    assert transitions(told["shop", "b"])[1:] == [(2, ALARM), (minute, OK)]
+    observed = contributor_states(ANY_GROUP, metrics, MINUTES, Assumptions(series_end=series_end))
+    assert transitions(observed["shop", "b"])[1:] == [(2, ALARM), (minute, OK)]
 
 
 @pytest.mark.parametrize(

@@ -50,15 +50,15 @@ def points(row: str) -> list[Point]:
 def test_the_state_is_the_one_that_aws_gives_in_its_example(
     datapoints: int, treatment: str, row: str, expected: str, before: str
 ) -> None:
-    told = state_of(points(row), Counts(datapoints, 3, treatment), before)
-    assert told == (before if expected == RETAIN else expected)
+    observed = state_of(points(row), Counts(datapoints, 3, treatment), before)
+    assert observed == (before if expected == RETAIN else expected)
 
 
 @pytest.mark.parametrize("row", ["- - - - X", "- - - X -"])
 @pytest.mark.parametrize("undecided", ["retain", "OK"])
 def test_a_lone_new_breach_after_a_gap_is_no_alarm_yet(row: str, undecided: str) -> None:
-    told = state_of(points(row), Counts(3, 3), INSUFFICIENT_DATA, undecided)
-    assert told == (OK if undecided == "OK" else INSUFFICIENT_DATA)
+    observed = state_of(points(row), Counts(3, 3), INSUFFICIENT_DATA, undecided)
+    assert observed == (OK if undecided == "OK" else INSUFFICIENT_DATA)
 
 
 @pytest.mark.parametrize("row", ["- - - X 0", "- - X - 0"])

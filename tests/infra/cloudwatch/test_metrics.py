@@ -19,8 +19,10 @@ LAG = Series.of("KafkaLag", contract.OFFSET_LAG, dict(DIMENSIONS))
 
 def lines(minute: int, lag: float) -> list[str]:
     stream = io.StringIO()
-    told = MetricSet(DIMENSIONS, ((contract.OFFSET_LAG, lag), (contract.ESTIMATED_TIME_LAG, 1.5)))
-    EmfSink(stream).publish([told], NOON + minute * MINUTE)
+    observed = MetricSet(
+        DIMENSIONS, ((contract.OFFSET_LAG, lag), (contract.ESTIMATED_TIME_LAG, 1.5))
+    )
+    EmfSink(stream).publish([observed], NOON + minute * MINUTE)
     return stream.getvalue().splitlines()
 
 

@@ -30,7 +30,7 @@ ALARM_ON_LAG: Mapping[str, Any] = {
 }
 
 
-def told(
+def observed(
     values: str, delay: int = 0, assumed: Assumptions | None = None, **changes: Any
 ) -> list[tuple[int, str]]:
     """Transitions over minutes whose values are 0 (good), X (breaching) or - (none)."""
@@ -43,32 +43,32 @@ def told(
 
 
 def test_three_breaches_in_a_row_alarm_and_one_good_value_ends_it() -> None:
-    assert told("000XXX000") == [(0, OK), (5, ALARM), (6, OK)]
+    assert observed("000XXX000") == [(0, OK), (5, ALARM), (6, OK)]
 
 
 def test_two_of_three_alarm_with_a_good_value_between() -> None:
-    assert told("00X0X0000", DatapointsToAlarm=2) == [(0, OK), (4, ALARM), (5, OK)]
+    assert observed("00X0X0000", DatapointsToAlarm=2) == [(0, OK), (4, ALARM), (5, OK)]
 
 
 @pytest.mark.parametrize("delay", [0, 1, 2])
 def test_late_values_shift_an_alarm_and_change_nothing_else(delay: int) -> None:
-    quiet = told("000XXX0000", delay)
+    quiet = observed("000XXX0000", delay)
     assert quiet == [(delay, OK), (5 + delay, ALARM), (6 + delay, OK)]
 
 
 @pytest.mark.parametrize("extra", [0, 2, 5])
 def test_data_that_ends_is_insufficient_once_none_is_left_in_the_range(extra: int) -> None:
-    ended = told("0000" + "-" * 12, assumed=Assumptions(extra_points=extra))
+    ended = observed("0000" + "-" * 12, assumed=Assumptions(extra_points=extra))
     assert ended == [(0, OK), (3 + 3 + extra, INSUFFICIENT_DATA)]
 
 
 def test_ignoring_what_is_missing_keeps_an_alarm_for_ever() -> None:
-    assert told("00XXX" + "-" * 20, TreatMissingData="ignore") == [(0, OK), (4, ALARM)]
+    assert observed("00XXX" + "-" * 20, TreatMissingData="ignore") == [(0, OK), (4, ALARM)]
 
 
 def test_a_period_of_five_minutes_slides_and_holds_one_run_each() -> None:
     every_fifth = "0----X----X----X----0----"
-    assert told(every_fifth, Period=300) == [(0, OK), (15, ALARM), (20, OK)]
+    assert observed(every_fifth, Period=300) == [(0, OK), (15, ALARM), (20, OK)]
 
 
 WARM_UP: Mapping[str, Any] = {
@@ -79,18 +79,18 @@ WARM_UP: Mapping[str, Any] = {
 
 
 def test_without_warm_up_an_alarm_that_takes_missing_for_bad_begins_with_it() -> None:
-    assert told("-" * 5, **WARM_UP) == [(0, ALARM)]
+    assert observed("-" * 5, **WARM_UP) == [(0, ALARM)]
 
 
 def test_an_alarm_in_warm_up_waits_for_its_window_to_fill() -> None:
     # AWS's example: three periods of 5 minutes, created at 0, data from 4 on, evaluated at 19.
     warm: Mapping[str, Any] = {"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 30}}
-    assert told("----" + "0" * 30, Period=300, **WARM_UP, **warm) == [(19, OK)]
+    assert observed("----" + "0" * 30, Period=300, **WARM_UP, **warm) == [(19, OK)]
 
 
 def test_an_alarm_in_warm_up_waits_no_longer_than_its_time() -> None:
     warm: Mapping[str, Any] = {"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 10}}
-    assert told("-" * 15, **WARM_UP, **warm) == [(10, ALARM)]
+    assert observed("-" * 15, **WARM_UP, **warm) == [(10, ALARM)]
 
 
 def test_an_alarm_that_must_wait_evaluates_nothing_before() -> None:
@@ -100,7 +100,7 @@ def test_an_alarm_that_must_wait_evaluates_nothing_before() -> None:
             "OnlyStartEvaluatingAfterWarmUpPeriodEnds": True,
         }
     }
-    assert told("0" * 15, **warm) == [(10, OK)]
+    assert observed("0" * 15, **warm) == [(10, OK)]
 
 
 def test_a_topic_hears_of_changes_and_a_scaling_policy_of_every_minute() -> None:

@@ -51,15 +51,15 @@ def states(
     if query_of(properties):
         raise ValueError("a query has contributors: ask contributor_states")
     watched, series = Watched.of(properties, band), series_of(properties)
-    told: list[str] = []
+    observed: list[str] = []
     state, warming = INSUFFICIENT_DATA, "WarmUpConfiguration" in properties
     for now in minutes:
         warming = warming and _warming(properties, watched, metrics, minutes.start, now)
         if not warming:
             points = watched.points(series, metrics, now, assumed)
             state = state_of(points, watched.counts, state, assumed.undecided)
-        told.append(state)
-    return told
+        observed.append(state)
+    return observed
 
 
 def contributor_states(
@@ -84,27 +84,29 @@ def contributor_states(
     }
 
 
-def transitions(told: Sequence[str], start: int = 0) -> list[tuple[int, str]]:
+def transitions(observed: Sequence[str], start: int = 0) -> list[tuple[int, str]]:
     """Each minute in which a state is another than the one before, and which; `start` the first."""
-    before = [INSUFFICIENT_DATA, *told]
+    before = [INSUFFICIENT_DATA, *observed]
     return [
         (start + index, state)
-        for index, (state, old) in enumerate(zip(told, before, strict=False))
+        for index, (state, old) in enumerate(zip(observed, before, strict=False))
         if state != old
     ]
 
 
-def invocations(properties: Properties, told: Sequence[str], start: int = 0) -> list[Invocation]:
+def invocations(
+    properties: Properties, observed: Sequence[str], start: int = 0
+) -> list[Invocation]:
     """What an alarm does: each action once when its state begins.
 
     A scaling policy is invoked in every minute again for as long as the state lasts.
     """
     if properties.get("ActionsEnabled", True) is False:
         return []
-    begins = {minute for minute, _ in transitions(told, start)}
+    begins = {minute for minute, _ in transitions(observed, start)}
     return [
         Invocation(minute, action, state)
-        for minute, state in enumerate(told, start)
+        for minute, state in enumerate(observed, start)
         for action in properties.get(_ACTIONS[state], ())
         if minute in begins or _SCALES in action
     ]
@@ -113,7 +115,7 @@ def invocations(properties: Properties, told: Sequence[str], start: int = 0) -> 
 def _contributor(
     watched: Watched, series: Series, metrics: Metrics, minutes: range, assumed: Assumptions
 ) -> list[str]:
-    told: list[str] = []
+    observed: list[str] = []
     state = OK
     for now in minutes:
         points = watched.points(series, metrics, now, assumed)
@@ -122,8 +124,8 @@ def _contributor(
             returned = _lately(series, metrics, now)
         new = state_of(points, watched.counts, state, assumed.undecided) if returned else OK
         state = state if new == INSUFFICIENT_DATA else new
-        told.append(state)
-    return told
+        observed.append(state)
+    return observed
 
 
 def _lately(series: Series, metrics: Metrics, now: int) -> bool:
@@ -134,11 +136,11 @@ def _lately(series: Series, metrics: Metrics, now: int) -> bool:
 def _warming(
     properties: Properties, watched: Watched, metrics: Metrics, created: int, now: int
 ) -> bool:
-    """Whether an alarm still waits, for its time or, unless it is told to, for a full window."""
-    told: Mapping[str, Any] = properties["WarmUpConfiguration"]
-    if now - created >= told["WarmUpPeriodDurationInMinutes"]:
+    """Whether an alarm still waits, for its time or, if it is configured to, for a full window."""
+    observed: Mapping[str, Any] = properties["WarmUpConfiguration"]
+    if now - created >= observed["WarmUpPeriodDurationInMinutes"]:
         return False
-    if told.get("OnlyStartEvaluatingAfterWarmUpPeriodEnds", False):
+    if observed.get("OnlyStartEvaluatingAfterWarmUpPeriodEnds", False):
         return True
     series = series_of(properties)
     first = metrics.first(series, now)

@@ -35,8 +35,10 @@ def test_it_runs_in_the_brokers_subnets_on_a_current_runtime(of: Of) -> None:
         "subnet-0a1b2c3d4e5f60718",
         "subnet-1a1b2c3d4e5f60718",
     ]
-    told = [made[key] for key in ("Runtime", "Architectures", "MemorySize", "Timeout", "Handler")]
-    assert told == ["python3.13", ["arm64"], 512, 55, "kafka_lag.collect_lag.handler"]
+    reported = [
+        made[key] for key in ("Runtime", "Architectures", "MemorySize", "Timeout", "Handler")
+    ]
+    assert reported == ["python3.13", ["arm64"], 512, 55, "kafka_lag.collect_lag.handler"]
 
 
 def test_runtime_architecture_and_concurrency_follow_the_configuration(of: Of) -> None:
@@ -49,14 +51,14 @@ def test_runtime_architecture_and_concurrency_follow_the_configuration(of: Of) -
 def test_it_is_told_where_its_document_its_bucket_and_its_brokers_are(
     of: Of, layers: dict[str, Path]
 ) -> None:
-    told = dict(function(of, "scram")["Environment"]["Variables"])
-    asked = told.pop(contract.ENV_BOOTSTRAP_SERVERS)
+    reported = dict(function(of, "scram")["Environment"]["Variables"])
+    asked = reported.pop(contract.ENV_BOOTSTRAP_SERVERS)
     assert re.fullmatch(r"collectorbootstrapserversanswer\w+-servers", asked)
-    assert told == {
+    assert reported == {
         contract.ENV_CONFIG: "/opt/kafka-lag/config.json",
         contract.ENV_BUCKET: "the-bucket",
     }
-    staged = layers["scram"] / Path(told[contract.ENV_CONFIG]).relative_to("/opt")
+    staged = layers["scram"] / Path(reported[contract.ENV_CONFIG]).relative_to("/opt")
     assert staged.is_file()
 
 

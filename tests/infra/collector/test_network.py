@@ -121,8 +121,10 @@ def test_interface_endpoints_lie_in_the_subnets_that_are_named() -> None:
 
 
 def test_subnets_for_endpoints_that_are_not_made_are_refused() -> None:
-    (told,) = cluster_faults(vpc=VPC | {"endpoint_subnets": VPC["subnets"][:1]})
-    assert told == "vpc: endpoint_subnets has no effect, as endpoints makes no interface endpoint"
+    (reported,) = cluster_faults(vpc=VPC | {"endpoint_subnets": VPC["subnets"][:1]})
+    assert (
+        reported == "vpc: endpoint_subnets has no effect, as endpoints makes no interface endpoint"
+    )
 
 
 def test_private_connectivity_opens_the_ports_of_brokers_to_come() -> None:
@@ -134,6 +136,8 @@ def test_private_connectivity_opens_the_ports_of_brokers_to_come() -> None:
 
 
 def test_a_cluster_of_another_account_is_refused_with_the_way_to_reach_it() -> None:
-    (told,) = cluster_faults(account="999988887777", auth={"type": "iam"})
-    assert told.startswith("account is 999988887777, but the arn says 111122223333: MSK is asked")
-    assert told.endswith("with scram or tls, and give no arn")
+    (reported,) = cluster_faults(account="999988887777", auth={"type": "iam"})
+    assert reported.startswith(
+        "account is 999988887777, but the arn says 111122223333: MSK is asked"
+    )
+    assert reported.endswith("with scram or tls, and give no arn")

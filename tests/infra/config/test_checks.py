@@ -105,10 +105,10 @@ def test_the_fault_is_told_of_the_service_that_has_it() -> None:
 def test_all_groups_that_are_named_must_fit_into_the_budget(
     given: dict[str, Any], needed: int
 ) -> None:
-    told = {"scaling": [BY_STEPS], **given}
-    levels = told.pop("levels", {})
-    assert cluster_faults(**told, levels={**levels, "max_metrics": needed}) == ()
-    assert cluster_faults(**told, levels={**levels, "max_metrics": needed - 1}) == (
+    message = {"scaling": [BY_STEPS], **given}
+    levels = message.pop("levels", {})
+    assert cluster_faults(**message, levels={**levels, "max_metrics": needed}) == ()
+    assert cluster_faults(**message, levels={**levels, "max_metrics": needed - 1}) == (
         f"levels.max_metrics: {needed - 1} leaves no room for the groups that alarms and scaling "
         f"name; they need {needed}",
     )

@@ -54,18 +54,18 @@ def test_a_good_cluster_beside_a_bad_one_is_looked_through_as_well() -> None:
 
 @pytest.mark.parametrize("seconds", [0, 7200, "60", True, None])
 def test_an_interval_that_is_no_interval_is_told_once(seconds: Any) -> None:
-    (told,) = refused_cluster(interval_seconds=seconds)
-    assert told.startswith("interval_seconds: ")
+    (message,) = refused_cluster(interval_seconds=seconds)
+    assert message.startswith("interval_seconds: ")
 
 
 @pytest.mark.parametrize("levels", [7, [], None, "all"])
 def test_levels_that_are_no_object_are_a_fault_and_no_traceback(levels: Any) -> None:
-    (told,) = refused_cluster(levels=levels, alarms={"groups": ["billing"]})
-    assert told.startswith("levels: ")
+    (message,) = refused_cluster(levels=levels, alarms={"groups": ["billing"]})
+    assert message.startswith("levels: ")
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"levels": {"max_metrics": "many"}}, "levels.max_metrics: must be a whole number"),
         ({"hold": 1.5}, "hold: must be a whole number"),
@@ -76,9 +76,9 @@ def test_levels_that_are_no_object_are_a_fault_and_no_traceback(levels: Any) -> 
     ],
 )
 def test_a_value_of_another_kind_is_told_in_the_words_of_the_rest(
-    changes: dict[str, Any], told: str
+    changes: dict[str, Any], message: str
 ) -> None:
-    assert refused_cluster(**changes) == (told,)
+    assert refused_cluster(**changes) == (message,)
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_a_value_of_another_kind_is_told_in_the_words_of_the_rest(
 )
 def test_a_fault_of_an_endpoints_own_levels_is_told_at_its_place(levels: Any, fault: str) -> None:
     sinks = ["emf", {"otlp": {"sigv4": True, "levels": levels}}]
-    (told,) = refused_cluster(sinks=sinks, alarms={"groups": ["billing"]})
-    assert told.startswith(f"sinks[1].otlp.levels{fault}")
+    (message,) = refused_cluster(sinks=sinks, alarms={"groups": ["billing"]})
+    assert message.startswith(f"sinks[1].otlp.levels{fault}")
 
 
 def test_no_password_is_asked_for_where_the_login_is_at_fault() -> None:
-    (told,) = refused_cluster(auth={"type": "password"})
-    assert told.startswith("auth: ")
+    (message,) = refused_cluster(auth={"type": "password"})
+    assert message.startswith("auth: ")
 
 
 @pytest.mark.parametrize("seconds", [50.5, 51, 900])
@@ -119,7 +119,7 @@ def test_a_deadline_that_nothing_takes_is_told_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "message"),
     [
         ("security_protocol", "follows from auth; leave it out"),
         ("sasl_mechanism", "follows from auth; leave it out"),
@@ -130,8 +130,8 @@ def test_a_deadline_that_nothing_takes_is_told_once() -> None:
     ],
 )
 @pytest.mark.parametrize("value", ["x", {}, None])
-def test_a_key_that_follows_from_another_is_refused(key: str, told: str, value: Any) -> None:
-    assert refused_cluster(**{key: value}) == (f"{key}: {told}",)
+def test_a_key_that_follows_from_another_is_refused(key: str, message: str, value: Any) -> None:
+    assert refused_cluster(**{key: value}) == (f"{key}: {message}",)
 
 
 def test_no_unknown_key_is_said_to_mean_collector() -> None:
@@ -174,8 +174,8 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", " ca.pem", 7])
 def test_a_name_of_no_file_is_told_once(name: Any) -> None:
-    (told,) = refused_cluster(ca_file=name)
-    assert told.startswith("ca_file: must be text")
+    (message,) = refused_cluster(ca_file=name)
+    assert message.startswith("ca_file: must be text")
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "a\nb", " a.pem"])

@@ -80,8 +80,8 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
     ],
 )
 def test_one_fault_is_told_once(changes: dict[str, Any], fault: str) -> None:
-    (told,) = document_faults(**changes)
-    assert told.startswith(fault)
+    (message,) = document_faults(**changes)
+    assert message.startswith(fault)
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
@@ -120,9 +120,9 @@ def test_an_unknown_key_is_told_with_the_nearest_one(changes: dict[str, Any], fa
 @pytest.mark.parametrize("place", ["groups", "topics"])
 @pytest.mark.parametrize("side", ["allow", "deny"])
 def test_an_expression_that_does_not_compile_is_quoted(place: str, side: str) -> None:
-    (told,) = document_faults(**{place: {side: "orders("}})
-    assert told.startswith(f"{place}.{side}: is not a regular expression")
-    assert told.endswith("'orders('")
+    (message,) = document_faults(**{place: {side: "orders("}})
+    assert message.startswith(f"{place}.{side}: is not a regular expression")
+    assert message.endswith("'orders('")
 
 
 @pytest.mark.parametrize("key", ["uncommitted", "allowed_lag", "owner", "sla_seconds"])
@@ -131,8 +131,8 @@ def test_a_choice_by_name_may_be_empty_and_an_expression_that_does_not_compile_i
 ) -> None:
     assert document_faults(**{key: {}}) == []
     value = {"uncommitted": "apart", "owner": "me"}.get(key, 1)
-    (told,) = document_faults(**{key: {"good": value, "or(ders": value}})
-    assert told.startswith(f"{key}.or(ders: is not a regular expression")
+    (message,) = document_faults(**{key: {"good": value, "or(ders": value}})
+    assert message.startswith(f"{key}.or(ders: is not a regular expression")
 
 
 def test_the_first_expression_in_the_document_that_matches_decides() -> None:
@@ -146,9 +146,9 @@ def test_the_first_expression_in_the_document_that_matches_decides() -> None:
     [(3600, 24, True), (3600, 25, False), (86.4, 1000, True), (86.5, 1000, False)],
 )
 def test_the_window_is_a_day_at_most(interval: float, window: int, good: bool) -> None:
-    told = document_faults(interval_seconds=interval, window=window)
-    assert bool(told) != good
-    assert all(t.startswith("window: must be at most 24 hours of intervals, and ") for t in told)
+    message = document_faults(interval_seconds=interval, window=window)
+    assert bool(message) != good
+    assert all(t.startswith("window: must be at most 24 hours of intervals, and ") for t in message)
 
 
 def test_a_window_of_a_wrong_interval_is_not_complained_of_twice() -> None:
@@ -171,8 +171,8 @@ def test_a_window_of_a_wrong_interval_is_not_complained_of_twice() -> None:
 def test_numbers_are_taken_up_to_their_bounds(key: str, low: float, high: float) -> None:
     assert document_faults(**{key: low}) == document_faults(**{key: high}) == []
     for beyond in (low - 1, high + 1):
-        (told,) = document_faults(**{key: beyond})
-        assert told.startswith(f"{key}: must be greater than or equal to")
+        (message,) = document_faults(**{key: beyond})
+        assert message.startswith(f"{key}: must be greater than or equal to")
 
 
 @pytest.mark.parametrize("value", ["10", True, 10.5, None])
@@ -195,9 +195,9 @@ def test_a_switch_is_true_or_false_and_no_word_for_it(key: str, value: Any) -> N
 
 def test_all_faults_are_told_at_once_in_order() -> None:
     wrong = {"cluster": "a b", "group": {}, "window": 0, "topics": {"allow": "("}}
-    told = [fault.partition(":")[0] for fault in faults_of(wrong)]
-    assert len(told) == len(set(told))
-    assert set(told) == {
+    message = [fault.partition(":")[0] for fault in faults_of(wrong)]
+    assert len(message) == len(set(message))
+    assert set(message) == {
         "cluster", "group", "window", "topics.allow", "bootstrap_servers", "secret_id",
     }  # fmt: skip
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fault of `defaults` is told once and there, a cluster's own with the cluster."""
+"""A fault of `defaults` is reported once and there, a cluster's own with the cluster."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_what_a_cluster_says_itself_is_told_with_it() -> None:
 
 def test_an_expression_is_told_apart_from_one_that_it_begins_with() -> None:
     given = cluster_json(sla_seconds={"a": 1, "a.b": 1})
-    (told,) = refused(given, defaults={"sla_seconds": {"a.b: c": 0}})
-    assert told.startswith("defaults.sla_seconds.a.b: c: must be greater than 0")
+    (message,) = refused(given, defaults={"sla_seconds": {"a.b: c": 0}})
+    assert message.startswith("defaults.sla_seconds.a.b: c: must be greater than 0")
 
 
 def test_what_is_missing_everywhere_is_missing_in_the_clusters() -> None:
@@ -92,8 +92,8 @@ def test_what_goes_wrong_with_a_clusters_own_keys_only_is_told_with_it(
 def test_a_login_that_one_cluster_cannot_use_is_told_with_it() -> None:
     arn = cluster_json()["arn"].replace("eu-west-1", "us-east-1")
     given = {"name": "us", "arn": arn, "vpc": cluster_json()["vpc"]}
-    (told,) = refused(given, defaults={"auth": {"type": "tls", "secret_arn": SECRET}})
-    assert told.startswith("clusters[0].auth.secret_arn: is in eu-west-1")
+    (message,) = refused(given, defaults={"auth": {"type": "tls", "secret_arn": SECRET}})
+    assert message.startswith("clusters[0].auth.secret_arn: is in eu-west-1")
 
 
 @pytest.mark.parametrize("defaults", [None, [], 7])

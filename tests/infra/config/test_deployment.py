@@ -29,8 +29,8 @@ def test_a_name_of_just_so_many_is_taken() -> None:
 
 def test_all_that_is_wrong_between_clusters_is_told_line_by_line() -> None:
     vpc = cluster_json()["vpc"] | {"endpoints": {"s3": True}, "route_tables": ["rtb-0a1b2c3d"]}
-    told = refused(cluster_json(name="a.b", vpc=vpc), cluster_json(name="a-b", vpc=vpc))
-    assert [fault.partition(" would")[0].partition(" both")[0] for fault in told] == [
+    message = refused(cluster_json(name="a.b", vpc=vpc), cluster_json(name="a-b", vpc=vpc))
+    assert [fault.partition(" would")[0].partition(" both")[0] for fault in message] == [
         "clusters: a.b and a-b",
         "clusters: a.b and a-b",
     ]
@@ -43,8 +43,8 @@ def refused_alone(given: Any) -> tuple[str, ...]:
 
 
 def test_faults_of_one_cluster_have_its_own_paths() -> None:
-    told = refused_alone(cluster_json(vpc={}, hold=0, nmae=1, group={}, ca_file="no.pem"))
-    assert [fault.partition(":")[0] for fault in told] == [
+    message = refused_alone(cluster_json(vpc={}, hold=0, nmae=1, group={}, ca_file="no.pem"))
+    assert [fault.partition(":")[0] for fault in message] == [
         "hold",
         "vpc.id",
         "vpc.subnets",
@@ -52,7 +52,7 @@ def test_faults_of_one_cluster_have_its_own_paths() -> None:
         "nmae",
         "group",
     ]
-    assert told[-1] == "group: unknown key, did you mean groups?"
+    assert message[-1] == "group: unknown key, did you mean groups?"
 
 
 def test_what_is_wrong_with_one_cluster_as_a_whole_has_no_path() -> None:
@@ -72,10 +72,10 @@ def test_one_cluster_has_no_stack_whose_name_could_be_taken() -> None:
 def test_two_groups_of_one_cluster_may_not_scale_one_service() -> None:
     by_steps = {**SERVICE, "max": 8, "steps": STEPS}
     scaling = [by_steps, by_steps | {"group": "other"}, by_steps | {"group": "third"}]
-    told = f"scale the service {SERVICE['ecs_cluster']}/{SERVICE['service']}, which follows one"
+    message = f"scale the service {SERVICE['ecs_cluster']}/{SERVICE['service']}, which follows one"
     assert refused_alone(cluster_json(scaling=scaling)) == (
-        f"scaling[1]: billing and other both {told}",
-        f"scaling[2]: billing and third both {told}",
+        f"scaling[1]: billing and other both {message}",
+        f"scaling[2]: billing and third both {message}",
     )
 
 
@@ -87,8 +87,8 @@ def test_one_region_is_of_one_account_or_says_which() -> None:
         "clusters: own in eu-west-1 would share a stack or not, as others there are in account "
         "111122223333: give account",
     )
-    told = cluster_json(name="own", account="111122223333", **SELF_RUN)
-    assert len(deployment(cluster_json(), told).places()) == 1
+    message = cluster_json(name="own", account="111122223333", **SELF_RUN)
+    assert len(deployment(cluster_json(), message).places()) == 1
 
 
 def test_a_bucket_of_a_region_without_clusters_is_a_slip() -> None:
@@ -130,8 +130,8 @@ def test_a_bucket_of_an_account_without_clusters_is_a_slip() -> None:
 
 def test_one_account_has_a_name_once() -> None:
     assert len(deployment(of("111122223333"), of("444455556666")).places()) == 2
-    (told,) = refused(of("111122223333"), moved(of("111122223333"), "us-east-1"))
-    assert told.startswith("clusters: orders and orders would get the stack kafka-lag-orders")
+    (message,) = refused(of("111122223333"), moved(of("111122223333"), "us-east-1"))
+    assert message.startswith("clusters: orders and orders would get the stack kafka-lag-orders")
 
 
 @pytest.mark.parametrize("name", ["aws-lag", "ssm", "Lag", "1lag", "x" * 41])
@@ -150,13 +150,13 @@ def test_a_chat_channel_is_configured_once(key: str) -> None:
 
 def test_a_topic_of_ones_own_is_taken_in_its_account_and_region() -> None:
     topic = "arn:aws:sns:eu-west-1:999988887777:pages"
-    told = deployment(
+    message = deployment(
         of("111122223333"),
         of("444455556666"),
         shared={"notify": {"existing_topics": {"444455556666/eu-west-1": topic}}},
     )
-    assert told.existing_topic("444455556666", "eu-west-1") == topic
-    assert told.existing_topic("111122223333", "eu-west-1") is None
+    assert message.existing_topic("444455556666", "eu-west-1") == topic
+    assert message.existing_topic("111122223333", "eu-west-1") is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows from the rest of a cluster is told beside what its user wrote, and not inside."""
+"""What follows from the rest of a cluster stands beside what its user wrote, and not inside."""
 
 from __future__ import annotations
 

@@ -65,14 +65,14 @@ def test_every_shared_key_is_documented() -> None:
 
 
 def test_every_key_of_a_cluster_is_documented() -> None:
-    told = documented("A cluster: where and how", "A cluster: what it does")
+    message = documented("A cluster: where and how", "A cluster: what it does")
     own = {key for key in keys_of(Cluster) if key.split(".")[0] not in CollectorKeys.model_fields}
-    assert told == own | set(keys_of(Scaling))
+    assert message == own | set(keys_of(Scaling))
 
 
 def test_the_collectors_keys_are_documented_with_the_cluster() -> None:
-    told = documented("A cluster: what its collector is told")
-    assert {key.split(".")[0] for key in told} >= set(CollectorKeys.model_fields)
+    message = documented("A cluster: what its collector does")
+    assert {key.split(".")[0] for key in message} >= set(CollectorKeys.model_fields)
 
 
 def test_every_key_of_an_otlp_endpoint_is_documented_with_the_sinks() -> None:

@@ -85,7 +85,7 @@ def test_a_clusters_name_does_not_make_it_serverless() -> None:
 
 def test_without_a_region_nothing_is_said_to_be_elsewhere() -> None:
     assert refused_cluster(**OUTSIDE | {"region": None}) == (
-        ": give region, as there is no arn to tell it",
+        ": give region, as there is no arn that has it",
     )
 
 
@@ -99,9 +99,9 @@ def test_kafka_without_an_arn_is_not_msk_serverless() -> None:
 
 
 def test_all_that_keeps_a_cluster_out_of_reach_is_told_together() -> None:
-    told = refused_cluster(arn=None, auth={"type": "iam"})
-    assert told == (
+    message = refused_cluster(arn=None, auth={"type": "iam"})
+    assert message == (
         ": give arn, or bootstrap_servers where it is not MSK",
         ": auth of type iam needs arn: rights are granted on it",
-        ": give region, as there is no arn to tell it",
+        ": give region, as there is no arn that has it",
     )

@@ -117,13 +117,13 @@ def test_clusters_that_are_none_are_refused(clusters: Any) -> None:
 
 def test_iam_needs_the_arn_that_its_rights_are_on() -> None:
     changes = {"arn": None, "region": "eu-west-1", "bootstrap_servers": ["b:9098"]}
-    told = faults(cluster_json(auth={"type": "iam"}, **changes))
-    assert told == ("clusters[0]: auth of type iam needs arn: rights are granted on it",)
+    message = faults(cluster_json(auth={"type": "iam"}, **changes))
+    assert message == ("clusters[0]: auth of type iam needs arn: rights are granted on it",)
 
 
 def test_names_that_give_one_stack_are_refused() -> None:
-    told = faults(cluster_json(name="a.b"), cluster_json(name="a-b"))
-    assert told == (
+    message = faults(cluster_json(name="a.b"), cluster_json(name="a-b"))
+    assert message == (
         "clusters: a.b and a-b would get the stack kafka-lag-a-b, which another has: change a name",
     )
 
@@ -137,8 +137,8 @@ ENDPOINT = {"endpoints": {"secrets_manager": True}, "cidr": "10.0.0.0/16"}
 
 def test_two_clusters_of_one_vpc_may_not_both_make_its_endpoint() -> None:
     vpc = cluster_json()["vpc"] | ENDPOINT
-    told = faults(cluster_json(vpc=vpc), cluster_json(name="audit", vpc=vpc))
-    assert told == (
+    message = faults(cluster_json(vpc=vpc), cluster_json(name="audit", vpc=vpc))
+    assert message == (
         "clusters: orders and audit both make the secrets_manager endpoint of "
         "vpc-0a1b2c3d4e5f60718, which can have one; leave it to one of them",
     )
@@ -151,8 +151,8 @@ def test_clusters_of_two_vpcs_may_each_make_their_endpoint() -> None:
 
 
 def test_two_groups_may_not_scale_one_service() -> None:
-    told = faults(cluster_json(scaling=[SCALING, SCALING | {"group": "other"}]))
-    assert "both scale the service services/billing" in told[0]
+    message = faults(cluster_json(scaling=[SCALING, SCALING | {"group": "other"}]))
+    assert "both scale the service services/billing" in message[0]
 
 
 def test_defaults_are_everyones_and_each_cluster_may_differ() -> None:
@@ -182,16 +182,17 @@ def test_context_may_name_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [(None, "cannot be read"), ("{", "is not JSON"), ("[]", "must be an object")]
+    ("text", "message"),
+    [(None, "cannot be read"), ("{", "is not JSON"), ("[]", "must be an object")],
 )
 def test_a_file_that_is_no_configuration_is_named(
-    text: str | None, told: str, tmp_path: Path
+    text: str | None, message: str, tmp_path: Path
 ) -> None:
     if text is not None:
         (tmp_path / "lag.json").write_text(text)
     with pytest.raises(ConfigurationError, match=r"lag\.json") as caught:
         read("lag.json", tmp_path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_without_a_configuration_the_context_key_is_named(tmp_path: Path) -> None:
@@ -222,7 +223,7 @@ def test_the_service_level_of_a_group_is_the_first_that_fits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("auth", "told"),
+    ("auth", "message"),
     [
         ({"type": "iam"}, {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER"}),
         ({"type": "scram", "secret_arn": SECRET, "kms_key_arn": KEY},
@@ -233,11 +234,11 @@ def test_the_service_level_of_a_group_is_the_first_that_fits() -> None:
     ],
 )  # fmt: skip
 def test_the_login_becomes_the_collectors_own_words(
-    auth: dict[str, Any], told: dict[str, str]
+    auth: dict[str, Any], message: dict[str, str]
 ) -> None:
     document = cluster(auth=auth).document()
     keys = ("security_protocol", "sasl_mechanism", "secret_id")
-    assert {key: document[key] for key in keys if document[key] is not None} == told
+    assert {key: document[key] for key in keys if document[key] is not None} == message
 
 
 def test_other_kafka_than_msk_may_have_the_shorter_digest() -> None:

@@ -58,9 +58,9 @@ def test_a_private_slack_channel_is_taken() -> None:
 @pytest.mark.parametrize(("key", "least"), [("snapshot_days", 8), ("report_days", 22)])
 def test_nothing_expires_before_it_was_read_for_the_last_time(key: str, least: int) -> None:
     assert deployment(shared={"keep": {key: least}}).shared.keep.model_dump()[key] == least
-    (told,) = refused(cluster_json(), shared={"keep": {key: least - 1}})
-    assert told.startswith(f"shared.keep.{key}: ")
-    assert str(least) in told
+    (message,) = refused(cluster_json(), shared={"keep": {key: least - 1}})
+    assert message.startswith(f"shared.keep.{key}: ")
+    assert str(least) in message
 
 
 def test_the_history_lasts_as_long_as_the_snapshots_that_it_replaces() -> None:
@@ -94,9 +94,9 @@ def test_a_summary_comes_when_something_changed_always_or_never(summary: str) ->
 
 
 def test_a_summary_that_comes_otherwise_is_refused_with_the_choices() -> None:
-    (told,) = refused(cluster_json(), shared={"report": {"summary": "weekly"}})
-    assert told.startswith("shared.report.summary: ")
-    assert all(word in told for word in ("changes", "always", "never"))
+    (message,) = refused(cluster_json(), shared={"report": {"summary": "weekly"}})
+    assert message.startswith("shared.report.summary: ")
+    assert all(word in message for word in ("changes", "always", "never"))
 
 
 @pytest.mark.parametrize(

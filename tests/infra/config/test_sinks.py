@@ -20,8 +20,8 @@ def faults(*sinks: Any) -> list[str]:
     return document_faults(sinks=list(sinks))
 
 
-def otlp(**told: Any) -> list[str]:
-    return faults({"otlp": told})
+def otlp(**message: Any) -> list[str]:
+    return faults({"otlp": message})
 
 
 @pytest.mark.parametrize(
@@ -90,28 +90,28 @@ def test_the_same_metrics_go_to_a_place_once(sinks: list[Any], fault: str) -> No
     ],
 )
 def test_an_endpoint_is_a_whole_url(url: str) -> None:
-    told = "must be a whole URL, as in https://collector:4318/v1/metrics"
-    assert f"sinks[0].otlp.endpoint: {told}" in otlp(endpoint=url)
+    message = "must be a whole URL, as in https://collector:4318/v1/metrics"
+    assert f"sinks[0].otlp.endpoint: {message}" in otlp(endpoint=url)
 
 
 @pytest.mark.parametrize(
     "url", [f"{URL}?api-key=x", "https://u:p@c/v1", "https://u@c/v1", f"{URL}#x"]
 )
 def test_an_endpoint_holds_no_secret(url: str) -> None:
-    told = "must have no password, query or fragment: use headers_secret"
-    assert otlp(endpoint=url) == [f"sinks[0].otlp.endpoint: {told}"]
+    message = "must have no password, query or fragment: use headers_secret"
+    assert otlp(endpoint=url) == [f"sinks[0].otlp.endpoint: {message}"]
 
 
 @pytest.mark.parametrize("secret", [{"headers_secret": "s"}, {"sigv4": True}])
 def test_a_secret_is_not_sent_in_the_open(secret: dict[str, Any]) -> None:
-    told = "must begin with https:// to be told a secret"
-    assert otlp(endpoint="http://c/v1/metrics", **secret) == [f"sinks[0].otlp.endpoint: {told}"]
+    message = "must begin with https:// to be sent a secret"
+    assert otlp(endpoint="http://c/v1/metrics", **secret) == [f"sinks[0].otlp.endpoint: {message}"]
 
 
 @pytest.mark.parametrize(
-    ("told", "fault"),
+    ("message", "fault"),
     [
-        ({}, "endpoint: is required; with sigv4 it is CloudWatch's own unless it is told"),
+        ({}, "endpoint: is required; with sigv4 it is CloudWatch's own by default"),
         ({"endpoint": 5}, "endpoint: must be text"),
         ({"endpoint": URL, "sigv4": "yes"}, "sigv4: must be true or false"),
         (
@@ -124,13 +124,13 @@ def test_a_secret_is_not_sent_in_the_open(secret: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_a_fault_of_an_endpoint_is_told_at_its_place(told: dict[str, Any], fault: str) -> None:
-    assert otlp(**told) == [f"sinks[0].otlp.{fault}"]
+def test_a_fault_of_an_endpoint_is_told_at_its_place(message: dict[str, Any], fault: str) -> None:
+    assert otlp(**message) == [f"sinks[0].otlp.{fault}"]
 
 
 def test_a_missing_endpoint_is_told_with_the_other_faults() -> None:
-    told = otlp(headers_secret=7, zzz=1)
-    assert [fault.partition(":")[0] for fault in told] == [
+    message = otlp(headers_secret=7, zzz=1)
+    assert [fault.partition(":")[0] for fault in message] == [
         "sinks[0].otlp.headers_secret",
         "sinks[0].otlp.endpoint",
         "sinks[0].otlp.zzz",
@@ -138,19 +138,19 @@ def test_a_missing_endpoint_is_told_with_the_other_faults() -> None:
 
 
 def test_what_is_no_key_of_an_endpoints_own_levels_is_told_with_the_nearest() -> None:
-    (told,) = faults("emf", {"otlp": {"sigv4": True, "levels": {"max_metric": 5}}})
-    assert told == "sinks[1].otlp.levels.max_metric: unknown key, did you mean max_metrics?"
+    (message,) = faults("emf", {"otlp": {"sigv4": True, "levels": {"max_metric": 5}}})
+    assert message == "sinks[1].otlp.levels.max_metric: unknown key, did you mean max_metrics?"
 
 
 @pytest.mark.parametrize("sinks", [5, {"otlp": 1}, [{"otlp": None}], [None]])
 def test_a_faulty_choice_is_told_as_such(sinks: Any) -> None:
-    (told,) = document_faults(sinks=sinks)
-    assert told.startswith("sinks")
+    (message,) = document_faults(sinks=sinks)
+    assert message.startswith("sinks")
 
 
 def test_an_endpoint_that_is_no_object_is_told_what_it_holds() -> None:
-    told = "must be an object with sigv4, headers_secret, endpoint, levels"
-    assert faults({"otlp": URL}) == [f"sinks[0].otlp: {told}"]
+    message = "must be an object with sigv4, headers_secret, endpoint, levels"
+    assert faults({"otlp": URL}) == [f"sinks[0].otlp: {message}"]
 
 
 @pytest.mark.parametrize(

@@ -29,24 +29,24 @@ def test_keys_that_stand_twice_are_all_told(tmp_path: Path) -> None:
 
 
 def test_a_key_may_stand_in_two_objects(tmp_path: Path) -> None:
-    told = refused('{"clusters": [{"name": 1}, {"name": 2}]}', tmp_path)
-    assert not [fault for fault in told if "twice" in fault]
+    message = refused('{"clusters": [{"name": 1}, {"name": 2}]}', tmp_path)
+    assert not [fault for fault in message if "twice" in fault]
 
 
 @pytest.mark.parametrize(
     "text", ['{"clusters": [],\n}', '{"clusters": [1, 2, ]}', '{"a": {"b": 1 ,} }', "[1,]"]
 )
 def test_a_trailing_comma_is_told(text: str, tmp_path: Path) -> None:
-    (told,) = refused(text, tmp_path)
-    assert told.startswith("it is not JSON (")
-    assert told.endswith("): take out the comma before the closing bracket")
+    (message,) = refused(text, tmp_path)
+    assert message.startswith("it is not JSON (")
+    assert message.endswith("): take out the comma before the closing bracket")
 
 
 @pytest.mark.parametrize("text", ["{", '{"a" 1}', '{"a": }', "", '{"a": 1, "b" : ,}'])
 def test_another_slip_has_no_such_hint(text: str, tmp_path: Path) -> None:
-    (told,) = refused(text, tmp_path)
-    assert told.startswith("it is not JSON (")
-    assert "comma before" not in told
+    (message,) = refused(text, tmp_path)
+    assert message.startswith("it is not JSON (")
+    assert "comma before" not in message
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
@@ -157,8 +157,8 @@ def test_a_toml_file_in_another_encoding_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["2026-01-31", "nan", "inf", "[]", '"1"', "true"])
 def test_a_toml_value_of_another_type_is_told_with_its_path(value: str, tmp_path: Path) -> None:
-    told = refused_toml(f'[[clusters]]\nname = "a"\ninterval_seconds = {value}\n', tmp_path)
-    assert "clusters[0].interval_seconds: must be a number" in told
+    message = refused_toml(f'[[clusters]]\nname = "a"\ninterval_seconds = {value}\n', tmp_path)
+    assert "clusters[0].interval_seconds: must be a number" in message
 
 
 TOML = """
@@ -213,5 +213,5 @@ def test_the_place_of_the_schema_is_no_configuration(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["schema", "$shema"])
 def test_a_key_that_is_nearly_that_of_the_schema_is_unknown(key: str, tmp_path: Path) -> None:
-    told = refused_toml(f'"{key}" = "x"\n{TOML}', tmp_path)
-    assert told == (f"{key}: unknown key, did you mean $schema?",)
+    message = refused_toml(f'"{key}" = "x"\n{TOML}', tmp_path)
+    assert message == (f"{key}: unknown key, did you mean $schema?",)

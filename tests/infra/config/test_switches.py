@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views and messages are off unless asked for, and never open or told to nobody."""
+"""Views and messages are off unless asked for, and never open or without a receiver."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_an_empty_object_is_on(key: str) -> None:
 @pytest.mark.parametrize("key", SWITCHES)
 @pytest.mark.parametrize("given", ["on", "OFF", "", True, False, 7, [], ["off"]])
 def test_anything_else_is_refused(key: str, given: Any) -> None:
-    told = refused(cluster_json(), shared={key: given})
-    assert told == (f'shared.{key}: must be an object, or "off"',)
+    message = refused(cluster_json(), shared={key: given})
+    assert message == (f'shared.{key}: must be an object, or "off"',)
 
 
 def test_views_are_signed_for_unless_told_otherwise() -> None:
@@ -40,12 +40,12 @@ def test_views_are_signed_for_unless_told_otherwise() -> None:
 
 @pytest.mark.parametrize("auth", ["none", "open", "", None])
 def test_views_are_never_open(auth: Any) -> None:
-    (told,) = refused(cluster_json(), shared={"views": {"auth": auth}})
-    assert told == "shared.views.auth: must be 'iam' or 'bearer'"
+    (message,) = refused(cluster_json(), shared={"views": {"auth": auth}})
+    assert message == "shared.views.auth: must be 'iam' or 'bearer'"
 
 
 @pytest.mark.parametrize(
-    ("key", "given", "told"),
+    ("key", "given", "message"),
     [
         ("views", {"concurrency": 0}, "views.concurrency: must be at least 1"),
         ("views", {"auht": "iam"}, "views.auht: unknown key, did you mean auth?"),
@@ -59,11 +59,11 @@ def test_views_are_never_open(auth: Any) -> None:
         (
             "status_messages",
             {"topic": False, "event_bus": None},
-            'status_messages: tells nobody: set topic or event_bus, or say "off" instead',
+            'status_messages: notifies nobody: set topic or event_bus, or say "off" instead',
         ),
     ],
 )
 def test_what_makes_no_sense_is_told_with_its_place(
-    key: str, given: dict[str, Any], told: str
+    key: str, given: dict[str, Any], message: str
 ) -> None:
-    assert refused(cluster_json(), shared={key: given}) == (f"shared.{told}",)
+    assert refused(cluster_json(), shared={key: given}) == (f"shared.{message}",)

@@ -41,8 +41,8 @@ def test_a_name_may_hold_what_kafka_lets_it(group: str) -> None:
 
 @pytest.mark.parametrize("port", ["0", "65536", "99999"])
 def test_a_port_that_cannot_be_is_refused(port: str) -> None:
-    told = refused_cluster(bootstrap_servers=["b-1:9092", f"b-2:{port}"])
-    assert told == ("bootstrap_servers[1]: must be host:port, with a port of 1 to 65535",)
+    message = refused_cluster(bootstrap_servers=["b-1:9092", f"b-2:{port}"])
+    assert message == ("bootstrap_servers[1]: must be host:port, with a port of 1 to 65535",)
 
 
 @pytest.mark.parametrize("port", ["1", "65535"])

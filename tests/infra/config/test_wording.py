@@ -64,7 +64,7 @@ def changed(place: tuple[int | str, ...], value: Any) -> dict[str, Any]:
     return whole
 
 
-def told(given: dict[str, Any]) -> tuple[str, ...]:
+def message(given: dict[str, Any]) -> tuple[str, ...]:
     try:
         check(given, "the test", Path())
     except ConfigurationError as error:
@@ -73,12 +73,12 @@ def told(given: dict[str, Any]) -> tuple[str, ...]:
 
 
 def test_the_whole_is_right_to_begin_with() -> None:
-    assert told(FULL) == ()
+    assert message(FULL) == ()
 
 
 @pytest.mark.parametrize("place", list(places(FULL)), ids=lambda place: ".".join(map(str, place)))
 def test_whatever_stands_there_is_refused_in_our_words(place: tuple[int | str, ...]) -> None:
-    faults = [fault for value in WRONG for fault in told(changed(place, value))]
+    faults = [fault for value in WRONG for fault in message(changed(place, value))]
     assert faults
     assert [fault for fault in faults if NOT_OURS.search(fault)] == []
 

@@ -111,7 +111,7 @@ def environment(resources: Resources) -> dict[str, str]:
 
 
 def document(stack: Stack, resources: Resources) -> dict[str, Any]:
-    """What the collector is told in its layer."""
+    """What the collector's layer says."""
     (layer,) = [r for r in resources.values() if r["Type"] == "AWS::Lambda::LayerVersion"]
     asset = layer["Properties"]["Content"]["S3Key"].removesuffix(".zip")
     app = stack.node.root

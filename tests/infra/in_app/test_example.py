@@ -99,8 +99,8 @@ def test_alarms_may_publish_to_the_apps_topic_and_use_its_key(resources: Resourc
     for document in (policy, key["KeyPolicy"]):
         assert [s for s in document["Statement"] if s["Principal"] == principal]
     alarms = of_type(resources, "AWS::CloudWatch::Alarm").values()
-    told = {action for each in alarms for action in each["AlarmActions"]}
-    assert [each for each in told if not each.endswith(f":{name}".lower())] == []
+    reported = {action for each in alarms for action in each["AlarmActions"]}
+    assert [each for each in reported if not each.endswith(f":{name}".lower())] == []
 
 
 def test_every_log_group_has_the_apps_key(resources: Resources) -> None:

@@ -78,8 +78,8 @@ def test_a_secret_of_the_app_is_named_by_the_environment_and_may_be_decrypted() 
     assert environment(resources)[SECRET] == name.lower()
     assert may["secretsmanager:GetSecretValue"] == [name.lower()]
     assert may["kms:Decrypt"] == [KEY]
-    told = document(theirs, resources)
-    assert (told["secret_id"], told["sasl_mechanism"]) == (None, "SCRAM-SHA-512")
+    reported = document(theirs, resources)
+    assert (reported["secret_id"], reported["sasl_mechanism"]) == (None, "SCRAM-SHA-512")
 
 
 def test_a_secret_that_is_known_stays_in_the_document() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A message's way: from alarm or rule to topic to key, and to those who are told."""
+"""A message's way: from alarm or rule to topic to key, and to those who get it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ DAY = "cluster=demo/dt=2026-01-31"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run said and wrote, and whom it told."""
+    """What a run printed and wrote, and to whom it sent."""
 
     done: subprocess.CompletedProcess[str]
     output: Path
@@ -82,7 +82,7 @@ def _write_day(root: Path) -> None:
 
 
 def _topic(aws: AwsStandIn) -> tuple[str, str]:
-    """A topic, and a queue that hears what it is told."""
+    """A topic, and a queue that gets what it publishes."""
     topic: str = aws.client("sns").create_topic(Name="kafka-lag-alarms")["TopicArn"]
     queues = aws.client("sqs")
     queue: str = queues.create_queue(QueueName="heard")["QueueUrl"]

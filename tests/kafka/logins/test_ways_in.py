@@ -23,22 +23,22 @@ from tests.kafka.looking import commit, create, produce, rows
 
 pytestmark = pytest.mark.kafka
 
-Told = list[list[dict[str, Any]]]
+Reported = list[list[dict[str, Any]]]
 
 
 @pytest.fixture(name="expected", scope="module")
-def _expected(shared_cluster: KafkaCluster) -> Told:
+def _expected(shared_cluster: KafkaCluster) -> Reported:
     create(shared_cluster, "wayfarer", 3)
     produce(shared_cluster, "wayfarer", {0: 3, 1: 4, 2: 5})
     commit(shared_cluster, "wayfarers", "wayfarer", [1, 2, 3])
-    groups, partitions, topics = told(by_password(shared_cluster, "SCRAM-SHA-512"))
+    groups, partitions, topics = reported(by_password(shared_cluster, "SCRAM-SHA-512"))
     assert [row["consumer_group"] for row in groups] == ["wayfarers"]
     assert sorted(row["committed_offset"] for row in partitions) == [1, 2, 3]
     assert sorted(row["end_offset"] for row in topics) == [3, 4, 5]
     return [groups, partitions, topics]
 
 
-def told(way: Way) -> Told:
+def reported(way: Way) -> Reported:
     """All that one reading tells, but for when."""
     source = KafkaSource(*way)
     reading = read(source)
@@ -62,6 +62,6 @@ def _by_certificate(cluster: KafkaCluster) -> Way:
     ],
 )
 def test_what_is_read_does_not_depend_on_the_way_in(
-    shared_cluster: KafkaCluster, expected: Told, way: Callable[[KafkaCluster], Way]
+    shared_cluster: KafkaCluster, expected: Reported, way: Callable[[KafkaCluster], Way]
 ) -> None:
-    assert told(way(shared_cluster)) == expected
+    assert reported(way(shared_cluster)) == expected

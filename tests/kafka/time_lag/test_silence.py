@@ -50,7 +50,7 @@ def victim_of(topic: Watched) -> Victim:
         if not topic.cluster.alive(node):
             topic.cluster.start(node)
     with topic.looker() as eyes:
-        report = eyes.look_until(lambda seen: topic.told(seen) == len(PARTITIONS))
+        report = eyes.look_until(lambda seen: topic.reported(seen) == len(PARTITIONS))
     (described,) = topic.cluster.admin().describe_consumer_groups(["on-scattered"]).values()
     coordinator = described.result(20).coordinator.id
     leaders = [topic.row(report, partition)["leader"] for partition in PARTITIONS]
@@ -92,7 +92,7 @@ def hung(topic: Watched) -> Hung:
             meanwhile = eyes.look()
         finally:
             topic.cluster.resume(victim.node)
-        after = eyes.look_until(lambda seen: topic.told(seen) == len(PARTITIONS))
+        after = eyes.look_until(lambda seen: topic.reported(seen) == len(PARTITIONS))
     return Hung(victim, before, meanwhile, after)
 
 

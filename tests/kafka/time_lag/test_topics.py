@@ -81,7 +81,7 @@ def test_records_in_partitions_that_were_added_are_dated_at_once(
         wait_until_led(shared_cluster, "wider", 2)
         topic.write(times, partition=1)
         topic.commit(3, 6)
-        report = eyes.look_until(lambda seen: topic.told(seen) == 2)
+        report = eyes.look_until(lambda seen: topic.reported(seen) == 2)
     found = [dated(topic.row(report, partition)) for partition in range(2)]
     assert found == pytest.approx([times[3], times[6]], abs=1)
 

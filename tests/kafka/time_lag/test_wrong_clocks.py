@@ -29,7 +29,7 @@ pytestmark = pytest.mark.kafka
 
 Clock: TypeAlias = Callable[[int], int]
 
-# What brokers take only if told to; before 4.0 they took any time.
+# What brokers take only if configured to; before 4.0 they took any time.
 _ANY_TIME = {"message.timestamp.after.max.ms": str(10**15)}
 # So exact that the index is asked even about records of this moment.
 TIGHT = Tolerance(floor_ms=1, share=0.0)

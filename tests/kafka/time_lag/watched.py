@@ -85,7 +85,7 @@ class Watched:
         """What a report says of the group on one partition."""
         return partitions(report, f"on-{self.name}")[self.name, partition]
 
-    def told(self, report: LagReport) -> int:
+    def reported(self, report: LagReport) -> int:
         """Of how many partitions a report knows the time lag."""
         found = partitions(report, f"on-{self.name}").values()
         return sum(row["time_lag_seconds"] is not None for row in found)
@@ -122,8 +122,8 @@ def wait_until_led(cluster: KafkaCluster, name: str, count: int) -> None:
 
 
 def _led(client: AdminClient, name: str, count: int) -> bool:
-    told = client.list_topics(name, timeout=10).topics[name].partitions.values()
-    return [partition.leader > 0 for partition in told] == [True] * count
+    reported = client.list_topics(name, timeout=10).topics[name].partitions.values()
+    return [partition.leader > 0 for partition in reported] == [True] * count
 
 
 def ago(*ages: int) -> list[int]:

@@ -67,8 +67,10 @@ def test_many_positions_of_many_partitions_are_answered_in_one_call(
     with index(shared_cluster, "^many-positions$") as brokers:
         brokers.read_all(6)
         answers = brokers.ask(*asked)
-    told = {NEWEST: 99.0, 5: 5.0, 90: 90.0, 7: 7.0}
-    assert answers == [(told[m] - p, told[m]) if m in told else NONE for _, p, m in asked]
+    reported = {NEWEST: 99.0, 5: 5.0, 90: 90.0, 7: 7.0}
+    assert answers == [
+        (reported[m] - p, reported[m]) if m in reported else NONE for _, p, m in asked
+    ]
 
 
 def test_what_nobody_leads_or_knows_is_unanswered_and_the_rest_is_not(

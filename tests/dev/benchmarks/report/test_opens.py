@@ -59,11 +59,11 @@ def test_each_way_to_open_a_file_waits_and_is_noted_once(shim: Shim, tmp_path: P
 
     path = f"{shim.classes}:{JARS}/*"
     command = ["java", "-cp", path, str(opener), str(file), str(shim.log)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True)
+    reported = subprocess.run(command, check=True, capture_output=True, text=True)
 
     noted = [line.split()[1] for line in shim.log.read_text().splitlines()]
     assert noted == [str(file)] * 2
-    assert int(told.stdout.split()[-1]) >= 300
+    assert int(reported.stdout.split()[-1]) >= 300
 
 
 def test_spark_is_told_where_class_delay_and_log_are(shim: Shim) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of the measured runs."""
+"""What is printed of the measured runs."""
 
 import io
 import json
@@ -45,11 +45,11 @@ def test_tables_have_runs_stages_openings_and_the_estimate() -> None:
 
 
 def test_json_holds_the_same() -> None:
-    told = json.loads(json.dumps(as_json([WHOLE, SLOW], SPEED)))
+    reported = json.loads(json.dumps(as_json([WHOLE, SLOW], SPEED)))
 
-    assert told["runs"][0]["stages"] == {"scan": 30.0, "pages": 9.0}
-    assert told["runs"][0]["differences"] == ["a differs"]
-    assert told["runs"][1]["opens"] == [
+    assert reported["runs"][0]["stages"] == {"scan": 30.0, "pages": 9.0}
+    assert reported["runs"][0]["differences"] == ["a differs"]
+    assert reported["runs"][1]["opens"] == [
         {"stage": "scan", "dataset": "snapshots/groups", "opens": 1_440}
     ]
-    assert len(told["estimates"]) == 5
+    assert len(reported["estimates"]) == 5

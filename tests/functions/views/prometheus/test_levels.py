@@ -99,8 +99,8 @@ def test_a_partitions_status_is_its_number_and_absent_where_it_is_unknown(
 
 def test_the_help_of_partitions_statuses_says_the_number_of_each() -> None:
     ((_, text),) = exposition.PARTITION_STATUS_GAUGES.values()
-    told = [f"{number} {word}" for word, number in contract.PARTITION_STATUS_VALUES.items()]
-    assert text == f"Status of the partition: {', '.join(told)}."
+    answer = [f"{number} {word}" for word, number in contract.PARTITION_STATUS_VALUES.items()]
+    assert text == f"Status of the partition: {', '.join(answer)}."
 
 
 def test_a_partition_that_was_not_read_has_no_status() -> None:
@@ -113,9 +113,9 @@ def test_a_partition_that_was_not_read_has_no_status() -> None:
 def test_a_partition_whose_leader_is_unknown_has_its_status_and_an_empty_label() -> None:
     words, leaders = Strings.constant("STOP", 3), Column.optional([None, 2, 1], np.int32)
     series = scrape(judged(status=words, leader=leaders), level="partition")
-    told = {labels for name, labels in series if name == STATUS}
+    answer = {labels for name, labels in series if name == STATUS}
     assert value(series, STATUS, **FIRST, leader="") == 3
-    assert {dict(labels)["leader"] for labels in told} == {"", "1", "2"}
+    assert {dict(labels)["leader"] for labels in answer} == {"", "1", "2"}
 
 
 @pytest.mark.parametrize("level", ["group", "topic"])
