@@ -51,7 +51,7 @@ _RULE_TESTS = (
 )
 TARGETS = {
     "status": Target(
-        (f"{_LAG}/status.py", f"{_LAG}/movement.py", f"{_LAG}/pauses.py"),
+        tuple(f"{_LAG}/{name}.py" for name in ("status", "ownership", "movement", "pauses")),
         _RULE_TESTS,
     ),
     "retention": Target((f"{_LAG}/retention.py",), _RULE_TESTS),

@@ -4,6 +4,7 @@
 ReporterError
 ├── ConfigError    the configuration, the event or the environment: change it and deploy again
 ├── SourceError    the Kafka cluster could not be read at all
+│   └── LoginError      the brokers rejected who we are, or how we say it
 ├── SinkError      metrics could not be published
 └── StoreError     snapshots could not be read or written
     └── UnusableError    the store answered, but not with a snapshot

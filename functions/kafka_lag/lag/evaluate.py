@@ -17,6 +17,7 @@ from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Snapshot
 from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
+from kafka_lag.lag.ownership import add_owners
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.retention import add_retention
@@ -27,7 +28,7 @@ from kafka_lag.lag.rollup import (
     roll_up_groups,
     roll_up_scaling,
 )
-from kafka_lag.lag.status import add_owners, add_status
+from kafka_lag.lag.status import add_status
 from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
 from kafka_lag.lag.usual import add_unusual

@@ -18,9 +18,10 @@ from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
+from kafka_lag.lag.ownership import find_owner_changes
 from kafka_lag.lag.retention import find_risk_bound
 from kafka_lag.lag.sets import Sets, distinct
-from kafka_lag.lag.status import find_inactive, find_owner_changes
+from kafka_lag.lag.status import find_inactive
 from kafka_lag.lag.time_lag import Ages
 
 

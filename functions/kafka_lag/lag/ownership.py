@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ownership of partitions: which member has each, since when nobody, and what a run changed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.model import Snapshot
+
+_KEYS = ("consumer_group", "topic", "partition_id")
+
+
+def add_owners(rows: Frame, groups: Frame, previous: Snapshot, taken_at: int) -> Frame:
+    """The rows with `owned_at`: the last run, ms, in which a live member owned the partition.
+
+    `groups` holds each row's group. Where its members could not be read in this run, the row's
+    member is of an earlier run, and does not count.
+    """
+    old = previous.group_partitions
+    previously = old.numbers("owned_at").take(locate(rows, old, _KEYS))
+    now = Column(np.full(len(rows), taken_at, np.int64), _owned_now(rows, groups))
+    return rows.with_columns(owned_at=now.or_else(previously))
+
+
+def find_unowned(rows: Frame, groups: Frame) -> Mask:
+    """Rows that were read and are owned by no live member.
+
+    `groups` holds each row's group. Not so where the group could not be described, as it may have
+    members, nor while its members wait for an assignment.
+    """
+    members = groups.numbers("members")
+    waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & (
+        members.values > 0
+    )
+    read = ~rows.strings("unread_reason").known
+    mask: Mask = read & members.known & ~rows.strings("member_id").known & ~waiting
+    return mask
+
+
+def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
+    """Rows read in this run whose owner is not that of the previous run, or is new, or has gone."""
+    old = previous.group_partitions
+    at = locate(rows, old, _KEYS)
+    theirs = old.strings("member_id").take(at)
+    members = tuple(dict.fromkeys(theirs.categories + rows.strings("member_id").categories))
+    ours = rows.strings("member_id").codes_in(members)
+    same = (ours.known == theirs.known) & (~ours.known | (ours.values == theirs.codes.values))
+    read = ~rows.strings("unread_reason").known
+    mask: Mask = (at >= 0) & read & ~same
+    return mask
+
+
+def _owned_now(rows: Frame, groups: Frame) -> Mask:
+    described = groups.numbers("members").known & ~rows.strings("unread_reason").known
+    mask: Mask = rows.strings("member_id").known & described
+    return mask
