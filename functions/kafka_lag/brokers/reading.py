@@ -28,10 +28,13 @@ from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.topic_settings import TopicSettingsCache, add_settings
 from kafka_lag.brokers.topics import TopicListing, TopicTable, describe_topics, list_topics
 from kafka_lag.errors import SourceError
+from kafka_lag.formatting import format_list
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import ClusterReading, Problem
+
+_REPLICAS_NAMED = 5
 
 
 def _no_partitions() -> Frame:
@@ -188,7 +191,7 @@ def _group_problems(
     for group in groups:
         described = descriptions.get(group.name, GroupDescription()).failure
         if group.failure is not None:
-            detail = f"no broker lists it any more: {group.failure.detail}"
+            detail = f"not listed by the brokers that answered: {group.failure.detail}"
             yield Problem("group", group.name, group.failure.reason, detail)
         elif group.name in commits.unread:
             unread = commits.unread[group.name]
@@ -209,13 +212,22 @@ def _partition_problems(
     for row, failure in sorted(failures.items(), key=lambda item: item[0]):
         topic, number = _topic_and_number(table, row)
         if topic not in lost:
-            detail = f"offsets: {failure.detail}"
+            where = _replicas(table, row) if failure.reason == contract.NO_LEADER else ""
+            detail = f"offsets: {failure.detail}{where}"
             yield Problem("partition", f"{topic}-{number}", failure.reason, detail)
     for (index, row), failure in commits.failures.items():
         topic, number = _topic_and_number(table, row)
         if topic not in lost:
             detail = f"commit of {topic}-{number}: {failure.detail}"
             yield Problem("group", commits.names[index], failure.reason, detail)
+
+
+def _replicas(table: TopicTable, row: int) -> str:
+    """The brokers of a partition without a leader, as the one that is down is not listed."""
+    replicas = table.frame.strings("replicas")
+    nodes = replicas.categories[replicas.codes.values[row]] if replicas.known[row] else ()
+    listed = format_list([str(node) for node in nodes], _REPLICAS_NAMED)
+    return f"; its replicas: {listed}" if nodes else ""
 
 
 def _topic_and_number(table: TopicTable, row: int) -> tuple[str, int]:

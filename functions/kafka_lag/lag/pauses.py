@@ -120,7 +120,9 @@ def _replace_rows(columns: dict[str, Column], at: Rows, pauses: Pauses) -> dict[
     return replaced
 
 
-# So many pauses with like work before them recur; the count ends at the second number.
+# Pauses recur once so many of them had like work before them: the third is the first that can,
+# as the first has no earlier work to be like. So the fourth is excused, and an hourly job is known
+# after some three hours. The count ends at the second number.
 _NEEDED, _MOST = 2, 4
 # Work that lasts so many times the pause after it is no part of a rhythm.
 _RATIO = 4.0

@@ -42,7 +42,8 @@ def add_status(
     `groups` holds each row's group. `ages` is the proven lower bound of the time lag, s; an unknown
     one counts as 0. `allowed` is the lag, in records, that is still OK. An unread row has no
     `status`, and keeps its `last_status` and reason. A row without a lag, because nothing is
-    committed, has neither status nor reason. The first reading gives at most a reason.
+    committed, has neither status nor reason. The first reading gives at most a reason. `inactive`
+    stands in for the reason of any status of a group and topic that `find_inactive` finds.
     """
     old, window = previous.rows, rules.window_ms / 1_000
     lag, age = rows.numbers("lag"), ages.fill(0.0)
@@ -154,10 +155,12 @@ def _not_catching_up_since(
 def _is_not_catching_up(
     rows: Frame, old: Frame, age: Seconds, since: Column, taken_at: int, rules: Rules
 ) -> Mask:
-    """Rows that are not catching up now, and were not in any run of a window, or were WARN before.
+    """Rows that are not catching up now, and did not for the window up to now, or were WARN before.
 
-    `since` is `not_catching_up_since`. The window is waited for because after a burst of records
-    no consumer seems to catch up for some minutes.
+    `since` is `not_catching_up_since`; the window ends with this run, so it is one interval
+    shorter between the first such run and this one. It is waited for because after a burst of
+    records no consumer seems to catch up for some minutes. To drain within _LONG ages is enough
+    not to become WARN; to cease to be WARN takes _SURE ages, by the rates alone.
     """
     was_warn = _was_warn(old)
     lasted = taken_at - since >= rules.window_ms - rules.interval_ms

@@ -55,7 +55,8 @@ def test_what_an_election_refuses_is_read_in_the_same_run(
             "Ends",
             ("orders", 1),
             6,
-            "partition 'orders-1' not read (no_leader): offsets: NOT_LEADER_OR_FOLLOWER",
+            "partition 'orders-1' not read (no_leader): offsets: NOT_LEADER_OR_FOLLOWER"
+            "; its replicas: 1",
         ),
         (
             "Starts",
@@ -189,7 +190,7 @@ def test_a_partition_without_a_leader_costs_no_second_listing_of_all_topics() ->
     listings = [r for r in runs.brokers.requests if getattr(r, "topics", ()) is None]
     assert len(listings) == 2
     assert runs.logger.warnings == [
-        "partition 'orders-1' not read (no_leader): offsets: LEADER_NOT_AVAILABLE"
+        "partition 'orders-1' not read (no_leader): offsets: LEADER_NOT_AVAILABLE; its replicas: 1"
     ]
 
 

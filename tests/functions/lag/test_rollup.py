@@ -83,6 +83,21 @@ def test_each_group_has_its_own_row_and_one_without_partitions_knows_nothing() -
     ]
 
 
+@pytest.mark.parametrize(
+    ("known", "last_status", "status"),
+    [
+        pytest.param(contract.OK, contract.OK, "OK", id="was OK"),
+        pytest.param(contract.OK, None, None, id="nothing is known any more"),
+        pytest.param(contract.WARN, None, "WARN", id="another is known to be bad"),
+    ],
+)
+def test_a_group_is_ok_only_if_each_partition_is_or_was(
+    known: str, last_status: str | None, status: str | None
+) -> None:
+    group = rolled(behind(9.0, 5, status=known), never_read(partition=1, last_status=last_status))
+    assert of_group(group, "status") == (status,)
+
+
 IGNORED = [
     pytest.param(
         behind(9e9, 999, status=contract.STOP, lost=9, loss=1.0, risk=contract.LOST, **ABANDONED),
