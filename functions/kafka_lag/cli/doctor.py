@@ -149,7 +149,8 @@ def examine(
     except ReporterError as error:
         fault = Finding(LOGIN, "fault", printable(str(error)))
         return [*findings, fault, *_not_made(*RIGHTS, *AFTER_LOGIN, because="the login")]
-    repair = rights_repair(access, inspection.login, options["certfile"])
+    certfile = options["certfile"]
+    repair = rights_repair(access, inspection.login, str(certfile) if certfile else None)
     wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
     findings += [_login(access, repair), *check_rights(inspection, repair, wanted)]
     return [*findings, *_check_cluster(collect, options, inspection)]
@@ -175,8 +176,8 @@ def _check_cluster(
     findings = [
         *check_brokers(access, inspection, _probe(access, tuple(inspection.not_responding))),
         check_version(inspection.version),
-        *check_clocks(inspection.clocks),
-        *check_kinds(inspection.groups),
+        *check_clocks(inspection.clocks, is_listed=inspection.rights.cluster is not None),
+        *check_kinds(inspection.groups, is_complete=not inspection.not_responding),
         *check_transactions(inspection.has_transactions, report, rules),
     ]
     if report is None:

@@ -459,21 +459,29 @@ def _check_content(place: Place, secret: Secret, login: str) -> Iterator[Finding
     with using("secretsmanager:GetSecretValue (and kms:Decrypt on its key)"):
         text = read_secret(place.client("secretsmanager"), secret.arn)
     missing = _missing_fields(text, login)
-    if not missing:
+    blank = [] if missing or login != "scram" else _blank_ends(text, login)
+    if not missing and not blank:
         yield Finding(check, "ok", f"it has {' and '.join(_FIELDS[login])}")
         return
     yield Finding(
         check,
-        "fault",
-        missing,
-        f"Write a JSON object with {' and '.join(_FIELDS[login])} into {_LOGIN_FILE}, which others "
-        "cannot read, and remove it afterwards.",
+        "fault" if missing else "warning",
+        missing or f"its {' and '.join(blank)} begins or ends with a blank or a line's end",
+        ("" if missing else "It is part of the login, which is seldom meant. ")
+        + f"Write a JSON object with {' and '.join(_FIELDS[login])} into {_LOGIN_FILE}, which "
+        "others cannot read, and remove it afterwards.",
         place.aws(
             "secretsmanager put-secret-value",
             secret_id=secret.arn,
             secret_string=f"file://{_LOGIN_FILE}",
         ),
     )
+
+
+def _blank_ends(text: str | None, login: str) -> list[str]:
+    """The fields that begin or end with white space."""
+    content = json.loads(text or "")
+    return [field for field in _FIELDS[login] if content[field] != content[field].strip()]
 
 
 def _missing_fields(text: str | None, login: str) -> str:

@@ -146,6 +146,15 @@ def _explain_error(payload: Mapping[str, Any], log: str | None) -> Finding:
             "denies it: compare with what `make diff` would change.",
             log,
         )
+    if kind == "Runtime.OutOfMemory" or "signal: killed" in sentence:
+        return Finding(
+            RUN,
+            "fault",
+            f"{printable(kind)}: {sentence}",
+            "It was ended, most likely for want of memory: raise function.memory_mb in the "
+            "document, and deploy again.",
+            log,
+        )
     if kind.startswith("Runtime."):
         return Finding(
             RUN,
