@@ -18,7 +18,8 @@ from kafka_lag.brokers.access import IAM, Access, Credentials
 from kafka_lag.brokers.acls import Acl, AclListing
 from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
 from kafka_lag.brokers.inspection import Clocks, Inspection, Rights, TopicAhead
-from kafka_lag.cli.check_cluster import (
+from kafka_lag.cli.command import main
+from kafka_lag.cli.doctor.cluster import (
     check_brokers,
     check_clocks,
     check_kinds,
@@ -26,12 +27,11 @@ from kafka_lag.cli.check_cluster import (
     check_transactions,
     check_version,
 )
-from kafka_lag.cli.check_connection import check_connection, is_usable
-from kafka_lag.cli.check_rights import WantedNames, check_rights
-from kafka_lag.cli.command import main
-from kafka_lag.cli.findings import Finding
-from kafka_lag.cli.findings_text import findings_json, print_findings
-from kafka_lag.cli.rights_repair import RightsRepair, rights_repair, shell_word
+from kafka_lag.cli.doctor.connection import check_connection, is_usable
+from kafka_lag.cli.doctor.findings import Finding
+from kafka_lag.cli.doctor.findings_text import findings_json, print_findings
+from kafka_lag.cli.doctor.rights import WantedNames, check_rights
+from kafka_lag.cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.sinks.budget import plan

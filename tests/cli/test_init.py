@@ -13,7 +13,7 @@ from moto.kafka.models import kafka_backends
 
 from kafka_lag.cli.account.errors import AwsError
 from kafka_lag.cli.command import main
-from kafka_lag.cli.doctor_aws import check_deployment
+from kafka_lag.cli.doctor.deployment import check_deployment
 from kafka_lag.cli.init import InitOptions, draft
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.faults import ConfigurationError

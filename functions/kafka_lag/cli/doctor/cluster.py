@@ -12,8 +12,8 @@ from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.diagnosis import ServerFindings
 from kafka_lag.brokers.inspection import Clocks, Inspection
 from kafka_lag.brokers.unreachable import find_fault
-from kafka_lag.cli.findings import Finding
-from kafka_lag.cli.rights_repair import shell_word
+from kafka_lag.cli.doctor.findings import Finding
+from kafka_lag.cli.doctor.rights_repair import shell_word
 from kafka_lag.cli.terminal import printable
 from kafka_lag.formatting import (
     format_count,

@@ -14,8 +14,8 @@ from botocore.exceptions import ReadTimeoutError
 from kafka_lag import contract
 from kafka_lag.aws import AWS_ERRORS, error_code
 from kafka_lag.cli.account.errors import AwsError, using
-from kafka_lag.cli.deployed_place import Place
-from kafka_lag.cli.findings import Finding
+from kafka_lag.cli.doctor.findings import Finding
+from kafka_lag.cli.doctor.place import Place
 from kafka_lag.cli.terminal import printable
 
 RUN = "run"

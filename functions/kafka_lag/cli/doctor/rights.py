@@ -13,8 +13,8 @@ from typing import Final
 
 from kafka_lag.brokers.acls import ANY_HOST, ANY_NAME, CLUSTER_NAME, Acl, Resource
 from kafka_lag.brokers.inspection import Inspection
-from kafka_lag.cli.findings import Finding, Severity
-from kafka_lag.cli.rights_repair import RightsRepair, can_be_named
+from kafka_lag.cli.doctor.findings import Finding, Severity
+from kafka_lag.cli.doctor.rights_repair import RightsRepair, can_be_named
 from kafka_lag.cli.terminal import printable
 from kafka_lag.formatting import format_count, format_list, format_quantity
 
