@@ -116,7 +116,8 @@ class Alarms(Strict):
 class Expected(Strict):
     """How much the cluster is thought to hold, and what of its network is paid for the collector.
 
-    Only the cost is reckoned from it.
+    Only the cost is reckoned from it. Of what remains after the filters of groups and topics:
+    pairs of a group and a topic that it reads, or a partition of one.
     """
 
     groups: Count = 20

@@ -20,6 +20,8 @@ from kafka_lag_cdk.cost.sizes import job_minutes
 # Series that one query of an alarm sees [CloudWatch user guide, Metrics Insights quotas].
 _QUERY_SERIES = 500
 _MOST_NAMES = 3
+# Of `expected`: the counts that nearly every line rests on.
+_SIZES = ("groups", "group_topics", "group_partitions", "topic_partitions")
 
 ASSUMPTIONS = (
     "An average month of 30.4 days, before tax and discounts, once all that expires is as old as "
@@ -67,11 +69,9 @@ def _of_report(region: str, clusters: tuple[Cluster, ...], report: Report) -> It
 
 
 def _of_cluster(cluster: Cluster) -> Iterator[str]:
-    if not cluster.expected.model_fields_set - {"nat_gateways"}:
-        yield (
-            "the sizes are guesses: set `expected` (groups, group_topics, group_partitions, "
-            "topic_partitions)."
-        )
+    if guesses := [size for size in _SIZES if size not in cluster.expected.model_fields_set]:
+        values = ", ".join(f"{size} {getattr(cluster.expected, size):,}" for size in guesses)
+        yield f"sizes that are guesses: {values}. Set them in `expected`."
     if cluster.paused:
         yield "paused: what it keeps runs out, and is not counted."
         return
