@@ -84,6 +84,12 @@ def us(**changes: Any) -> dict[str, Any]:
         ),
         pytest.param({**SIZED, "paused": True}, {}, "orders: paused", id="paused"),
         pytest.param(
+            {**SIZED, "alarms": {"groups": ["billing"]}, "sla_seconds": {"^biling$": 60}},
+            {},
+            "orders: alarms.groups names billing, which no sla_seconds matches",
+            id="no-sla",
+        ),
+        pytest.param(
             {"expected": {"group_partitions": 2_000_000}},
             {"report": {"time_limit_minutes": 10}},
             "The daily report of us-east-1 may take 122 minutes and is ended after 10",
@@ -109,7 +115,9 @@ def test_what_a_reader_should_know_is_said(
     [
         pytest.param(SIZED, id="sizes"),
         pytest.param({**SIZED, "sinks": ["cloudwatch"]}, id="a sink in CloudWatch"),
-        pytest.param({"expected": SIZES | {"groups": 500}, "levels": {"max_metrics": 9_000}}, id="500"),
+        pytest.param(
+            {"expected": SIZES | {"groups": 500}, "levels": {"max_metrics": 9_000}}, id="500"
+        ),
         pytest.param(
             {**MANY_GROUPS, "alarms": {"groups": [f"g{n}" for n in range(11)]}},
             id="named groups are not in the query",
