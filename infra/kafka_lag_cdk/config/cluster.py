@@ -163,7 +163,11 @@ class Cluster(CollectorKeys):
     def _divides_an_hour(cls, seconds: float) -> float:
         minutes = seconds / 60
         if minutes % 1 or _LARGEST_MINUTES % minutes:
-            raise ValueError("must be whole minutes that divide an hour")
+            allowed = [60 * each for each in range(1, 61) if _LARGEST_MINUTES % each == 0]
+            raise ValueError(
+                "must be whole minutes that divide an hour: "
+                f"{', '.join(map(str, allowed[:-1]))} or {allowed[-1]}"
+            )
         return seconds
 
     @field_validator("deadline_seconds")

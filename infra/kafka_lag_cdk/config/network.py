@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -47,6 +47,10 @@ class Vpc(Strict):
     that are made lie in `endpoint_subnets`, those of the collector unless named. `nat`: the subnets
     have a way out to AWS's public addresses.
     """
+
+    missing: ClassVar[Mapping[str, str]] = {
+        "subnets": "the ids of one or more private subnets, best in two zones",
+    }
 
     id: VpcId
     subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)]
