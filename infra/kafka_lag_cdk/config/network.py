@@ -30,6 +30,9 @@ _MSK_MECHANISM = "SCRAM-SHA-512"
 
 _REGION, _ACCOUNT, _NAME = 3, 4, 6
 
+# Keys of the logins that have one.
+_OF_SECRETS = ("secret_arn", "kms_key_arn")
+
 
 class Endpoints(Strict):
     """VPC endpoints to make; a VPC holds one of each, and many have them already."""
@@ -90,6 +93,10 @@ class ScramAuth(Strict):
 class IamAuth(Strict):
     """The function's own role; needs the cluster's ARN and no secret."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        _OF_SECRETS, "iam takes no secret: remove it, or set type to scram"
+    )
+
     type: Literal["iam"]
 
 
@@ -103,6 +110,10 @@ class TlsAuth(Strict):
 
 class OpenAuth(Strict):
     """Brokers that ask for no login; over TLS unless `plaintext`."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        _OF_SECRETS, "none takes no secret: remove it, or set type to scram or tls"
+    )
 
     type: Literal["none"]
     plaintext: bool = False
