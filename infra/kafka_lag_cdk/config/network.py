@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -30,6 +30,9 @@ _MSK_MECHANISM = "SCRAM-SHA-512"
 
 _REGION, _ACCOUNT, _NAME = 3, 4, 6
 
+# Keys of the logins that have one.
+_OF_SECRETS = ("secret_arn", "kms_key_arn")
+
 
 class Endpoints(Strict):
     """VPC endpoints to make; a VPC holds one of each, and many have them already."""
@@ -47,6 +50,10 @@ class Vpc(Strict):
     that are made lie in `endpoint_subnets`, those of the collector unless named. `nat`: the subnets
     have a way out to AWS's public addresses.
     """
+
+    missing: ClassVar[Mapping[str, str]] = {
+        "subnets": "the ids of one or more private subnets, best in two zones",
+    }
 
     id: VpcId
     subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)]
@@ -86,6 +93,10 @@ class ScramAuth(Strict):
 class IamAuth(Strict):
     """The function's own role; needs the cluster's ARN and no secret."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        _OF_SECRETS, "iam takes no secret: remove it, or set type to scram"
+    )
+
     type: Literal["iam"]
 
 
@@ -99,6 +110,10 @@ class TlsAuth(Strict):
 
 class OpenAuth(Strict):
     """Brokers that ask for no login; over TLS unless `plaintext`."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        _OF_SECRETS, "none takes no secret: remove it, or set type to scram or tls"
+    )
 
     type: Literal["none"]
     plaintext: bool = False

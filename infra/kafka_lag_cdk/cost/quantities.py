@@ -157,6 +157,8 @@ def _metrics(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     groups = f"{published.groups:,} x {published.per_group}"
     if published.scaled:
         groups += f" + {published.scaled:,} x {published.per_scaled}"
+    if published.with_sla:
+        groups += f" + {published.with_sla:,} x 1"
     topics = f"{published.topics:,} x {published.per_topic}"
     partitions = f"{published.partitions:,} x {published.per_partition}"
     for item, units, basis, lever in (
