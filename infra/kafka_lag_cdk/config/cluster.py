@@ -13,15 +13,15 @@ from kafka_lag.settings import levels_of
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
 from kafka_lag_cdk.config.faults import Fault, FaultsError
-from kafka_lag_cdk.config.network import (
+from kafka_lag_cdk.config.login import (
     Auth,
     IamAuth,
     OpenAuth,
     ScramAuth,
     TlsAuth,
-    Vpc,
     login_faults,
 )
+from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (

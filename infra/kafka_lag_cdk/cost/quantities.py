@@ -25,7 +25,7 @@ from kafka_lag_cdk.alarm_rules import (
 )
 from kafka_lag_cdk.config.cluster import Cluster, Function
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
-from kafka_lag_cdk.config.network import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
 from kafka_lag_cdk.config.shared import KmsKeys, Report, Shared, StatusMessages, Views
 from kafka_lag_cdk.cost import sizes
 from kafka_lag_cdk.cost.metric_counts import MetricCounts, count_published

@@ -17,7 +17,7 @@ from kafka_lag.cli.account.msk_cluster import (
 )
 from kafka_lag.cli.doctor.findings import Finding, collect_findings
 from kafka_lag.cli.doctor.place import Place, key_line
-from kafka_lag_cdk.config.network import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
 
 SECRET = "secret"  # noqa: S105 - the name of a check, not a secret
 
