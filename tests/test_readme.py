@@ -69,6 +69,11 @@ def test_every_snapshot_column_is_documented(dataset: str) -> None:
     assert named == set(contract.COLUMNS[dataset])
 
 
+def test_the_version_of_snapshots_is_stated() -> None:
+    stated = f"`{contract.SCHEMA_VERSION_KEY}`, MAJOR.MINOR, now {contract.SCHEMA_VERSION} ("
+    assert stated in DOCS["snapshots.md"]
+
+
 def test_every_configuration_key_is_documented() -> None:
     named = {k.split(".")[0] for k in _ticked([r[0] for r in _table(*_CONFIG)]) if k[0] != "."}
     assert named == set(Document.model_fields)
