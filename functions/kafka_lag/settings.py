@@ -108,10 +108,7 @@ def levels_of(document: Mapping[str, Any]) -> Levels:
         partition_topics=filter_of(partitions["topics"]) if partitions else NameFilter(),
         named=frozenset(document["named"]),
         scaling=filter_of(scaling) if scaling else None,
-        drain_time=document["drain_time"],
-        members=document["members"],
-        rebalancing=document["rebalancing"],
-        rates=document["rates"],
+        **{key: document[key] for key in contract.CHOSEN_METRICS},
     )
 
 

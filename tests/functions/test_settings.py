@@ -16,11 +16,12 @@ from kafka_lag.errors import ConfigError
 from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
 from kafka_lag.settings import Settings, from_environment, settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
-from kafka_lag_cdk.config.document import Document, normalised
+from kafka_lag_cdk.config.document import Document, LevelsSection, normalised
 from tests.documents import GOOD, document
 
 AUTHORITY = str(Path(__file__).parents[1] / "infra" / "authority.pem")
 
+SWITCHES: dict[str, Any] = dict.fromkeys(contract.CHOSEN_METRICS, True)
 FULL: dict[str, Any] = {
     **GOOD,
     "security_protocol": "SASL_PLAINTEXT",
@@ -53,10 +54,7 @@ FULL: dict[str, Any] = {
         "named": ["a"],
         "partitions": {"groups": {"allow": "p"}},
         "scaling": {"deny": "q"},
-        "drain_time": True,
-        "members": True,
-        "rebalancing": True,
-        "rates": True,
+        **SWITCHES,
     },
 }
 
@@ -85,10 +83,7 @@ WHOLE = Settings(
         partition_groups=NameFilter(re.compile("p")),
         named=frozenset("a"),
         scaling=NameFilter(deny=re.compile("q")),
-        drain_time=True,
-        members=True,
-        rebalancing=True,
-        rates=True,
+        **SWITCHES,
     ),
     sinks=("cloudwatch", OtlpConfig("https://c:4318/v1/metrics", levels=Levels(topics=False))),
     namespace="Own",
@@ -136,6 +131,13 @@ def test_the_least_document_has_these_defaults(tmp_path: Path) -> None:
 def test_every_key_of_the_document_arrives() -> None:
     assert settings_of(normalised(FULL), "kept") == WHOLE
     assert set(FULL) == set(Document.model_fields)
+    assert set(FULL["levels"]) == set(LevelsSection.model_fields)
+
+
+@pytest.mark.parametrize("key", contract.CHOSEN_METRICS)
+def test_a_switch_publishes_its_metrics_and_no_other(key: str) -> None:
+    settings = settings_of(document(levels={key: True}))
+    assert settings.levels.chosen_metrics == contract.CHOSEN_METRICS[key]
 
 
 def test_without_sasl_there_is_no_mechanism() -> None:
