@@ -196,10 +196,7 @@ LEVELS = st.fixed_dictionaries(
         "max_metrics": st.integers(0, 250),
         "topics": st.booleans(),
         "max_offset_lag": st.booleans(),
-        "drain_time": st.booleans(),
-        "members": st.booleans(),
-        "rebalancing": st.booleans(),
-        "rates": st.booleans(),
+        **dict.fromkeys(contract.CHOSEN_METRICS, st.booleans()),
     }
 )
 
