@@ -194,6 +194,20 @@ def test_the_worst_status_comes_first_then_the_age_then_the_lag() -> None:
     assert names == ["old", "young", "last-seen-sick", "many", "few", "unread", "well"]
 
 
+def test_a_loss_comes_before_any_age_and_the_nearest_of_those_to_come_before_a_far_one() -> None:
+    bad = {"status": "ERR", "lag": 1}
+    groups = a_snapshot_of(
+        a_group("stopped", **bad, time_lag_seconds=2_100.0),
+        a_group("in-a-day", **bad, time_lag_seconds=9_000.0, seconds_until_loss=80_000.0),
+        a_group("in-an-hour", **bad, time_lag_seconds=60.0, seconds_until_loss=3_600.0),
+        a_group("not-known", **bad, time_lag_seconds=2_000.0) | {"seconds_until_loss": None},
+        a_group("losing", **bad, time_lag_seconds=6.0, seconds_until_loss=0.0, records_lost=44),
+        a_group("warned", status="WARN", lag=1, seconds_until_loss=60.0),
+    )
+    names = [line.split()[0] for line in lines_of(groups)]
+    assert names == ["losing", "in-an-hour", "in-a-day", "stopped", "not-known", "warned"]
+
+
 @pytest.mark.parametrize(
     ("width", "columns"),
     [

@@ -50,8 +50,7 @@ def groups_table(
     selection: Selection = _EVERYTHING,
     remarks: Mapping[str, str] | None = None,
 ) -> Table:
-    """A line a group, by default the worst status first, then the longest time lag, then the most
-    lag.
+    """A line a group, by default in the order of `rank_urgency`.
 
     All have their group, status, lag, time lag and time to a loss. As far as there is room for
     them in `width` come remarks, worst partition, state, members and broker, in this order, those

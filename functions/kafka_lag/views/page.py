@@ -23,6 +23,7 @@ from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.formatting import format_quantity
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.urgency import rank_severities
 from kafka_lag.views import page_format
 from kafka_lag.views.http import Answer, Request, redirect_trailing_slash
 from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
@@ -36,7 +37,6 @@ from kafka_lag.views.page_tables import (
     SEVERITY_STYLES,
     PageOptions,
     Row,
-    rank_severities,
     replace_surrogates,
     sum_partitions,
     tabulate_groups,

@@ -29,6 +29,19 @@ def test_the_worst_group_comes_first(store: MemoryStore) -> None:
     assert second.startswith("billing")
 
 
+def test_a_group_that_loses_records_comes_before_one_that_stopped_longer_ago() -> None:
+    bad = {"status": "ERR", "last_status": "ERR"}
+    groups = [
+        a_group("stopped", **bad, time_lag_seconds=2_100.0),
+        a_group("near", **bad, time_lag_seconds=60.0, seconds_until_loss=3_600.0),
+        a_group("losing", **bad, time_lag_seconds=6.0, seconds_until_loss=0.0, records_lost=44),
+    ]
+
+    page = read(opened(put(MemoryStore(), groups=groups)))
+
+    assert [name for name, *_ in page.tables[0][1:]] == ["losing", "near", "stopped"]
+
+
 def test_a_group_that_stalls_is_shown_in_full(store: MemoryStore) -> None:
     assert read(opened(store)).cells("billing") == [
         "billing" + "ledger team" + "worst: orders, partition 2",
