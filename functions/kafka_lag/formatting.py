@@ -118,6 +118,28 @@ def format_bytes(number: float, *, space: str = " ") -> str:
     return f"{number:,.4g}{space}{_BYTE_UNITS[power]}"
 
 
+def format_cause_of_loss(
+    retention_ms: int | None,
+    retention_bytes: int | None,
+    produce_rate: float | None,
+    consume_rate: float | None,
+    *,
+    space: str = " ",
+) -> str:
+    """`kept for 4 s, produced 44/s, consumed 1.2/s`; without what is unknown, or unlimited."""
+    parts = []
+    if retention_ms is not None and retention_ms >= 0:
+        parts.append(f"kept for {format_duration(retention_ms / 1000, precise=True, space=space)}")
+    if retention_bytes is not None and retention_bytes >= 0:
+        size = format_bytes(retention_bytes, space=space)
+        parts.append(f"kept up to {size} a partition")
+    if produce_rate is not None:
+        parts.append(f"produced {format_rate(produce_rate)}")
+    if consume_rate is not None:
+        parts.append(f"consumed {format_rate(consume_rate)}")
+    return ", ".join(parts)
+
+
 def format_iso_time(ms: int, timespec: Literal["seconds", "milliseconds"] = "seconds") -> str:
     """A time, ms UTC, as machines read it."""
     return _utc(ms).isoformat(timespec=timespec).replace("+00:00", "Z")

@@ -20,12 +20,19 @@ from kafka_lag.cli.group_table import (
     unknown,
 )
 from kafka_lag.cli.terminal import ColumnLayout, printable
-from kafka_lag.formatting import format_duration, format_quantity, format_time_of_day
+from kafka_lag.formatting import (
+    format_cause_of_loss,
+    format_duration,
+    format_quantity,
+    format_time_of_day,
+)
+from kafka_lag.lag.losses import find_losses
 from kafka_lag.lag.model import Snapshot
 
 _DAY_SECONDS = 86_400.0
 # What is said of the group, and titles, heads, rules, blank lines and captions of both tables.
 _LINES_AROUND_TABLES = 18
+_MAX_LOSSES = 3
 _PARTITIONS = ColumnLayout(
     names=(
         *("topic", "partition", "committed", "log end", "lag", "time lag", "status"),
@@ -75,6 +82,7 @@ def group_details(
     shown: list[RenderableType] = [
         Text.assemble((printable(name), "bold")),
         *_lines(row, snapshot.taken_at),
+        *_causes_of_loss(snapshot, name),
         Text(),
     ]
     if partitions:
@@ -104,7 +112,26 @@ def _lines(row: Row, now: int) -> Iterable[Text]:
         f", promised {format_duration(row['sla_seconds'])}" if row["sla_seconds"] else "",
     )
     if shown["remarks"]:
-        yield shown["remarks"]
+        # Else a short time lag beside a loss would read as if all were well.
+        of_rest = "; lag and time lag are of what is left" if row["records_lost"] else ""
+        yield Text.assemble(shown["remarks"], of_rest)
+
+
+def _causes_of_loss(snapshot: Snapshot, name: str) -> Iterable[Text]:
+    """A line for each topic of which records were lost, as far as there is something to say."""
+    rows = snapshot.group_partitions
+    of_group = rows.where(rows.strings("consumer_group").is_in([name]))
+    losses = find_losses(of_group, snapshot.topic_partitions)
+    for loss in losses[:_MAX_LOSSES]:
+        cause = format_cause_of_loss(
+            *(loss.retention_ms, loss.retention_bytes, loss.produce_rate, loss.consume_rate)
+        )
+        if cause:
+            yield Text(f"{loss.records:,} lost of {printable(loss.topic)}: {cause}")
+    if len(losses) > _MAX_LOSSES:
+        yield Text(
+            f"and of {format_quantity(len(losses) - _MAX_LOSSES, 'more topic', 'more topics')}"
+        )
 
 
 def _since(at: int | None, now: int) -> str:

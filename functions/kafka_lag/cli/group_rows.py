@@ -17,7 +17,7 @@ from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.urgency import rank_urgency
 
-# A row of `groups`, in `worst_status` the status of its worst partition, and in `urgency` its place.
+# A row of `groups`; in `worst_status` the status of its worst partition, in `urgency` its place.
 Row: TypeAlias = Mapping[str, Any]
 
 UNKNOWN: Final = "UNKNOWN"

@@ -57,6 +57,24 @@ def test_a_stalled_partition_is_shown_in_full(billing: Seen) -> None:
     ]
 
 
+def test_a_loss_says_how_long_records_are_kept_and_what_lag_is_of() -> None:
+    group = a_group("g", status="ERR", status_reason="records_lost", records_lost=1_300)
+    lost = a_partition("g", "t", 0, records_lost=1_300, consume_rate=1.2)
+    store = put(
+        MemoryStore(), groups=[group], partitions=[lost], logs=[a_log("t", 0, retention_ms=4_000)]
+    )
+
+    page = read(opened(store, GROUP))
+
+    assert "1,300 lost of t: kept for 4 s, produced 14/s, consumed 1.2/s." in page.texts["p"]
+    assert "Lag and time lag are of what is left." in page.texts["p"]
+
+
+def test_a_group_that_lost_nothing_has_no_word_of_a_loss(billing: Seen) -> None:
+    assert " lost" not in billing.texts["p"]
+    assert "what is left" not in billing.texts["p"]
+
+
 def test_a_partition_that_was_not_read_is_as_bad_as_it_was(billing: Seen) -> None:
     cells = billing.tables[-1][2]
 

@@ -11,7 +11,7 @@ from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, read
-from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON, a_group
+from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON, a_group, a_partition
 from tests.functions.views.page.shop import NASTY, many, opened, put, six_hours
 
 STATUS, AGE, CURVE, LAG, LOSS, MEMBERS, HELD = range(1, 8)
@@ -45,7 +45,7 @@ def test_a_group_that_loses_records_comes_before_one_that_stopped_longer_ago() -
 def test_a_group_that_stalls_is_shown_in_full(store: MemoryStore) -> None:
     assert read(opened(store)).cells("billing") == [
         "billing" + "ledger team" + "worst: orders, partition 2",
-        "ERR",
+        "ERRstalled",
         "1 h 30 min ± 6 s",
         "at most 3 h",
         "48,200",
@@ -98,6 +98,34 @@ def test_a_group_that_is_not_well_says_why(more: dict[str, Any], text: str) -> N
     page = read(opened(put(MemoryStore(), groups=[a_group("g", **more)])))
 
     assert page.cells("g")[STATUS] == text
+
+
+def test_an_error_says_what_its_worst_partition_is() -> None:
+    bad = {"status": "ERR", "last_status": "ERR", "worst_topic": "t", "members": 0}
+    groups = [a_group(name, **bad, worst_partition=n) for n, name in enumerate("ab")]
+    partitions = [
+        a_partition("a", "t", 0, status="STOP"),
+        a_partition("b", "t", 1, status="REWIND"),
+        a_partition("b", "t", 0, status="STALL"),
+    ]
+    store = put(MemoryStore(), groups=groups, partitions=partitions)
+    put(store, cluster="other", groups=groups, partitions=[a_partition("a", "t", 0, status="ERR")])
+
+    shop, other = (
+        read(opened(store, "/", f"cluster={cluster}")).tables[0][1:]
+        for cluster in ("shop", "other")
+    )
+
+    assert [row[STATUS] for row in shop] == ["ERRstopped", "ERRrewound"]
+    assert [row[STATUS] for row in other] == ["ERRno member"] * 2
+
+
+def test_an_error_is_shown_where_its_partitions_cannot_be_read() -> None:
+    group = a_group("g", status="ERR", worst_topic="t", worst_partition=0, members=0)
+    store = put(MemoryStore(), groups=[group])
+    store.objects[object_key(contract.GROUP_PARTITIONS, "shop", NOON)] = b"no Parquet"
+
+    assert read(opened(store)).cells("g")[STATUS] == "ERRno member"
 
 
 def test_a_group_of_a_kind_without_lag_is_no_riddle() -> None:
