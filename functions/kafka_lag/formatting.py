@@ -76,6 +76,11 @@ def format_short_duration(
     )
 
 
+def format_time_left(seconds: float, *, space: str = " ") -> str:
+    """Until something that must be prevented, in one unit and rounded down: `119 min`, `13 h`."""
+    return format_short_duration(seconds, precise=True).replace(" ", space)
+
+
 def format_age(at: int, now: int, *, space: str = " ") -> str:
     """How long ago a time in ms is; one to come is now."""
     return format_duration(max(now - at, 0) / 1000, space=space)

@@ -68,6 +68,20 @@ def test_a_partition_has_its_offsets_and_who_reads_it() -> None:
     assert (row["client"], row["host"]) == ("ann", "/10.0.0.1")
 
 
+@pytest.mark.parametrize(
+    ("risk", "seconds", "shown"),
+    [
+        ("SAFE", 19 * 86_400.0, None),
+        ("AT_RISK", 50_000.0, "in 13 h"),
+        ("LOST", 0.0, "now"),
+    ],
+)
+def test_a_loss_that_is_not_near_has_no_time(risk: str, seconds: float, shown: str | None) -> None:
+    text = details(a_part(0, retention_risk=risk, seconds_until_loss=seconds))
+    assert "19 d" not in text
+    assert shown is None or row_of(text)["to loss"] == shown
+
+
 def test_partitions_are_sorted_by_topic_and_number() -> None:
     text = details(a_part(10), a_part(2), a_part(0, topic="zebra"), a_part(0, topic="ant"))
     _, *rows = cells_of(text, "Partitions")

@@ -16,7 +16,7 @@ from rich.text import Text
 from kafka_lag import contract
 from kafka_lag.cli.group_rows import Row, Selection, select_groups, status_word
 from kafka_lag.cli.terminal import ColumnLayout, printable
-from kafka_lag.formatting import format_duration, format_short_duration
+from kafka_lag.formatting import format_duration, format_short_duration, format_time_left
 from kafka_lag.lag.model import Snapshot
 
 _LAYOUT = ColumnLayout(
@@ -140,12 +140,13 @@ def time_lag(row: Row) -> Text:
 
 
 def time_to_loss(row: Row, horizon_seconds: float) -> Text:
+    """Of a group or a partition; nothing where it is not at risk."""
     seconds = row["seconds_until_loss"]
     if seconds is None:
         return unknown()
-    if seconds >= contract.NO_LOSS_SECONDS:
+    if seconds >= contract.NO_LOSS_SECONDS or row.get("retention_risk") == contract.SAFE:
         return Text()
-    left = f"in {format_short_duration(seconds, precise=True)}" if seconds >= 1 else "now"
+    left = f"in {format_time_left(seconds)}" if seconds >= 1 else "now"
     return Text(left, "bold red" if seconds < horizon_seconds else "")
 
 

@@ -24,6 +24,7 @@ from kafka_lag.formatting import (
     format_iso_time,
     format_list,
     format_rate,
+    format_time_left,
     format_time_of_day,
     split_middle,
 )
@@ -143,6 +144,7 @@ _duration = partial(format_duration, space=NO_BREAK_SPACE)
 # What the templates call them.
 FILTERS: Mapping[str, Callable[..., str | None]] = {
     "duration": or_dash(_duration),
+    "time_left": or_dash(partial(format_time_left, space=NO_BREAK_SPACE)),
     "count": or_dash(format_count),
     "rate": or_dash(format_rate),
     "size": or_dash(partial(format_bytes, space=NO_BREAK_SPACE)),

@@ -53,8 +53,29 @@ def test_a_stalled_partition_is_shown_in_full(billing: Seen) -> None:
         "1,006",
         "3",
         "client-0/10.0.0.0client-0-6f9619ff-8b86-d011-b42d-00c04fc964ff",
-        "AT RISKloss in 13 h 53 min",
+        "AT RISKloss in 13 h",
     ]
+
+
+@pytest.mark.parametrize(
+    ("risk", "seconds", "text"),
+    [
+        ("SAFE", 19 * 86_400.0, "SAFE"),
+        ("AT_RISK", 7_199.0, "AT RISKloss in 119 min"),
+        ("AT_RISK", 0.4, "AT RISKloss due now"),
+        ("LOST", 0.0, "LOST4 lost"),
+    ],
+)
+def test_a_partition_says_when_it_will_lose_records_only_where_that_is_near(
+    risk: str, seconds: float, text: str
+) -> None:
+    lost = 4 if risk == "LOST" else 0
+    row = a_partition(
+        *("g", "t", 0), retention_risk=risk, seconds_until_loss=seconds, records_lost=lost
+    )
+    page = read(opened(put(MemoryStore(), groups=[a_group("g")], partitions=[row]), GROUP))
+
+    assert page.tables[-1][1][RETENTION] == text
 
 
 def test_a_loss_says_how_long_records_are_kept_and_what_lag_is_of() -> None:
