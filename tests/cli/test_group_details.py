@@ -235,6 +235,14 @@ def test_a_loss_of_which_nothing_is_known_is_not_explained() -> None:
     assert "4 lost of" not in text
 
 
+def test_of_a_loss_the_log_start_has_room_and_what_has_none_is_named() -> None:
+    part = a_part(0, **ANN, records_lost=4, status="ERR", status_reason="records_lost")
+    lost, calm = (details(part, width=90, records_lost=n, members=1) for n in (4, 0))
+    assert " log start " in lost
+    assert re.search(r"no room here, but in --output csv: .*host", lost)
+    assert re.search(r"no room here, but in --output csv: .*log start", calm)
+
+
 def test_of_many_losses_the_largest_are_explained() -> None:
     topics = [f"t{n}" for n in range(5)]
     snapshot = a_snapshot_of(

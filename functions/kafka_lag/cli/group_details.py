@@ -43,7 +43,7 @@ _PARTITIONS = ColumnLayout(
         *("to loss", "log start", "leader"),
     ),
     optional=("client", "host", "to loss", "log start", "leader"),
-    shortened={"topic": 14, "client": 10, "host": 10, "status": 12},
+    shortened={"topic": 14, "client": 8, "host": 10, "status": 12},
     elastic="topic",
 )
 _MEMBERS = ColumnLayout(
@@ -73,10 +73,15 @@ def group_details(
     if max_lines is not None:
         room = max(1, max_lines - _LINES_AROUND_TABLES - members.row_count)
         drawn = _longest_first(partitions)[:room] if len(partitions) > room else partitions
-    parts = _PARTITIONS.table([_partition(each, horizon_seconds) for each in drawn], width)
+    more = len(partitions) - len(drawn)
+    parts = _PARTITIONS.table(
+        [_partition(each, horizon_seconds) for each in drawn],
+        width,
+        [f"and {more} more"] if more else [],
+        # What was lost lies between the commit and the start of the log.
+        first=("log start",) if row["records_lost"] else (),
+    )
     parts.title = "Partitions"
-    if len(drawn) < len(partitions):
-        parts.caption = f"and {len(partitions) - len(drawn)} more"
     members.title = "Members"
     members.caption = _without_partitions(row, partitions)
     shown: list[RenderableType] = [

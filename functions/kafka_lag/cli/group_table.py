@@ -25,8 +25,8 @@ _LAYOUT = ColumnLayout(
         *("worst partition", "broker", "remarks"),
     ),
     right=("lag", "time lag", "to loss", "members", "broker"),
-    optional=("remarks", "worst partition", "state", "members", "broker"),
-    shortened={"group": 26, "state": 6, "worst partition": 15, "remarks": 10},
+    optional=("remarks", "state", "members", "worst partition", "broker"),
+    shortened={"group": 20, "state": 6, "worst partition": 12, "remarks": 10},
     elastic="group",
     # Names of groups begin and end alike; a partition's number is at the end.
     cut_in_middle=("group",),
@@ -53,16 +53,14 @@ def groups_table(
     """A line a group, by default in the order of `rank_urgency`.
 
     All have their group, status, lag, time lag and time to a loss. As far as there is room for
-    them in `width` come remarks, worst partition, state, members and broker, in this order, those
-    last that are empty throughout; names, state and remarks are shortened for them. A loss nearer
-    than the horizon stands out. `remarks` are of who reads the table, by group.
+    them in `width` come remarks, state, members, worst partition and broker, in this order, those
+    last that are empty throughout; names, state and remarks are shortened for them, but for how
+    many records were lost. What has no room is named. A loss nearer than the horizon stands out.
+    `remarks` are of who reads the table, by group.
     """
     chosen = select_groups(snapshot, selection)
     added = remarks or {}
     lines = [cells(row, horizon_seconds, added.get(row["consumer_group"])) for row in chosen.rows]
-    table = _LAYOUT.table(lines, width)
-    at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
-    table.title = f"Consumer groups at {at:%H:%M:%S} UTC"
     captions = []
     if not chosen.total:
         captions.append("no consumer group that the filters allow")
@@ -72,7 +70,11 @@ def groups_table(
         captions.append(f"and {chosen.matching - len(lines)} more")
     if any(_awaits_status(row) for row in chosen.rows):
         captions.append("? a status takes two runs")
-    table.caption = ", ".join(captions) or None
+    # A loss is what must not be cut.
+    losses = [len(_loss(row)) for row in chosen.rows if row["records_lost"]]
+    table = _LAYOUT.table(lines, width, captions, {"remarks": max(losses, default=0)})
+    at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
+    table.title = f"Consumer groups at {at:%H:%M:%S} UTC"
     return table
 
 
@@ -173,7 +175,7 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
     elif parts == 0 and row["unread_reason"] is None and row["status_reason"] is None:
         remarks.append(Text("no commit, owns nothing", "dim"))
     if row["records_lost"]:
-        remarks.append(Text(f"{row['records_lost']:,} lost", "red"))
+        remarks.append(Text(_loss(row), "red"))
     if row["partitions_unknown"]:
         remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
     if added:
@@ -181,6 +183,10 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
     if row["partitions_uncommitted"]:
         remarks.append(Text(f"{row['partitions_uncommitted']} of {parts} uncommitted"))
     return remarks
+
+
+def _loss(row: Row) -> str:
+    return f"{row['records_lost']:,} lost"
 
 
 def unknown() -> Text:
