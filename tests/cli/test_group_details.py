@@ -205,6 +205,17 @@ def test_the_first_lines_say_how_the_group_is() -> None:
     assert remarks == "4 lost; lag and time lag are of what is left"
 
 
+@pytest.mark.parametrize(
+    ("observations", "since"),
+    [([2, 1], "at least since 12:00"), ([2, 3], "OK since 12:00"), ([None], "OK since 12:00")],
+)
+def test_a_status_that_is_as_old_as_the_first_readings_may_be_older(
+    observations: list[int | None], since: str
+) -> None:
+    parts = [a_part(n, observations=seen) for n, seen in enumerate(observations)]
+    assert since in details(*parts, status_since=NOON)
+
+
 def a_log(topic: str, number: int, **columns: Any) -> dict[str, Any]:
     return {"topic": topic, "partition_id": number, "produce_rate": 22.0, **columns}
 

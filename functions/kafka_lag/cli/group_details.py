@@ -33,6 +33,8 @@ _DAY_SECONDS = 86_400.0
 # What is said of the group, and titles, heads, rules, blank lines and captions of both tables.
 _LINES_AROUND_TABLES = 18
 _MAX_LOSSES = 3
+# The reading that first shows movement.
+_FIRST_JUDGED = 2
 _PARTITIONS = ColumnLayout(
     names=(
         *("topic", "partition", "committed", "log end", "lag", "time lag", "status"),
@@ -86,7 +88,7 @@ def group_details(
     members.caption = _without_partitions(row, partitions)
     shown: list[RenderableType] = [
         Text.assemble((printable(name), "bold")),
-        *_lines(row, snapshot.taken_at),
+        *_lines(row, snapshot.taken_at, is_new=_is_new(partitions)),
         *_causes_of_loss(snapshot, name),
         Text(),
     ]
@@ -101,11 +103,17 @@ def _longest_first(partitions: Sequence[Row]) -> list[Row]:
     return sorted(partitions, key=lambda row: -(row["time_lag_seconds"] or 0.0))
 
 
-def _lines(row: Row, now: int) -> Iterable[Text]:
+def _is_new(partitions: Sequence[Row]) -> bool:
+    """Whether none was read before its status could be: what is seen now may be old."""
+    seen = [row["observations"] for row in partitions if row["observations"] is not None]
+    return bool(seen) and max(seen) <= _FIRST_JUDGED
+
+
+def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
     shown = cells(row, _DAY_SECONDS)
     loss = shown["to loss"]
     yield Text.assemble(
-        *("status ", shown["status"], _since(row["status_since"], now)),
+        *("status ", shown["status"], _since(row["status_since"], now, is_new=is_new)),
         *(", lag ", shown["lag"], ", time lag ", shown["time lag"]),
         *((", first loss ", loss) if loss else ()),
     )
@@ -139,8 +147,9 @@ def _causes_of_loss(snapshot: Snapshot, name: str) -> Iterable[Text]:
         )
 
 
-def _since(at: int | None, now: int) -> str:
-    return "" if at is None else f" since {format_time_of_day(at, now)}"
+def _since(at: int | None, now: int, *, is_new: bool) -> str:
+    least = "at least " if is_new else ""
+    return "" if at is None else f" {least}since {format_time_of_day(at, now)}"
 
 
 def _partition(row: Row, horizon_seconds: float) -> dict[str, Text]:

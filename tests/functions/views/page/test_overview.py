@@ -100,6 +100,33 @@ def test_a_group_that_is_not_well_says_why(more: dict[str, Any], text: str) -> N
     assert page.cells("g")[STATUS] == text
 
 
+@pytest.mark.parametrize(
+    ("minutes", "held"),
+    [
+        ((2, 1, 0), "OK for at least 1 minsince 11:59 UTC"),
+        ((1, 0), "OK for at least 1 minsince 11:59 UTC"),
+        ((3, 2, 1, 0), "OK for 1 minsince 11:59 UTC"),
+        ((361, 360, 1, 0), "OK for 1 minsince 11:59 UTC"),
+        (tuple(range(360, -1, -1)), "OK for 1 minsince 11:59 UTC"),
+    ],
+    ids=["second run", "first run", "third run", "long ago", "always"],
+)
+def test_a_status_as_old_as_the_first_runs_may_be_older(
+    minutes: tuple[int, ...], held: str
+) -> None:
+    store = MemoryStore()
+    for minute in minutes:
+        at = NOON - minute * MINUTE
+        put(
+            store, at, groups=[a_group("g", held_since=NOON - MINUTE, incident_since=NOON - MINUTE)]
+        )
+
+    page = read(opened(store, "/cluster/shop/group/g"))
+
+    assert read(opened(store)).cells("g")[HELD] == held
+    assert ("at least 1 minsince" in page.texts["dd"]) == ("at least" in held)
+
+
 def test_an_error_says_what_its_worst_partition_is() -> None:
     bad = {"status": "ERR", "last_status": "ERR", "worst_topic": "t", "members": 0}
     groups = [a_group(name, **bad, worst_partition=n) for n, name in enumerate("ab")]
