@@ -50,16 +50,20 @@ class CollectOptions:
     keep_days: int | None
 
     def open_collector(
+        self, logger: WarningLogger, sinks: tuple[ConfiguredSink, ...] = ()
+    ) -> Collector:
+        """A collector of the named cluster. Raises ReporterError where it cannot be reached."""
+        return self.open_into(FolderStore(self.state), logger, sinks)
+
+    def open_into(
         self,
+        store: SnapshotStore,
         logger: WarningLogger,
         sinks: tuple[ConfiguredSink, ...] = (),
-        store: SnapshotStore | None = None,
         adapt: Callable[[Settings], Settings] = lambda settings: settings,
     ) -> Collector:
-        """A collector of the named cluster, into the state or another store.
-
-        `adapt` may change the settings once the cluster has its name. Raises ReporterError where
-        the cluster cannot be reached.
+        """The same with another store; `adapt` may change the settings once the cluster has its
+        name. Raises as `open_collector` does.
         """
         quiet_library()
         settings = self.settings
@@ -68,7 +72,6 @@ class CollectOptions:
             # Kafka's ids may begin with a sign, which names of snapshots' clusters do not.
             cluster = source.cluster_id(time.monotonic() + settings.deadline).lstrip("_-")
             settings = replace(settings, cluster=cluster)
-        store = store or FolderStore(self.state)
         return Collector(adapt(settings), source, store, sinks, logger)
 
     def remove_old_days(self) -> None:

@@ -108,9 +108,10 @@ class _Word(click.Choice[str]):
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             near = difflib.get_close_matches(str(value).upper(), self.choices, 1)
-            if near:
-                error.message += f" Did you mean {near[0]}?"
-            raise
+            if not near:
+                raise
+            text = f"{error.message} Did you mean {near[0]}?"
+            raise click.BadParameter(text, ctx, param) from None
 
 
 SERVERS = option("--bootstrap-servers", type=_servers, metavar="H:P,...", help="the brokers")

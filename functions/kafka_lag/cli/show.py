@@ -151,15 +151,15 @@ def read_twice(
         interval = None if by_document else find(settings.cluster)
         return settings if interval is None else judge_at(settings, interval)
 
-    collector = replace(collect, settings=settings).open_collector(logger, store=held, adapt=adapt)
+    collector = replace(collect, settings=settings).open_into(held, logger, adapt=adapt)
     keep = find(collector.cluster) is None
     readings = take_readings(collector, held, gap, stderr.status, keep=keep)
     report = readings[-1]
     if len(readings) == 1:
         found = TwoReadings(collector.cluster, report.snapshot, 0, {})
     else:
-        snapshots = (reading.snapshot for reading in readings)
-        found = compare_readings(collector.cluster, *snapshots, collector.rules, gap)
+        first, second = (reading.snapshot for reading in readings)
+        found = compare_readings(collector.cluster, first, second, collector.rules, gap)
     collect.remove_old_days()
     brokers = (problem.name for problem in report.problems if problem.scope == "broker")
     return replace(found, unread_brokers=tuple(dict.fromkeys(brokers)))
