@@ -32,7 +32,7 @@ GROUP_ID_NOT_FOUND = 69
 # What OpenSSL calls a broker's objection to our certificate, or to there being none.
 _ALERT = re.compile(r"ALERT_(\w+_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED)\b")
 
-# What is said of a login that was ended without a word, as Kafka does to a wrong password.
+# What is said of a login that was ended without a word, as brokers may do to a wrong password.
 HUNG_UP = "the broker hung up during the login"
 
 LOGIN_ERRORS: tuple[type[Exception], ...] = (

@@ -159,7 +159,7 @@ def _fault_of_error(access: Access, error: Exception, found: ServerFindings | No
         return _unreachable("Kafka is spoken there, but not as by a broker", _CHECK_CONTROLLER)
     if isinstance(error, LOGIN_ERRORS):
         enabled = found is not None and access.sasl_mechanism in (found.mechanisms or ())
-        # Brokers hang up on who gives a wrong password: where all else is right, that says nothing.
+        # Brokers may hang up on a wrong password: where all else is right, that says nothing.
         finding = "" if enabled and HUNG_UP in said else said
         return Fault(Kind.LOGIN, finding, _login_repair(access, enabled=enabled))
     check = "bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path"
