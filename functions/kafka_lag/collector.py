@@ -15,6 +15,7 @@ from kafka_lag.brokers.source import ClusterSource, look_up_until
 from kafka_lag.errors import ReporterError, SourceError, StoreError
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, LagReport, Problem, Snapshot
 from kafka_lag.lag.usual_lag import no_figures
 from kafka_lag.settings import Settings
@@ -103,6 +104,11 @@ class Collector:
     def cluster(self) -> str:
         """The cluster's name, as in keys and dimensions."""
         return self._settings.cluster
+
+    @property
+    def rules(self) -> Rules:
+        """By which runs are evaluated."""
+        return self._settings.rules
 
     def run(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
         """One run for the scheduled time `taken_at`, ms UTC.

@@ -76,6 +76,11 @@ def format_short_duration(
     )
 
 
+def format_time_left(seconds: float, *, space: str = " ") -> str:
+    """Until something that must be prevented, in one unit and rounded down: `119 min`, `13 h`."""
+    return format_short_duration(seconds, precise=True).replace(" ", space)
+
+
 def format_age(at: int, now: int, *, space: str = " ") -> str:
     """How long ago a time in ms is; one to come is now."""
     return format_duration(max(now - at, 0) / 1000, space=space)
@@ -116,6 +121,28 @@ def format_bytes(number: float, *, space: str = " ") -> str:
     while number >= _KIB and power < len(_BYTE_UNITS) - 1:
         number, power = number / _KIB, power + 1
     return f"{number:,.4g}{space}{_BYTE_UNITS[power]}"
+
+
+def format_cause_of_loss(
+    retention_ms: int | None,
+    retention_bytes: int | None,
+    produce_rate: float | None,
+    consume_rate: float | None,
+    *,
+    space: str = " ",
+) -> str:
+    """`kept for 4 s, produced 44/s, consumed 1.2/s`; without what is unknown, or unlimited."""
+    parts = []
+    if retention_ms is not None and retention_ms >= 0:
+        parts.append(f"kept for {format_duration(retention_ms / 1000, precise=True, space=space)}")
+    if retention_bytes is not None and retention_bytes >= 0:
+        size = format_bytes(retention_bytes, space=space)
+        parts.append(f"kept up to {size} a partition")
+    if produce_rate is not None:
+        parts.append(f"produced {format_rate(produce_rate)}")
+    if consume_rate is not None:
+        parts.append(f"consumed {format_rate(consume_rate)}")
+    return ", ".join(parts)
 
 
 def format_iso_time(ms: int, timespec: Literal["seconds", "milliseconds"] = "seconds") -> str:

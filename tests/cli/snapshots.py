@@ -38,12 +38,15 @@ def a_partition(group: str, topic: str, partition: int, **columns: Any) -> dict[
 
 
 def a_snapshot_of(
-    *groups: dict[str, Any], partitions: tuple[dict[str, Any], ...] = (), at: int = NOON
+    *groups: dict[str, Any],
+    partitions: tuple[dict[str, Any], ...] = (),
+    logs: tuple[dict[str, Any], ...] = (),
+    at: int = NOON,
 ) -> Snapshot:
     """A run's snapshot of these groups."""
     return Snapshot(
         at,
-        Frame.empty(contract.TOPIC_PARTITIONS),
+        _frame(contract.TOPIC_PARTITIONS, logs),
         _frame(contract.GROUP_PARTITIONS, partitions),
         _frame(contract.GROUPS, groups),
     )

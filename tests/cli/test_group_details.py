@@ -68,6 +68,20 @@ def test_a_partition_has_its_offsets_and_who_reads_it() -> None:
     assert (row["client"], row["host"]) == ("ann", "/10.0.0.1")
 
 
+@pytest.mark.parametrize(
+    ("risk", "seconds", "shown"),
+    [
+        ("SAFE", 19 * 86_400.0, None),
+        ("AT_RISK", 50_000.0, "in 13 h"),
+        ("LOST", 0.0, "now"),
+    ],
+)
+def test_a_loss_that_is_not_near_has_no_time(risk: str, seconds: float, shown: str | None) -> None:
+    text = details(a_part(0, retention_risk=risk, seconds_until_loss=seconds))
+    assert "19 d" not in text
+    assert shown is None or row_of(text)["to loss"] == shown
+
+
 def test_partitions_are_sorted_by_topic_and_number() -> None:
     text = details(a_part(10), a_part(2), a_part(0, topic="zebra"), a_part(0, topic="ant"))
     _, *rows = cells_of(text, "Partitions")
@@ -206,7 +220,69 @@ def test_the_first_lines_say_how_the_group_is() -> None:
         "status ERR STALL since 11:00 UTC, lag 67, time lag 2 h 10 min ± 30 s, first loss in 2 h"
     )
     assert state == "state Stable (classic, consumer), members 1, owner payments, promised 5 min"
-    assert remarks == "4 lost"
+    assert remarks == "4 lost; lag and time lag are of what is left"
+
+
+@pytest.mark.parametrize(
+    ("observations", "since"),
+    [([2, 1], "at least since 12:00"), ([2, 3], "OK since 12:00"), ([None], "OK since 12:00")],
+)
+def test_a_status_that_is_as_old_as_the_first_readings_may_be_older(
+    observations: list[int | None], since: str
+) -> None:
+    parts = [a_part(n, observations=seen) for n, seen in enumerate(observations)]
+    assert since in details(*parts, status_since=NOON)
+
+
+def a_log(topic: str, number: int, **columns: Any) -> dict[str, Any]:
+    return {"topic": topic, "partition_id": number, "produce_rate": 22.0, **columns}
+
+
+BRIEF = {"retention_ms": 4_000, "retention_bytes": -1}
+
+
+def test_a_loss_says_how_long_records_are_kept_and_how_fast_they_come_and_go() -> None:
+    losing = [a_part(n, records_lost=600, consume_rate=0.6) for n in range(2)]
+    other = [a_part(0, topic="big", records_lost=1_500, consume_rate=None), a_part(2)]
+    snapshot = a_snapshot_of(
+        a_group("g", records_lost=2_700),
+        partitions=(*losing, *other),
+        logs=(
+            *(a_log("orders", n, **BRIEF) for n in range(3)),
+            a_log("big", 0, retention_ms=-1, retention_bytes=1_048_576),
+        ),
+    )
+    assert text_of(snapshot).splitlines()[4:6] == [
+        "1,500 lost of big: kept up to 1 MiB a partition, produced 22/s",
+        "1,200 lost of orders: kept for 4 s, produced 44/s, consumed 1.2/s",
+    ]
+
+
+def test_a_loss_of_which_nothing_is_known_is_not_explained() -> None:
+    text = details(a_part(0, records_lost=4), records_lost=4)
+    assert "4 lost;" in text
+    assert "4 lost of" not in text
+
+
+def test_of_a_loss_the_log_start_has_room_and_what_has_none_is_named() -> None:
+    part = a_part(0, **ANN, records_lost=4, status="ERR", status_reason="records_lost")
+    lost, calm = (details(part, width=90, records_lost=n, members=1) for n in (4, 0))
+    assert " log start " in lost
+    assert re.search(r"no room here, but in --output csv: .*host", lost)
+    assert re.search(r"no room here, but in --output csv: .*log start", calm)
+
+
+def test_of_many_losses_the_largest_are_explained() -> None:
+    topics = [f"t{n}" for n in range(5)]
+    snapshot = a_snapshot_of(
+        a_group("g", records_lost=10),
+        partitions=tuple(a_part(0, topic=t, records_lost=n + 1) for n, t in enumerate(topics)),
+        logs=tuple(a_log(topic, 0, **BRIEF) for topic in topics),
+    )
+    lines = text_of(snapshot).splitlines()[4:8]
+    assert [line.partition(":")[0] for line in lines] == [
+        *("5 lost of t4", "4 lost of t3", "3 lost of t2", "and of 2 more topics"),
+    ]
 
 
 def test_what_is_not_known_of_a_group_is_a_question_mark() -> None:

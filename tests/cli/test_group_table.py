@@ -27,8 +27,9 @@ def text_of(snapshot: Snapshot, width: int = 160, **more: Any) -> str:
 
 
 def lines_of(snapshot: Snapshot, width: int = 160) -> list[str]:
-    """The lines of the groups, without title and heading."""
-    return [line.strip() for line in text_of(snapshot, width).splitlines() if line.strip()][3:]
+    """The lines of the groups, without title, heading and what had no room."""
+    lines = [line.strip() for line in text_of(snapshot, width).splitlines() if line.strip()][3:]
+    return [line for line in lines if not line.startswith("no room here")]
 
 
 def cell(column: str, worst_status: str | None = None, **columns: Any) -> Text:
@@ -194,14 +195,28 @@ def test_the_worst_status_comes_first_then_the_age_then_the_lag() -> None:
     assert names == ["old", "young", "last-seen-sick", "many", "few", "unread", "well"]
 
 
+def test_a_loss_comes_before_any_age_and_the_nearest_of_those_to_come_before_a_far_one() -> None:
+    bad = {"status": "ERR", "lag": 1}
+    groups = a_snapshot_of(
+        a_group("stopped", **bad, time_lag_seconds=2_100.0),
+        a_group("in-a-day", **bad, time_lag_seconds=9_000.0, seconds_until_loss=80_000.0),
+        a_group("in-an-hour", **bad, time_lag_seconds=60.0, seconds_until_loss=3_600.0),
+        a_group("not-known", **bad, time_lag_seconds=2_000.0) | {"seconds_until_loss": None},
+        a_group("losing", **bad, time_lag_seconds=6.0, seconds_until_loss=0.0, records_lost=44),
+        a_group("warned", status="WARN", lag=1, seconds_until_loss=60.0),
+    )
+    names = [line.split()[0] for line in lines_of(groups)]
+    assert names == ["losing", "in-an-hour", "in-a-day", "stopped", "not-known", "warned"]
+
+
 @pytest.mark.parametrize(
     ("width", "columns"),
     [
         (80, HEAD),
-        (90, [*HEAD, "state"]),
-        (100, [*HEAD, "remarks"]),
-        (110, [*HEAD, "state", "broker", "remarks"]),
-        (120, [*HEAD, "state", "worst partition", "remarks"]),
+        (90, [*HEAD, "remarks"]),
+        (100, [*HEAD, "state", "remarks"]),
+        (110, [*HEAD, "state", "members", "broker", "remarks"]),
+        (120, [*HEAD, "state", "members", "worst partition", "remarks"]),
         (140, [*HEAD, "state", "members", "worst partition", "broker", "remarks"]),
     ],
 )
@@ -213,9 +228,10 @@ def test_what_matters_most_has_room_first(width: int, columns: list[str]) -> Non
 @pytest.mark.parametrize("width", [40, 60, 80, 90, 100, 110, 120, 140, 200])
 def test_each_group_has_one_line_however_narrow_the_terminal(width: int) -> None:
     endless = {**LONG, "consumer_group": "g" * 249, "worst_topic": "t" * 249}
-    text = [line for line in text_of(a_snapshot_of(endless, LONG), width).splitlines() if line]
-    assert len([line for line in text if line.strip()]) == 5
-    assert max(len(line) for line in text) <= width
+    text = text_of(a_snapshot_of(endless, LONG), width)
+    assert len(lines_of(a_snapshot_of(endless, LONG), width)) == 2
+    assert text.count("no room here") == (width < 140)
+    assert max(len(line) for line in text.splitlines()) <= width
 
 
 @pytest.mark.parametrize("width", [72, 80, 100, 120])
@@ -223,6 +239,26 @@ def test_numbers_and_status_are_whole_on_usual_terminals(width: int) -> None:
     (line,) = lines_of(a_snapshot_of(LONG), width)
     for result in ("ERR records_lost", "1,234,567", "2 h 10 min ± 30 s", "in 119 min"):
         assert result in line
+
+
+@pytest.mark.parametrize("width", [90, 100, 110])
+def test_what_was_lost_is_never_cut(width: int) -> None:
+    losing = {**LONG, "records_lost": 91_065, "partitions_unknown": 1}
+    (line,) = lines_of(a_snapshot_of(losing), width)
+    assert "91,065 lost" in line
+
+
+def test_columns_that_have_no_room_are_named() -> None:
+    said = "no room here, but in --output csv: state, members, worst partition, bro"
+    assert said in text_of(a_snapshot_of(LONG), 80)
+    assert "no room" not in text_of(a_snapshot_of(LONG), 160)
+
+
+def test_gaps_are_narrowed_before_a_column_is_left_out() -> None:
+    groups = a_snapshot_of({**LONG, "partitions_uncommitted": 0})
+    wide, narrow = (lines_of(groups, width)[0] for width in (160, 120))
+    assert "2 h 10 min ± 30 s  in 119 min" in wide
+    assert "2 h 10 min ± 30 s in 119 min" in narrow
 
 
 def test_a_long_topic_loses_its_beginning_and_not_the_partition() -> None:
@@ -244,7 +280,7 @@ def test_a_column_that_says_nothing_gives_way_to_one_that_does() -> None:
     without_remarks = {**LONG, "records_lost": 0, "partitions_uncommitted": 0}
     table = groups_table(a_snapshot_of(without_remarks), 100)
     assert "remarks" not in [column.header for column in table.columns]
-    assert "worst partition" in [column.header for column in table.columns]
+    assert "members" in [column.header for column in table.columns]
 
 
 @pytest.mark.parametrize("width", [80, 90, 100, 120])
@@ -298,7 +334,7 @@ def test_a_group_that_cannot_be_judged_yet_is_explained() -> None:
 def test_what_is_not_shown_is_counted(selection: Selection, caption: str | None) -> None:
     groups = (a_group("a"), a_group("b", owner="us"), a_group("c", owner="us"))
     table = groups_table(a_snapshot_of(*groups), selection=selection)
-    assert table.caption == caption
+    assert table.caption is None if caption is None else str(table.caption) == caption
 
 
 def test_who_reads_the_table_can_remark_on_a_group() -> None:

@@ -160,7 +160,7 @@ def test_a_file_without_a_password_is_one_sentence(
     file = tmp_path / "password"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(ConfigError, match=expected):
+    with pytest.raises(click.UsageError, match=f"^--password-file: .*{expected}"):
         options(*SASL, "--password-file", str(file))
 
 

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.cli.group_rows import Selection
+from kafka_lag.cli.group_rows import Selection, select_groups, status_word
 from kafka_lag.cli.selection_options import check_group
 from kafka_lag.cli.show import TwoReadings, compare_readings, exit_code, idle_remarks
 from kafka_lag.errors import SourceError
+from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import Snapshot
-from tests.builders import MINUTE, NOON, a_reading, a_report, cell, table
+from kafka_lag.lag.model import PreviousRuns, Snapshot
+from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report, cell, table
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
+from tests.functions.lag.time_index_fake import Broker, Log
 
 GAP = 10
 RULES = Rules(window_ms=10 * MINUTE)
@@ -136,6 +138,30 @@ def test_two_real_readings_show_who_stands_still() -> None:
     found = compare_readings("shop", first, second, RULES, GAP)
     assert found.idle == {"g": (1, 2)}
     assert len(found.snapshot.group_partitions) == 2
+
+
+def test_a_first_show_knows_what_is_fresh_what_is_late_and_what_is_lost() -> None:
+    topics = {"fresh": [(0, 50)], "late": [(0, 50)], "brief": [(20, 50)]}
+    groups = {"new": {"fresh": [40]}, "old": {"late": [40]}, "losing": {"brief": [10]}}
+    records = Broker(
+        {
+            ("fresh", 0): Log([NOON - MINUTE] * 50),
+            ("late", 0): Log([NOON - HOUR] * 50),
+            ("brief", 0): Log([NOON - MINUTE] * 50, start=20),
+        }
+    )
+    newest = Snapshot.empty()
+    words = []
+    for at in (NOON, NOON + GAP * 1000):
+        reading = a_reading(groups, topics, at=at)
+        newest = evaluate(reading, PreviousRuns(newest), RULES, at, records).snapshot
+        rows = select_groups(newest, Selection()).rows
+        words.append({row["consumer_group"]: status_word(row) for row in rows})
+
+    assert words == [
+        {"losing": "ERR", "new": "?", "old": "?"},
+        {"losing": "ERR", "old": "WARN", "new": "OK"},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -109,12 +109,23 @@ def test_each_alert_of_the_documentation_fires_once_for_its_own_trouble_alone(
         *of_group("busy", held_status=1, drain_seconds=100, time_to_data_loss_seconds=86_400),
         *of_group("stuck", held_status=2),
         *of_group("late", held_status=0, time_lag_seconds=61, sla_seconds=60),
-        *of_group("losing", time_to_data_loss_seconds=3600),
+        *of_group("losing", time_to_data_loss_seconds=0, records_lost=44),
+        *of_group("at-risk", time_to_data_loss_seconds=3600, records_lost=0),
         *of_group("behind", held_status=1),
     ]
     (text,) = examples("rules.yml")
     names = re.findall(r"alert: (\w+)", text)
     run_rules(tmp_path, [each for one in shown for each in told_by(one)], [firing(*names)])
+
+
+def test_a_loss_that_has_happened_is_no_loss_to_come(tmp_path: Path) -> None:
+    shown = [
+        series("kafka_lag_snapshot_age_seconds", 60),
+        series("kafka_lag_snapshot_readable", 1),
+        series("up", 1, job="kafka-lag"),
+        *of_group("losing", time_to_data_loss_seconds=0, records_lost=44),
+    ]
+    run_rules(tmp_path, shown, [firing("KafkaGroupLosesRecords")])
 
 
 @pytest.mark.parametrize("told_by", [whole, in_shards])
@@ -135,7 +146,8 @@ def test_the_last_numbers_of_a_cluster_that_was_switched_off_alert_nobody(tmp_pa
     troubles = [
         *of_group("stuck", held_status=2),
         *of_group("late", held_status=0, time_lag_seconds=61, sla_seconds=60),
-        *of_group("losing", time_to_data_loss_seconds=3600),
+        *of_group("losing", time_to_data_loss_seconds=0, records_lost=44),
+        *of_group("at-risk", time_to_data_loss_seconds=3600, records_lost=0),
         *of_group("behind", held_status=1),
     ]
     shown = [

@@ -32,6 +32,9 @@ GROUP_ID_NOT_FOUND = 69
 # What OpenSSL calls a broker's objection to our certificate, or to there being none.
 _ALERT = re.compile(r"ALERT_(\w+_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED)\b")
 
+# What is said of a login that was ended without a word, as brokers may do to a wrong password.
+HUNG_UP = "the broker hung up during the login"
+
 LOGIN_ERRORS: tuple[type[Exception], ...] = (
     errors.SaslAuthenticationFailedError,
     errors.UnsupportedSaslMechanismError,
@@ -150,6 +153,6 @@ def login_error(access: Access, error: Exception) -> Exception:
     """The rejected login that an ended connection stands for; the error itself if it is one."""
     if isinstance(error, LOGIN_ERRORS):
         return error
-    reason = "the broker hung up during the login" if access.logs_in else cause(error)
+    reason = HUNG_UP if access.logs_in else cause(error)
     rejected: Exception = errors.SaslAuthenticationFailedError(reason)
     return rejected

@@ -12,7 +12,7 @@ from kafka import errors
 
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
-from kafka_lag.brokers.errors import LOGIN_ERRORS, cause
+from kafka_lag.brokers.errors import HUNG_UP, LOGIN_ERRORS, cause
 from kafka_lag.errors import LoginError, SourceError
 from kafka_lag.formatting import cut_end, escape_name, format_list
 
@@ -52,7 +52,10 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a server, and a whole sentence of what to do."""
+    """What is wrong with a server, and a whole sentence of what to do.
+
+    The finding is empty where the kind says all.
+    """
 
     kind: Kind
     finding: str
@@ -92,7 +95,9 @@ def describe_faults(faults: dict[Fault, set[str]], kind: Kind) -> str:
         ((format_list(sorted(servers), _MOST_NAMES), fault) for fault, servers in faults.items()),
         key=lambda pair: (pair[0], pair[1].finding),
     )
-    reasons = "; ".join(f"{servers}: {fault.finding}" for servers, fault in by_server)
+    reasons = "; ".join(
+        f"{servers}: {fault.finding}" if fault.finding else servers for servers, fault in by_server
+    )
     repairs = dict.fromkeys(fault.repair for _, fault in by_server if fault.kind == kind)
     return f"{reasons}. {' '.join(repairs)}"
 
@@ -154,7 +159,9 @@ def _fault_of_error(access: Access, error: Exception, found: ServerFindings | No
         return _unreachable("Kafka is spoken there, but not as by a broker", _CHECK_CONTROLLER)
     if isinstance(error, LOGIN_ERRORS):
         enabled = found is not None and access.sasl_mechanism in (found.mechanisms or ())
-        return Fault(Kind.LOGIN, said, _login_repair(access, enabled=enabled))
+        # Brokers may hang up on a wrong password: where all else is right, that says nothing.
+        finding = "" if enabled and HUNG_UP in said else said
+        return Fault(Kind.LOGIN, finding, _login_repair(access, enabled=enabled))
     check = "bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path"
     if "certificate" in said.lower():
         check = "cafile: it must hold the authority that signed the brokers' certificates"

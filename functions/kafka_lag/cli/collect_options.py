@@ -28,7 +28,7 @@ from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.settings import INTERNAL_TOPICS, Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import CLUSTER_NAME
-from kafka_lag.snapshots.store import FolderStore
+from kafka_lag.snapshots.store import FolderStore, SnapshotStore
 from kafka_lag_cdk.config.document import window_fault
 
 FILTERS = "filters (unanchored regular expressions; deny wins)"
@@ -53,6 +53,18 @@ class CollectOptions:
         self, logger: WarningLogger, sinks: tuple[ConfiguredSink, ...] = ()
     ) -> Collector:
         """A collector of the named cluster. Raises ReporterError where it cannot be reached."""
+        return self.open_into(FolderStore(self.state), logger, sinks)
+
+    def open_into(
+        self,
+        store: SnapshotStore,
+        logger: WarningLogger,
+        sinks: tuple[ConfiguredSink, ...] = (),
+        adapt: Callable[[Settings], Settings] = lambda settings: settings,
+    ) -> Collector:
+        """The same with another store; `adapt` may change the settings once the cluster has its
+        name. Raises as `open_collector` does.
+        """
         quiet_library()
         settings = self.settings
         source = KafkaSource(settings.access, self.make_source())
@@ -60,7 +72,7 @@ class CollectOptions:
             # Kafka's ids may begin with a sign, which names of snapshots' clusters do not.
             cluster = source.cluster_id(time.monotonic() + settings.deadline).lstrip("_-")
             settings = replace(settings, cluster=cluster)
-        return Collector(settings, source, FolderStore(self.state), sinks, logger)
+        return Collector(adapt(settings), source, store, sinks, logger)
 
     def remove_old_days(self) -> None:
         """Keeps the state as small as it shall be."""

@@ -167,7 +167,8 @@ def _advice(error: click.NoSuchOption) -> str:
     if name in _INSTEAD:
         return _INSTEAD[name]
     known = [each for parameter in error.ctx.command.params for each in parameter.opts]
-    near = difflib.get_close_matches(name, known, 1, _LIKE_ENOUGH)
+    longer = [each for each in known if each.startswith(name)]
+    near = longer if len(longer) == 1 else difflib.get_close_matches(name, known, 1, _LIKE_ENOUGH)
     return f"Did you mean {near[0]}?" if near else ""
 
 

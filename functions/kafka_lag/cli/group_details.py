@@ -20,13 +20,22 @@ from kafka_lag.cli.group_table import (
     unknown,
 )
 from kafka_lag.cli.terminal import ColumnLayout, printable
-from kafka_lag.formatting import format_duration, format_quantity, format_time_of_day
+from kafka_lag.formatting import (
+    format_cause_of_loss,
+    format_duration,
+    format_quantity,
+    format_time_of_day,
+)
+from kafka_lag.lag.losses import find_losses
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.ownership import count_idle
 
 _DAY_SECONDS = 86_400.0
 # What is said of the group, and titles, heads, rules, blank lines and captions of both tables.
 _LINES_AROUND_TABLES = 18
+_MAX_LOSSES = 3
+# The reading that first shows movement.
+_FIRST_JUDGED = 2
 _PARTITIONS = ColumnLayout(
     names=(
         *("topic", "partition", "committed", "log end", "lag", "time lag", "status"),
@@ -37,7 +46,7 @@ _PARTITIONS = ColumnLayout(
         *("to loss", "log start", "leader"),
     ),
     optional=("client", "host", "to loss", "log start", "leader"),
-    shortened={"topic": 14, "client": 10, "host": 10, "status": 12},
+    shortened={"topic": 14, "client": 8, "host": 10, "status": 12},
     elastic="topic",
 )
 _MEMBERS = ColumnLayout(
@@ -67,15 +76,21 @@ def group_details(
     if max_lines is not None:
         room = max(1, max_lines - _LINES_AROUND_TABLES - members.row_count)
         drawn = _longest_first(partitions)[:room] if len(partitions) > room else partitions
-    parts = _PARTITIONS.table([_partition(each, horizon_seconds) for each in drawn], width)
+    more = len(partitions) - len(drawn)
+    parts = _PARTITIONS.table(
+        [_partition(each, horizon_seconds) for each in drawn],
+        width,
+        [f"and {more} more"] if more else [],
+        # What was lost lies between the commit and the start of the log.
+        first=("log start",) if row["records_lost"] else (),
+    )
     parts.title = "Partitions"
-    if len(drawn) < len(partitions):
-        parts.caption = f"and {len(partitions) - len(drawn)} more"
     members.title = "Members"
     members.caption = _without_partitions(row, partitions)
     shown: list[RenderableType] = [
         Text.assemble((printable(name), "bold")),
-        *_lines(row, snapshot.taken_at),
+        *_lines(row, snapshot.taken_at, is_new=_is_new(partitions)),
+        *_causes_of_loss(snapshot, name),
         Text(),
     ]
     if partitions:
@@ -89,11 +104,17 @@ def _longest_first(partitions: Sequence[Row]) -> list[Row]:
     return sorted(partitions, key=lambda row: -(row["time_lag_seconds"] or 0.0))
 
 
-def _lines(row: Row, now: int) -> Iterable[Text]:
+def _is_new(partitions: Sequence[Row]) -> bool:
+    """Whether none was read before its status could be: what is seen now may be old."""
+    seen = [row["observations"] for row in partitions if row["observations"] is not None]
+    return bool(seen) and max(seen) <= _FIRST_JUDGED
+
+
+def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
     shown = cells(row, _DAY_SECONDS)
     loss = shown["to loss"]
     yield Text.assemble(
-        *("status ", shown["status"], _since(row["status_since"], now)),
+        *("status ", shown["status"], _since(row["status_since"], now, is_new=is_new)),
         *(", lag ", shown["lag"], ", time lag ", shown["time lag"]),
         *((", first loss ", loss) if loss else ()),
     )
@@ -105,11 +126,31 @@ def _lines(row: Row, now: int) -> Iterable[Text]:
         f", promised {format_duration(row['sla_seconds'])}" if row["sla_seconds"] else "",
     )
     if shown["remarks"]:
-        yield shown["remarks"]
+        # Else a short time lag beside a loss would read as if all were well.
+        of_rest = "; lag and time lag are of what is left" if row["records_lost"] else ""
+        yield Text.assemble(shown["remarks"], of_rest)
 
 
-def _since(at: int | None, now: int) -> str:
-    return "" if at is None else f" since {format_time_of_day(at, now)}"
+def _causes_of_loss(snapshot: Snapshot, name: str) -> Iterable[Text]:
+    """A line for each topic of which records were lost, as far as there is something to say."""
+    rows = snapshot.group_partitions
+    of_group = rows.where(rows.strings("consumer_group").is_in([name]))
+    losses = find_losses(of_group, snapshot.topic_partitions)
+    for loss in losses[:_MAX_LOSSES]:
+        cause = format_cause_of_loss(
+            *(loss.retention_ms, loss.retention_bytes, loss.produce_rate, loss.consume_rate)
+        )
+        if cause:
+            yield Text(f"{loss.records:,} lost of {printable(loss.topic)}: {cause}")
+    if len(losses) > _MAX_LOSSES:
+        yield Text(
+            f"and of {format_quantity(len(losses) - _MAX_LOSSES, 'more topic', 'more topics')}"
+        )
+
+
+def _since(at: int | None, now: int, *, is_new: bool) -> str:
+    least = "at least " if is_new else ""
+    return "" if at is None else f" {least}since {format_time_of_day(at, now)}"
 
 
 def _partition(row: Row, horizon_seconds: float) -> dict[str, Text]:

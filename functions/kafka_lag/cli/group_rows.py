@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TextIO, TypeAlias
@@ -14,16 +15,14 @@ from kafka_lag.formatting import format_iso_time
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.urgency import rank_urgency
 
-# A row of `groups`, and in `worst_status` the status of its worst partition.
+# A row of `groups`; in `worst_status` the status of its worst partition, in `urgency` its place.
 Row: TypeAlias = Mapping[str, Any]
 
 UNKNOWN: Final = "UNKNOWN"
 BY_GROUP, BY_PARTITION = "group", "partition"
 FORMATS = TABLE, JSON, NDJSON, CSV = "table", "json", "ndjson", "csv"
-# A status that is only the last known is as bad as it was, but no proof that all is well.
-_RANKS = {contract.ERR: 0, contract.WARN: 1}
-_RANK_UNSURE, _RANK_OK = 2, 3
 
 
 def status_word(row: Row) -> str:
@@ -31,16 +30,9 @@ def status_word(row: Row) -> str:
     return str(row["status"] or f"{row['last_status'] or ''}?")
 
 
-def _by_status(row: Row) -> tuple[Any, ...]:
-    word = status_word(row)
-    unsure = _RANK_OK if word == contract.OK else _RANK_UNSURE
-    rank = _RANKS.get(word.rstrip("?"), unsure)
-    return rank, -(row["time_lag_seconds"] or 0), -(row["lag"] or 0)
-
-
 # What groups can be sorted by, the one that needs somebody first; equals by name.
 SORTS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
-    "status": _by_status,
+    "status": lambda row: row["urgency"],
     "lag": lambda row: (row["lag"] is None, -(row["lag"] or 0)),
     "time-lag": lambda row: (row["time_lag_seconds"] is None, -(row["time_lag_seconds"] or 0)),
     "loss": lambda row: (row["seconds_until_loss"] is None, row["seconds_until_loss"] or 0),
@@ -93,13 +85,15 @@ def select_groups(snapshot: Snapshot, selection: Selection) -> SelectedGroups:
 
 
 def group_rows(snapshot: Snapshot) -> list[Row]:
-    """All groups, with the status of the worst partition of each."""
+    """All groups, with the status of the worst partition of each, and its place among others."""
     groups = snapshot.groups
     worst = snapshot.group_partitions.take(_locate_worst(groups, snapshot.group_partitions))
-    return rows_of(groups.with_columns(worst_status=worst.strings("last_status")))
+    rows = rows_of(groups.with_columns(worst_status=worst.strings("last_status")))
+    places = zip(*(key.fill(math.inf).tolist() for key in rank_urgency(groups)), strict=True)
+    return [{**row, "urgency": place} for row, place in zip(rows, places, strict=True)]
 
 
-def rows_of(frame: Frame) -> list[Row]:
+def rows_of(frame: Frame) -> list[dict[str, Any]]:
     """A mapping of column to value for each row."""
     values = zip(*(column.to_list() for column in frame.columns.values()), strict=True)
     return [dict(zip(frame.columns, row, strict=True)) for row in values]

@@ -16,7 +16,7 @@ from rich.text import Text
 from kafka_lag import contract
 from kafka_lag.cli.group_rows import Row, Selection, select_groups, status_word
 from kafka_lag.cli.terminal import ColumnLayout, printable
-from kafka_lag.formatting import format_duration, format_short_duration
+from kafka_lag.formatting import format_duration, format_short_duration, format_time_left
 from kafka_lag.lag.model import Snapshot
 
 _LAYOUT = ColumnLayout(
@@ -25,8 +25,8 @@ _LAYOUT = ColumnLayout(
         *("worst partition", "broker", "remarks"),
     ),
     right=("lag", "time lag", "to loss", "members", "broker"),
-    optional=("remarks", "worst partition", "state", "members", "broker"),
-    shortened={"group": 26, "state": 6, "worst partition": 15, "remarks": 10},
+    optional=("remarks", "state", "members", "worst partition", "broker"),
+    shortened={"group": 20, "state": 6, "worst partition": 12, "remarks": 10},
     elastic="group",
     # Names of groups begin and end alike; a partition's number is at the end.
     cut_in_middle=("group",),
@@ -50,20 +50,17 @@ def groups_table(
     selection: Selection = _EVERYTHING,
     remarks: Mapping[str, str] | None = None,
 ) -> Table:
-    """A line a group, by default the worst status first, then the longest time lag, then the most
-    lag.
+    """A line a group, by default in the order of `rank_urgency`.
 
     All have their group, status, lag, time lag and time to a loss. As far as there is room for
-    them in `width` come remarks, worst partition, state, members and broker, in this order, those
-    last that are empty throughout; names, state and remarks are shortened for them. A loss nearer
-    than the horizon stands out. `remarks` are of who reads the table, by group.
+    them in `width` come remarks, state, members, worst partition and broker, in this order, those
+    last that are empty throughout; names, state and remarks are shortened for them, but for how
+    many records were lost. What has no room is named. A loss nearer than the horizon stands out.
+    `remarks` are of who reads the table, by group.
     """
     chosen = select_groups(snapshot, selection)
     added = remarks or {}
     lines = [cells(row, horizon_seconds, added.get(row["consumer_group"])) for row in chosen.rows]
-    table = _LAYOUT.table(lines, width)
-    at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
-    table.title = f"Consumer groups at {at:%H:%M:%S} UTC"
     captions = []
     if not chosen.total:
         captions.append("no consumer group that the filters allow")
@@ -73,7 +70,11 @@ def groups_table(
         captions.append(f"and {chosen.matching - len(lines)} more")
     if any(_awaits_status(row) for row in chosen.rows):
         captions.append("? a status takes two runs")
-    table.caption = ", ".join(captions) or None
+    # A loss is what must not be cut.
+    losses = [len(_loss(row)) for row in chosen.rows if row["records_lost"]]
+    table = _LAYOUT.table(lines, width, captions, {"remarks": max(losses, default=0)})
+    at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
+    table.title = f"Consumer groups at {at:%H:%M:%S} UTC"
     return table
 
 
@@ -141,12 +142,13 @@ def time_lag(row: Row) -> Text:
 
 
 def time_to_loss(row: Row, horizon_seconds: float) -> Text:
+    """Of a group or a partition; nothing where it is not at risk."""
     seconds = row["seconds_until_loss"]
     if seconds is None:
         return unknown()
-    if seconds >= contract.NO_LOSS_SECONDS:
+    if seconds >= contract.NO_LOSS_SECONDS or row.get("retention_risk") == contract.SAFE:
         return Text()
-    left = f"in {format_short_duration(seconds, precise=True)}" if seconds >= 1 else "now"
+    left = f"in {format_time_left(seconds)}" if seconds >= 1 else "now"
     return Text(left, "bold red" if seconds < horizon_seconds else "")
 
 
@@ -173,7 +175,7 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
     elif parts == 0 and row["unread_reason"] is None and row["status_reason"] is None:
         remarks.append(Text("no commit, owns nothing", "dim"))
     if row["records_lost"]:
-        remarks.append(Text(f"{row['records_lost']:,} lost", "red"))
+        remarks.append(Text(_loss(row), "red"))
     if row["partitions_unknown"]:
         remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
     if added:
@@ -181,6 +183,10 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
     if row["partitions_uncommitted"]:
         remarks.append(Text(f"{row['partitions_uncommitted']} of {parts} uncommitted"))
     return remarks
+
+
+def _loss(row: Row) -> str:
+    return f"{row['records_lost']:,} lost"
 
 
 def unknown() -> Text:

@@ -7,11 +7,12 @@ and AWS credentials from where the AWS command line has them.
 
 from __future__ import annotations
 
+import difflib
 import getpass
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,7 @@ from kafka_lag.brokers.login import CredentialSource, FixedCredentials, certific
 from kafka_lag.cli.account.session import signed_login
 from kafka_lag.cli.help_sections import add_options, option
 from kafka_lag.cli.password_file import PasswordFile
+from kafka_lag.errors import ConfigError
 from kafka_lag.settings import SERVER, authorities_fault
 from kafka_lag_cdk.config.document import MECHANISMS, PROTOCOLS
 
@@ -92,6 +94,26 @@ def _option(*names: str, **rest: Any) -> Callable[[Any], Any]:
     return option(*names, section=SECTION, **rest)
 
 
+class _Word(click.Choice[str]):
+    """One of the words that the help lists, or of those it does not; else the nearest is named."""
+
+    def __init__(self, listed: Sequence[str], unlisted: Sequence[str] = ()) -> None:
+        super().__init__(listed)
+        self._unlisted = unlisted
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in self._unlisted:
+            return str(value)
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = difflib.get_close_matches(str(value).upper(), self.choices, 1)
+            if not near:
+                raise
+            text = f"{error.message} Did you mean {near[0]}?"
+            raise click.BadParameter(text, ctx, param) from None
+
+
 SERVERS = option("--bootstrap-servers", type=_servers, metavar="H:P,...", help="the brokers")
 _PATH = click.Path(path_type=Path)
 login_options = add_options(
@@ -103,13 +125,13 @@ login_options = add_options(
     _option("--keyfile", type=_PATH, metavar="F", help="its private key, PEM"),
     _option(
         "--security-protocol",
-        type=click.Choice(PROTOCOLS),
+        type=_Word(PROTOCOLS),
         metavar="P",
         help=f"{', '.join(PROTOCOLS)} ({_DEFAULT_PROTOCOL})",
     ),
     _option(
         "--sasl-mechanism",
-        type=click.Choice((*MECHANISMS, IAM)),
+        type=_Word(MECHANISMS, (IAM,)),
         metavar="M",
         help=f"{', '.join(MECHANISMS)} ({_DEFAULT_MECHANISM})",
     ),
@@ -160,7 +182,10 @@ def _by_password(options: Mapping[str, Any], environ: Mapping[str, str]) -> Brok
     if options["password_file"]:
         if options["password_env"]:
             raise click.UsageError("--password-env and --password-file: leave one out.")
-        file = PasswordFile(options["username"], options["password_file"])
+        try:
+            file = PasswordFile(options["username"], options["password_file"])
+        except ConfigError as error:
+            raise click.UsageError(f"--password-file: {error}") from None
         return BrokerOptions(access, password_file=file)
     return BrokerOptions(access, credentials=_credentials(options, environ))
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,12 +27,15 @@ from kafka_lag.cli.selection_options import (
     selection_of,
     selection_options,
 )
+from kafka_lag.cli.shared_state import HeldStore, find_interval
 from kafka_lag.cli.terminal import WarningPrinter, ignore_closed_pipe, open_screen
-from kafka_lag.collector import WarningLogger
+from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.formatting import format_short_duration
 from kafka_lag.lag.frame import locate
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.settings import Settings
+from kafka_lag.snapshots.store import FolderStore
 
 # Consumers commit each five seconds by default [Kafka, auto.commit.interval.ms].
 _GAP = 6
@@ -81,8 +85,9 @@ def show(**options: Any) -> int:
     selection = selection_of(options)
     collect = collect_options_of(options)
     stderr = Console(stderr=True)
-    logger = WarningPrinter(stderr, by_document=bool(options["config"]))
-    report = read_twice(collect, options["gap"], stderr, logger)
+    by_document = bool(options["config"])
+    logger = WarningPrinter(stderr, by_document)
+    report = read_twice(collect, options["gap"], stderr, logger, by_document=by_document)
     check_group(report.snapshot, selection.group, report.unread_brokers)
     code = 0 if options["fail_on"] is None else exit_code(report, selection, options["fail_on"])
     with ignore_closed_pipe():
@@ -123,26 +128,75 @@ class TwoReadings:
 
 
 def read_twice(
-    collect: CollectOptions, gap: int, stderr: Console, logger: WarningLogger
+    collect: CollectOptions,
+    gap: int,
+    stderr: Console,
+    logger: WarningLogger,
+    *,
+    by_document: bool = False,
 ) -> TwoReadings:
-    """Reads the cluster, waits and reads it again. Raises ReporterError."""
+    """Reads the cluster, waits and reads it again. Raises ReporterError.
+
+    Beside somebody who collects into the same state it keeps nothing, and judges by a window of
+    that one's runs, unless a document says the window.
+    """
     settings = replace(collect.settings, interval_ms=max(gap, 1) * 1000)
-    collector = replace(collect, settings=settings).open_collector(logger)
-    with stderr.status("reading the cluster"):
-        report = collector.run(int(time.time()) * 1000).report
-    if not gap:
+    folder = FolderStore(collect.state)
+    held = HeldStore(folder)
+
+    def find(cluster: str) -> int | None:
+        return find_interval(folder, cluster, int(time.time() * 1000))
+
+    def adapt(settings: Settings) -> Settings:
+        interval = None if by_document else find(settings.cluster)
+        return settings if interval is None else judge_at(settings, interval)
+
+    collector = replace(collect, settings=settings).open_into(held, logger, adapt=adapt)
+    keep = find(collector.cluster) is None
+    readings = take_readings(collector, held, gap, stderr.status, keep=keep)
+    report = readings[-1]
+    if len(readings) == 1:
         found = TwoReadings(collector.cluster, report.snapshot, 0, {})
     else:
-        # From the end of the first reading, which may take longer than the gap.
-        waits = f"reading again {gap} s later, to see who stands still (--gap 0: do not)"
-        with stderr.status(waits):
-            time.sleep(gap)
-            first, report = report, collector.run(int(time.time()) * 1000).report
-        rules = collect.settings.rules
-        found = compare_readings(collector.cluster, first.snapshot, report.snapshot, rules, gap)
+        first, second = (reading.snapshot for reading in readings)
+        found = compare_readings(collector.cluster, first, second, collector.rules, gap)
     collect.remove_old_days()
     brokers = (problem.name for problem in report.problems if problem.scope == "broker")
     return replace(found, unread_brokers=tuple(dict.fromkeys(brokers)))
+
+
+def judge_at(settings: Settings, interval_ms: int) -> Settings:
+    """By a window of as many runs, as far apart as those of whoever collects into the state."""
+    rules = settings.rules
+    runs = rules.window_ms // rules.interval_ms
+    adapted = replace(rules, interval_ms=interval_ms, window_ms=runs * interval_ms)
+    return replace(settings, rules=adapted)
+
+
+def take_readings(
+    collector: Collector,
+    held: HeldStore,
+    gap: int,
+    waiting: Callable[[str], AbstractContextManager[object]],
+    *,
+    keep: bool,
+    wait: Callable[[float], object] = time.sleep,
+    clock: Callable[[], float] = time.time,
+) -> list[LagReport]:
+    """One reading, and another after `gap` seconds unless that is 0. Raises ReporterError.
+
+    The last one alone is saved, if any shall be: two so close together are no interval.
+    """
+    with waiting("reading the cluster"):
+        readings = [collector.run(int(clock()) * 1000).report]
+    if gap:
+        # From the end of the first reading, which may take longer than the gap.
+        with waiting(f"reading again {gap} s later, to see who stands still (--gap 0: do not)"):
+            wait(gap)
+            readings.append(collector.run(int(clock()) * 1000).report)
+    if keep:
+        held.save(readings[-1].snapshot.taken_at)
+    return readings
 
 
 def compare_readings(

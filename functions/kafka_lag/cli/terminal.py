@@ -24,6 +24,8 @@ from kafka_lag.formatting import cut_middle, escape_name, python_escape
 
 # A file or another program reads the output: nothing is cut.
 _ANY_WIDTH = 100_000
+_WIDE_GAP, _NARROW_GAP = 2, 1
+_NO_WIDTHS: Mapping[str, int] = {}
 _KEYS = re.compile(
     r"(?<![\w/.-])(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)(?![\w/-]|\.\w)"
 )
@@ -70,12 +72,21 @@ def open_screen() -> Console:
 
 
 @dataclass(frozen=True, slots=True)
+class FittedColumns:
+    """How wide the columns are that have room, the blanks after each, and those that have none."""
+
+    widths: Mapping[str, int]
+    gap: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnLayout:
     """Which columns a table has, and what happens to them where there is little room.
 
     `optional` may be left out, those first that get room first; the others are always there.
     `shortened` may be cut for another column to the width given, and at last `elastic` to
-    `least_elastic`.
+    `least_elastic`. Before a column is left out, the gaps between them are narrowed.
     """
 
     names: tuple[str, ...]
@@ -87,41 +98,74 @@ class ColumnLayout:
     cut_in_middle: Collection[str] = ()
     cut_at_start: Collection[str] = ()
 
-    def fit(self, lines: Sequence[Mapping[str, Text]], width: int) -> dict[str, int]:
-        """The columns that there is room for, and how wide they are; empty ones come last."""
+    def fit(
+        self,
+        lines: Sequence[Mapping[str, Text]],
+        width: int,
+        at_least: Mapping[str, int] = _NO_WIDTHS,
+        first: Sequence[str] = (),
+    ) -> FittedColumns:
+        """The columns that there is room for, and how wide they are; empty ones come last.
+
+        Of `shortened` those in `at_least` are cut no further than to that. Of `optional` the
+        `first` come before others.
+        """
         natural = {
             name: max([len(name), *(line[name].cell_len for line in lines)]) for name in self.names
         }
-        least = {name: min(wide, self.shortened.get(name, wide)) for name, wide in natural.items()}
+        least = {
+            name: min(wide, max(self.shortened.get(name, wide), at_least.get(name, 0)))
+            for name, wide in natural.items()
+        }
         filled = {name for line in lines for name, cell in line.items() if cell}
-        chosen = set(self.names).difference(self.optional)
-        for name in sorted(self.optional, key=lambda name: name not in filled):
-            if _total_width(least[column] for column in (*chosen, name)) <= width:
-                chosen.add(name)
+        order = sorted(self.optional, key=lambda name: (name not in filled, name not in first))
+        for gap in (_WIDE_GAP, _NARROW_GAP):
+            chosen = set(self.names).difference(self.optional)
+            for name in order:
+                if _total_width((least[column] for column in (*chosen, name)), gap) <= width:
+                    chosen.add(name)
+            left_out = [name for name in self.names if name in filled and name not in chosen]
+            if not left_out:
+                break
         widths = {name: wide for name, wide in natural.items() if name in chosen}
         shortened = [name for name in self.shortened if name in widths]
-        while shortened and _total_width(widths.values()) > width:
+        while shortened and _total_width(widths.values(), gap) > width:
             longest = max(shortened, key=lambda name: widths[name] - least[name])
             if widths[longest] <= least[longest]:
                 break
             widths[longest] -= 1
-        missing = max(0, _total_width(widths.values()) - width)
+        missing = max(0, _total_width(widths.values(), gap) - width)
         natural_elastic = widths[self.elastic]
         widths[self.elastic] = max(
             min(natural_elastic, self.least_elastic), natural_elastic - missing
         )
-        return widths
+        return FittedColumns(widths, gap, tuple(left_out))
 
-    def table(self, lines: Sequence[Mapping[str, Text]], width: int) -> Table:
-        """A table of these cells that is no wider, a line each."""
+    def table(
+        self,
+        lines: Sequence[Mapping[str, Text]],
+        width: int,
+        captions: Sequence[str] = (),
+        at_least: Mapping[str, int] = _NO_WIDTHS,
+        first: Sequence[str] = (),
+    ) -> Table:
+        """A table of these cells that is no wider, a line each; below it the captions, and which
+        columns had no room. `at_least` and `first` are those of `fit`.
+        """
+        fitted = self.fit(lines, width, at_least, first)
+        widths, said = fitted.widths, list(captions)
         table = Table(
             title_justify="left",
             caption_justify="left",
             box=SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
+            # The box has a blank of its own between columns.
+            padding=(0, fitted.gap - 1, 0, 0),
             pad_edge=False,
         )
-        widths = self.fit(lines, width)
+        if fitted.left_out:
+            said.append(f"no room here, but in --output csv: {', '.join(fitted.left_out)}")
+        if said:
+            table.caption = Text(", ".join(said), no_wrap=True, overflow="ellipsis")
         for name, column in widths.items():
             justify: Literal["left", "right"] = "right" if name in self.right else "left"
             table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=column)
@@ -139,9 +183,9 @@ class ColumnLayout:
         return cell
 
 
-def _total_width(widths: Iterable[int]) -> int:
-    # A column is followed by a blank and the box's own; the box begins with one.
-    return sum(column + 2 for column in widths) + 1
+def _total_width(widths: Iterable[int], gap: int) -> int:
+    # A column is followed by its gap; the box begins with a blank.
+    return sum(column + gap for column in widths) + 1
 
 
 @dataclass(frozen=True, slots=True)

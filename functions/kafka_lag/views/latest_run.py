@@ -241,6 +241,17 @@ class LatestRun:
         late = _OLD_AFTER_INTERVALS * self.interval_seconds
         return self.age_seconds > min(late, RECENT_HOURS * HOUR_MS / 1000)
 
+    @property
+    def first_judged_at(self) -> int:
+        """The second run ever, ms, which is the first that can judge: what began by then may have
+        begun before. 0 where runs are older than those that were listed.
+        """
+        *_, oldest = self.recent
+        late_ms = _OLD_AFTER_INTERVALS * self.interval_seconds * 1000
+        if oldest <= self.recent[0] - RECENT_HOURS * HOUR_MS + late_ms:
+            return 0
+        return self.recent[-2:][0]
+
 
 @dataclass(frozen=True, slots=True)
 class UnreadableCluster:

@@ -22,7 +22,10 @@ from markupsafe import Markup
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.formatting import format_quantity
-from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.losses import find_losses
+from kafka_lag.lag.urgency import rank_severities
 from kafka_lag.views import page_format
 from kafka_lag.views.http import Answer, Request, redirect_trailing_slash
 from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
@@ -36,7 +39,6 @@ from kafka_lag.views.page_tables import (
     SEVERITY_STYLES,
     PageOptions,
     Row,
-    rank_severities,
     replace_surrogates,
     sum_partitions,
     tabulate_groups,
@@ -52,6 +54,9 @@ _FLAT_SECONDS = 10.0
 _FLAT_RECORDS = 10.0
 # How far back earlier state is looked for: a collector that comes after that starts anew.
 _ABANDONED_SECONDS = 7 * 86_400.0
+# Topics of which the loss is explained; the table of topics has all.
+_MAX_LOSSES = 3
+_PARTITION_KEY = ("consumer_group", "topic", "partition_id")
 # Columns of a topic that all of its partitions have alike.
 _TOPIC_SETTINGS = (
     "retention_ms",
@@ -173,6 +178,7 @@ def show_overview(query: Mapping[str, str], snapshots: Snapshots, now_ms: int) -
         abandoned=abandoned,
         unreadable_clusters=[run for run in found if isinstance(run, UnreadableCluster)],
         table=table,
+        causes=_find_error_causes(table.page.rows, snapshots, runs) if table else [],
         sparklines=_draw_time_lags(table.page.rows, snapshots, runs, now_ms, options.period)
         if table
         else [],
@@ -196,6 +202,10 @@ def show_group(
     rows = snapshots.frame(run.cluster, contract.GROUP_PARTITIONS, run.taken_at)
     rows = _select_name(rows, "consumer_group", name)
     topics, topic_count = sum_partitions(rows, "topic")
+    losses = []
+    if group["records_lost"]:
+        logs = snapshots.frame(run.cluster, contract.TOPIC_PARTITIONS, run.taken_at)
+        losses = find_losses(rows, logs)
     period = PERIODS[options.period]
     recent = load_recent_runs(snapshots, run, now_ms, period, period.max_runs)
     (time_lag,) = recent.draw([name], "time_lag_seconds", _FLAT_SECONDS)
@@ -205,7 +215,8 @@ def show_group(
         **_context_of(run, now_ms, options),
         name=name,
         group=group,
-        cause=page_format.error_cause(group, _worst_status(rows, group)),
+        cause=page_format.error_cause(group, _worst_statuses(rows, [group])[name]),
+        losses=losses[:_MAX_LOSSES],
         topics=topics,
         topic_count=topic_count,
         members=tabulate_members(group, rows),
@@ -295,19 +306,51 @@ def _draw_time_lags(
     return [drawn[number] for number in range(len(rows))]
 
 
+def _find_error_causes(
+    rows: Sequence[Row], snapshots: Snapshots, runs: Sequence[LatestRun]
+) -> list[str | None]:
+    """What ERR stands for in each row shown, by its worst partition where no reason says it.
+
+    Partitions are read for clusters that have such a row, and of these four columns alone.
+    """
+    wanted = [
+        row["status"] == contract.ERR and row["status_reason"] is None and not row["unread_reason"]
+        for row in rows
+    ]
+    worst: dict[str, dict[str, str | None]] = {}
+    columns = (*_PARTITION_KEY, "status")
+    for run in runs:
+        asked = [
+            row
+            for want, row in zip(wanted, rows, strict=True)
+            if want and row["cluster"] == run.cluster
+        ]
+        times = [run.taken_at] if asked else []
+        found = snapshots.frames(run.cluster, contract.GROUP_PARTITIONS, times, columns)
+        for partitions in found.values():
+            worst[run.cluster] = _worst_statuses(partitions, asked)
+    return [
+        page_format.error_cause(row, worst.get(row["cluster"], {}).get(row["consumer_group"]))
+        for row in rows
+    ]
+
+
+def _worst_statuses(partitions: Frame, groups: Sequence[Row]) -> dict[str, str | None]:
+    """By group, the status of the partition that its row calls its worst."""
+    wanted = Frame.of(
+        {
+            "consumer_group": Strings.of(row["consumer_group"] for row in groups),
+            "topic": Strings.of(row["worst_topic"] for row in groups),
+            "partition_id": Column.optional([row["worst_partition"] for row in groups]),
+        }
+    )
+    at = locate(wanted, partitions, _PARTITION_KEY)
+    found = partitions.strings("status").take(at).to_list()
+    return dict(zip((row["consumer_group"] for row in groups), found, strict=True))
+
+
 def _select_name(frame: Frame, column: str, name: str) -> Frame:
     return frame.where(frame.strings(column).is_in([name]))
-
-
-def _worst_status(rows: Frame, group: Row) -> str | None:
-    """The status of the partition that the group's row calls its worst; None where it names none,
-    or where that one's status is unknown."""
-    number = rows.numbers("partition_id")
-    worst = rows.where(number.known & (number.values == group["worst_partition"]))
-    status: str | None = _first_known(
-        _select_name(worst, "topic", group["worst_topic"] or ""), "status"
-    )
-    return status
 
 
 def _first_known(frame: Frame, column: str) -> Any:

@@ -18,14 +18,17 @@ from kafka_lag.formatting import (
     escape_name,
     format_age,
     format_bytes,
+    format_cause_of_loss,
     format_count,
     format_duration,
     format_iso_time,
     format_list,
     format_rate,
+    format_time_left,
     format_time_of_day,
     split_middle,
 )
+from kafka_lag.lag.losses import Loss
 
 MAX_NAME_LENGTH = 60
 # Beyond this a name is cut for good: a client may call itself by 32 KB, in each row.
@@ -118,10 +121,18 @@ def reason(word: str) -> str:
     return _REASONS.get(word, spaced(word))
 
 
+def cause_of_loss(loss: Loss) -> str:
+    """How long its topic keeps records, and the rates; nothing where none of it is known."""
+    return format_cause_of_loss(
+        *(loss.retention_ms, loss.retention_bytes, loss.produce_rate, loss.consume_rate),
+        space=NO_BREAK_SPACE,
+    )
+
+
 def error_cause(group: Mapping[str, Any], worst: str | None = None) -> str | None:
     """What ERR stands for in a group's row; `worst` is the status of its worst partition.
 
-    Without that the row says no more than that nobody is there to read.
+    Where that is not known, the row says no more than that nobody is there to read.
     """
     if group["status"] != contract.ERR:
         return None
@@ -133,6 +144,7 @@ _duration = partial(format_duration, space=NO_BREAK_SPACE)
 # What the templates call them.
 FILTERS: Mapping[str, Callable[..., str | None]] = {
     "duration": or_dash(_duration),
+    "time_left": or_dash(partial(format_time_left, space=NO_BREAK_SPACE)),
     "count": or_dash(format_count),
     "rate": or_dash(format_rate),
     "size": or_dash(partial(format_bytes, space=NO_BREAK_SPACE)),
@@ -146,5 +158,5 @@ FILTERS: Mapping[str, Callable[..., str | None]] = {
     "spaced": spaced,
     "reason": reason,
     "state": state,
-    "error_cause": error_cause,
+    "cause_of_loss": cause_of_loss,
 }

@@ -17,17 +17,14 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.ownership import count_idle
 from kafka_lag.lag.rollup import counts_of, totals
 from kafka_lag.lag.sets import distinct
+from kafka_lag.lag.urgency import UNKNOWN, rank_severities, rank_urgency
 from kafka_lag.views.latest_run import LatestRun
 from kafka_lag.views.sparkline import DEFAULT_PERIOD, PERIODS
 
 UNKNOWN_STATUS = "UNKNOWN"
-# Of a row, the worst first; and the style of each.
-ERR, WARN, UNKNOWN, OK = range(4)
+# By the numbers of `rank_severities`: words, and the style of each.
 SEVERITIES = (contract.ERR, contract.WARN, UNKNOWN_STATUS, contract.OK)
 SEVERITY_STYLES = ("urgent", "serious", "unknown", "calm")
-_STATUS_SEVERITIES = {
-    status: (OK, WARN, ERR)[number] for status, number in contract.PARTITION_SEVERITIES.items()
-}
 # Columns that each table can be ordered by, the usual one first.
 GROUP_SORTS = {
     "severity": "Severity",
@@ -239,20 +236,19 @@ def _join_clusters(latest: Sequence[LatestRun]) -> Frame:
 
 
 def _order_groups(frame: Frame, options: PageOptions) -> Rows:
-    severity = frame.numbers("severity")
-    oldest, most = (-frame.numbers(name) for name in ("time_lag_seconds", "lag"))
+    worst_first = rank_urgency(frame)
     names = rank_names(frame.strings("consumer_group"))
     keys: dict[str, Column] = {
-        "severity": severity,
+        "severity": worst_first[0],
         "group": names,
-        "lag": most,
-        "time_lag": oldest,
+        "lag": -frame.numbers("lag"),
+        "time_lag": -frame.numbers("time_lag_seconds"),
         "loss": frame.numbers("seconds_until_loss"),
         "members": -frame.numbers("members"),
         "held": -frame.numbers("held_since"),
     }
     key = keys[options.column]
-    return order_rows([-key if options.reversed else key, severity, oldest, most, names])
+    return order_rows([-key if options.reversed else key, *worst_first, names])
 
 
 def tabulate_partitions(rows: Frame, options: PageOptions) -> TablePage:
@@ -378,22 +374,6 @@ def tabulate_members(group: Row, rows: Frame) -> MemberTable:
         row["more_topics"] = len(topics) - len(shown)
     count = len(members.pruned().categories)
     return MemberTable(sums, count, None if group["members"] is None else count_idle(group, count))
-
-
-def rank_severities(frame: Frame) -> Column:
-    """0 to 3 of each row, the worst first: known throughout.
-
-    A row that was not read is in error if it last was; one that was last OK is unknown.
-    """
-    status, last = (_rank_statuses(frame.strings(name)) for name in ("status", "last_status"))
-    unread = np.where(last.known, np.minimum(last.values, UNKNOWN), UNKNOWN)
-    return Column.of(np.where(status.known, status.values, unread))
-
-
-def _rank_statuses(statuses: Strings) -> Column:
-    codes = statuses.codes_in(tuple(_STATUS_SEVERITIES))
-    severities = np.array(tuple(_STATUS_SEVERITIES.values()), np.int64)
-    return Column(severities[codes.values], codes.known)
 
 
 def match_substring(strings: Strings, wanted: str) -> Mask:

@@ -8,6 +8,7 @@ from kafka import errors
 
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
+from kafka_lag.brokers.errors import login_error
 from kafka_lag.brokers.unreachable import advertised_error, unreachable_error
 from kafka_lag.errors import LoginError, SourceError
 
@@ -167,6 +168,18 @@ def test_a_login_that_is_refused_by_a_broker_that_enables_it_is_wrong_itself() -
         "The brokers rejected the login (SCRAM-SHA-512): b:1: no such user. "
         "The brokers enable this mechanism, so check user name and password."
     )
+
+
+def test_a_broker_that_hangs_up_on_a_login_it_enables_adds_nothing_to_the_rejection() -> None:
+    hung_up = login_error(SCRAM, ENDED)
+    certain = error_of(SCRAM, kafka("SCRAM-SHA-512"), hung_up)
+    unsure = unreachable_error(SCRAM, [("b:1", hung_up)])
+    assert str(certain) == (
+        "The brokers rejected the login (SCRAM-SHA-512): b:1. "
+        "The brokers enable this mechanism, so check user name and password."
+    )
+    assert "b:1: " in str(unsure)
+    assert "hung up during the login" in str(unsure)
 
 
 def test_a_rejection_goes_before_a_server_that_is_not_there() -> None:

@@ -53,8 +53,47 @@ def test_a_stalled_partition_is_shown_in_full(billing: Seen) -> None:
         "1,006",
         "3",
         "client-0/10.0.0.0client-0-6f9619ff-8b86-d011-b42d-00c04fc964ff",
-        "AT RISKloss in 13 h 53 min",
+        "AT RISKloss in 13 h",
     ]
+
+
+@pytest.mark.parametrize(
+    ("risk", "seconds", "text"),
+    [
+        ("SAFE", 19 * 86_400.0, "SAFE"),
+        ("AT_RISK", 7_199.0, "AT RISKloss in 119 min"),
+        ("AT_RISK", 0.4, "AT RISKloss due now"),
+        ("LOST", 0.0, "LOST4 lost"),
+    ],
+)
+def test_a_partition_says_when_it_will_lose_records_only_where_that_is_near(
+    risk: str, seconds: float, text: str
+) -> None:
+    lost = 4 if risk == "LOST" else 0
+    row = a_partition(
+        *("g", "t", 0), retention_risk=risk, seconds_until_loss=seconds, records_lost=lost
+    )
+    page = read(opened(put(MemoryStore(), groups=[a_group("g")], partitions=[row]), GROUP))
+
+    assert page.tables[-1][1][RETENTION] == text
+
+
+def test_a_loss_says_how_long_records_are_kept_and_what_lag_is_of() -> None:
+    group = a_group("g", status="ERR", status_reason="records_lost", records_lost=1_300)
+    lost = a_partition("g", "t", 0, records_lost=1_300, consume_rate=1.2)
+    store = put(
+        MemoryStore(), groups=[group], partitions=[lost], logs=[a_log("t", 0, retention_ms=4_000)]
+    )
+
+    page = read(opened(store, GROUP))
+
+    assert "1,300 lost of t: kept for 4 s, produced 14/s, consumed 1.2/s." in page.texts["p"]
+    assert "Lag and time lag are of what is left." in page.texts["p"]
+
+
+def test_a_group_that_lost_nothing_has_no_word_of_a_loss(billing: Seen) -> None:
+    assert " lost" not in billing.texts["p"]
+    assert "what is left" not in billing.texts["p"]
 
 
 def test_a_partition_that_was_not_read_is_as_bad_as_it_was(billing: Seen) -> None:

@@ -11,7 +11,7 @@ from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, read
-from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON, a_group
+from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON, a_group, a_partition
 from tests.functions.views.page.shop import NASTY, many, opened, put, six_hours
 
 STATUS, AGE, CURVE, LAG, LOSS, MEMBERS, HELD = range(1, 8)
@@ -29,14 +29,27 @@ def test_the_worst_group_comes_first(store: MemoryStore) -> None:
     assert second.startswith("billing")
 
 
+def test_a_group_that_loses_records_comes_before_one_that_stopped_longer_ago() -> None:
+    bad = {"status": "ERR", "last_status": "ERR"}
+    groups = [
+        a_group("stopped", **bad, time_lag_seconds=2_100.0),
+        a_group("near", **bad, time_lag_seconds=60.0, seconds_until_loss=3_600.0),
+        a_group("losing", **bad, time_lag_seconds=6.0, seconds_until_loss=0.0, records_lost=44),
+    ]
+
+    page = read(opened(put(MemoryStore(), groups=groups)))
+
+    assert [name for name, *_ in page.tables[0][1:]] == ["losing", "near", "stopped"]
+
+
 def test_a_group_that_stalls_is_shown_in_full(store: MemoryStore) -> None:
     assert read(opened(store)).cells("billing") == [
         "billing" + "ledger team" + "worst: orders, partition 2",
-        "ERR",
+        "ERRstalled",
         "1 h 30 min ± 6 s",
         "at most 3 h",
         "48,200",
-        "13 h 53 min",
+        "in 13 h",
         "3Stable",
         "ERR for 1 h 20 minsince 10:40 UTC",
     ]
@@ -53,9 +66,9 @@ def test_what_is_unknown_is_a_dash_with_its_word(store: MemoryStore) -> None:
     ("group", "place", "text"),
     [
         ("search-indexer", AGE, "at least 6 d 23 h"),
-        ("search-indexer", LOSS, "1,234 lostnext in 1 h 23 min"),
+        ("search-indexer", LOSS, "1,234 lostnext in 83 min"),
         ("search-indexer", STATUS, "ERRrecords lost"),
-        ("mailer", LOSS, "19 h 27 min"),
+        ("mailer", LOSS, "in 19 h"),
         ("mailer", HELD, "OK for 3 dsince 2026-01-28 12:00 UTC"),
         ("old-import", STATUS, "gonegroup deleted"),
         ("old-import", LOSS, UNKNOWN),
@@ -85,6 +98,61 @@ def test_a_group_that_is_not_well_says_why(more: dict[str, Any], text: str) -> N
     page = read(opened(put(MemoryStore(), groups=[a_group("g", **more)])))
 
     assert page.cells("g")[STATUS] == text
+
+
+@pytest.mark.parametrize(
+    ("minutes", "held"),
+    [
+        ((2, 1, 0), "OK for at least 1 minsince 11:59 UTC"),
+        ((1, 0), "OK for at least 1 minsince 11:59 UTC"),
+        ((3, 2, 1, 0), "OK for 1 minsince 11:59 UTC"),
+        ((361, 360, 1, 0), "OK for 1 minsince 11:59 UTC"),
+        (tuple(range(360, -1, -1)), "OK for 1 minsince 11:59 UTC"),
+    ],
+    ids=["second run", "first run", "third run", "long ago", "always"],
+)
+def test_a_status_as_old_as_the_first_runs_may_be_older(
+    minutes: tuple[int, ...], held: str
+) -> None:
+    store = MemoryStore()
+    for minute in minutes:
+        at = NOON - minute * MINUTE
+        put(
+            store, at, groups=[a_group("g", held_since=NOON - MINUTE, incident_since=NOON - MINUTE)]
+        )
+
+    page = read(opened(store, "/cluster/shop/group/g"))
+
+    assert read(opened(store)).cells("g")[HELD] == held
+    assert ("at least 1 minsince" in page.texts["dd"]) == ("at least" in held)
+
+
+def test_an_error_says_what_its_worst_partition_is() -> None:
+    bad = {"status": "ERR", "last_status": "ERR", "worst_topic": "t", "members": 0}
+    groups = [a_group(name, **bad, worst_partition=n) for n, name in enumerate("ab")]
+    partitions = [
+        a_partition("a", "t", 0, status="STOP"),
+        a_partition("b", "t", 1, status="REWIND"),
+        a_partition("b", "t", 0, status="STALL"),
+    ]
+    store = put(MemoryStore(), groups=groups, partitions=partitions)
+    put(store, cluster="other", groups=groups, partitions=[a_partition("a", "t", 0, status="ERR")])
+
+    shop, other = (
+        read(opened(store, "/", f"cluster={cluster}")).tables[0][1:]
+        for cluster in ("shop", "other")
+    )
+
+    assert [row[STATUS] for row in shop] == ["ERRstopped", "ERRrewound"]
+    assert [row[STATUS] for row in other] == ["ERRno member"] * 2
+
+
+def test_an_error_is_shown_where_its_partitions_cannot_be_read() -> None:
+    group = a_group("g", status="ERR", worst_topic="t", worst_partition=0, members=0)
+    store = put(MemoryStore(), groups=[group])
+    store.objects[object_key(contract.GROUP_PARTITIONS, "shop", NOON)] = b"no Parquet"
+
+    assert read(opened(store)).cells("g")[STATUS] == "ERRno member"
 
 
 def test_a_group_of_a_kind_without_lag_is_no_riddle() -> None:

@@ -97,6 +97,24 @@ def tell_one_trouble(folder: Path, minute: int) -> None:
     _run(FolderStore(folder), OTHER, readings)
 
 
+def tell_a_long_loss(folder: Path, last: int, runs: int = 4) -> None:
+    """Writes so many runs of the other cluster, in which `reset` loses records of `logs`.
+
+    First 500 that came after its commit, and in the next two minutes 600 each, while it commits 10
+    records in between; in the last minute it goes on beyond, and loses 300 there.
+    """
+    moves = {last - 3: (100, 600), last - 2: (110, 1_200), last - 1: (110, 1_800)}
+    readings = {
+        minute: a_reading(
+            {"reset": {"logs": [commit]}},
+            {"logs": [(start, end(minute))]},
+            at=BEGIN + minute * MINUTE,
+        )
+        for minute, (commit, start) in [*moves.items(), (last, (2_000, 2_300))][:runs]
+    }
+    _run(FolderStore(folder), OTHER, readings)
+
+
 def tell_one_risk(folder: Path, last: int) -> None:
     """Writes six runs of the other cluster: `near` is OK, five minutes behind on `fleeting`.
 

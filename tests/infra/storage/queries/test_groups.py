@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.infra.storage.queries.athena import Athena, Row
 from tests.infra.storage.queries.story import (
     LOST_AT,
+    MIDNIGHT,
     NOW,
     OTHER,
     SATURDAY,
@@ -16,9 +18,11 @@ from tests.infra.storage.queries.story import (
     SUNDAY,
     TIMED_OUT,
     at,
+    tell_a_long_loss,
     tell_one_run,
 )
 
+JUST_AFTER_MIDNIGHT = datetime(2026, 2, 1, 0, 1, tzinfo=UTC)
 LEFT_OK = STOPPED + 12  # unmoved, and its next record unread, for longer than ten minutes
 
 
@@ -98,3 +102,23 @@ def test_records_that_were_lost_are_listed_with_their_first_sight(athena: Athena
     assert (lost["consumer_group"], lost["topic"], lost["partition_id"]) == ("loser", "logs", 0)
     assert (lost["records_lost"], lost["first_lost_offset"]) == (500, 100)
     assert (lost["first_seen_at"], lost["last_seen_at"]) == (at(LOST_AT), at(SUNDAY[-1]))
+    assert lost["lost_per_second"] == 0
+
+
+def test_a_loss_that_lasts_is_one_row_in_which_no_record_is_counted_twice(tmp_path: Path) -> None:
+    tell_a_long_loss(tmp_path, MIDNIGHT - 1)
+
+    (lost,) = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask("records_lost")
+
+    # 100 to 1,799 and 2,000 to 2,299; 500 of them were lost when it was first seen.
+    assert (lost["records_lost"], lost["first_lost_offset"]) == (2_000, 100)
+    assert lost["lost_per_second"] == round(1_500 / 180, 1)
+    assert (lost["first_seen_at"], lost["last_seen_at"]) == (at(MIDNIGHT - 4), at(MIDNIGHT - 1))
+
+
+def test_a_loss_that_one_run_saw_has_no_rate(tmp_path: Path) -> None:
+    tell_a_long_loss(tmp_path, MIDNIGHT - 1, runs=1)
+
+    (lost,) = Athena(tmp_path, JUST_AFTER_MIDNIGHT).ask("records_lost")
+
+    assert (lost["records_lost"], lost["lost_per_second"]) == (500, None)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`show` beside others who collect into one state: what it keeps, and which window it takes."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.brokers.access import Access
+from kafka_lag.cli.shared_state import HeldStore, find_interval
+from kafka_lag.cli.show import judge_at, take_readings
+from kafka_lag.collector import Collector
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.settings import Settings
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.store import list_runs
+from tests.builders import MINUTE, NOON, a_reading
+from tests.fakes import FakeSource, MemoryStore, RecordingLogger
+
+GAP = 6
+SETTINGS = Settings("shop", Access(("b:9092",)), Rules())
+
+
+def with_runs(*times: int) -> MemoryStore:
+    store = MemoryStore()
+    for at in times:
+        store.write_once(object_key(contract.GROUPS, "shop", at), b"")
+    return store
+
+
+def kept(store: MemoryStore) -> list[int]:
+    return list_runs(store, contract.TOPIC_PARTITIONS, "shop", NOON - MINUTE, NOON + MINUTE)
+
+
+def read_the_cluster(store: MemoryStore, gap: int = GAP, *, keep: bool = True) -> list[int]:
+    """The observations of its only partition, in each reading."""
+    held = HeldStore(store)
+    source = FakeSource(
+        *(
+            a_reading({"g": {"t": [5]}}, {"t": [(0, 9)]}, at=NOON + second * 1000)
+            for second in (0, GAP)
+        )
+    )
+    clock = [NOON / 1000]
+    readings = take_readings(
+        Collector(SETTINGS, source, held, (), RecordingLogger()),
+        held,
+        gap,
+        lambda _: nullcontext(),
+        keep=keep,
+        wait=lambda seconds: clock.append(clock[-1] + seconds),
+        clock=lambda: clock[-1],
+    )
+    rows = (reading.snapshot.group_partitions for reading in readings)
+    return [row.numbers("observations").to_list()[0] for row in rows]
+
+
+def test_of_two_readings_the_last_is_kept_and_knows_the_first() -> None:
+    store = MemoryStore()
+    assert read_the_cluster(store) == [1, 2]
+    assert kept(store) == [NOON + GAP * 1000]
+    assert len(store.objects) == len(contract.DATASETS)
+
+
+def test_a_single_reading_is_kept() -> None:
+    store = MemoryStore()
+    assert read_the_cluster(store, gap=0) == [1]
+    assert kept(store) == [NOON]
+
+
+def test_nothing_is_kept_beside_somebody_who_collects() -> None:
+    store = MemoryStore()
+    assert read_the_cluster(store, keep=False) == [1, 2]
+    assert store.objects == {}
+
+
+def test_a_state_goes_on_from_what_is_kept() -> None:
+    store = MemoryStore()
+    read_the_cluster(store, gap=0)
+    held = HeldStore(store)
+    assert held.keys("snapshots/") == store.keys("snapshots/")
+    assert held.read(held.keys("snapshots/")[0])
+
+
+@pytest.mark.parametrize(
+    ("seconds_ago", "interval"),
+    [
+        ((), None),
+        ((10,), None),
+        ((60, 10), None),
+        ((70, 40, 10), 30),
+        ((600, 100, 70, 40, 10), 30),
+        ((160, 130, 100), None),
+        ((7_300, 7_200, 10), None),
+    ],
+    ids=str,
+)
+def test_whoever_collects_is_seen_by_runs_at_an_interval(
+    seconds_ago: tuple[int, ...], interval: int | None
+) -> None:
+    store = with_runs(*(NOON - seconds * 1000 for seconds in seconds_ago))
+    found = find_interval(store, "shop", NOON)
+    assert found == (None if interval is None else interval * 1000)
+    assert find_interval(store, "another", NOON) is None
+
+
+def test_a_window_is_as_many_runs_of_whoever_collects() -> None:
+    rules = Rules(interval_ms=MINUTE, window_ms=10 * MINUTE)
+    settings = Settings("shop", Access(("b:9092",)), rules, interval_ms=GAP * 1000)
+    adapted = judge_at(settings, 30_000)
+    assert (adapted.rules.interval_ms, adapted.rules.window_ms) == (30_000, 5 * MINUTE)
+    assert adapted.interval_ms == GAP * 1000
