@@ -24,6 +24,7 @@ from kafka_lag.cli.doctor.cluster import (
     check_clocks,
     check_kinds,
     check_metrics,
+    check_retention,
     check_transactions,
     check_version,
 )
@@ -32,6 +33,7 @@ from kafka_lag.cli.doctor.findings import Finding
 from kafka_lag.cli.doctor.findings_text import findings_json, print_findings
 from kafka_lag.cli.doctor.rights import WantedNames, check_rights
 from kafka_lag.cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.sinks.budget import plan
@@ -416,6 +418,29 @@ def test_a_topic_that_somebody_else_really_lags_on_is_no_sign_of_markers() -> No
 def test_topics_whose_markers_are_allowed_are_not_named_again() -> None:
     (found,) = _transactions(Rules(allowed_lag=ByName.of([("^d$", 1)])), d=1)
     assert found.severity == "ok"
+
+
+@pytest.mark.parametrize(
+    ("retention_ms", "policy", "named"),
+    [
+        (59_999, "delete", True),
+        (60_000, "delete", False),
+        (0, "compact,delete", True),
+        (4_000, "compact", False),
+        (-1, "delete", False),
+        (None, None, False),
+    ],
+)
+def test_a_topic_kept_for_less_than_an_interval_is_said_to_give_no_warning(
+    retention_ms: int | None, policy: str | None, named: bool
+) -> None:
+    report = a_report(a_reading({"g": {"orders": [9]}}, {"orders": [(0, 10)]}))
+    rows = report.snapshot.topic_partitions.with_columns(
+        retention_ms=Column.optional([retention_ms]), cleanup_policy=Strings.of([policy])
+    )
+    report = replace(report, snapshot=replace(report.snapshot, topic_partitions=rows))
+    found = list(check_retention(report, 60_000))
+    assert [(each.severity, "orders" in each.what) for each in found] == [("info", True)] * named
 
 
 def test_metrics_and_their_dollars_are_those_of_one_reading() -> None:

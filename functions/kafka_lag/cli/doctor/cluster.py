@@ -36,6 +36,7 @@ BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
     "reading",
     "metrics",
 )
+RETENTION = "retention"
 AFTER_LOGIN: Final = (BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS)
 _MOST_NAMES = 6
 # Clocks that are set by NTP differ by less.
@@ -206,6 +207,25 @@ def check_reading(report: LagReport) -> Finding:
         f"{format_quantity(len(problems), 'thing')} not read: {format_list(some, _MOST_NAMES)}",
         f"First: {printable(problems[0].detail)}. Runs name each again, and ReadErrors counts it.",
     )
+
+
+def check_retention(report: LagReport, interval_ms: int) -> Iterable[Finding]:
+    """Topics that somebody reads, and of which a record may come and go between two runs."""
+    rows, topics = report.snapshot.group_partitions, report.snapshot.topic_partitions
+    kept, policy = topics.numbers("retention_ms"), topics.strings("cleanup_policy")
+    deletes = policy.is_in([each for each in policy.categories if "delete" in each])
+    short = topics.strings("topic").only((kept >= 0) & (kept < interval_ms) & deletes)
+    read = set(rows.strings("topic").pruned().categories)
+    names = sorted(printable(str(name)) for name in short.pruned().categories if name in read)
+    if names:
+        yield Finding(
+            RETENTION,
+            "info",
+            f"kept for less than the {format_duration(interval_ms / 1_000)} between two runs: "
+            f"{format_list(names, _MOST_NAMES)}",
+            "Records that a group has not read are deleted before anybody can be warned; losses "
+            "are seen afterwards.",
+        )
 
 
 def check_metrics(

@@ -27,6 +27,7 @@ from kafka_lag.cli.doctor.cluster import (
     check_kinds,
     check_metrics,
     check_reading,
+    check_retention,
     check_transactions,
     check_version,
 )
@@ -192,6 +193,7 @@ def _check_cluster(
     return [
         *findings,
         check_reading(report),
+        *check_retention(report, rules.interval_ms),
         *check_metrics(chosen, levels, region, load_prices()),
     ]
 
