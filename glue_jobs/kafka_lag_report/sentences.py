@@ -91,8 +91,11 @@ def cause_of(skew: TopicSkew) -> Sentence:
         return (f"nobody owned {on}",)
     if skew.cause == PRODUCTION:
         return (f"more is produced to {on}",)
+    if skew.cause == UNEXPLAINED and skew.cause_leader is not None:
+        led = f"{on} are all led by broker {skew.cause_leader}"
+        return (f"{led}, under which no other group lags: no cause is known",)
     if skew.cause in (None, UNEXPLAINED):
-        return (f"neither production, one broker nor one consumer explains {on}",)
+        return (f"no cause is known for {on}",)
     return (f"{name_of(skew.cause, 40)} ({on})",)
 
 
