@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from kafka_lag_report.thresholds import (
     DOUBTFUL_SHARE,
     GAP_INTERVALS,
+    LONG_WARN_MINUTES,
     LONGEST_INTERVAL,
     SEEN_SHARE,
     SLA_MET,
@@ -83,6 +84,11 @@ class GroupDay:
     def missed_sla(self) -> bool | None:
         """Whether some known minute was over the SLA; None: no SLA, or not known."""
         return None if self.sla_compliance is None else self.sla_compliance < SLA_MET
+
+    @property
+    def warned_long(self) -> bool:
+        """Whether it was in WARN for so long that a person should know."""
+        return (self.warn_minutes or 0.0) >= LONG_WARN_MINUTES
 
     @property
     def sla_missed_minutes(self) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from kafka_lag.contract import BEYOND_END, FALLING_BEHIND, NO_MEMBER, RECORDS_LOST, SLOW
 from kafka_lag.formatting import (
     cut_middle,
     escape_name,
@@ -40,6 +41,14 @@ WHOLE_NAME = 500
 TIME_LAG = "time_lag_seconds"
 # Columns of `anomalies.measure` for people; there may be others in a later version.
 MEASURES = {TIME_LAG: "time lag", "produce_rate": "produce rate", "lag": "lag"}
+# `status_reason` of a group that is not OK.
+REASONS = {
+    RECORDS_LOST: "records lost",
+    BEYOND_END: "commit beyond the end",
+    FALLING_BEHIND: "falling behind",
+    SLOW: "catching up too slowly",
+    NO_MEMBER: "no members",
+}
 _SOME_PARTITIONS = 8
 
 
@@ -154,6 +163,11 @@ def measure_words(measure: str) -> Callable[[float], str]:
     if measure == TIME_LAG:
         return format_duration
     return format_rate if measure.endswith("_rate") else "{:,.0f}".format
+
+
+def reason_of(reason: str) -> str:
+    """A snapshot's `status_reason` in words."""
+    return REASONS.get(reason) or name_of(reason, 40)
 
 
 def share(part: float | None) -> str:

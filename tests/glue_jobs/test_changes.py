@@ -170,6 +170,10 @@ def a_group(sla: float | None = None, **more: Any) -> GroupDay:
         (a_group(err_minutes=42.0), a_group(), (Kind.ERR, "in ERR for 42 min")),
         (a_group(err_minutes=42.0), a_group(err_minutes=1.0), None),
         (a_group(err_minutes=0.0), a_group(err_minutes=1.0), None),
+        (a_group(warn_minutes=94.0, time_lag_max=2880.0), a_group(warn_minutes=59.0),
+         (Kind.WARN, "in WARN for 1 h 34 min, 48 min behind at most")),
+        (a_group(warn_minutes=94.0), a_group(warn_minutes=60.0), None),
+        (a_group(warn_minutes=59.0), a_group(), None),
     ],
 )  # fmt: skip
 def test_a_groups_sla_and_status_are_told_with_numbers(

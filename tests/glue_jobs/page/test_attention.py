@@ -15,6 +15,7 @@ from kafka_lag_report.findings import (
     UnusualHour,
 )
 from kafka_lag_report.page.attention import MOST, NOTICE, SERIOUS, attention
+from kafka_lag_report.page.drawn import Curve, Peak, Spell
 from kafka_lag_report.page.sections import Page
 from kafka_lag_report.sentences import plain
 from tests.glue_jobs.page.pages import at, calm, of, page
@@ -24,7 +25,7 @@ def said(shown: Page) -> list[str]:
     """Each finding as its tag and plain sentence."""
     return [
         f"{found.tag}: {plain(found.sentence)}".replace("\u00a0", " ")
-        for found in attention(shown.findings)
+        for found in attention(shown.findings, shown.curves)
     ]
 
 
@@ -85,6 +86,49 @@ def test_error_and_sla_are_one_sentence_a_group() -> None:
     assert said(page(groups=of(day))) == [
         "Error: geo was in error for 3 h 12 min"
         " and missed its SLA of 5 min for 4 h 48 min (met 80%)."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spell", "when"),
+    [
+        (Spell(190, 200, "ERR", ("no_member", "slow")), "03:10 to 06:30: no members, catching up"
+         " too slowly"),
+        (Spell(190, 110, "ERR"), "the longest 03:10 to 05:00"),
+    ],
+)  # fmt: skip
+def test_an_error_says_from_when_to_when_and_why(spell: Spell, when: str) -> None:
+    shown = page(groups=of(calm(err_minutes=200.0)), curves={"geo": Curve(spell=spell)})
+
+    assert said(shown) == [f"Error: geo was in error for 3 h 20 min ({when})."]
+
+
+def test_a_group_that_was_long_in_warn_says_when_why_and_how_old_its_records_were() -> None:
+    day = calm(warn_minutes=94.0, time_lag_max=2880.0)
+    curve = Curve(spell=Spell(867, 94, "WARN", ("falling_behind", "slow")), peak=Peak(960, 2880.0))
+
+    assert said(page(groups=of(day), curves={"geo": curve})) == [
+        "Warned: geo was in WARN for 1 h 34 min (14:27 to 16:01: falling behind, catching up too"
+        " slowly); its oldest unread record was 48 min old at most, at 16:00."
+    ]
+
+
+def test_an_hour_in_warn_is_long() -> None:
+    assert said(page(groups=of(calm(warn_minutes=59.9)))) == []
+    assert said(page(groups=of(calm(warn_minutes=60.0, time_lag_max=None)))) == [
+        "Warned: geo was in WARN for 1 h."
+    ]
+
+
+def test_a_long_warning_says_what_the_partitions_behind_have_in_common() -> None:
+    led = TopicSkew(
+        "geo", "orders", True, False, cause="unexplained", cause_leader=3, cause_partitions=(2, 5)
+    )
+    shown = page(groups=of(calm(warn_minutes=60.0, time_lag_max=None)), skews=Listed((led,), 1))
+
+    assert said(shown) == [
+        "Warned: geo was in WARN for 1 h. Of orders partitions 2, 5 are all led by broker 3,"
+        " under which no other group lags: no cause is known."
     ]
 
 
