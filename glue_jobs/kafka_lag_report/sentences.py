@@ -110,14 +110,21 @@ def cause_of(skew: TopicSkew) -> Sentence:
 
 def loss_of(risk: TopicRisk) -> Sentence:
     """What a group lost of a topic."""
-    lost = "records" if not risk.records_lost else format_quantity(risk.records_lost, "record")
+    lost = "records" if not risk.records_lost else at_least(risk.records_lost)
     where = format_quantity(risk.partitions_lost, "partition")
+    if risk.loss_seen_at:
+        where = f"{where} from {risk.loss_seen_at:%H:%M} on"
     return (
         Name(risk.group),
         f" lost {lost} of ",
         Name(risk.topic),
         f" on {where}: deleted before they were read",
     )
+
+
+def at_least(lost: int) -> str:
+    """Records lost of a day: what went in the run in which the group came back nobody saw."""
+    return f"at least {format_quantity(lost, 'record')}"
 
 
 def retention_of(risk: TopicRisk) -> str:

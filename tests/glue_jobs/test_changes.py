@@ -65,14 +65,14 @@ def of(name: str, row: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("today", "before", "text"),
     [
-        (LOST, None, "billing lost 1,200 records of orders on 1 partition: deleted before they"
-         " were read"),
+        (LOST, None, "billing lost at least 1,200 records of orders on 1 partition:"
+         " deleted before they were read"),
         (TopicRisk(*KEY, 1), None, "billing lost records of orders on 1 partition: deleted before"
          " they were read"),
-        (LOST, AT_RISK, "billing lost 1,200 records of orders on 1 partition: deleted before they"
-         " were read"),
-        (LOST_MORE, LOST, "billing lost 1,500 records of orders on 2 partitions: deleted before"
-         " they were read, 1,200 the day before"),
+        (LOST, AT_RISK, "billing lost at least 1,200 records of orders on 1 partition:"
+         " deleted before they were read"),
+        (LOST_MORE, LOST, "billing lost at least 1,500 records of orders on 2 partitions:"
+         " deleted before they were read, 1,200 the day before"),
         (LOST, LOST, None),
         (LOST, LOST_MORE, None),
         (None, LOST, None),

@@ -24,6 +24,7 @@ from kafka_lag_report.sentences import (
     DASH,
     Name,
     Sentence,
+    at_least,
     cause_of,
     loss_of,
     minutes,
@@ -117,8 +118,8 @@ def _lost_somewhere(findings: Findings) -> Iterator[Attention]:
     listed = {risk.group for risk in findings.risks.rows if risk.partitions_lost}
     for day in findings.groups.rows:
         if day.records_lost and day.group not in listed:
-            lost = format_quantity(day.records_lost, "record")
-            yield Attention("Lost", URGENT, (Name(day.group), f" lost {lost}."), "retention")
+            said = f" lost {at_least(day.records_lost)}."
+            yield Attention("Lost", URGENT, (Name(day.group), said), "retention")
 
 
 def _at_risk(findings: Findings) -> Iterator[Attention]:

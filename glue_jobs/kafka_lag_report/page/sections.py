@@ -236,7 +236,7 @@ def rank_word(stands: GroupRank) -> str:
     """A rank in a word or two, with its amount where that is known."""
     amount = stands.amount
     if stands.rank == Rank.LOST:
-        return "lost records" if amount is None else f"lost {format_count(amount)}"
+        return "lost records" if amount is None else f"lost at least {format_count(amount)}"
     if stands.rank == Rank.AT_RISK:
         return "at risk" if amount is None else f"{time_left(amount)} to loss"
     if stands.rank in (Rank.ERROR, Rank.WARNED):

@@ -50,7 +50,7 @@ def test_lost_records_come_with_the_retention_that_would_have_kept_them() -> Non
     lost = TopicRisk("billing", "orders", 3, 0, 1204, **kept)
 
     assert said(risks(lost)) == [
-        "Lost: billing lost 1,204 records of orders on 3 partitions: deleted before they"
+        "Lost: billing lost at least 1,204 records of orders on 3 partitions: deleted before they"
         " were read. Retention was 1 d; 1 d 7 h would have been enough."
     ]
 
@@ -71,7 +71,7 @@ def test_a_risk_without_a_known_time_still_counts() -> None:
 
 
 def test_a_loss_that_no_listed_topic_tells_of_is_told_of_the_group() -> None:
-    assert said(page(groups=of(calm(records_lost=7)))) == ["Lost: geo lost 7 records."]
+    assert said(page(groups=of(calm(records_lost=7)))) == ["Lost: geo lost at least 7 records."]
 
 
 def test_error_and_sla_are_one_sentence_a_group() -> None:
@@ -292,8 +292,8 @@ def test_retention_is_spoken_of_where_it_is_known_to_end(facts: dict[str, Any], 
     lost = TopicRisk("billing", "orders", 1, 0, 5, **facts)
 
     assert said(risks(lost)) == [
-        "Lost: billing lost 5 records of orders on 1 partition: deleted before they were read."
-        + end
+        "Lost: billing lost at least 5 records of orders on 1 partition: deleted before they"
+        f" were read.{end}"
     ]
 
 

@@ -37,7 +37,7 @@ def test_a_card_says_unknown_where_nothing_is_known() -> None:
 @pytest.mark.parametrize(
     ("stands", "word"),
     [
-        (GroupRank(Rank.LOST, 1_204), "lost 1,204"),
+        (GroupRank(Rank.LOST, 1_204), "lost at least 1,204"),
         (GroupRank(Rank.LOST), "lost records"),
         (GroupRank(Rank.AT_RISK, 7_259.0), "2 h to loss"),
         (GroupRank(Rank.AT_RISK), "at risk"),
