@@ -99,7 +99,9 @@ def cause_of(skew: TopicSkew) -> Sentence:
     if skew.cause == STOPPED:
         return (f"nobody owned {on}",)
     if skew.cause == PRODUCTION:
-        return (f"more is produced to {on}",)
+        to = "it" if len(skew.cause_partitions) == 1 else "them"
+        are = "is" if len(skew.cause_partitions) == 1 else "are"
+        return (f"{on} {are} behind by more records as more are produced to {to}",)
     if skew.cause == UNEXPLAINED and skew.cause_leader is not None:
         led = f"{on} are all led by broker {skew.cause_leader}"
         return (f"{led}, under which no other group lags: no cause is known",)

@@ -147,7 +147,7 @@ def test_groups_that_a_topics_keys_skew_alike_are_told_once() -> None:
 
     assert [text for _, text in said(day(skews=[*skews, SKEWED]), day())] == [
         "g2 on orders and 2 more groups: lag is skewed, 4.0\u00d7 the mean; "
-        "more is produced to partition 0",
+        "partition 0 is behind by more records as more are produced to it",
         "billing on orders: lag is skewed, 3.4\u00d7 the mean; broker 3 leads partitions 0, 1",
     ]
 

@@ -242,23 +242,23 @@ def _brokers(brokers: Iterable[Broker]) -> Iterator[Attention]:
                 f"Broker {broker.leader} leads {led} of the partitions but holds {lag} of the lag."
             )
             if broker.leader is None:
-                said = f"{led} of the partitions had no leader, and hold {lag} of the lag."
+                when = f"for {led} of their time, in which {lag} of the lag stood."
+                said = f"Partitions had no leader {when}"
             yield Attention("Hot broker", SERIOUS, (said,), "brokers")
 
 
 def _consumers(consumers: Iterable[Consumer]) -> Iterator[Attention]:
     for one in consumers:
         lag, owned = share(one.lag_share), share(one.partitions_share)
-        who: Sentence = ("Nobody",)
-        if one.member is not None:
-            who = ("Consumer ", Name(one.client or one.member))
-        sentence = (
-            *who,
-            f" owns {owned} of the partitions of ",
-            Name(one.group),
-            f" but holds {lag} of its lag.",
-        )
-        yield Attention("Hot consumer", NOTICE, sentence, "consumers")
+        group = Name(one.group)
+        if one.member is None:
+            # shares of time: most of a day with owners may precede
+            end = f" had no owner for {owned} of their time, in which {lag} of its lag stood."
+            yield Attention("No owner", NOTICE, ("Partitions of ", group, end), "consumers")
+            continue
+        who = Name(one.client or one.member)
+        has, but = f" owns {owned} of the partitions of ", f" but holds {lag} of its lag."
+        yield Attention("Hot consumer", NOTICE, ("Consumer ", who, has, group, but), "consumers")
 
 
 def _unusual(hours: Iterable[UnusualHour]) -> Iterator[Attention]:

@@ -139,7 +139,14 @@ def test_a_long_warning_says_what_the_partitions_behind_have_in_common() -> None
             skewed("broker", cause_leader=2, cause_partitions=(1, 4)),
             "broker 2 leads partitions 1, 4.",
         ),
-        (skewed("production", cause_partitions=(4,)), "more is produced to partition 4."),
+        (
+            skewed("production", cause_partitions=(4,)),
+            "partition 4 is behind by more records as more are produced to it.",
+        ),
+        (
+            skewed("production", cause_partitions=(1, 4)),
+            "partitions 1, 4 are behind by more records as more are produced to them.",
+        ),
         (
             skewed("consumer", cause_client="app", cause_host="10.0.0.1", cause_partitions=(4,)),
             "consumer app on 10.0.0.1 owns partition 4.",
@@ -159,6 +166,7 @@ def test_a_long_warning_says_what_the_partitions_behind_have_in_common() -> None
     ids=[
         "broker",
         "production",
+        "production-of-two",
         "consumer",
         "stalled",
         "stalled-by-whom",
@@ -204,6 +212,15 @@ def test_hot_brokers_and_consumers_are_named_with_their_shares() -> None:
     assert said(page(brokers=Listed((broker, cool), 2), consumers=Listed((owner,), 1))) == [
         "Hot broker: Broker 2 leads 33% of the partitions but holds 71% of the lag.",
         "Hot consumer: Consumer app owns 10% of the partitions of etl but holds 50% of its lag.",
+    ]
+
+
+def test_time_without_an_owner_is_no_share_of_the_partitions() -> None:
+    nobody = Consumer("etl", None, None, None, partitions_share=0.146, lag_share=0.838)
+
+    assert said(page(consumers=Listed((nobody,), 1))) == [
+        "No owner: Partitions of etl had no owner for 14.6% of their time, in which 83.8% of its"
+        " lag stood."
     ]
 
 
@@ -301,7 +318,7 @@ def test_partitions_without_a_leader_are_led_by_nobody() -> None:
     nobody = Broker(None, None, partitions_share=0.1, lag_share=0.9, hot=True)
 
     assert said(page(brokers=Listed((nobody,), 1))) == [
-        "Hot broker: 10% of the partitions had no leader, and hold 90% of the lag."
+        "Hot broker: Partitions had no leader for 10% of their time, in which 90% of the lag stood."
     ]
 
 
