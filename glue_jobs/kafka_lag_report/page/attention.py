@@ -36,7 +36,7 @@ from kafka_lag_report.sentences import (
     unusual_of,
 )
 
-URGENT, SERIOUS, NOTICE = "urgent", "serious", "notice"
+URGENT, SERIOUS, WARNED, NOTICE = "urgent", "serious", "warned", "notice"
 # Sentences of a kind.
 MOST = 6
 _UNDRAWN = Curve()
@@ -73,7 +73,7 @@ def attention(
         _most(_consumers(findings.consumers.rows), "consumers are hot"),
         _most(_unusual(findings.unusual.rows), "groups had unusual hours"),
     )
-    order = (URGENT, SERIOUS, NOTICE)
+    order = (URGENT, SERIOUS, WARNED, NOTICE)
     return tuple(sorted(chain(*kinds), key=lambda found: order.index(found.level)))
 
 
@@ -182,7 +182,7 @@ def _warned(findings: Findings, curves: Mapping[str, Curve]) -> Iterator[Attenti
             when = _when(curve.spell, WARN, day.warn_minutes or 0.0)
             said = f" was in WARN for {minutes(day.warn_minutes)}{when}{_peak(day, curve)}."
             sentence = (Name(day.group), said, *led.get(day.group, ()))
-            yield Attention("Warned", NOTICE, sentence, "groups")
+            yield Attention("Warned", WARNED, sentence, "groups")
 
 
 def _peak(day: GroupDay, curve: Curve) -> str:

@@ -49,7 +49,7 @@ LEVELS = {
     Rank.AT_RISK: "urgent",
     Rank.ERROR: "serious",
     Rank.SLA: "serious",
-    Rank.WARNED: "notice",
+    Rank.WARNED: "warned",
     Rank.GONE: "notice",
     Rank.UNKNOWN: "unknown",
     Rank.CALM: "calm",
@@ -184,7 +184,8 @@ def tally(findings: Findings) -> tuple[Tally, ...]:
     words = {
         "urgent": "lost or at risk",
         "serious": "in error or SLA missed" if sla else "in error",
-        "notice": "warned or gone",
+        "warned": "warned",
+        "notice": "gone",
         "unknown": "unknown",
         "calm": "calm",
     }
@@ -271,7 +272,7 @@ def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
         ("Most behind", known(format_count, day.lag_max)),
         ("SLA met", share(day.sla_compliance)),
         ("In error", _minutes(day.err_minutes)),
-        ("Unknown", _minutes(day.unknown_minutes)),
+        ("Lag unknown", _minutes(day.unknown_minutes)),
         ("Produced", known(format_rate, day.produce_rate)),
         ("Consumed", known(format_rate, day.consume_rate)),
         ("Catch-up", known(format_factor, day.catch_up_capacity)),
