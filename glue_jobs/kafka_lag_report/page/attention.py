@@ -163,7 +163,7 @@ def _when(spell: Spell | None, status: str, of: float) -> str:
     """From when to when a group was so, for `of` minutes in all, and why, as far as it is known."""
     if spell is None or spell.status != status:
         return ""
-    longest = "" if spell.minutes >= of - 1 else "the longest "
+    longest = "" if spell.minutes >= of - 0.5 else "the longest "
     end = minute_clock(spell.start + spell.minutes)
     why = ", ".join(map(reason_of, spell.reasons))
     return f" ({longest}{minute_clock(spell.start)} to {end}{': ' if why else ''}{why})"
