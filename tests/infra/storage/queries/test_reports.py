@@ -35,6 +35,19 @@ def test_the_command_names_the_pages_that_it_wrote(saturday: Reported) -> None:
 
 
 @pytest.mark.spark
+def test_the_command_says_each_step_as_it_begins(saturday: Reported) -> None:
+    first, *steps = saturday.steps
+
+    assert first == "Starting Spark; a day takes a minute or more."
+    for cluster in (SHOP, OTHER):
+        assert [step for step in steps if step.endswith(f" of {cluster}")] == [
+            f"reading the snapshots of {cluster}",
+            f"writing the tables of {cluster}",
+            f"drawing the page of {cluster}",
+        ]
+
+
+@pytest.mark.spark
 def test_an_uneven_topic_is_listed_with_its_top_partition(reported: Athena) -> None:
     (row,) = reported.ask("skewed_topics")
 
