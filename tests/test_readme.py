@@ -14,6 +14,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag_cdk.config.document import Document
+from kafka_lag_cdk.report_columns import REPORT_COLUMNS
 from tests.commands import subcommands
 
 ROOT = Path(__file__).parents[1]
@@ -23,9 +24,10 @@ OTHERS = [(ROOT / name).read_text() for name in ("CONTRIBUTING.md", "CHANGELOG.m
 EVERYTHING = "\n".join([README, *OTHERS, *DOCS.values()])
 
 
-def _table(text: str, heading: str) -> list[list[str]]:
-    """The cells of the table rows below a heading, up to the next one."""
-    part = text.split(f"\n## {heading}\n")[1].split("\n## ", maxsplit=1)[0]
+def _table(text: str, heading: str, mark: str = "##") -> list[list[str]]:
+    """The cells of the table rows below a heading, up to the next one that is no lower."""
+    part = text.split(f"\n{mark} {heading}\n")[1]
+    part = re.split(rf"\n#{{2,{len(mark)}}} ", part, maxsplit=1)[0]
     rows = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("|")]
     return [[cell.strip(" |") for cell in row] for row in rows[2:]]
 
@@ -67,6 +69,25 @@ def test_every_snapshot_column_is_documented(dataset: str) -> None:
     rows = _table(DOCS["snapshots.md"], dataset)
     named = {name for row in rows for name in row[0].split(", ")}
     assert named == set(contract.COLUMNS[dataset])
+
+
+@pytest.mark.parametrize("report", REPORT_COLUMNS)
+def test_every_report_column_is_documented(report: str) -> None:
+    rows = _table(DOCS["snapshots.md"], report, "###")
+    written = [name for row in rows for name in row[0].split(", ")]
+    # production_* has the same columns as lag_*
+    others = [name.removeprefix("lag_") for name in written if name.startswith("lag_")]
+    expanded = [
+        name
+        for each in written
+        for name in ([each[:-1] + other for other in others] if each.endswith("*") else [each])
+    ]
+    assert sorted(expanded) == sorted(REPORT_COLUMNS[report])
+
+
+def test_the_version_of_snapshots_is_stated() -> None:
+    stated = f"`{contract.SCHEMA_VERSION_KEY}`, MAJOR.MINOR, now {contract.SCHEMA_VERSION} ("
+    assert stated in DOCS["snapshots.md"]
 
 
 def test_every_configuration_key_is_documented() -> None:

@@ -23,39 +23,13 @@ from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
+from kafka_lag_report.read_snapshots import ADDED
 
 if TYPE_CHECKING:
     from multiprocessing.queues import Queue
 
 
 MINUTE = timedelta(minutes=1)
-# What the version before did not have, by dataset.
-_LATER_COLUMNS = {
-    "1": {
-        contract.GROUPS: (
-            "status_since",
-            "group_epoch",
-            "rebalances",
-            "usual_lag",
-            "usual_time_lag",
-            "unusual",
-        ),
-        contract.GROUP_PARTITIONS: (
-            "work_between_pauses",
-            "work_since_pause",
-            "pause_age_left",
-            "long_pause_seconds",
-            "long_pauses_seen",
-            "work_between_long_pauses",
-            "work_since_long_pause",
-            "long_pause_age_left",
-            "not_catching_up_since",
-            "last_lag",
-            "last_time_lag_seconds",
-            "uncounted",
-        ),
-    }
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +79,10 @@ def _put(root: Path, day: Day, dataset: str, snapshot: Snapshot) -> None:
 def _older(data: bytes, dataset: str, version: str) -> bytes:
     """As a collector of that version would have written it."""
     table: Any = pq.read_table(io.BytesIO(data))
-    table = table.drop_columns(list(_LATER_COLUMNS[version].get(dataset, ())))
+    major, _, minor = version.partition(".")
+    known = int(major), int(minor or 0)
+    later = [name for name, since in ADDED.get(dataset, {}).items() if since > known]
+    table = table.drop_columns(later)
     table = table.replace_schema_metadata({contract.SCHEMA_VERSION_KEY: version})
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd")

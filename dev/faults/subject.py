@@ -181,14 +181,12 @@ class Subject:
             window_ms=window_ms,
             tolerance=Tolerance(100, 0.001),
         )
+        switches: dict[str, Any] = dict.fromkeys(contract.CHOSEN_METRICS, True)
         levels = Levels(
             max_metrics=1_000_000,
             max_offset_lag=True,
             partition_groups=NameFilter(),
-            members=True,
-            rebalancing=True,
-            drain_time=True,
-            rates=True,
+            **switches,
         )
         settings = Settings(
             CLUSTER,

@@ -33,6 +33,9 @@ _SHOWN = 60
 _SERVERS = "bootstrap_servers"
 _OTLP = "otlp"
 
+# What to do about a document of another release.
+_TOGETHER = "deploy both together, or write it anew with kafka-lag config"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -108,10 +111,7 @@ def levels_of(document: Mapping[str, Any]) -> Levels:
         partition_topics=filter_of(partitions["topics"]) if partitions else NameFilter(),
         named=frozenset(document["named"]),
         scaling=filter_of(scaling) if scaling else None,
-        drain_time=document["drain_time"],
-        members=document["members"],
-        rebalancing=document["rebalancing"],
-        rates=document["rates"],
+        **{key: document[key] for key in contract.CHOSEN_METRICS},
     )
 
 
@@ -171,7 +171,7 @@ def _version_fault(document: Any) -> str | None:
     found = "has no version" if version is None else f"is of version {version!r}"
     return (
         f"the document {found}, and this collector reads version {contract.DOCUMENT_VERSION}: "
-        "deploy both together, or write it anew with kafka-lag config"
+        f"{_TOGETHER}"
     )
 
 
@@ -196,8 +196,9 @@ def _signed(document: Mapping[str, Any]) -> str | None:
     if document.get("sasl_mechanism") == IAM:
         return "tokens"
     sinks = document.get("sinks", ())
-    signed = (sink == CLOUDWATCH or (sink != EMF and sink[_OTLP]["sigv4"]) for sink in sinks)
-    return "metrics" if any(signed) else None
+    endpoints = [sink.get(_OTLP, {}) for sink in sinks if not isinstance(sink, str)]
+    signed = CLOUDWATCH in sinks or any(endpoint.get("sigv4") for endpoint in endpoints)
+    return "metrics" if signed else None
 
 
 def _raise_any(faults: list[str]) -> None:
@@ -206,6 +207,15 @@ def _raise_any(faults: list[str]) -> None:
 
 
 def _settings(document: Mapping[str, Any], bucket: str, region: str | None = None) -> Settings:
+    """Raises ConfigError for a document without a key, as one of an older release is."""
+    try:
+        return _whole(document, bucket, region)
+    except KeyError as error:
+        lacking = error.args[0]
+    raise ConfigError(f"The document lacks {lacking}, which this collector reads: {_TOGETHER}.")
+
+
+def _whole(document: Mapping[str, Any], bucket: str, region: str | None) -> Settings:
     return Settings(
         cluster=document["cluster"],
         access=Access(
@@ -238,7 +248,7 @@ def _rules(document: Mapping[str, Any]) -> Rules:
         owners=ByName.of(document["owner"].items()),
         sla_seconds=ByName.of(document["sla_seconds"].items()),
         hold=document["hold"],
-        tolerance=Tolerance(**document["tolerance"]),
+        tolerance=Tolerance(document["tolerance"]["floor_ms"], document["tolerance"]["share"]),
         lookup_budget=document["lookup_budget"],
         risk_horizon_ms=document["risk_horizon_ms"],
         ignore_inactive=document["ignore_inactive"],
@@ -250,7 +260,12 @@ def _sink(document: Any) -> SinkConfig:
         return document
     otlp = document[_OTLP]
     levels = otlp["levels"]
-    return OtlpConfig(**{**otlp, "levels": levels_of(levels) if levels is not None else None})
+    return OtlpConfig(
+        endpoint=otlp["endpoint"],
+        headers_secret=otlp["headers_secret"],
+        sigv4=otlp["sigv4"],
+        levels=levels_of(levels) if levels is not None else None,
+    )
 
 
 def _compiled(expression: str | None) -> re.Pattern[str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
-from aws_cdk import Annotations, Duration
+from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_lambda as lambda_
@@ -281,7 +281,6 @@ class ClusterAlarms:
         """On each named group: status, data loss and, where they are set, SLA and offset lag."""
         cluster, metrics = self.cluster, LagMetrics(self.cluster)
         scope = Construct(self.scope, "Groups")
-        self._warn_of_no_sla(scope)
         for group, rule, threshold in group_thresholds(cluster):
             subject = ClusterSubject(cluster, group, self.name)
             yield rule_alarm(
@@ -294,17 +293,6 @@ class ClusterAlarms:
                 where=subject.shown,
                 threshold=threshold,
             )
-
-    def _warn_of_no_sla(self, scope: Construct) -> None:
-        """Of named groups without an alarm on their age, where other groups have one."""
-        cluster = self.cluster
-        for group in cluster.alarms.groups if cluster.sla_seconds else ():
-            if cluster.sla_of(group) is None:
-                Annotations.of(scope).add_warning_v2(
-                    f"msk-lag-reporter:no-sla-{digest(group)}",
-                    f"alarms.groups of {cluster.name} names {group}, which no sla_seconds "
-                    "matches: it gets no alarm on its age.",
-                )
 
     def _anomalies(self) -> Iterator[cloudwatch.IAlarm]:
         """The time lag of some groups against what CloudWatch has learnt of each; above only.

@@ -25,7 +25,7 @@ from kafka_lag_cdk.broker_lookup import BootstrapServers
 from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
 from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH
-from kafka_lag_cdk.config.network import IamAuth, ScramAuth, TlsAuth
+from kafka_lag_cdk.config.login import IamAuth, ScramAuth, TlsAuth
 from kafka_lag_cdk.config.types import is_token
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.network import CollectorNetwork

@@ -18,7 +18,8 @@ from kafka_lag.brokers.access import IAM, Access, Credentials
 from kafka_lag.brokers.acls import Acl, AclListing
 from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
 from kafka_lag.brokers.inspection import Clocks, Inspection, Rights, TopicAhead
-from kafka_lag.cli.check_cluster import (
+from kafka_lag.cli.command import main
+from kafka_lag.cli.doctor.cluster import (
     check_brokers,
     check_clocks,
     check_kinds,
@@ -26,12 +27,11 @@ from kafka_lag.cli.check_cluster import (
     check_transactions,
     check_version,
 )
-from kafka_lag.cli.check_connection import check_connection, is_usable
-from kafka_lag.cli.check_rights import WantedNames, check_rights
-from kafka_lag.cli.command import main
-from kafka_lag.cli.findings import Finding
-from kafka_lag.cli.findings_text import findings_json, print_findings
-from kafka_lag.cli.rights_repair import RightsRepair, rights_repair, shell_word
+from kafka_lag.cli.doctor.connection import check_connection, is_usable
+from kafka_lag.cli.doctor.findings import Finding
+from kafka_lag.cli.doctor.findings_text import findings_json, print_findings
+from kafka_lag.cli.doctor.rights import WantedNames, check_rights
+from kafka_lag.cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.sinks.budget import plan
@@ -569,3 +569,60 @@ def test_a_file_that_is_not_there_is_one_sentence(
 ) -> None:
     assert main(["doctor", "--config", str(tmp_path / "none.json")]) == 1
     assert "none.json" in capsys.readouterr().err
+
+
+def test_a_port_for_client_certificates_is_well_as_far_as_it_is_seen_without_one() -> None:
+    wants = replace(
+        GOOD, tls=replace(TLS, wants_certificate=True), spoken="closed", mechanisms=None
+    )
+    found = check_connection(
+        Access((SERVER,), "SSL", None), [wants], has_certificate=True, options=OPTIONS
+    )
+    assert severities(found) == {
+        "name resolution": "ok",
+        "TCP": "ok",
+        "TLS": "ok",
+        "protocol": "unknown",
+        "mechanisms": "unknown",
+    }
+    assert is_usable(found)
+
+
+def test_what_no_broker_answered_is_not_said_to_be_well() -> None:
+    assert [each.severity for each in check_clocks(Clocks(), is_listed=False)] == ["unknown"]
+    (kinds,) = check_kinds({}, is_complete=False)
+    assert (kinds.severity, kinds.what) == (
+        "unknown",
+        "no groups are listed, by the brokers that answer",
+    )
+    inspection = replace(an_inspection(), not_responding={SERVER: "hangs"})
+    assert severities(rights(inspection))["hidden groups"] == "unknown"
+    no_answer = rights(an_inspection(Rights(), acls=None))
+    (listing,) = [each for each in no_answer if each.check == "ACLs"]
+    assert (listing.severity, listing.why) == ("unknown", "")
+
+
+def test_a_prefix_that_is_missing_is_given_once_for_all_that_begins_so() -> None:
+    others = Acl("topic", "pay", "User:others", "Read", prefixed=True)
+    denied = replace(ALL, hidden_prefixes=("pay", "pay-eu"), hidden_topics=("payments",))
+    found = rights(an_inspection(denied, (ACL, others)))
+    fault = the(found, "fault")
+    assert fault.what == "Describe on topics that begin with pay is missing"
+    assert fault.repair is not None
+    assert fault.repair.endswith(
+        "--operation Describe --topic pay --resource-pattern-type prefixed"
+    )
+
+
+@pytest.mark.parametrize("name", [" billing", "billing ", ""])
+def test_no_line_is_printed_for_a_name_that_kafkas_tool_would_cut(name: str) -> None:
+    acl = Acl("group", name, "User:monitor", "Describe", allows=False)
+    denied = replace(ALL, denied_groups=(name,))
+    fault = the(rights(an_inspection(denied, (ACL, acl))), "fault")
+    shown = f'"{name}"' if name else "''"
+    assert fault.what == f"an ACL denies Describe on the group {shown}"
+    assert fault.repair is None
+    assert "deleteAcls" in fault.why
+    missing = the(rights(an_inspection(denied)), "fault")
+    assert missing.repair is None
+    assert "createAcls" in missing.why

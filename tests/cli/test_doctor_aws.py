@@ -12,8 +12,8 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from kafka_lag.cli.doctor_aws import check_deployment, check_document
-from kafka_lag.cli.findings import Finding
+from kafka_lag.cli.doctor.deployment import check_deployment, check_document
+from kafka_lag.cli.doctor.findings import Finding
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.reading import check
 from tests.cli.fake_aws import (
@@ -156,6 +156,11 @@ def _empty_password(account: FakeAccount, _: Document) -> None:
     )
 
 
+def _end_password_with_a_line(account: FakeAccount, _: Document) -> None:
+    text = json.dumps({"username": "lag-monitor", "password": PASSWORD + "\n"})
+    account.secrets.put_secret_value(SecretId=account.secret, SecretString=text)
+
+
 def _name_absent_subnet(account: FakeAccount, document: Document) -> None:
     _vpc(document)["subnets"] = [account.subnets[0], "subnet-0a1b2c3d4e5f60718"]
 
@@ -263,6 +268,7 @@ _FAULTS: list[tuple[Breaks, str, str]] = [
     (_name_another_key, "secret's key", "auth.kms_key_arn = "),
     (_write_text, "login in the secret", "aws secretsmanager put-secret-value "),
     (_forget_password, "login in the secret", "aws secretsmanager put-secret-value "),
+    (_end_password_with_a_line, "login in the secret", "aws secretsmanager put-secret-value "),
     (_empty_password, "login in the secret", "aws secretsmanager put-secret-value "),
     (_name_absent_subnet, "subnets", "vpc.subnets = "),
     (_name_subnet_elsewhere, "subnets", "vpc.subnets = "),
@@ -706,12 +712,20 @@ def test_a_run_is_started_on_request_alone(account: FakeAccount) -> None:
             "deploy again",
         ),
         (
+            {
+                "errorType": "Runtime.ExitError",
+                "errorMessage": "Error: Runtime exited with error: signal: killed",
+            },
+            "Runtime.ExitError: Error: Runtime exited with error: signal: killed",
+            "function.memory_mb",
+        ),
+        (
             {"errorType": "SourceError", "errorMessage": "group \x1b[31m"},
             "group \\x1b[31m",
             "brokers' security group",
         ),
     ],
-    ids=["login", "time limit", "denied", "package", "a stranger's name"],
+    ids=["login", "time limit", "denied", "package", "memory", "a stranger's name"],
 )
 def test_a_run_that_failed_is_explained(
     payload: dict[str, str], what: str, why: str, account: FakeAccount

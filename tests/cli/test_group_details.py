@@ -148,10 +148,28 @@ def test_members_without_a_partition_are_counted(members: int | None, sentence: 
 
 
 @pytest.mark.parametrize(
+    "group",
+    [
+        {"protocol": "connect"},
+        {"group_state": "PreparingRebalance"},
+        {"group_type": "consumer", "group_state": "Assigning"},
+    ],
+    ids=str,
+)
+def test_members_whose_partitions_cannot_be_told_are_not_called_idle(group: dict[str, Any]) -> None:
+    text = details(a_part(0, **ANN), members=3, **group)
+    assert "what 2 members own is not known" in text
+    assert "no partition" not in text
+    assert "not known" not in details(a_part(0, **ANN), members=1, **group)
+
+
+@pytest.mark.parametrize(
     ("group", "sentence"),
     [
         ({"members": 0}, "no member"),
-        ({"members": 3}, "3 members own no partition"),
+        ({"members": 3}, "what 3 members own is not known"),
+        ({"members": 3, "group_type": "consumer"}, "3 members own no partition"),
+        ({"members": 1, "group_state": "PreparingRebalance"}, "what 1 member owns is not known"),
     ],
 )
 def test_a_group_that_nobody_is_in_says_so(group: dict[str, Any], sentence: str) -> None:

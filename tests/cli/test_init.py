@@ -13,7 +13,7 @@ from moto.kafka.models import kafka_backends
 
 from kafka_lag.cli.account.errors import AwsError
 from kafka_lag.cli.command import main
-from kafka_lag.cli.doctor_aws import check_deployment
+from kafka_lag.cli.doctor.deployment import check_deployment
 from kafka_lag.cli.init import InitOptions, draft
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.faults import ConfigurationError
@@ -266,6 +266,21 @@ def test_a_right_that_is_missing_is_named(right: str, account: FakeAccount) -> N
     account.session.denied = {right}
     with pytest.raises(AwsError, match=f"AWS denies the right to {right}"):
         _draft(account)
+
+
+def test_without_credentials_the_examples_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", ARN]) != 0
+    printed = capsys.readouterr().err
+    assert "check your AWS credentials" in printed
+    assert printed.endswith("Without AWS, copy one of the documents in examples/ and edit it.\n")
 
 
 def test_without_a_right_on_the_key_it_is_an_option(account: FakeAccount) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -16,11 +18,12 @@ from kafka_lag.errors import ConfigError
 from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
 from kafka_lag.settings import Settings, from_environment, settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
-from kafka_lag_cdk.config.document import Document, normalised
+from kafka_lag_cdk.config.document import Document, LevelsSection, normalised
 from tests.documents import GOOD, document
 
 AUTHORITY = str(Path(__file__).parents[1] / "infra" / "authority.pem")
 
+SWITCHES: dict[str, Any] = dict.fromkeys(contract.CHOSEN_METRICS, True)
 FULL: dict[str, Any] = {
     **GOOD,
     "security_protocol": "SASL_PLAINTEXT",
@@ -53,10 +56,7 @@ FULL: dict[str, Any] = {
         "named": ["a"],
         "partitions": {"groups": {"allow": "p"}},
         "scaling": {"deny": "q"},
-        "drain_time": True,
-        "members": True,
-        "rebalancing": True,
-        "rates": True,
+        **SWITCHES,
     },
 }
 
@@ -85,10 +85,7 @@ WHOLE = Settings(
         partition_groups=NameFilter(re.compile("p")),
         named=frozenset("a"),
         scaling=NameFilter(deny=re.compile("q")),
-        drain_time=True,
-        members=True,
-        rebalancing=True,
-        rates=True,
+        **SWITCHES,
     ),
     sinks=("cloudwatch", OtlpConfig("https://c:4318/v1/metrics", levels=Levels(topics=False))),
     namespace="Own",
@@ -136,6 +133,13 @@ def test_the_least_document_has_these_defaults(tmp_path: Path) -> None:
 def test_every_key_of_the_document_arrives() -> None:
     assert settings_of(normalised(FULL), "kept") == WHOLE
     assert set(FULL) == set(Document.model_fields)
+    assert set(FULL["levels"]) == set(LevelsSection.model_fields)
+
+
+@pytest.mark.parametrize("key", contract.CHOSEN_METRICS)
+def test_a_switch_publishes_its_metrics_and_no_other(key: str) -> None:
+    settings = settings_of(document(levels={key: True}))
+    assert settings.levels.chosen_metrics == contract.CHOSEN_METRICS[key]
 
 
 def test_without_sasl_there_is_no_mechanism() -> None:
@@ -207,6 +211,45 @@ def test_a_document_of_another_version_is_one_fault(
     assert "this collector reads version 1: deploy both together" in result
     assert ";" not in result
     with pytest.raises(ConfigError, match=f"the document {found}"):
+        settings_of(written)
+
+
+Place: TypeAlias = tuple[str | int, ...]
+# Objects whose keys are expressions.
+BY_NAME = ("uncommitted", "allowed_lag", "owner", "sla_seconds")
+
+
+def keys_of(document: Any, place: Place = ()) -> Iterator[Place]:
+    """The places of its keys, but of those that name groups."""
+    if isinstance(document, list):
+        for index, each in enumerate(document):
+            yield from keys_of(each, (*place, index))
+    elif isinstance(document, dict) and (not place or place[-1] not in BY_NAME):
+        for key, value in document.items():
+            yield (*place, key)
+            yield from keys_of(value, (*place, key))
+
+
+@pytest.mark.parametrize("place", list(keys_of(normalised(FULL))), ids=str)
+def test_a_document_of_an_older_release_is_told_which_key_it_lacks(
+    place: Place, tmp_path: Path
+) -> None:
+    written = normalised(FULL)
+    inner = written
+    for key in place[:-1]:
+        inner = inner[key]
+    del inner[place[-1]]
+    environ = {**environment(tmp_path, json.dumps(written)), contract.ENV_REGION: "eu-west-1"}
+    for read in (partial(settings_of, written), partial(from_environment, environ)):
+        with pytest.raises(ConfigError, match=rf"\b{place[-1]}\b|has no version"):
+            read()
+
+
+def test_a_document_that_lacks_a_key_is_to_be_deployed_with_its_collector() -> None:
+    written = document()
+    del written["levels"]["rates"]
+    sentence = "The document lacks rates, which this collector reads: deploy both together, or"
+    with pytest.raises(ConfigError, match=sentence):
         settings_of(written)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from aws_cdk import App, Environment, Stack
-from aws_cdk.assertions import Template
+from aws_cdk.assertions import Annotations, Match, Template
 
+from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.config.reading import one_cluster
 from kafka_lag_cdk.config.shared import Notify, Shared
 from kafka_lag_cdk.lag_collector import LagCollector
@@ -138,3 +139,19 @@ def test_two_collectors_may_not_both_make_the_endpoint_of_their_vpc() -> None:
     collect(app, "Elsewhere", vpc | {"id": "vpc-ffffffff"})
     with pytest.raises(ValueError, match="both make the secrets_manager endpoint of vpc-0a1b"):
         collect(app, "Two", vpc)
+
+
+def test_synthesis_warns_of_each_doubt_once() -> None:
+    changes = {
+        "groups": {"deny": "test-*"},
+        "alarms": {"groups": ["billing", "stock"]},
+        "sla_seconds": {"^stok$": 60},
+    }
+    vpc = {**cluster_json()["vpc"], "subnets": ["subnet-0a1b2c3d4e5f60718"], "nat": True}
+    found = Annotations.from_stack(collect(App(), "Orders", vpc, **changes)).find_warning(
+        "*", Match.string_like_regexp("^orders: ")
+    )
+    sentences = [str(each.entry.data).partition(" [ack: ")[0] for each in found]
+    doubted = one_cluster(cluster_json(vpc=vpc, **changes))
+    assert sentences == [f"orders: {each.sentence}" for each in find_doubts(doubted)]
+    assert len(sentences) == 4

@@ -322,6 +322,41 @@ def test_each_right_that_is_missing_is_given_by_the_printed_line(bench: Bench) -
     }
 
 
+def test_a_client_certificate_is_accepted_and_its_port_is_well(
+    bench: Bench, tmp_path: Path
+) -> None:
+    pair = bench.cluster.client_pair("monitor")
+    (tmp_path / "own.pem").write_text(pair.private_key + pair.certificate)
+    findings = bench.doctor(
+        [
+            *("--bootstrap-servers", bench.cluster.bootstrap("SSL"), "--security-protocol", "SSL"),
+            *("--certfile", str(tmp_path / "own.pem"), "--keyfile", str(tmp_path / "own.pem")),
+            *("--cafile", str(bench.cluster.cafile)),
+        ]
+    )
+    assert bad(findings) == []
+    severity = {each["check"]: each["severity"] for each in findings}
+    assert [severity[each] for each in ("TCP", "TLS", "login")] == ["ok", "ok", "ok"]
+
+
+def test_topics_that_a_prefix_hides_are_found_without_a_member_that_owns_one(
+    bench: Bench,
+) -> None:
+    deny, prefixed = AclPermissionType.DENY, ResourcePatternType.PREFIXED
+    bench.cluster.add_acl(
+        AclBinding(ResourceType.TOPIC, "ord", prefixed, "User:monitor", "*", DESCRIBE, deny)
+    )
+    findings = bench.doctor_until(
+        bench.options(), lambda found: "fault" in {each["severity"] for each in found}
+    )
+    fault = one(findings, "Describe on topics")
+    assert fault["what"] == "an ACL denies Describe on topics that begin with ord"
+    (hidden,) = [each for each in findings if each["check"] == "hidden topics"]
+    assert hidden["severity"] == "unknown"
+    bench.run(fault["repair"])
+    bench.doctor_until(bench.options(), lambda found: not bad(found))
+
+
 @contextmanager
 def member_of(cluster: KafkaCluster, group: str, topic: str) -> Iterator[None]:
     """While this lasts a consumer of the group owns the topic's partitions."""
@@ -464,7 +499,7 @@ def remove_all_acls(cluster: KafkaCluster) -> None:
         future.result(20)
 
 
-def test_no_line_shuts_others_out_of_names_that_only_prefixes_are_about(bench: Bench) -> None:
+def test_a_line_for_what_prefixes_of_others_hide_shuts_nobody_out(bench: Bench) -> None:
     """A name that nobody has could begin like one of them, and be denied for that alone."""
     remove_all_acls(bench.cluster)
     bench.cluster.add_acl(
@@ -485,7 +520,14 @@ def test_no_line_shuts_others_out_of_names_that_only_prefixes_are_about(bench: B
         bench.options("newcomer"),
         lambda found: any(each["what"] == "there are 36" for each in found),
     )
-    assert [each["repair"] for each in bad(findings)] == []
+    faults = bad(findings)
+    assert {each["what"].partition(" that begin with ")[0] for each in faults} == {
+        "Describe on topics",
+        "DescribeConfigs on topics",
+    }
+    assert all(each["repair"].endswith(" --resource-pattern-type prefixed") for each in faults)
+    bench.run(*(each["repair"] for each in faults))
+    bench.doctor_until(bench.options("newcomer"), lambda found: not bad(found))
 
 
 def test_on_a_cluster_without_acls_it_says_to_add_none(bench: Bench) -> None:

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from dev.kafka import Credentials as Account
 from dev.kafka import KafkaCluster
+from dev.kafka.access import create_users
+from dev.kafka.readiness import wait_until
 from kafka_lag.brokers.access import Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
@@ -40,6 +43,24 @@ def test_a_wrong_password_is_a_refused_login_that_does_not_name_it(
     assert isinstance(error, LoginError)
     assert "rejected the login" in str(error)
     assert _WRONG not in str(error) + repr(error) + repr(error.__cause__)
+
+
+def test_a_user_name_may_hold_the_signs_that_scram_escapes(shared_cluster: KafkaCluster) -> None:
+    user = Account("a=b,c", "password-of-abc")
+    create_users(shared_cluster.admin(), {user.username: user})
+
+    def gets_in() -> bool:
+        own = FixedCredentials(Credentials(user.username, user.password))
+        source = KafkaSource(access(shared_cluster), own)
+        try:
+            source.read(_REQUEST, time.monotonic() + 20)
+        except LoginError:
+            return False
+        finally:
+            source.close()
+        return True
+
+    wait_until(gets_in, what="every broker knows the user", timeout=20)
 
 
 def test_a_mechanism_the_brokers_lack_is_named(shared_cluster: KafkaCluster) -> None:

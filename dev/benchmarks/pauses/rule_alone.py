@@ -23,7 +23,7 @@ from dev.benchmarks.pauses.tracks import (
     steady,
 )
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.pauses import Level, Move, Pauses, is_explained, learn_from_move
+from kafka_lag.lag.pauses import Move, PauseLevel, Pauses, is_explained, learn_from_move
 
 WINDOW = 600.0
 _HOLD = 3
@@ -94,7 +94,7 @@ def _put(pauses: Pauses, at: Ints, new: Pauses) -> None:
         _put_level(old, at, other)
 
 
-def _put_level(old: Level, at: Ints, new: Level) -> None:
+def _put_level(old: PauseLevel, at: Ints, new: PauseLevel) -> None:
     old.seen[at], old.pause[at], old.work[at] = new.seen, new.pause, new.work
     old.left[at] = new.left
     old.worked.values[at], old.worked.known[at] = new.worked.values, new.worked.known
@@ -105,9 +105,9 @@ def unlearnt(rows: int) -> Pauses:
     return Pauses(_level(rows), _level(rows))
 
 
-def _level(rows: int) -> Level:
+def _level(rows: int) -> PauseLevel:
     seen, pause, work, left = np.zeros((4, rows))
-    return Level(seen, pause, work, left, Column.unknown(rows, np.float64))
+    return PauseLevel(seen, pause, work, left, Column.unknown(rows, np.float64))
 
 
 _GAPS, _AGAIN_SHARE = 12, 0.5

@@ -11,6 +11,7 @@ IAM = "OAUTHBEARER"
 
 CLIENT_ID = "msk-lag-reporter"
 
+_USERNAME = "sasl_plain_username"
 _DAY_MS = 24 * 3_600_000
 
 
@@ -30,7 +31,7 @@ class Credentials:
 
     def client_options(self) -> dict[str, Any]:
         """Settings of kafka-python's connection manager."""
-        return {"sasl_plain_username": self.username, "sasl_plain_password": self.password}
+        return {_USERNAME: self.username, "sasl_plain_password": self.password}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +70,12 @@ class Access:
         }
         if self.logs_in:
             options["sasl_mechanism"] = self.sasl_mechanism
-        return options | (login.client_options() if login is not None else {})
+        options |= login.client_options() if login is not None else {}
+        if _USERNAME in options and (self.sasl_mechanism or "").startswith("SCRAM"):
+            options[_USERNAME] = _scram_name(options[_USERNAME])
+        return options
+
+
+def _scram_name(username: str) -> str:
+    """A user name as SCRAM sends it, which kafka-python leaves to its caller [RFC 5802, 5.1]."""
+    return username.replace("=", "=3D").replace(",", "=2C")

@@ -61,7 +61,8 @@ class Rights:
     and Describe. `hidden_topics` are owned by members of groups, or named by ACLs, and may not be
     described; some may not exist. Of those in `without_settings` configs may not be described.
     `denied_groups` are listed and may not be described, `without_members` may be but for their
-    members, as these own topics that may not.
+    members, as these own topics that may not. `hidden_prefixes` begin names of topics that may not
+    be described, if there are any, and `prefixes_without_settings` those whose configs may not.
     """
 
     cluster: bool | None = None
@@ -72,6 +73,8 @@ class Rights:
     without_settings: tuple[str, ...] = ()
     denied_groups: tuple[str, ...] = ()
     without_members: tuple[str, ...] = ()
+    hidden_prefixes: tuple[str, ...] = ()
+    prefixes_without_settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +175,12 @@ class _Inspector:
         visible = {topic.name: topic for topic in listed or () if topic.name}
         named = _owned_topics(descriptions.values()) | _literal_topics(acls)
         unseen = sorted(n for n in named - visible.keys() if self._topics.accepts(n))
-        hidden, topics_right = await self._look_for_topics(unseen)
-        unread, settings = await self._look_for_settings(hidden)
+        # What begins like an ACL is tried by a name that nobody has, too.
+        made_up = {prefix + self._nobody: prefix for prefix in self._prefixes(acls)}
+        denied, topics_right = await self._look_for_topics([*unseen, *made_up])
+        no_settings, settings = await self._look_for_settings(denied)
+        hidden, hidden_prefixes = _apart(denied, made_up)
+        unread, prefixes_without_settings = _apart(no_settings, made_up)
         wanted = sorted(name for name in visible if self._topics.accepts(name))
         unread += tuple(n for n in wanted if _lacks(visible[n], ACLOperation.DESCRIBE_CONFIGS))
         rights = Rights(
@@ -185,6 +192,8 @@ class _Inspector:
             without_settings=unread,
             denied_groups=_failing(descriptions, _GROUP_DENIED),
             without_members=_failing(descriptions, _TOPIC_DENIED),
+            hidden_prefixes=hidden_prefixes,
+            prefixes_without_settings=prefixes_without_settings,
         )
         newest = await self._newest_times([visible[name] for name in visible])
         down = connections.down()
@@ -203,6 +212,13 @@ class _Inspector:
             clocks=await self._clocks(newest, wanted, visible),
             has_transactions=_has_transactions(newest, visible, topics_right),
         )
+
+    def _prefixes(self, listing: AclListing) -> list[str]:
+        """Those of ACLs on topics, where all topics are wanted but for some that are refused."""
+        if self._topics.allow is not None:
+            return []
+        found = {acl.name for acl in listing.acls or () if acl.resource == "topic" and acl.prefixed}
+        return sorted(name for name in found if self._topics.accepts(name + self._nobody))
 
     async def _list_topics(self) -> tuple[list[Any] | None, bool | None]:
         """All topics that may be described, and whether the cluster may be."""
@@ -368,7 +384,7 @@ def _owned_topics(descriptions: Iterable[GroupDescription]) -> set[str]:
         topic
         for description in descriptions
         for member in description.members or ()
-        for topic, _ in member.assignment
+        for topic, _ in member.assignment or ()
     }
 
 
@@ -378,6 +394,17 @@ def _literal_topics(listing: AclListing) -> set[str]:
         for acl in listing.acls or ()
         if acl.resource == "topic" and not acl.prefixed and acl.name != "*"
     }
+
+
+def _apart(
+    names: Iterable[str], made_up: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of topics, and the prefixes of those that are made up."""
+    listed = tuple(names)
+    return (
+        tuple(name for name in listed if name not in made_up),
+        tuple(made_up[name] for name in listed if name in made_up),
+    )
 
 
 def _by_kind(groups: Iterable[ConsumerGroup]) -> dict[str | None, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from kafka_lag.cli.group_table import (
 from kafka_lag.cli.terminal import ColumnLayout, printable
 from kafka_lag.formatting import format_duration, format_quantity, format_time_of_day
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.ownership import count_idle
 
 _DAY_SECONDS = 86_400.0
 # What is said of the group, and titles, heads, rules, blank lines and captions of both tables.
@@ -175,13 +176,16 @@ def _client(rows: Sequence[Row]) -> str:
 
 
 def _without_partitions(row: Row, partitions: Sequence[Row]) -> str | None:
-    """A sentence on members that own nothing, None where each has something."""
+    """A sentence on members of whom no partition is known, None where each has something."""
     if row["members"] is None:
         return None
     owners = {each["member_id"] for each in partitions if each["member_id"] is not None}
-    idle = row["members"] - len(owners)
     if not row["members"]:
         return "no member" if row["group_type"] not in contract.UNSUPPORTED_GROUP_TYPES else None
-    if idle <= 0:
+    idle = count_idle(row, len(owners))
+    if idle is None:
+        others = format_quantity(row["members"] - len(owners), "member owns", "members own")
+        return f"what {others} is not known"
+    if not idle:
         return None
     return f"{format_quantity(idle, 'member owns', 'members own')} no partition"

@@ -48,6 +48,7 @@ STDOUT = "-"
 _DEFAULT_FILE = "deployment.toml"
 _SECRET_LOGINS = ("scram", "tls")
 _NAMED = 5
+_BY_HAND = "Without AWS, copy one of the documents in examples/ and edit it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,8 @@ def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any)
     except ConfigurationError as error:
         click.echo(str(error), err=True)
         return 2
+    except AwsError as error:
+        raise ConfigError(f"{error} {_BY_HAND}") from error
     if file == STDOUT:
         click.echo(text, nl=False)
     else:

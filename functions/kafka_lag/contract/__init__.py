@@ -38,8 +38,10 @@ ENV_BOOTSTRAP_SERVERS = "KAFKA_LAG_BOOTSTRAP_SERVERS"
 ENV_SECRET_ID = "KAFKA_LAG_SECRET_ID"  # noqa: S105  # the name of a variable
 # Set by Lambda itself.
 ENV_REGION = "AWS_REGION"
-# Of the collector's configuration document: raised with whatever a collector of before would not
-# understand.
+# Of the collector's configuration document. To be raised where a collector of before would read a
+# newer document wrongly: a key that is gone, has another unit or means something else, or a new one
+# that must not be overlooked. A new key alone needs none: a collector of before leaves it out, and
+# one that misses a key in an older document names it.
 DOCUMENT_VERSION_KEY, DOCUMENT_VERSION = "version", 1
 
 # Environment of serve_lag, beside the bucket: who has access, and the secret with the token.

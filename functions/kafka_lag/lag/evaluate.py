@@ -31,7 +31,7 @@ from kafka_lag.lag.rollup import (
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
-from kafka_lag.lag.usual import add_unusual
+from kafka_lag.lag.usual_lag import add_unusual
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
 _NAMED = 5

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.usual import no_figures
+from kafka_lag.lag.usual_lag import no_figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from kafka_lag import contract
@@ -10,6 +13,7 @@ from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
 
+_CONSUMER = "consumer"
 _KEYS = ("consumer_group", "topic", "partition_id")
 
 
@@ -51,6 +55,21 @@ def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
     read = ~rows.strings("unread_reason").known
     mask: Mask = (at >= 0) & read & ~same
     return mask
+
+
+def count_idle(group: Mapping[str, Any], owners: int) -> int | None:
+    """How many members of a described group own no partition, as so many own one.
+
+    None where it cannot be told: what members of other protocols own is in bytes of their own, in a
+    rebalance they have yet to be told, and where nobody owns anything it may be unreadable.
+    """
+    idle = max(0, group["members"] - owners)
+    if not idle:
+        return 0
+    foreign = group["protocol"] not in (None, _CONSUMER)
+    waiting = group["group_state"] in contract.REBALANCING_STATES
+    unread = not owners and group["group_type"] != _CONSUMER
+    return None if foreign or waiting or unread else idle
 
 
 def _owned_now(rows: Frame, groups: Frame) -> Mask:

@@ -3,9 +3,13 @@
 
 A pause is a time in which the commit does not move. Batch jobs differ from outages in how long
 a job works from one pause to the next: the same time again and again, and not much longer than it
-pauses. So a pause is taken for a usual one only if the work before it was as long as usual. There
-are two levels: the second learns pauses that are longer than the first allows, such as the weekends
-of a job that also pauses every night. Times are in seconds, by the reporter's clock; `window` is W.
+pauses. So a pause is taken for a usual one only if the work before it was as long as usual.
+
+A job's first three pauses are reported as stops: an hourly job is known after some three hours.
+
+There are two levels: the second learns pauses that are longer than the first allows, such as the
+weekends of a job that also pauses every night. Times are in seconds, by the reporter's clock;
+`window` is W.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 
-# Columns of the two levels, in the order of the fields of `Level`.
+# Columns of the two levels, in the order of the fields of `PauseLevel`.
 _USUAL = (
     "pauses_seen",
     "pause_seconds",
@@ -90,14 +94,14 @@ def _read_pauses(frame: Frame, at: Rows) -> Pauses:
     return Pauses(_read_level(frame, at, _USUAL), _read_level(frame, at, _LONG))
 
 
-def _read_level(frame: Frame, at: Rows, names: tuple[str, ...]) -> Level:
+def _read_level(frame: Frame, at: Rows, names: tuple[str, ...]) -> PauseLevel:
     """One level of these rows.
 
     Versions before 2.1 counted pauses without the work between them: those count as none.
     """
     seen, pause, work, left, worked = (frame.numbers(name).take(at) for name in names)
     counts = seen.known & pause.known & work.known & left.known
-    return Level(
+    return PauseLevel(
         np.where(counts, seen.values, 0.0),
         np.where(counts, pause.values, 0.0),
         np.where(counts, work.values, 0.0),
@@ -121,8 +125,8 @@ def _replace_rows(columns: dict[str, Column], at: Rows, pauses: Pauses) -> dict[
 
 
 # Pauses recur once so many of them had like work before them: the third is the first that can,
-# as the first has no earlier work to be like. So the fourth is excused, and an hourly job is known
-# after some three hours. The count ends at the second number.
+# as the first has no earlier work to be like. So the fourth is excused. The count ends at the
+# second number.
 _NEEDED, _MOST = 2, 4
 # Work that lasts so many times the pause after it is no part of a rhythm.
 _RATIO = 4.0
@@ -134,7 +138,7 @@ _LIMIT_RATIO = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class PauseLevel:
     """Recurring pauses of about one length, a row per group-partition.
 
     `seen`: so many pauses in a row had like work before them. Their usual values, 0 where none was
@@ -159,9 +163,9 @@ class Level:
         """How long a pause of this level may last."""
         return self.pause * _LIMIT_RATIO
 
-    def where(self, mask: Mask, other: Level) -> Level:
+    def where(self, mask: Mask, other: PauseLevel) -> PauseLevel:
         """This level where the mask is true, the other where it is false."""
-        return Level(
+        return PauseLevel(
             np.where(mask, self.seen, other.seen),
             np.where(mask, self.pause, other.pause),
             np.where(mask, self.work, other.work),
@@ -169,9 +173,9 @@ class Level:
             self.worked.where(mask, other.worked),
         )
 
-    def take(self, rows: Rows) -> Level:
+    def take(self, rows: Rows) -> PauseLevel:
         """The level of these rows."""
-        return Level(
+        return PauseLevel(
             self.seen[rows],
             self.pause[rows],
             self.work[rows],
@@ -179,17 +183,17 @@ class Level:
             self.worked.take(rows),
         )
 
-    def with_worked(self, worked: Column) -> Level:
+    def with_worked(self, worked: Column) -> PauseLevel:
         """The same but for the work since the last pause."""
-        return Level(self.seen, self.pause, self.work, self.left, worked)
+        return PauseLevel(self.seen, self.pause, self.work, self.left, worked)
 
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
     """The usual pauses of each row, and longer ones between some of them."""
 
-    usual: Level
-    long: Level
+    usual: PauseLevel
+    long: PauseLevel
 
     def take(self, rows: Rows) -> Pauses:
         """The pauses of these rows."""
@@ -226,7 +230,7 @@ def is_alike(one: Seconds, usual: Seconds, least: float) -> Mask:
     return mask
 
 
-def learn_from_pause(level: Level, pause: Seconds, left: Seconds, window: float) -> Level:
+def learn_from_pause(level: PauseLevel, pause: Seconds, left: Seconds, window: float) -> PauseLevel:
     """The level after one more pause, which began at an age of `left`."""
     worked, known = level.worked.values, level.worked.known
     left = np.where(known, np.minimum(left, worked), 0.0)
@@ -240,14 +244,14 @@ def learn_from_pause(level: Level, pause: Seconds, left: Seconds, window: float)
     # The mean of all pauses that were alike, and from the fourth on a moving one.
     weight = 1.0 / np.minimum(level.seen + 1, _MOST)
     seen = np.where(fits, np.minimum(level.seen + 1, _MOST), np.where(known, less, level.seen))
-    again = Level(
+    again = PauseLevel(
         np.where(first, 1.0, seen),
         np.where(fits, level.pause + (pause - level.pause) * weight, level.pause),
         np.where(fits, level.work + (worked - level.work) * weight, level.work),
         np.where(fits, level.left + (left - level.left) * weight, level.left),
         Column.of(np.zeros(len(pause))),
     )
-    return Level(again.seen, pause, worked, left, again.worked).where(first, again)
+    return PauseLevel(again.seen, pause, worked, left, again.worked).where(first, again)
 
 
 def learn_from_move(pauses: Pauses, move: Move, window: float) -> Pauses:
@@ -282,7 +286,7 @@ def is_explained(
     return mask
 
 
-def _is_due(level: Level, still: Mask, window: float) -> Mask:
+def _is_due(level: PauseLevel, still: Mask, window: float) -> Mask:
     """Where a pause may be on: pauses recur, and the work before this one was as usual.
 
     While the commit still moves, the work need only not be longer than usual.
@@ -295,7 +299,7 @@ def _is_due(level: Level, still: Mask, window: float) -> Mask:
     return mask
 
 
-def _is_within(level: Level, age: Seconds, unmoved: Seconds, still: Mask) -> Mask:
+def _is_within(level: PauseLevel, age: Seconds, unmoved: Seconds, still: Mask) -> Mask:
     """Where age and pause are no longer than this level allows."""
     limit = level.limit
     mask: Mask = (age <= limit + _LIMIT_RATIO * level.left) & (

@@ -59,16 +59,21 @@ def add_status(
         (~is_read(rows), None, None),
         (rows.numbers("records_lost") > 0, contract.ERR, contract.RECORDS_LOST),
         (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
+        # Nothing is committed.
         (~lag.known, None, None),
         (lag <= allowed, contract.OK, None),
+        # One reading shows no movement, only that nobody is there to read what is old.
         (first & is_unowned & (age > window), None, contract.NO_MEMBER),
         (first, None, None),
         (went_back, contract.REWIND, None),
+        # When it last moved, it kept up.
         (_age_after_last_move(rows, age, still, taken_at) <= window, contract.OK, None),
         (still & pausing, contract.OK, contract.PAUSING),
         (pausing, contract.OK, None),
+        # It has not moved for a window, with a member that owns it, or without.
         (still & owned_lately, contract.STALL, None),
         (still, contract.STOP, None),
+        # It moves, and is behind.
         (~not_catching_up, contract.OK, None),
         (is_unowned & ~moved, contract.WARN, contract.NO_MEMBER),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from kafka_lag import contract
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.usual import no_figures
+from kafka_lag.lag.usual_lag import no_figures
 from kafka_lag.snapshots.parquet import from_arrow
 from kafka_lag.snapshots.store import SnapshotStore
 

@@ -208,7 +208,7 @@ def show_group(
         cause=page_format.error_cause(group, _worst_status(rows, group)),
         topics=topics,
         topic_count=topic_count,
-        members=tabulate_members(rows),
+        members=tabulate_members(group, rows),
         table_page=tabulate_partitions(rows, options),
         sorts=PARTITION_SORTS,
         statuses=PARTITION_STATUSES,

@@ -14,6 +14,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.ownership import count_idle
 from kafka_lag.lag.rollup import counts_of, totals
 from kafka_lag.lag.sets import distinct
 from kafka_lag.views.latest_run import LatestRun
@@ -341,7 +342,7 @@ def sum_partitions(rows: Frame, by: str, beside: Collection[str] = ()) -> tuple[
 @dataclass(frozen=True, slots=True)
 class MemberTable:
     """The worst members that own partitions, after a row named None for those that nobody owns;
-    how many members own any.
+    how many members own any, and how many own none, None where that cannot be told.
 
     A row has what `sum_partitions` returns and `owned`: of its first topics the numbers of its
     partitions, and `more_topics`, how many more there are.
@@ -349,6 +350,7 @@ class MemberTable:
 
     rows: list[Row]
     count: int
+    idle: int | None
 
     @property
     def shown(self) -> int:
@@ -356,8 +358,8 @@ class MemberTable:
         return sum(row["name"] is not None for row in self.rows)
 
 
-def tabulate_members(rows: Frame) -> MemberTable:
-    """From the partitions of one group."""
+def tabulate_members(group: Row, rows: Frame) -> MemberTable:
+    """From a group and its partitions."""
     members, beside = rows.strings("member_id"), ("client_id", "client_host")
     sums = [
         row
@@ -374,7 +376,8 @@ def tabulate_members(rows: Frame) -> MemberTable:
         shown = topics[:_MAX_TOPICS_OF_MEMBER]
         row["owned"] = [(topic, sorted(numbers)) for topic, numbers in shown]
         row["more_topics"] = len(topics) - len(shown)
-    return MemberTable(sums, len(members.pruned().categories))
+    count = len(members.pruned().categories)
+    return MemberTable(sums, count, None if group["members"] is None else count_idle(group, count))
 
 
 def rank_severities(frame: Frame) -> Column:

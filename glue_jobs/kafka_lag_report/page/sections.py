@@ -3,7 +3,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -57,20 +57,36 @@ LEVELS = {
 STATIC_ROWS = 60
 # What is left of 3 MB when every other part of the page is as large as it gets.
 REST_BYTES = 1_500_000
-COLUMNS = (
-    "Time lag p95",
-    "Time lag max",
-    "SLA met",
-    "In error",
-    "Unknown",
-    "Most behind",
-    "Produced",
-    "Catch-up",
-)
 Cells = tuple[str, ...]
 _compact = partial(json.dumps, separators=(",", ":"))
 _duration = partial(format_duration, space=NO_BREAK_SPACE)
 _minutes = partial(minutes, space=NO_BREAK_SPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A number of each group in the table of all: its title, its text, whether phones show it."""
+
+    title: str
+    text: Callable[[GroupDay], str]
+    on_phones: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The class of its cells."""
+        return "n" if self.on_phones else "n roomy"
+
+
+COLUMNS = (
+    Column("Time lag p95", lambda day: known(_duration, day.time_lag_p95)),
+    Column("Time lag max", lambda day: known(_duration, day.time_lag_max), on_phones=True),
+    Column("SLA met", lambda day: share(day.sla_compliance), on_phones=True),
+    Column("In error", lambda day: _minutes(day.err_minutes), on_phones=True),
+    Column("Unknown", lambda day: _minutes(day.unknown_minutes)),
+    Column("Most behind", lambda day: known(format_count, day.lag_max)),
+    Column("Produced", lambda day: known(format_rate, day.produce_rate)),
+    Column("Catch-up", lambda day: known(format_factor, day.catch_up_capacity)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,14 +303,7 @@ def _cells(day: GroupDay, stands: GroupRank) -> Cells:
         name_of(day.owner, WHOLE_NAME) if day.owner else "",
         LEVELS[stands.rank],
         rank_word(stands),
-        known(_duration, day.time_lag_p95),
-        known(_duration, day.time_lag_max),
-        share(day.sla_compliance),
-        _minutes(day.err_minutes),
-        _minutes(day.unknown_minutes),
-        known(format_count, day.lag_max),
-        known(format_rate, day.produce_rate),
-        known(format_factor, day.catch_up_capacity),
+        *(column.text(day) for column in COLUMNS),
     )
 
 

@@ -13,15 +13,15 @@ from kafka_lag.settings import levels_of
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
 from kafka_lag_cdk.config.faults import Fault, FaultsError
-from kafka_lag_cdk.config.network import (
+from kafka_lag_cdk.config.login import (
     Auth,
     IamAuth,
     OpenAuth,
     ScramAuth,
     TlsAuth,
-    Vpc,
     login_faults,
 )
+from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
@@ -44,8 +44,12 @@ from kafka_lag_cdk.config.without_effect import find_keys_without_effect
 # Beside the document in its layer.
 CA_FILE = "ca.pem"
 
-# The port of each way in on MSK [MSK developer guide, port information].
+# The port of each way in on MSK, and how far above it that of public addresses is [MSK developer
+# guide, port information].
 _PORTS = {"scram": 9096, "iam": 9098, "tls": 9094, "none": 9094, "plaintext": 9092}
+_PUBLIC = 100
+# A broker of MSK by its own name; a balancer's, of amazonaws.com too, has whatever port it has.
+_OF_MSK = re.compile(r"\.kafka(-serverless)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?:", re.IGNORECASE)
 
 # How MSK ends the ids of its serverless clusters, as in ...-s2.
 _SERVERLESS = re.compile(r"-s\d+\Z")
@@ -116,7 +120,8 @@ class Alarms(Strict):
 class Expected(Strict):
     """How much the cluster is thought to hold, and what of its network is paid for the collector.
 
-    Only the cost is reckoned from it.
+    Only the cost is reckoned from it. Of what remains after the filters of groups and topics:
+    pairs of a group and a topic that it reads, or a partition of one.
     """
 
     groups: Count = 20
@@ -162,7 +167,11 @@ class Cluster(CollectorKeys):
     def _divides_an_hour(cls, seconds: float) -> float:
         minutes = seconds / 60
         if minutes % 1 or _LARGEST_MINUTES % minutes:
-            raise ValueError("must be whole minutes that divide an hour")
+            allowed = [60 * each for each in range(1, 61) if _LARGEST_MINUTES % each == 0]
+            raise ValueError(
+                "must be whole minutes that divide an hour: "
+                f"{', '.join(map(str, allowed[:-1]))} or {allowed[-1]}"
+            )
         return seconds
 
     @field_validator("deadline_seconds")
@@ -185,7 +194,9 @@ class Cluster(CollectorKeys):
     def _possible(self) -> Cluster:
         region = self.region or self.arn_part(3)
         login = login_faults(self.auth, arn=self.arn, serverless=self.is_serverless, region=region)
-        FaultsError.raise_any((*self._unreachable(), *login, *self._two_masters()))
+        FaultsError.raise_any(
+            (*self._unreachable(), *login, *self._other_ports(), *self._two_masters())
+        )
         return self
 
     @model_validator(mode="after")
@@ -207,6 +218,21 @@ class Cluster(CollectorKeys):
             own = getattr(self, key)
             if own and of_arn and not is_token(own) and own != of_arn:
                 yield Fault((), f"{key} is {own}, but the arn says {of_arn}{why}")
+
+    def _other_ports(self) -> Iterator[Fault]:
+        """Ports on which MSK expects another login; those of its private connectivity are any."""
+        own = _msk_ports(self.way_in)
+        for index, server in enumerate(self.bootstrap_servers or ()):
+            port = int(server.rpartition(":")[2])
+            others = [way for way in _PORTS if port in _msk_ports(way)]
+            if others and port not in own and _OF_MSK.search(server):
+                right = own[0] if port in _PORTS.values() else own[-1]
+                yield Fault(
+                    ("bootstrap_servers", index),
+                    f"{port} is MSK's port for {' and '.join(others)}; for {self.way_in} it is "
+                    f"{right}",
+                    joint=True,
+                )
 
     def _two_masters(self) -> Iterator[Fault]:
         first: dict[tuple[str, str], str] = {}
@@ -335,3 +361,9 @@ class Cluster(CollectorKeys):
             groups = dict.fromkeys(re.escape(scaling.group) for scaling in self.scaling)
             levels["scaling"] = {"allow": rf"^(?:{'|'.join(groups)})\Z", "deny": None}
         return levels
+
+
+def _msk_ports(way_in: str) -> tuple[int, ...]:
+    """MSK's port for a way in, and that at public addresses, where it has it."""
+    port = _PORTS[way_in]
+    return (port,) if way_in == "plaintext" else (port, port + _PUBLIC)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH
-from kafka_lag_cdk.config.network import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
 
 
 def services_of(cluster: Cluster) -> Iterator[tuple[str, str, str]]:

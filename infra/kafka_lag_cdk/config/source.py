@@ -19,6 +19,7 @@ from kafka_lag_cdk.config.faults import ConfigurationError, Fault, Place
 CLUSTERS, DEFAULTS = "clusters", "defaults"
 
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
+_COMMENT = re.compile(r"\s*(//|/\*|#)")
 
 # Where tomllib stopped, behind its reason.
 _STOPPED = re.compile(r" \(at (?P<place>line (?P<line>\d+), column (?P<column>\d+)|.*)\)\Z")
@@ -127,7 +128,9 @@ def _no_number(constant: str) -> Never:
 
 
 def _hint(text: str, error: json.JSONDecodeError) -> str:
-    """What to do where parsing stopped behind a comma that nothing follows, else nothing."""
+    """What to do where parsing stopped at a comment, or behind a comma that nothing follows."""
+    if _COMMENT.match(text, error.pos):
+        return ": take the comment out, as JSON has none; a .toml file may have them"
     # Python 3.13 knows such a comma and stops at it, older ones at what stands behind.
     comma = text.rfind(",", 0, error.pos + ("trailing comma" in error.msg))
     trails = comma >= 0 and _TRAILING_COMMA.match(text, comma)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -49,11 +50,13 @@ class Strict(BaseModel):
 
     `elsewhere` has what to say of keys that are not these but are written by those who know
     another document. A model that `lists_keys` names them all where something is no object.
-    `tag` is what its union calls it, where no `type` does.
+    `missing` has what to say of required keys beside that. `tag` is what its union calls it, where
+    no `type` does.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     elsewhere: ClassVar[Mapping[str, str]] = {}
+    missing: ClassVar[Mapping[str, str]] = {}
     lists_keys: ClassVar[bool] = False
     tag: ClassVar[str | None] = None
 
@@ -105,6 +108,13 @@ def _sentence(found: dict[str, Any], model: type[Strict]) -> str:
     models = _models_at(found["loc"], [model])
     if found["type"] == "model_type" and all(each.lists_keys for each in models):
         return f"must be an object with {', '.join(models[0].model_fields)}"
+    if found["type"] == "missing":
+        above, key = _models_at(found["loc"][:-1], [model]), found["loc"][-1]
+        wanted = [each.missing[key] for each in above if key in each.missing]
+        return ": ".join([_EXPECTED["missing"], *wanted])
+    # A list of objects has none of which one word would be an example.
+    if found["type"] == "tuple_type" and not models and isinstance(found["input"], str):
+        return f"{_EXPECTED['tuple_type']}, as in {json.dumps([found['input']])}"
     values["tags"] = ", ".join(f"'{_tag(each)}'" for each in models)
     sentence = _EXPECTED.get(found["type"])
     return sentence.format(**values) if sentence else str(found["msg"])

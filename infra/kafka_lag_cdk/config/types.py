@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -114,7 +115,11 @@ def _compiles(text: str) -> str:
 
 def _expressions(value: Any) -> dict[Any, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError("must be an object of regular expressions and their values")
+        sentence = "must be an object of regular expressions and their values"
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            example = {"^billing$": value}
+            sentence += f", as in {json.dumps(example, ensure_ascii=False)}"
+        raise ValueError(sentence)
     return dict(value)
 
 

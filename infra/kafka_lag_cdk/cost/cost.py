@@ -76,6 +76,22 @@ class RegionCost:
     def usd(self) -> float:
         return sum(each.usd for each in self.clusters) + sum_usd(self.shared)
 
+    @property
+    def largest(self) -> tuple[Line, float] | None:
+        """The line that costs most, one of those that clusters have alike, with all their dollars.
+
+        None where nothing costs anything.
+        """
+        lines: dict[tuple[str, str], Line] = {}
+        usd: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for line in (*(each for one in self.clusters for each in one.lines), *self.shared):
+            lines.setdefault((line.service, line.item), line)
+            usd[line.service, line.item] += line.usd
+        if not any(usd.values()):
+            return None
+        most = max(usd, key=lambda each: usd[each])
+        return lines[most], usd[most]
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:

@@ -64,8 +64,9 @@ def count_wanted(cluster: Cluster) -> MetricCounts:
         groups=groups,
         scaled=groups if scaling_is_filtered(cluster) else scaled,
         with_sla=_groups_with_sla(cluster, groups),
-        topics=expected.group_topics if levels.topics else 0,
-        partitions=0 if levels.partition_groups is None else expected.group_partitions,
+        # Both are of groups: without any there are none, whatever is expected.
+        topics=expected.group_topics if levels.topics and groups else 0,
+        partitions=expected.group_partitions if levels.partition_groups and groups else 0,
         per_group=len(levels.group_metrics),
         per_topic=len(contract.LAG_METRICS) + levels.max_offset_lag,
     )
@@ -101,7 +102,7 @@ def _within_budget(wanted: MetricCounts, levels: Levels) -> MetricCounts:
     named = len(levels.named)
     named_scaled = min(wanted.scaled, named)
     other_scaled = wanted.scaled - named_scaled
-    groups = scaled = topics = 0
+    groups = scaled = topics = tried = 0
     for of_scaled, of_others in (
         (named_scaled, named - named_scaled),
         (other_scaled, wanted.groups - named - other_scaled),
@@ -109,7 +110,10 @@ def _within_budget(wanted: MetricCounts, levels: Levels) -> MetricCounts:
         fit = take(of_scaled, wanted.per_group + wanted.per_scaled)
         more = take(of_others, wanted.per_group)
         groups, scaled = groups + fit + more, scaled + fit
-        topics += take(_share(wanted.topics, fit + more, wanted.groups), wanted.per_topic)
+        # Of all groups so far, so that no topic is lost by rounding once more.
+        share = _share(wanted.topics, groups, wanted.groups)
+        topics += take(share - tried, wanted.per_topic)
+        tried = share
     of_groups = _share(wanted.partitions, groups, wanted.groups)
     return replace(
         wanted,

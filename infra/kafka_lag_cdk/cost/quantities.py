@@ -25,7 +25,7 @@ from kafka_lag_cdk.alarm_rules import (
 )
 from kafka_lag_cdk.config.cluster import Cluster, Function
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
-from kafka_lag_cdk.config.network import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
 from kafka_lag_cdk.config.shared import KmsKeys, Report, Shared, StatusMessages, Views
 from kafka_lag_cdk.cost import sizes
 from kafka_lag_cdk.cost.metric_counts import MetricCounts, count_published
@@ -157,6 +157,8 @@ def _metrics(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     groups = f"{published.groups:,} x {published.per_group}"
     if published.scaled:
         groups += f" + {published.scaled:,} x {published.per_scaled}"
+    if published.with_sla:
+        groups += f" + {published.with_sla:,} x 1"
     topics = f"{published.topics:,} x {published.per_topic}"
     partitions = f"{published.partitions:,} x {published.per_partition}"
     for item, units, basis, lever in (

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -82,12 +82,21 @@ def _region_table(region: RegionCost, *, by_line: bool) -> Table:
     table.add_section()
     table.add_row("shared", "", "", "", _usd_cell(sum_usd(region.shared)), style="bold")
     _add_lines(table, region.shared)
+    table.caption = Text("\n".join(_sentences_below(region)))
+    return table
+
+
+def _sentences_below(region: RegionCost) -> Iterator[str]:
+    if (largest := region.largest) is not None:
+        line, usd = largest
+        lever = f"; {line.lever} changes it" if line.lever else ""
+        yield (
+            f"Largest line: {line.service}, {line.item}, ${format_usd(usd)} or "
+            f"{100 * usd / region.usd:.0f} % of the sum{lever}"
+        )
     if (msk := region.msk_level) is not None:
         metrics = format_units(msk.quantity, msk.unit)
-        table.caption = (
-            f"{msk.item}, {msk.basis}: {metrics}, ${format_usd(msk.usd)}; not in the sum"
-        )
-    return table
+        yield f"{msk.item}, {msk.basis}: {metrics}, ${format_usd(msk.usd)}; not in the sum"
 
 
 def _add_lines(table: Table, lines: Iterable[Line]) -> None:

@@ -11,6 +11,7 @@ from kafka_lag_cdk.alarm_rules import ANY_GROUP
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
+from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.config.shared import Report
 from kafka_lag_cdk.cost.metric_counts import count_published, count_wanted, scaling_is_filtered
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION
@@ -20,6 +21,8 @@ from kafka_lag_cdk.cost.sizes import job_minutes
 # Series that one query of an alarm sees [CloudWatch user guide, Metrics Insights quotas].
 _QUERY_SERIES = 500
 _MOST_NAMES = 3
+# Of `expected`: the counts that nearly every line rests on.
+_SIZES = ("groups", "group_topics", "group_partitions", "topic_partitions")
 
 ASSUMPTIONS = (
     "An average month of 30.4 days, before tax and discounts, once all that expires is as old as "
@@ -67,11 +70,10 @@ def _of_report(region: str, clusters: tuple[Cluster, ...], report: Report) -> It
 
 
 def _of_cluster(cluster: Cluster) -> Iterator[str]:
-    if not cluster.expected.model_fields_set - {"nat_gateways"}:
-        yield (
-            "the sizes are guesses: set `expected` (groups, group_topics, group_partitions, "
-            "topic_partitions)."
-        )
+    yield from (doubt.sentence for doubt in find_doubts(cluster))
+    if guesses := [size for size in _SIZES if size not in cluster.expected.model_fields_set]:
+        values = ", ".join(f"{size} {getattr(cluster.expected, size):,}" for size in guesses)
+        yield f"sizes that are guesses: {values}. Set them in `expected`."
     if cluster.paused:
         yield "paused: what it keeps runs out, and is not counted."
         return

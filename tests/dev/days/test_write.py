@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects where a collector would put them, of the version asked for, whole or in parts."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from dev.days.scenarios import calm, odd_cluster, older_version
 from dev.days.write import write_in_parts
 from kafka_lag import contract
 from kafka_lag.snapshots.parquet import from_parquet
+from kafka_lag_report.read_snapshots import ADDED
 from tests.dev.days.conftest import DATE
 
 HALF_HOUR = timedelta(minutes=30)
@@ -46,6 +48,20 @@ def test_an_older_version_names_itself_and_lacks_what_came_later(tmp_path: Path)
     assert schema.metadata[contract.SCHEMA_VERSION_KEY.encode()] == b"1"
     assert "status_since" not in schema.names
     assert len(from_parquet(path.read_bytes(), contract.GROUPS)) == 1
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+@pytest.mark.parametrize("version", ["1", "2.1"])
+def test_an_older_version_lacks_what_the_job_knows_to_be_newer(
+    version: str, dataset: str, tmp_path: Path
+) -> None:
+    day = replace(older_version(), schema_version=version)
+    write_day(tmp_path, day, date=DATE, every=HALF_HOUR, hours=Span(0, 0.5), datasets=[dataset])
+
+    (path,) = (tmp_path / "snapshots" / dataset).rglob("*.parquet")
+    known = tuple(map(int, (version + ".0").split(".")[:2]))
+    lacking = {name for name, since in ADDED.get(dataset, {}).items() if since > known}
+    assert set(contract.COLUMNS[dataset]) - set(pq.read_schema(path).names) == lacking
 
 
 def test_only_the_datasets_asked_for_are_written(tmp_path: Path) -> None:

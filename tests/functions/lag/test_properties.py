@@ -379,8 +379,9 @@ def test_no_number_is_negative_or_not_finite(reports: list[LagReport]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(a_history())
 def test_no_metric_is_negative_or_not_finite(reports: list[LagReport]) -> None:
+    switches: dict[str, Any] = dict.fromkeys(contract.CHOSEN_METRICS, True)
+    levels = Levels(**switches)
     for report in reports:
-        levels = Levels(drain_time=True, members=True, rebalancing=True, rates=True)
         sets = lag_sets(report, plan(report, report.snapshot, levels), levels, "c")
         values = [value for one in sets for _, value in one.values]
         assert all(np.isfinite(value) and value >= 0 for value in values)

@@ -133,10 +133,10 @@ def test_partitions_of_named_groups_come_first() -> None:
     [
         pytest.param({"scaling": NameFilter()}, 3 * 2, id="scaling"),
         pytest.param({"scaling": NameFilter(allow=re.compile("a"))}, 2, id="scaling-of-one"),
-        pytest.param({"drain_time": True}, 3, id="drain-time"),
-        pytest.param({"members": True}, 3, id="members"),
-        pytest.param({"rebalancing": True}, 3, id="rebalancing"),
-        pytest.param({"rates": True}, 3 * 2, id="rates"),
+        *(
+            pytest.param({key: True}, 3 * len(metrics), id=key)
+            for key, metrics in contract.CHOSEN_METRICS.items()
+        ),
         pytest.param({"max_offset_lag": True}, 4, id="max-offset-lag"),
         pytest.param({"partition_groups": NameFilter()}, 6 * ROW, id="partitions"),
     ],
@@ -212,10 +212,7 @@ WANTED = st.fixed_dictionaries(
         "partition_groups": st.none() | st.just(NameFilter()),
         "named": st.just(frozenset("cf")),
         "scaling": st.none() | st.just(NameFilter(allow=re.compile("[bcd]"))),
-        "drain_time": st.booleans(),
-        "members": st.booleans(),
-        "rebalancing": st.booleans(),
-        "rates": st.booleans(),
+        **dict.fromkeys(contract.CHOSEN_METRICS, st.booleans()),
     }
 )
 

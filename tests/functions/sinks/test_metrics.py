@@ -27,10 +27,7 @@ EVERYTHING: dict[str, Any] = {
     "max_offset_lag": True,
     "partition_groups": NameFilter(),
     "scaling": NameFilter(),
-    "drain_time": True,
-    "members": True,
-    "rebalancing": True,
-    "rates": True,
+    **dict.fromkeys(contract.CHOSEN_METRICS, True),
 }
 
 Values = dict[tuple[tuple[str, ...], str], float]

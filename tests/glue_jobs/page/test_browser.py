@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from kafka_lag_report.page.render import render
+from kafka_lag_report.page.sections import COLUMNS
 from tests.chromium import chromium
 from tests.glue_jobs.page.pages import NASTY, full
 
@@ -94,6 +95,23 @@ def test_search_finds_a_group_that_the_page_does_not_show(page: Page) -> None:
     assert page.inner_text("#found") == f"1 of {GROUPS} groups"
     page.fill("#find", "")
     assert rows.count() == before
+
+
+ON_PHONES = ["Day", "Time lag max", "SLA met", "In error"]
+
+
+@pytest.mark.parametrize("kind", ["tr:not(.made)", "tr.made"])
+def test_a_phone_shows_of_a_group_what_is_urgent_and_a_desktop_all(
+    browser: Browser, files: dict[str, Path], kind: str
+) -> None:
+    opened = _open(browser, files["nasty"], PHONE).page
+    opened.fill("#find", "alert")
+    cells = opened.locator(f"#groups-table tbody {kind}").first.locator("td:visible")
+    labels = "cells => cells.map(cell => cell.dataset.label)"
+
+    assert cells.evaluate_all(labels) == ON_PHONES
+    opened.set_viewport_size({"width": DESKTOP, "height": 800})
+    assert cells.evaluate_all(labels) == ["Day", *(column.title for column in COLUMNS)]
 
 
 def test_search_shows_a_bounded_part_of_many_hits(page: Page) -> None:

@@ -24,6 +24,33 @@ def test_the_rest_is_found_by_search_with_the_same_cells() -> None:
     assert {len(row) for row in (*rest, *made.rows)} == {4 + len(COLUMNS)}
 
 
+def test_each_number_stands_below_its_title() -> None:
+    day = calm(
+        time_lag_p95=30.0,
+        time_lag_max=40.0,
+        sla_compliance=0.5,
+        err_minutes=6.0,
+        unknown_minutes=7.0,
+        lag_max=8_000.0,
+        produce_rate=9.5,
+        catch_up_capacity=1.5,
+    )
+
+    (row,) = listing(page(groups=of(day)).findings).rows
+
+    texts = [text.replace("\u00a0", " ") for text in row[4:]]
+    assert dict(zip((column.title for column in COLUMNS), texts, strict=True)) == {
+        "Time lag p95": "30 s",
+        "Time lag max": "40 s",
+        "SLA met": "50%",
+        "In error": "6 min",
+        "Unknown": "7 min",
+        "Most behind": "8,000",
+        "Produced": "9.5/s",
+        "Catch-up": "1.5\u00d7",
+    }
+
+
 def test_groups_without_room_are_counted() -> None:
     days = [calm("x" * 119 + str(number)) for number in range(9_000)]
 

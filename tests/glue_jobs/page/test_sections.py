@@ -51,6 +51,7 @@ def test_a_card_says_unknown_where_nothing_is_known() -> None:
         (GroupRank(Rank.AT_RISK), "at risk"),
         (GroupRank(Rank.ERROR, 61.0), "error 1 h 1 min"),
         (GroupRank(Rank.SLA, 9.0), "SLA missed"),
+        (GroupRank(Rank.WARNED, 61.0), "warned 1 h 1 min"),
         (GroupRank(Rank.CALM), "calm"),
     ],
 )

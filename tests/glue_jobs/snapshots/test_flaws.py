@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verdict on one object, by its name and footer."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,19 @@ PARQUET = {
     "array<int>": "list<int32>",
 }
 
+# What each version that was released added to the one before, by dataset; of 1 all it had.
+RELEASED = json.loads((Path(__file__).parent / "released_columns.json").read_text())
+
+
+def number(version: str) -> tuple[int, int]:
+    major, _, minor = version.partition(".")
+    return int(major), int(minor or 0)
+
+
+def since(dataset: str) -> dict[str, tuple[int, int]]:
+    """The version that each released column came with."""
+    return {name: number(v) for v, added in RELEASED.items() for name in added.get(dataset, ())}
+
 
 def footer(
     dataset: str = "groups", version: str | None = contract.SCHEMA_VERSION, **types: str | None
@@ -36,6 +51,31 @@ def footer(
 def test_the_version_and_its_key_are_the_collectors() -> None:
     major = contract.SCHEMA_VERSION.partition(".")[0]
     assert (VERSION_KEY, str(MAJOR)) == (contract.SCHEMA_VERSION_KEY, major)
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_a_column_that_is_new_is_in_no_file_of_a_version_that_was_released(dataset: str) -> None:
+    released, newest = since(dataset), max(map(number, RELEASED))
+    new = [name for name in contract.COLUMNS[dataset] if name not in released]
+    early = [name for name in new if ADDED.get(dataset, {}).get(name, newest) <= newest]
+    assert early == [], f"put these into ADDED, with a version above {newest}"
+
+
+@pytest.mark.parametrize("dataset", contract.DATASETS)
+def test_a_released_column_stays_and_came_with_its_version(dataset: str) -> None:
+    released = since(dataset)
+    assert set(released) <= set(contract.COLUMNS[dataset])
+    assert {name: ADDED.get(dataset, {}).get(name, (1, 0)) for name in released} == released
+
+
+def test_the_newest_column_has_the_version_that_is_written() -> None:
+    newest = max(version for added in ADDED.values() for version in added.values())
+    assert number(contract.SCHEMA_VERSION) == newest
+
+
+@pytest.mark.parametrize("dataset", list(ADDED))
+def test_what_came_later_is_a_column(dataset: str) -> None:
+    assert set(ADDED[dataset]) <= set(contract.COLUMNS[dataset])
 
 
 @pytest.mark.parametrize("dataset", list(SNAPSHOTS))

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every report has the columns that it declares, in their order."""
+"""Every report has the columns that it declares; who writes it puts them in order."""
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField
 
 from kafka_lag_report.aggregates import Keeper, reduce_day
 from kafka_lag_report.schemas import CLUSTER, REPORTS
+from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.anomalies import anomalies
+from kafka_lag_report.tables.coverage import coverage
 from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
 from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.lag_summary import lag_summary
+from kafka_lag_report.tables.partition_skew import partition_skew
+from kafka_lag_report.tables.retention_risk import retention_risk
 from tests.glue_jobs.days import frame
+from tests.glue_jobs.tables.test_coverage import DATE, a_day
 
 pytestmark = pytest.mark.spark
 
@@ -30,15 +35,20 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
         "anomalies": anomalies(hourly, hourly.withColumn("dt", sf.lit("2026-01-24"))),
         "broker_hotspots": broker_hotspots(day.segments, day.topic_segments, day.produced),
         "consumer_hotspots": consumer_hotspots(day.segments, day.consumed),
+        "partition_skew": partition_skew(
+            day.segments, day.runs, day.topic_segments, day.topic_runs, day.weights, day.intervals
+        ),
+        "retention_risk": retention_risk(day.segments, day.topic_segments, DATE),
+        "coverage": coverage(spark, Storage(), a_day()),
     }
 
 
-NAMES = ("lag_summary", "lag_hourly", "anomalies", "broker_hotspots", "consumer_hotspots")
+def typed(fields: list[StructField]) -> list[tuple[str, str]]:
+    return sorted((field.name, field.dataType.simpleString()) for field in fields)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REPORTS)
 def test_the_report_has_the_columns_it_declares(reports: dict[str, DataFrame], name: str) -> None:
-    declared = StructType([CLUSTER, *REPORTS[name].fields])
+    declared = [CLUSTER, *REPORTS[name].fields]
 
-    found = [(field.name, field.dataType) for field in reports[name].schema]
-    assert found == [(field.name, field.dataType) for field in declared]
+    assert typed(reports[name].schema.fields) == typed(declared)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The topic rows of `lag_summary`: each case is a topic of one group."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.tables.lag_summary import lag_summary
 from tests.glue_jobs.days import Row, frame
 from tests.glue_jobs.tables.frames import (
@@ -38,6 +40,16 @@ def commit(first: int, last: int, *, since: int = 0, until: int = 100, times: in
     seen = watched("committed", first, last, times=times, since=since, until=until)
     return {**seen, "first_at": since, "last_at": until}
 
+
+# Columns that the docs say are of group rows.
+_DOCS = (Path(__file__).parents[3] / "docs" / "snapshots.md").read_text()
+_LINES = _DOCS.split("\n### lag_summary\n")[1].split("\n### ")[0].splitlines()
+OF_GROUPS = [
+    name
+    for line in _LINES
+    if line.endswith("; group rows |")
+    for name in line.strip("| ").split(" | ")[0].split(", ")
+]
 
 # minutes, segments, the row
 CASES: dict[str, tuple[dict[float, Row], list[Row], Row]] = {
@@ -141,22 +153,7 @@ CASES: dict[str, tuple[dict[float, Row], list[Row], Row]] = {
     "what is the group's alone": (
         {0: {"lag": 1}},
         [SEEN],
-        dict.fromkeys(
-            (
-                "owner",
-                "sla_seconds",
-                "ok_minutes",
-                "warn_minutes",
-                "err_minutes",
-                "status_changes",
-                "rebalancing_runs",
-                "sla_minutes",
-                "sla_met_minutes",
-                "sla_compliance",
-                "records_lost",
-                "gone",
-            )
-        ),
+        dict.fromkeys(OF_GROUPS),
     ),
 }
 
@@ -187,6 +184,13 @@ def test_topic_row(found: dict[str, Any], case: str) -> None:
     expected = CASES[case][2]
 
     assert {name: found[case][name] for name in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_no_topic_has_is_what_the_docs_say_is_of_groups(found: dict[str, Any]) -> None:
+    columns = [name for name in REPORTS["lag_summary"].names if name not in ("cluster", "dt")]
+    nowhere = [name for name in columns if all(row[name] is None for row in found.values())]
+
+    assert sorted(nowhere) == sorted(OF_GROUPS)
 
 
 def test_each_topic_that_was_read_has_one_row(found: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import check
-from tests.infra.config.refused import refused, refused_cluster
+from tests.infra.config.refused import cluster_faults, refused, refused_cluster
 from tests.infra.configured import cluster, cluster_json
 
 AUTHORITY = (Path(__file__).parents[1] / "authority.pem").read_bytes()
@@ -56,6 +57,14 @@ def test_a_good_cluster_beside_a_bad_one_is_looked_through_as_well() -> None:
 def test_an_interval_that_is_no_interval_is_told_once(seconds: Any) -> None:
     (message,) = refused_cluster(interval_seconds=seconds)
     assert message.startswith("interval_seconds: ")
+
+
+@pytest.mark.parametrize("seconds", [30, 60, 90, 120, 360, 420, 720, 1800, 3600])
+def test_the_intervals_that_are_listed_are_those_that_are_taken(seconds: int) -> None:
+    (sentence,) = refused_cluster(interval_seconds=61)
+    listed = {int(number) for number in re.findall(r"\d+", sentence)}
+    is_taken = cluster_faults(interval_seconds=seconds, window=1) == ()
+    assert is_taken is (seconds in listed)
 
 
 @pytest.mark.parametrize("levels", [7, [], None, "all"])

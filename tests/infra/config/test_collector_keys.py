@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kafka_lag import contract
 from kafka_lag.settings import settings_of
 from tests.documents import document
 from tests.infra.config.refused import document_faults, faults_of
@@ -188,7 +189,7 @@ def test_a_time_is_a_finite_number(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["yes", "true", 1, None])
-@pytest.mark.parametrize("key", ["topics", "drain_time", "members", "rebalancing", "rates"])
+@pytest.mark.parametrize("key", ["topics", *contract.CHOSEN_METRICS])
 def test_a_switch_is_true_or_false_and_no_word_for_it(key: str, value: Any) -> None:
     assert len(document_faults(levels={key: value})) == 1
 

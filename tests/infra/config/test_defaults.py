@@ -13,6 +13,10 @@ from tests.infra.scaling.services import SERVICE, STEPS
 
 TWO = (cluster_json(), cluster_json(name="audit"))
 SCALING = {**SERVICE, "max": 8, "steps": STEPS}
+INTERVALS = (
+    "must be whole minutes that divide an hour: 60, 120, 180, 240, 300, 360, 600, 720, 900, 1200, "
+    "1800 or 3600"
+)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +28,7 @@ SCALING = {**SERVICE, "max": 8, "steps": STEPS}
         ({"groups": {"denny": "x"}}, "groups.denny: unknown key, did you mean deny?"),
         ({"sla_seconds": {"a.b: c": 0}}, "sla_seconds.a.b: c: must be greater than 0 and less "
             "than or equal to 31622400"),
-        ({"interval_seconds": 90}, "interval_seconds: must be whole minutes that divide an hour"),
+        ({"interval_seconds": 90}, f"interval_seconds: {INTERVALS}"),
         ({"interval_seconds": 3600, "window": 25}, "window: must be at most 24 hours of intervals, "
             "and 25 of 3600 seconds are 25"),
         ({"ca_file": "no.pem"}, "ca_file: there is no file no.pem"),
@@ -70,7 +74,10 @@ def test_an_expression_is_told_apart_from_one_that_it_begins_with() -> None:
 def test_what_is_missing_everywhere_is_missing_in_the_clusters() -> None:
     given = {key: value for key, value in cluster_json().items() if key != "vpc"}
     found = refused(given, defaults={"vpc": {"id": "vpc-0a1b2c3d4e5f60718"}})
-    assert found == ("clusters[0].vpc.subnets: is required",)
+    assert found == (
+        "clusters[0].vpc.subnets: is required: the ids of one or more private subnets, best in two "
+        "zones",
+    )
 
 
 @pytest.mark.parametrize(

@@ -105,3 +105,79 @@ def test_all_that_keeps_a_cluster_out_of_reach_is_told_together() -> None:
         ": auth of type iam needs arn: rights are granted on it",
         ": give region, as there is no arn that has it",
     )
+
+
+@pytest.mark.parametrize("key", ["secret_arn", "kms_key_arn"])
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("iam", "iam takes no secret: remove it, or set type to scram"),
+        ("none", "none takes no secret: remove it, or set type to scram or tls"),
+    ],
+)
+def test_a_secret_of_a_login_without_one_is_told_what_to_do(
+    kind: str, advice: str, key: str
+) -> None:
+    assert refused_cluster(auth={"type": kind, key: SCRAM[key]}) == (f"auth.{key}: {advice}",)
+
+
+BROKER = "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com"
+LOGINS: dict[str, dict[str, Any]] = {
+    "scram": SCRAM,
+    "iam": {"type": "iam"},
+    "tls": {"type": "tls", "secret_arn": SECRET},
+    "none": {"type": "none"},
+    "plaintext": {"type": "none", "plaintext": True},
+}
+
+
+def on_ports(login: str, *ports: int, host: str = BROKER) -> dict[str, Any]:
+    return {"auth": LOGINS[login], "bootstrap_servers": [f"{host}:{port}" for port in ports]}
+
+
+@pytest.mark.parametrize(
+    ("login", "port", "sentence"),
+    [
+        ("scram", 9098, "9098 is MSK's port for iam; for scram it is 9096"),
+        ("scram", 9198, "9198 is MSK's port for iam; for scram it is 9196"),
+        ("iam", 9096, "9096 is MSK's port for scram; for iam it is 9098"),
+        ("iam", 9194, "9194 is MSK's port for tls and none; for iam it is 9198"),
+        ("tls", 9092, "9092 is MSK's port for plaintext; for tls it is 9094"),
+        ("none", 9096, "9096 is MSK's port for scram; for none it is 9094"),
+        ("plaintext", 9094, "9094 is MSK's port for tls and none; for plaintext it is 9092"),
+        ("plaintext", 9196, "9196 is MSK's port for scram; for plaintext it is 9092"),
+    ],
+)
+def test_a_port_on_which_msk_expects_another_login_is_told(
+    login: str, port: int, sentence: str
+) -> None:
+    assert refused_cluster(**on_ports(login, port)) == (f"bootstrap_servers[0]: {sentence}",)
+
+
+def test_the_server_that_has_it_is_named() -> None:
+    (fault,) = refused_cluster(**on_ports("scram", 9096, 9098))
+    assert fault.startswith("bootstrap_servers[1]: 9098 is")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(on_ports("scram", 9096, 9196), id="its own"),
+        pytest.param(on_ports("iam", 9098, 9198), id="iam's own"),
+        pytest.param(on_ports("plaintext", 9092), id="without TLS"),
+        pytest.param(on_ports("scram", 14001, 14100), id="private connectivity"),
+        pytest.param(on_ports("scram", 443, 9192, 19098), id="ports of ones own"),
+        pytest.param(on_ports("scram", 9098, host="kafka.example.com"), id="not MSK"),
+        pytest.param(
+            on_ports("scram", 9098, host="lag-1.elb.eu-west-1.amazonaws.com"), id="a balancer"
+        ),
+    ],
+)
+def test_any_other_port_is_taken(given: dict[str, Any]) -> None:
+    assert cluster(**given).bootstrap_servers
+
+
+def test_a_serverless_brokers_port_is_known_too() -> None:
+    host = "boot-a1b2c3.c1.kafka-serverless.us-east-1.amazonaws.com"
+    (fault,) = refused_cluster(arn=SERVERLESS, **on_ports("iam", 9096, host=host))
+    assert "for iam it is 9098" in fault

@@ -67,7 +67,7 @@ def test_a_few_lines_are_enough() -> None:
         ({"groups": {"deny": "("}}, "clusters[0].groups.deny: is not a regular expression "
             "(missing ), unterminated subpattern at position 0): '('"),
         ({"interval_seconds": 90}, "clusters[0].interval_seconds: must be whole minutes that "
-            "divide an hour"),
+            "divide an hour: 60, 120, 180, 240, 300, 360, 600, 720, 900, 1200, 1800 or 3600"),
         ({"ca_file": "no.pem"}, "clusters[0].ca_file: there is no file no.pem"),
         ({"paused": "yes"}, "clusters[0].paused: must be true or false"),
         ({"function": {"log_days": 8}}, "clusters[0].function.log_days: must be 1, 3, 7, 14, 30, "

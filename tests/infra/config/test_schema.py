@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from kafka_lag import contract
 from kafka_lag_cdk.config.reading import read
 from kafka_lag_cdk.config.scaling import Steps, Tracking
 from kafka_lag_cdk.config.schema import FILE, described, main
@@ -154,6 +156,12 @@ def unexplained(node: dict[str, Any], above: str = "") -> Iterator[str]:
 def test_every_key_is_explained_by_the_docs() -> None:
     assert list(unexplained(SCHEMA)) == []
     assert list(unexplained(SCHEMA["definitions"]["cluster"], "cluster")) == []
+
+
+@pytest.mark.parametrize("key", contract.CHOSEN_METRICS)
+def test_a_switch_is_described_by_its_metrics_and_no_other(key: str) -> None:
+    text = described(DOCS)["clusters", "levels", key]
+    assert re.findall(r"`(\w+)`", text) == list(contract.CHOSEN_METRICS[key])
 
 
 def test_a_description_is_a_row_of_the_docs_without_its_links() -> None:

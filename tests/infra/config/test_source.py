@@ -42,11 +42,31 @@ def test_a_trailing_comma_is_told(text: str, tmp_path: Path) -> None:
     assert message.endswith("): take out the comma before the closing bracket")
 
 
-@pytest.mark.parametrize("text", ["{", '{"a" 1}', '{"a": }', "", '{"a": 1, "b" : ,}'])
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{ // all\n "a": 1}', "line 1 column 3"),
+        ('{"a": 1, // one\n "b": 2}', "line 1 column 10"),
+        ('{"a": 1 // one\n}', "line 1 column 9"),
+        ('{\n "a": /* one */ 1}', "line 2 column 7"),
+        ("# all\n{}", "line 1 column 1"),
+        ("{} // all", "line 1 column 4"),
+    ],
+)
+def test_a_comment_in_json_is_told(text: str, place: str, tmp_path: Path) -> None:
+    (message,) = refused(text, tmp_path)
+    assert f": {place} (" in message
+    assert message.endswith("): take the comment out, as JSON has none; a .toml file may have them")
+
+
+@pytest.mark.parametrize(
+    "text", ["{", '{"a": 1, "b": "//"', '{"a" 1}', '{"a": }', "", '{"a": 1, "b" : ,}']
+)
 def test_another_slip_has_no_such_hint(text: str, tmp_path: Path) -> None:
     (message,) = refused(text, tmp_path)
     assert message.startswith("it is not JSON (")
     assert "comma before" not in message
+    assert "comment" not in message
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])

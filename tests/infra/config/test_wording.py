@@ -106,6 +106,34 @@ def test_a_limit_is_told_as_it_is(changes: dict[str, Any], fault: str) -> None:
     assert refused_cluster(**changes) == (fault,)
 
 
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"alarms": {"groups": "settlement"}},
+            'alarms.groups: must be a list, as in ["settlement"]'),
+        ({"bootstrap_servers": "b:9096"}, 'bootstrap_servers: must be a list, as in ["b:9096"]'),
+        ({"alarms": {"groups": {"a": 1}}}, "alarms.groups: must be a list"),
+        ({"scaling": "settlement"}, "scaling: must be a list"),
+        ({"sla_seconds": 300}, 'sla_seconds: must be an object of regular expressions and their '
+            'values, as in {"^billing$": 300}'),
+        ({"owner": "Zoë"}, 'owner: must be an object of regular expressions and their values, as '
+            'in {"^billing$": "Zoë"}'),
+        ({"sla_seconds": True}, "sla_seconds: must be an object of regular expressions and their "
+            "values"),
+    ],
+)  # fmt: skip
+def test_a_value_that_lacks_its_brackets_is_shown_with_them(
+    changes: dict[str, Any], fault: str
+) -> None:
+    assert refused_cluster(**changes) == (fault,)
+
+
+def test_a_network_without_subnets_is_told_which() -> None:
+    assert refused_cluster(vpc={"id": "vpc-0a1b2c3d4e5f60718"}) == (
+        "vpc.subnets: is required: the ids of one or more private subnets, best in two zones",
+    )
+
+
 def test_a_configuration_has_a_cluster() -> None:
     assert refused(clusters=[]) == ("clusters: must have at least one",)
 

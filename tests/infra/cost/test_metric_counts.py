@@ -128,6 +128,57 @@ def test_nothing_is_published_of_groups_that_do_not_fit() -> None:
     assert (found.groups, found.topics, found.partitions) == (0, 0, 0)
 
 
+def test_topics_that_no_group_has_a_whole_share_of_are_published_too() -> None:
+    one = cluster(
+        expected={"groups": 45, "group_topics": 130, "group_partitions": 1_300},
+        alarms={"groups": ["settlement"]},
+        levels={"partitions": {}, "max_metrics": 100_000},
+    )
+    assert count_published(one) == count_wanted(one)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.tuples(st.integers(0, 60), st.integers(0, 300), st.integers(0, 900)),
+    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)),
+    st.tuples(st.booleans(), st.booleans()),
+    st.integers(-1_500, 300),
+)
+def test_what_is_wanted_is_published_where_the_budget_has_room_for_it(
+    size: tuple[int, int, int],
+    named: tuple[int, int, int],
+    levels: tuple[bool, bool],
+    room: int,
+) -> None:
+    groups, topics, partitions = size
+    in_policies, in_alarms, with_sla = named
+    with_partitions, any_scaled = levels
+    given_levels: dict[str, Any] = {"partitions": {}} if with_partitions else {}
+    given_levels |= {"scaling": {"allow": "g"}} if any_scaled else {}
+
+    def with_budget(metrics: int) -> Cluster:
+        return cluster(
+            expected={
+                "groups": groups,
+                "group_topics": topics,
+                "group_partitions": partitions,
+            },
+            levels=given_levels | {"max_metrics": metrics},
+            scaling=scaled(*(f"g{number}" for number in range(in_policies))),
+            alarms={"groups": [f"g{number}" for number in range(in_alarms)]},
+            sla_seconds={f"^g{number}$": 60 for number in range(with_sla)},
+        )
+
+    # Named groups must fit, and the reporter's own metrics are never left out.
+    wanted = count_wanted(with_budget(1_000_000))
+    budget = max(wanted.total + room, 9 + 7 * max(in_policies, in_alarms))
+    published = count_published(with_budget(budget))
+    if budget >= wanted.total:
+        assert published == wanted
+    else:
+        assert published.total <= budget
+
+
 def real(report: LagReport, levels: Levels) -> tuple[int, int]:
     """Distinct metrics that the collector publishes, and how many it leaves out."""
     chosen = plan(report, Snapshot.empty(), levels)
@@ -145,10 +196,7 @@ LEVELS = st.fixed_dictionaries(
         "max_metrics": st.integers(0, 250),
         "topics": st.booleans(),
         "max_offset_lag": st.booleans(),
-        "drain_time": st.booleans(),
-        "members": st.booleans(),
-        "rebalancing": st.booleans(),
-        "rates": st.booleans(),
+        **dict.fromkeys(contract.CHOSEN_METRICS, st.booleans()),
     }
 )
 

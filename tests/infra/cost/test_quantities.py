@@ -9,7 +9,9 @@ import pytest
 
 from tests.infra.configured import KEY, SECRET, cluster_json
 from tests.infra.cost.documents import all_lines, cost, units
+from tests.infra.scaling.services import SERVICE as SERVICE_KEYS
 
+SERVICE = {**SERVICE_KEYS, "max": 4, "tracking": {"lag_per_member": 9}}
 DAYS = 30.4
 HOURS = 24 * DAYS
 DAILY = 1440
@@ -423,3 +425,21 @@ def test_a_channel_less_is_a_cursor_less(one: dict[str, Any]) -> None:
     found = units(status_messages=one)
     assert found["S3: messages: writes"] == found["S3: messages: lists"] == pytest.approx(RUNS)
     assert found["S3: messages: reads"] == pytest.approx(RUNS * 2)
+
+
+@pytest.mark.parametrize("sla_seconds", [{}, {"^a$": 60}, {"x": 60}], ids=["none", "one", "all"])
+@pytest.mark.parametrize("scaled", [[], ["a", "b"]], ids=["not scaled", "two scaled"])
+def test_what_metrics_are_counted_by_adds_up(
+    sla_seconds: dict[str, float], scaled: list[str]
+) -> None:
+    one = cluster_json(
+        sla_seconds=sla_seconds,
+        scaling=[SERVICE | {"group": name, "service": name} for name in scaled],
+        expected={"groups": 1_200},
+        levels={"max_metrics": 100_000, "partitions": {}},
+    )
+    lines = {line.item: line for line in all_lines(cost(one)) if " x " in line.basis}
+    assert lines.keys() >= {"by group", "by topic", "by partition"}
+    for line in lines.values():
+        products = [part.replace(",", "").split(" x ") for part in line.basis.split(" + ")]
+        assert sum(int(of) * int(each) for of, each in products) == line.quantity

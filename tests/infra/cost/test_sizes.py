@@ -28,10 +28,7 @@ from tests.infra.cost.generated import Size, reports
 WITHIN = 0.20
 MIDDLE = Size(groups=20, topics=3, partitions=10)
 EVERY_OPTION: dict[str, Any] = {
-    "drain_time": True,
-    "members": True,
-    "rebalancing": True,
-    "rates": True,
+    **dict.fromkeys(contract.CHOSEN_METRICS, True),
     "scaling": NameFilter(),
     "max_offset_lag": True,
 }

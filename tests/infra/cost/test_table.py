@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -50,13 +51,13 @@ def test_twenty_clusters_are_a_row_each() -> None:
     text = printed(twenty())
     rows = [line for line in text.splitlines() if line.lstrip().startswith("orders-production-")]
     assert len(rows) == 20
-    assert "by topic" not in text
+    assert "reporter's own" not in text
     assert text.count("shared ") == 2
     assert "All regions: $" in text
 
 
 def test_every_line_of_twenty_clusters_is_printed_on_demand() -> None:
-    assert printed(twenty(), every_line=True).count("by topic") == 20
+    assert printed(twenty(), every_line=True).count("reporter's own") == 20
 
 
 def test_a_sum_at_another_regions_prices_says_so() -> None:
@@ -82,6 +83,29 @@ def test_msks_own_level_stands_below_the_lines() -> None:
     text = " ".join(printed(cost(cluster_json(), serverless())).split())
     level = "MSK's own level, PER_TOPIC_PER_PARTITION on 1 cluster: 1,800 metrics, $540.00;"
     assert level in text
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (cost(), "Largest line: CloudWatch metrics, by topic, $36.00 or 45 % of the sum; "
+            "levels.topics changes it "),
+        (cost(cluster_json(levels={"topics": False})), "Largest line: CloudWatch metrics, by "
+            "group, $24.00 or 56 % of the sum; groups.deny changes it "),
+        (cost(cluster_json(expected={"group_topics": 0}), cluster_json(name="b")),
+            "Largest line: CloudWatch metrics, by group, $48.00 or "),
+    ],
+    ids=["one", "without topics", "two together"],
+)  # fmt: skip
+def test_the_largest_line_and_its_lever_stand_below_the_sum(found: Cost, sentence: str) -> None:
+    text = " ".join(printed(found).split())
+    assert text.count("Largest line: ") == 1
+    assert sentence in text
+
+
+def test_what_costs_nothing_has_no_largest_line() -> None:
+    (region,) = cost().regions
+    assert replace(region, clusters=(), shared=()).largest is None
 
 
 @pytest.mark.parametrize("one", [serverless(), not_msk()], ids=["serverless", "not MSK"])

@@ -11,9 +11,13 @@ from kafka_lag_cdk.cost.warnings import ASSUMPTIONS
 from tests.infra.configured import cluster_json, moved
 from tests.infra.cost.documents import cost
 
-SIZED = {"expected": {"groups": 20, "group_topics": 60}}
+SIZES = {"groups": 20, "group_topics": 60, "group_partitions": 600, "topic_partitions": 600}
+SIZED = {"expected": SIZES}
 SMALL_BUDGET = {**SIZED, "levels": {"max_metrics": 100}}
-MANY_GROUPS = {"expected": {"groups": 510, "group_topics": 510}, "levels": {"max_metrics": 9_000}}
+MANY_GROUPS = {
+    "expected": SIZES | {"groups": 510, "group_topics": 510},
+    "levels": {"max_metrics": 9_000},
+}
 
 
 def us(**changes: Any) -> dict[str, Any]:
@@ -23,9 +27,24 @@ def us(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("cluster", "shared", "sentence"),
     [
-        pytest.param({}, {}, "orders: the sizes are guesses", id="guessed"),
         pytest.param(
-            {"expected": {"nat_gateways": 1}}, {}, "orders: the sizes are guesses", id="no-size"
+            {},
+            {},
+            "orders: sizes that are guesses: groups 20, group_topics 60, group_partitions 600, "
+            "topic_partitions 600. Set them in `expected`.",
+            id="guessed",
+        ),
+        pytest.param(
+            {"expected": {"nat_gateways": 1, "brokers": 6}},
+            {},
+            "orders: sizes that are guesses: groups 20, group_topics 60,",
+            id="no-size",
+        ),
+        pytest.param(
+            {"expected": {"groups": 45, "group_topics": 130}},
+            {},
+            "orders: sizes that are guesses: group_partitions 600, topic_partitions 600. Set",
+            id="half-of-them-guessed",
         ),
         pytest.param(
             SMALL_BUDGET,
@@ -65,6 +84,12 @@ def us(**changes: Any) -> dict[str, Any]:
         ),
         pytest.param({**SIZED, "paused": True}, {}, "orders: paused", id="paused"),
         pytest.param(
+            {**SIZED, "alarms": {"groups": ["billing"]}, "sla_seconds": {"^biling$": 60}},
+            {},
+            "orders: alarms.groups names billing, which no sla_seconds matches",
+            id="no-sla",
+        ),
+        pytest.param(
             {"expected": {"group_partitions": 2_000_000}},
             {"report": {"time_limit_minutes": 10}},
             "The daily report of us-east-1 may take 122 minutes and is ended after 10",
@@ -90,7 +115,9 @@ def test_what_a_reader_should_know_is_said(
     [
         pytest.param(SIZED, id="sizes"),
         pytest.param({**SIZED, "sinks": ["cloudwatch"]}, id="a sink in CloudWatch"),
-        pytest.param({"expected": {"groups": 500}, "levels": {"max_metrics": 9_000}}, id="500"),
+        pytest.param(
+            {"expected": SIZES | {"groups": 500}, "levels": {"max_metrics": 9_000}}, id="500"
+        ),
         pytest.param(
             {**MANY_GROUPS, "alarms": {"groups": [f"g{n}" for n in range(11)]}},
             id="named groups are not in the query",

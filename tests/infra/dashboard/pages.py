@@ -12,6 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Template
 
+from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.names import DEPLOYMENT
@@ -40,7 +41,7 @@ CLUSTERS = {
         interval_seconds=300,
         alarms={"groups": ["billing", "naïve:${LABEL}", "unpromised"]},
         sla_seconds={"billing": 300, "naïve": 60},
-        levels={"members": True, "rebalancing": True, "drain_time": True, "rates": True},
+        levels=dict.fromkeys(contract.CHOSEN_METRICS, True),
         risk_horizon_hours=48,
         scaling=[{"group": "billing", "service": "worker", "steps": STEPS, **SERVICE}],
     ),

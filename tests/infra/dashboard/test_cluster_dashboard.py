@@ -184,6 +184,12 @@ def test_metrics_that_levels_choose_are_shown_where_they_are_published(
     assert metric not in {line.metric for line in lines(widgets["plain"])}
 
 
+def test_every_metric_that_levels_choose_has_a_graph(widgets: dict[str, Widgets]) -> None:
+    chosen = {name for names in contract.CHOSEN_METRICS.values() for name in names}
+    assert chosen <= {line.metric for line in lines(widgets["full"])}
+    assert chosen.isdisjoint(line.metric for line in lines(widgets["plain"]))
+
+
 def test_produce_and_consume_rates_share_a_graph_and_are_told_apart(
     widgets: dict[str, Widgets],
 ) -> None:

@@ -8,7 +8,7 @@
   const LONGEST_NAME = Number(table.dataset.longestName);
   const rest = JSON.parse(document.getElementById("rest").textContent);
   const body = table.tBodies[0];
-  const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  const [, ...heads] = table.tHead.rows[0].cells;
   const own = [...body.rows].map((row) => ({ row, text: row.cells[0].textContent.toLowerCase() }));
   const found = document.getElementById("found");
   const field = document.getElementById("find");
@@ -35,20 +35,18 @@
     made.append(letters.slice(-half).join(""));
   }
 
-  function made(cells) {
-    const [group, owner, level, word, ...numbers] = cells;
+  function made(texts) {
+    const [group, owner, level, word, ...numbers] = texts;
     const row = document.createElement("tr");
     row.className = "made";
     const head = add(row, "th");
     head.scope = "row";
     addName(head, "name", group);
     if (owner) addName(add(head, "span", "under"), "name plain", owner);
-    const day = add(row, "td");
-    day.dataset.label = titles[1];
-    add(day, "span", "badge " + level, word);
-    numbers.forEach((text, place) => {
-      add(row, "td", "n", text).dataset.label = titles[place + 2];
-    });
+    const cells = heads.map((title) => add(row, "td", title.className));
+    cells.forEach((cell, place) => { cell.dataset.label = heads[place].textContent; });
+    add(cells[0], "span", "badge " + level, word);
+    numbers.forEach((text, place) => { cells[place + 1].textContent = text; });
     return row;
   }
 

@@ -33,7 +33,7 @@ def a_group(name: str, **more: Any) -> dict[str, Any]:
         "consumer_group": name,
         "group_state": "Stable",
         "group_type": "classic",
-        "protocol": "range",
+        "protocol": "consumer",
         "members": 3,
         "topics": 1,
         "partitions": 3,

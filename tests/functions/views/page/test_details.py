@@ -233,8 +233,9 @@ def test_a_group_that_names_no_worst_partition_says_no_more_than_its_status() ->
     assert "ERRRead at" in read(opened(store, GROUP)).texts["p"]
 
 
-def member_rows(*rows: dict[str, Any], members: int | None = 2) -> Seen:
-    store = put(MemoryStore(), groups=[a_group("g", members=members)], partitions=rows)
+def member_rows(*rows: dict[str, Any], members: int | None = 2, **group: Any) -> Seen:
+    groups = [a_group("g", members=members, **group)]
+    store = put(MemoryStore(), groups=groups, partitions=rows)
     return read(opened(store, GROUP))
 
 
@@ -265,6 +266,21 @@ def test_partitions_without_an_owner_come_before_the_members() -> None:
     assert page.tables[1][1][:2] == ["Without an owner", "2 partitionst 1\u20132"]
     assert page.tables[1][1][3] == "10"
     assert "1 member with partitions; 1 more has none." in page.texts["caption"]
+
+
+@pytest.mark.parametrize(
+    "group", [{"protocol": "connect"}, {"group_state": "CompletingRebalance"}], ids=str
+)
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [(1, "."), (2, "; what 1 more owns is not known."), (4, "; what 3 more own is not known.")],
+)
+def test_a_member_whose_partitions_cannot_be_told_is_not_said_to_have_none(
+    group: dict[str, Any], members: int, words: str
+) -> None:
+    page = member_rows(a_partition("g", "t", 0), members=members, **group)
+
+    assert f"1 member with partitions{words}" in page.texts["caption"]
 
 
 def test_no_more_than_the_worst_members_are_listed() -> None:

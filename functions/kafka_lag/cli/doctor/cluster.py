@@ -12,8 +12,8 @@ from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.diagnosis import ServerFindings
 from kafka_lag.brokers.inspection import Clocks, Inspection
 from kafka_lag.brokers.unreachable import find_fault
-from kafka_lag.cli.findings import Finding
-from kafka_lag.cli.rights_repair import shell_word
+from kafka_lag.cli.doctor.findings import Finding
+from kafka_lag.cli.doctor.rights_repair import shell_word
 from kafka_lag.cli.terminal import printable
 from kafka_lag.formatting import (
     format_count,
@@ -79,8 +79,11 @@ def check_version(version: tuple[int, ...] | None) -> Finding:
     return Finding(VERSION, "ok", said)
 
 
-def check_clocks(clocks: Clocks) -> Iterable[Finding]:
-    """Records of the future: a clock is wrong, or a producer's idea of time."""
+def check_clocks(clocks: Clocks, *, is_listed: bool = True) -> Iterable[Finding]:
+    """Records of the future: a clock is wrong, or a producer's idea of time.
+
+    `is_listed`: a broker said which topics there are.
+    """
     ahead = [each for each in clocks.ahead if each.ms > _TOLERATED_MS]
     for whose, why in _CLOCKS.items():
         topics = {each.topic: each.ms for each in ahead if each.by_brokers is whose}
@@ -91,7 +94,7 @@ def check_clocks(clocks: Clocks) -> Iterable[Finding]:
             what = f"{count} records up to {most} ahead of this machine's clock: {names}"
             yield Finding(CLOCKS, "warning", what, why)
     read = clocks.partitions + clocks.empty
-    if not read and clocks.wanted:
+    if not read and (clocks.wanted or not is_listed):
         yield Finding(CLOCKS, "unknown", "no broker named the time of any record")
     elif not ahead:
         some = f"{format_count(read)} of {format_quantity(clocks.wanted, 'partition')}"
@@ -109,13 +112,22 @@ _CLOCKS: Mapping[bool | None, str] = {
 }
 
 
-def check_kinds(groups: Mapping[str | None, tuple[str, ...]]) -> Iterable[Finding]:
-    """Which groups there are, and of which no lag is computed."""
+def check_kinds(
+    groups: Mapping[str | None, tuple[str, ...]], *, is_complete: bool = True
+) -> Iterable[Finding]:
+    """Which groups there are, and of which no lag is computed; unless `is_complete` there are more.
+
+    Each broker lists those that it coordinates.
+    """
     counts = [
         f"{format_count(len(names))} {printable(kind) if kind else 'of a kind not said'}"
         for kind, names in sorted(groups.items(), key=lambda item: item[0] or "")
     ]
-    yield Finding(KINDS, "ok", ", ".join(counts) or "there are no groups")
+    if is_complete:
+        yield Finding(KINDS, "ok", ", ".join(counts) or "there are no groups")
+    else:
+        listed = ", ".join(counts) or "no groups are listed"
+        yield Finding(KINDS, "unknown", f"{listed}, by the brokers that answer")
     for kind in contract.UNSUPPORTED_GROUP_TYPES:
         if names := groups.get(kind):
             listed = format_list([*map(printable, names)], _MOST_NAMES)

@@ -14,8 +14,8 @@ from botocore.exceptions import ReadTimeoutError
 from kafka_lag import contract
 from kafka_lag.aws import AWS_ERRORS, error_code
 from kafka_lag.cli.account.errors import AwsError, using
-from kafka_lag.cli.deployed_place import Place
-from kafka_lag.cli.findings import Finding
+from kafka_lag.cli.doctor.findings import Finding
+from kafka_lag.cli.doctor.place import Place
 from kafka_lag.cli.terminal import printable
 
 RUN = "run"
@@ -144,6 +144,15 @@ def _explain_error(payload: Mapping[str, Any], log: str | None) -> Finding:
             sentence,
             "A right of the function's role is missing, or a policy of the bucket, key or endpoint "
             "denies it: compare with what `make diff` would change.",
+            log,
+        )
+    if kind == "Runtime.OutOfMemory" or "signal: killed" in sentence:
+        return Finding(
+            RUN,
+            "fault",
+            f"{printable(kind)}: {sentence}",
+            "It was ended, most likely for want of memory: raise function.memory_mb in the "
+            "document, and deploy again.",
             log,
         )
     if kind.startswith("Runtime."):

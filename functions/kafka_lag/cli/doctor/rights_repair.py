@@ -15,6 +15,9 @@ from kafka_lag.brokers.acls import ANY_HOST, Acl, Resource
 ANONYMOUS = "User:ANONYMOUS"
 # The file with the login of somebody who may change ACLs, as the documentation calls it.
 _ADMIN = "--command-config admin.properties"
+_PREFIXED = "--resource-pattern-type prefixed"
+# What Java takes off the ends of the names that kafka-acls is given.
+_TRIMMED = "".join(map(chr, range(33)))
 _FLAGS: dict[Resource, str] = {"cluster": "--cluster", "topic": "--topic", "group": "--group"}
 
 # b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com, boot-a1b2.c1.kafka-serverless.us-east-1...
@@ -41,7 +44,14 @@ class RightsRepair:
     principal: str | None
     shown: str
 
-    def allow(self, operations: Sequence[str], resource: Resource, names: Sequence[str]) -> str:
+    def allow(
+        self,
+        operations: Sequence[str],
+        resource: Resource,
+        names: Sequence[str],
+        *,
+        prefixed: bool = False,
+    ) -> str:
         """Gives these rights on resources of one kind; the name `*` is all of them."""
         if self.principal is None:
             return self._statement(operations, resource, names)
@@ -51,6 +61,8 @@ class RightsRepair:
             words.append(_FLAGS[resource])
         else:
             words += [f"{_FLAGS[resource]} {shell_word(name)}" for name in names]
+        if prefixed:
+            words.append(_PREFIXED)
         return self._kafka_acls(words)
 
     def remove(self, acl: Acl) -> str:
@@ -63,7 +75,7 @@ class RightsRepair:
         flag = _FLAGS[resource]
         words.append(flag if resource == "cluster" else f"{flag} {shell_word(acl.name)}")
         if acl.prefixed:
-            words.append("--resource-pattern-type prefixed")
+            words.append(_PREFIXED)
         return self._kafka_acls(words)
 
     def _kafka_acls(self, words: Sequence[str]) -> str:
@@ -106,6 +118,11 @@ def rights_repair(access: Access, login: Login | None, certfile: str | None) -> 
         "| sed 's/^subject=//'"
     )
     return RightsRepair(access, "", f'"User:$({subject})"')
+
+
+def can_be_named(name: str) -> bool:
+    """Whether kafka-acls, which takes blanks off its ends, can be told this name."""
+    return bool(name) and name == name.strip(_TRIMMED)
 
 
 def shell_word(name: str) -> str:

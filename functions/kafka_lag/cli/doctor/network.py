@@ -21,8 +21,8 @@ from kafka_lag.cli.account.vpc_network import (
     vpc_exists,
     vpc_of,
 )
-from kafka_lag.cli.deployed_place import Place, key_line
-from kafka_lag.cli.findings import Finding
+from kafka_lag.cli.doctor.findings import Finding
+from kafka_lag.cli.doctor.place import Place, key_line
 from kafka_lag.formatting import format_list
 from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.services import services_of

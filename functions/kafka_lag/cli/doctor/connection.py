@@ -10,8 +10,8 @@ from typing import Any, Final
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.diagnosis import ServerFindings
 from kafka_lag.brokers.unreachable import Fault, find_fault
-from kafka_lag.cli.findings import Finding
-from kafka_lag.cli.rights_repair import shell_word
+from kafka_lag.cli.doctor.findings import Finding
+from kafka_lag.cli.doctor.rights_repair import shell_word
 from kafka_lag.cli.terminal import printable
 from kafka_lag.formatting import format_list, format_quantity
 
@@ -91,9 +91,16 @@ def _has_passed(found: ServerFindings, stage: str, stage_of: dict[str, str]) -> 
         return False
     if stage == NAME:
         return bool(found.addresses)
+    if stage in (TCP, TLS) and _wants_certificate(found):
+        return True
     if stage == MECHANISMS:
         return found.mechanisms is not None
     return found.spoken == "Kafka" or (failed is not None and stage == TCP)
+
+
+def _wants_certificate(found: ServerFindings) -> bool:
+    """Whether it answers those alone who show one, which only the login does."""
+    return found.tls is not None and found.tls.wants_certificate
 
 
 def _passed(stage: str, servers: Sequence[ServerFindings]) -> list[Finding]:
@@ -115,6 +122,8 @@ def _said(stage: str, found: ServerFindings) -> str:
     if stage == TLS:
         if found.tls is None:
             return ": none, so nothing is encrypted"
+        if found.tls.version is None:
+            return ": a client certificate is wanted"
         until = found.tls.valid_until
         return f": {found.tls.version}" + (f", certificate valid until {until}" if until else "")
     if stage == PROTOCOL:
@@ -201,6 +210,8 @@ def _why_not(found: Sequence[ServerFindings], stage: str, stage_of: dict[str, st
     earlier = [s for s in stage_of.values() if STAGES.index(s) < STAGES.index(stage)]
     if earlier:
         return f"not looked at, because of {min(earlier, key=STAGES.index)}"
+    if any(map(_wants_certificate, found)):
+        return "not looked at, as a client certificate is wanted first"
     return f"no answer from {_names([each.server for each in found])}"
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from kafka_lag.cli.account.errors import AwsError
+
 Severity: TypeAlias = Literal["ok", "info", "warning", "fault", "unknown"]
 
 # From what needs somebody first to what needs nobody. "unknown" is a check that was not made.
@@ -34,3 +36,20 @@ class Finding:
 def has_fault(findings: Iterable[Finding]) -> bool:
     """Whether any is a fault, which is the exit code 1."""
     return any(finding.severity == "fault" for finding in findings)
+
+
+def collect_findings(check: str, found: Iterable[Finding]) -> list[Finding]:
+    """What a check finds until AWS does not answer it."""
+    findings = []
+    try:
+        for finding in found:
+            findings.append(finding)  # noqa: PERF402 - what came before an error counts
+    except AwsError as error:
+        findings.append(not_made(check, error))
+    return findings
+
+
+def not_made(check: str, error: AwsError) -> Finding:
+    """A check that AWS did not let us make."""
+    why = f"Not looked at: let somebody allow {error.right}." if error.denied else "Not looked at."
+    return Finding(check, "unknown", str(error), why)

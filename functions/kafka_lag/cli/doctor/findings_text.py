@@ -12,7 +12,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from kafka_lag.cli.findings import SEVERITIES, Finding, Severity
+from kafka_lag.cli.doctor.findings import SEVERITIES, Finding, Severity
 
 _COLOURS: Final[dict[Severity, str]] = {
     "fault": "bold red",

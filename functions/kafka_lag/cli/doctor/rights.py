@@ -13,8 +13,8 @@ from typing import Final
 
 from kafka_lag.brokers.acls import ANY_HOST, ANY_NAME, CLUSTER_NAME, Acl, Resource
 from kafka_lag.brokers.inspection import Inspection
-from kafka_lag.cli.findings import Finding, Severity
-from kafka_lag.cli.rights_repair import RightsRepair
+from kafka_lag.cli.doctor.findings import Finding, Severity
+from kafka_lag.cli.doctor.rights_repair import RightsRepair, can_be_named
 from kafka_lag.cli.terminal import printable
 from kafka_lag.formatting import format_count, format_list, format_quantity
 
@@ -30,7 +30,12 @@ RIGHTS: Final = (ACLS, CLUSTER, TOPICS, SETTINGS, GROUPS, HIDDEN_TOPICS, HIDDEN_
 _MOST_NAMES = 6
 # Names in one line for a shell: what is left is found when the command runs again.
 _MOST_REPAIRED = 50
+_IF_ANY = "Such topics are left out of every answer; whether there is any cannot be seen."
 _NO_ANSWER = "no broker answered"
+_UNNAMED = (
+    "No line repairs it, as kafka-acls takes blanks off the ends of a name. An AdminClient of Java "
+    "does ({})."
+)
 _ADD_NONE = "Add none: the first ACL on a topic or group locks everybody else out of it."
 
 
@@ -84,7 +89,7 @@ class _Checks:
                 ACLS,
                 "unknown",
                 f"whether there is any cannot be seen ({printable(listing.detail)})",
-                "It takes Describe on the cluster.",
+                "It takes Describe on the cluster." if rights.cluster is False else "",
             )
         elif not listing.acls:
             yield Finding(
@@ -142,13 +147,12 @@ class _Checks:
                 [ANY_NAME],
                 hides,
             )
-        elif not rights.hidden_topics:
+        elif not rights.hidden_topics and not rights.hidden_prefixes:
             yield _right(TOPICS, rights.topics)
-        if rights.hidden_topics:
-            names = self._by_name("topic", "Describe", rights.hidden_topics, rights.topics)
-            yield from self._denied(
-                TOPICS, "fault", "topic", "Describe", names, "Nothing of it can be read."
-            )
+        names = self._by_name("topic", "Describe", rights.hidden_topics, rights.topics)
+        prefixes = self._by_name("topic", "Describe", rights.hidden_prefixes, rights.topics)
+        hides = "Nothing of it can be read."
+        yield from self._denied(TOPICS, "fault", "topic", "Describe", names, hides, prefixes)
 
     def settings(self) -> Iterable[Finding]:
         rights = self.inspection.rights
@@ -162,11 +166,15 @@ class _Checks:
                 [ANY_NAME],
                 hides,
             )
-        elif not rights.without_settings:
+        elif not rights.without_settings and not rights.prefixes_without_settings:
             yield _right(SETTINGS, rights.settings)
         without = rights.without_settings
         names = self._by_name("topic", "DescribeConfigs", without, rights.settings)
-        yield from self._denied(SETTINGS, "fault", "topic", "DescribeConfigs", names, hides)
+        without = rights.prefixes_without_settings
+        prefixes = self._by_name("topic", "DescribeConfigs", without, rights.settings)
+        yield from self._denied(
+            SETTINGS, "fault", "topic", "DescribeConfigs", names, hides, prefixes
+        )
 
     def groups(self) -> Iterable[Finding]:
         rights = self.inspection.rights
@@ -207,6 +215,13 @@ class _Checks:
                 "Members of groups own them or ACLs name them; one that ACLs alone name may not "
                 "exist.",
             )
+        elif rights.hidden_prefixes:
+            begin = format_list([*map(printable, rights.hidden_prefixes)], _MOST_NAMES)
+            yield Finding(
+                HIDDEN_TOPICS,
+                "unknown",
+                f"none known by name; those that begin with {begin} are hidden, if there are any",
+            )
         else:
             yield Finding(
                 HIDDEN_TOPICS,
@@ -222,7 +237,14 @@ class _Checks:
     def hidden_groups(self) -> Iterable[Finding]:
         rights = self.inspection.rights
         listed = sum(len(names) for names in self.inspection.groups.values())
-        if rights.cluster or rights.groups:
+        if self.inspection.not_responding and rights.cluster is not None:
+            yield Finding(
+                HIDDEN_GROUPS,
+                "unknown",
+                f"{format_quantity(listed, 'group')} listed, by the brokers that answer",
+                "Each broker lists the groups that it coordinates.",
+            )
+        elif rights.cluster or rights.groups:
             said = f"none: {format_quantity(listed, 'group')} listed"
             yield Finding(HIDDEN_GROUPS, "ok", said)
         elif rights.cluster is None:
@@ -247,26 +269,51 @@ class _Checks:
         operation: str,
         names: Sequence[str],
         hides: str,
+        prefixes: Sequence[str] = (),
     ) -> Iterable[Finding]:
-        """A finding for each ACL that denies this, and one for all names that none denies."""
+        """A finding for each ACL that denies this, and one for all names that none denies.
+
+        Names that begin with one of `prefixes` are denied, too, of which none may exist.
+        """
         denials: dict[Acl, list[str]] = {}
         missing: list[str] = []
+        begin: list[str] = []
+        for prefix in prefixes:
+            found = self._denials(resource, operation, prefix)
+            for acl in found:
+                if acl.prefixed:
+                    denials.setdefault(acl, [])
+            if not found and not prefix.startswith(tuple(begin)):
+                begin.append(prefix)
         for name in names:
             found = self._denials(resource, operation, name)
             for acl in found:
                 denials.setdefault(acl, []).append(name)
-            if not found:
+            if not found and not name.startswith(tuple(begin)):
                 missing.append(name)
         for acl, denied in denials.items():
-            what = f"an ACL denies {acl.operation} on {_shown(resource, denied)}"
+            shown = _shown(resource, denied) if denied else _beginning(resource, [acl.name])
+            what = f"an ACL denies {acl.operation} on {shown}"
             whom = printable(acl.principal) + (
                 "" if acl.host == ANY_HOST else f" from {printable(acl.host)}"
             )
-            why = f"It is for {whom}, and wins over any that allows. {hides}"
-            yield Finding(check, severity, what, why, self.repair.remove(acl))
-        if missing:
-            what = f"{operation} on {_shown(resource, missing)} is missing"
-            line = self.repair.allow([operation], resource, missing[:_MOST_REPAIRED])
+            why = f"It is for {whom}, and wins over any that allows. {hides if denied else _IF_ANY}"
+            if can_be_named(acl.name):
+                yield Finding(check, severity, what, why, self.repair.remove(acl))
+            else:
+                yield Finding(check, severity, what, f"{why} {_UNNAMED.format('deleteAcls')}")
+        if begin:
+            what = f"{operation} on {_beginning(resource, begin)} is missing"
+            line = self.repair.allow([operation], resource, begin[:_MOST_REPAIRED], prefixed=True)
+            yield Finding(check, severity, what, f"{_IF_ANY} {self._safety()}", line)
+        unnamed = [each for each in missing if not self._by_iam and not can_be_named(each)]
+        if unnamed:
+            what = f"{operation} on {_shown(resource, unnamed)} is missing"
+            why = f"{hides} {_UNNAMED.format('createAcls')}"
+            yield Finding(check, severity, what, why)
+        if named := [each for each in missing if each not in unnamed]:
+            what = f"{operation} on {_shown(resource, named)} is missing"
+            line = self.repair.allow([operation], resource, named[:_MOST_REPAIRED])
             yield Finding(check, severity, what, f"{hides} {self._safety()}", line)
 
     def _by_name(
@@ -292,7 +339,8 @@ class _Checks:
         if self.inspection.acls.acls is None:
             return (
                 "The line locks nobody out, as this is denied already. An ACL that denies it would "
-                "win over this one: run doctor again."
+                "win over this one: run doctor again. If nothing changes, an administrator sees it "
+                "with kafka-acls --list."
             )
         return "The line locks nobody out, as this is denied already."
 
@@ -303,10 +351,19 @@ def _right(check: str, is_allowed: bool | None) -> Finding:
     return Finding(check, "ok", "allowed")
 
 
+def _beginning(resource: Resource, prefixes: Sequence[str]) -> str:
+    return f"{resource}s that begin with {format_list([*map(_quoted, prefixes)], _MOST_NAMES)}"
+
+
+def _quoted(name: str) -> str:
+    """A name that begins or ends with a blank shows it."""
+    return printable(name) if not name or can_be_named(name) else f'"{printable(name)}"'
+
+
 def _shown(resource: Resource, names: Sequence[str]) -> str:
     if resource == "cluster":
         return "the cluster"
     if list(names) == [ANY_NAME]:
         return f"all {resource}s"
     kind = resource if len(names) == 1 else f"{resource}s"
-    return f"the {kind} {format_list([*map(printable, names)], _MOST_NAMES)}"
+    return f"the {kind} {format_list([*map(_quoted, names)], _MOST_NAMES)}"

@@ -17,7 +17,8 @@ from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.diagnosis import ServerFindings, probe_servers
 from kafka_lag.brokers.inspection import Inspection, inspect_cluster
 from kafka_lag.brokers.source import quiet_library
-from kafka_lag.cli.check_cluster import (
+from kafka_lag.cli.collect_options import CollectOptions, collect_options_of, source_options
+from kafka_lag.cli.doctor.cluster import (
     AFTER_LOGIN,
     METRICS,
     READING,
@@ -29,7 +30,7 @@ from kafka_lag.cli.check_cluster import (
     check_transactions,
     check_version,
 )
-from kafka_lag.cli.check_connection import (
+from kafka_lag.cli.doctor.connection import (
     LOGIN,
     NAME,
     STAGES,
@@ -37,13 +38,12 @@ from kafka_lag.cli.check_connection import (
     check_connection,
     is_usable,
 )
-from kafka_lag.cli.check_rights import RIGHTS, WantedNames, check_rights
-from kafka_lag.cli.collect_options import CollectOptions, collect_options_of, source_options
-from kafka_lag.cli.findings import Finding, has_fault
-from kafka_lag.cli.findings_text import findings_json, print_findings
+from kafka_lag.cli.doctor.findings import Finding, has_fault
+from kafka_lag.cli.doctor.findings_text import findings_json, print_findings
+from kafka_lag.cli.doctor.rights import RIGHTS, WantedNames, check_rights
+from kafka_lag.cli.doctor.rights_repair import RightsRepair, rights_repair
 from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.login_options import region_of
-from kafka_lag.cli.rights_repair import RightsRepair, rights_repair
 from kafka_lag.cli.terminal import open_screen, printable
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.lag.model import LagReport, Snapshot
@@ -103,7 +103,7 @@ def doctor(**options: Any) -> int:
 def _check_document(options: Mapping[str, Any]) -> list[Finding]:
     """What AWS says of a deployment, if the document is of one, and then the brokers."""
     # Costs the start of those alone who have a document.
-    from kafka_lag.cli.doctor_aws import check_document  # noqa: PLC0415
+    from kafka_lag.cli.doctor.deployment import check_document  # noqa: PLC0415
 
     of_aws = check_document(
         options["config"], options["cluster"], options["profile"], invoke=options["invoke"]
@@ -149,7 +149,8 @@ def examine(
     except ReporterError as error:
         fault = Finding(LOGIN, "fault", printable(str(error)))
         return [*findings, fault, *_not_made(*RIGHTS, *AFTER_LOGIN, because="the login")]
-    repair = rights_repair(access, inspection.login, options["certfile"])
+    certfile = options["certfile"]
+    repair = rights_repair(access, inspection.login, str(certfile) if certfile else None)
     wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
     findings += [_login(access, repair), *check_rights(inspection, repair, wanted)]
     return [*findings, *_check_cluster(collect, options, inspection)]
@@ -175,8 +176,8 @@ def _check_cluster(
     findings = [
         *check_brokers(access, inspection, _probe(access, tuple(inspection.not_responding))),
         check_version(inspection.version),
-        *check_clocks(inspection.clocks),
-        *check_kinds(inspection.groups),
+        *check_clocks(inspection.clocks, is_listed=inspection.rights.cluster is not None),
+        *check_kinds(inspection.groups, is_complete=not inspection.not_responding),
         *check_transactions(inspection.has_transactions, report, rules),
     ]
     if report is None:

@@ -11,7 +11,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.usual import add_unusual, no_figures
+from kafka_lag.lag.usual_lag import add_unusual, no_figures
 from tests.builders import table
 
 # lag, time lag -> usual lag and spread, usual time lag and spread -> unusual

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""As whom a cluster's brokers are read, and what MSK wants of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from kafka_lag_cdk.config.faults import Fault
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import (
+    KeyArn,
+    SecretArn,
+    is_token,
+)
+
+# MSK takes no secret of another name [MSK developer guide, limitations of SCRAM].
+_OF_MSK = "AmazonMSK_"
+
+_MSK_MECHANISM = "SCRAM-SHA-512"
+
+_REGION, _ACCOUNT, _NAME = 3, 4, 6
+
+# Keys of the logins that have one.
+_OF_SECRETS = ("secret_arn", "kms_key_arn")
+
+
+class ScramAuth(Strict):
+    """User name and password from Secrets Manager; MSK takes SCRAM-SHA-512 only."""
+
+    type: Literal["scram"]
+    secret_arn: SecretArn
+    kms_key_arn: KeyArn | None = None
+    mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256"] = "SCRAM-SHA-512"
+
+
+class IamAuth(Strict):
+    """The function's own role; needs the cluster's ARN and no secret."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        _OF_SECRETS, "iam takes no secret: remove it, or set type to scram"
+    )
+
+    type: Literal["iam"]
+
+
+class TlsAuth(Strict):
+    """A client certificate from Secrets Manager: `certificate` and `private_key`, PEM."""
+
+    type: Literal["tls"]
+    secret_arn: SecretArn
+    kms_key_arn: KeyArn | None = None
+
+
+class OpenAuth(Strict):
+    """Brokers that ask for no login; over TLS unless `plaintext`."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        _OF_SECRETS, "none takes no secret: remove it, or set type to scram or tls"
+    )
+
+    type: Literal["none"]
+    plaintext: bool = False
+
+
+Auth = Annotated[ScramAuth | IamAuth | TlsAuth | OpenAuth, Field(discriminator="type")]
+
+
+def login_faults(
+    auth: Auth, *, arn: str | None, serverless: bool, region: str | None
+) -> Iterator[Fault]:
+    """What is wrong with a login to the cluster of an ARN, if it has one, from a region.
+
+    `serverless` is whether that is MSK Serverless.
+    """
+    if serverless and not isinstance(auth, IamAuth):
+        yield _fault("type", "must be iam, as MSK Serverless takes nothing else")
+    elif isinstance(auth, ScramAuth | TlsAuth):
+        if arn and isinstance(auth, ScramAuth) and auth.mechanism != _MSK_MECHANISM:
+            yield _fault("mechanism", f"must be {_MSK_MECHANISM}, as MSK has no other")
+        yield from _elsewhere(auth, region)
+        name = _part(auth.secret_arn, _NAME)
+        if arn and isinstance(auth, ScramAuth) and name and name.startswith(_OF_MSK):
+            yield from _of_msk(auth, arn)
+
+
+def _elsewhere(auth: ScramAuth | TlsAuth, region: str | None) -> Iterator[Fault]:
+    for key, arn in (("secret_arn", auth.secret_arn), ("kms_key_arn", auth.kms_key_arn)):
+        at = _part(arn, _REGION) if arn else None
+        if region and at and not is_token(region) and at != region:
+            place = f"is in {at}, but the collector is in {region}"
+            yield _fault(key, f"{place} and uses its own region's alone")
+
+
+def _of_msk(auth: ScramAuth, arn: str) -> Iterator[Fault]:
+    owner, own = _part(auth.secret_arn, _ACCOUNT), _part(arn, _ACCOUNT)
+    if owner and own and owner != own:
+        sentence = f"is of the account {owner}, but MSK takes secrets of the cluster's own, {own}"
+        yield _fault("secret_arn", sentence)
+    if auth.kms_key_arn is None:
+        yield _fault(
+            "kms_key_arn",
+            "is required: MSK's secrets are encrypted with a key of yours, and the collector "
+            "cannot read one without a right on it",
+        )
+
+
+def _part(arn: str, place: int) -> str | None:
+    """None where it is known on deploy only."""
+    return None if is_token(arn) else arn.split(":")[place]
+
+
+def _fault(key: str, sentence: str) -> Fault:
+    return Fault(("auth", key), sentence, joint=True)
