@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kafka_lag.formatting import (
+    format_duration,
     format_factor,
     format_list,
     format_quantity,
@@ -38,6 +39,7 @@ class Kind(Enum):
     UNSEEN = "without snapshots"
     SLA_MISSED = "SLA missed"
     ERR = "in ERR"
+    WARN = "long in WARN"
     COVERAGE = "with gaps"
     HOT = "hot"
     SKEWED = "skewed"
@@ -158,6 +160,12 @@ def _group(cluster: str, day: GroupDay, was: GroupDay) -> Iterator[Change]:
         before = ", never the day before" if was.err_minutes == 0 else ""
         text = f"{name}: in ERR for {minutes(day.err_minutes)}{before}"
         yield Change(Kind.ERR, cluster, text, day.err_minutes)
+    if day.warned_long and not was.warned_long:
+        age = (
+            "" if not day.time_lag_max else f", {format_duration(day.time_lag_max)} behind at most"
+        )
+        text = f"{name}: in WARN for {minutes(day.warn_minutes)}{age}"
+        yield Change(Kind.WARN, cluster, text, day.warn_minutes or 0.0)
 
 
 def _hotspot(cluster: str, broker: Broker, was: Broker | None) -> Iterator[Change]:

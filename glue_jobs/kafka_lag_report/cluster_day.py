@@ -68,20 +68,20 @@ def report_cluster(job: Job, day: Day, cluster: str) -> None:
     """
     day = day.only([cluster])
     if job.options.history and not day.in_progress:
-        with job.timings.stage("history"):
+        with job.timings.stage("history", cluster):
             work = partial(compact_day, job.spark, job.storage)
             day, _ = skip_corrupt_objects(job.storage, day, work)
         day = day.from_history()
     with keeping() as keeper:
-        with job.timings.stage("reduce"):
+        with job.timings.stage("reduce", cluster):
             work_on = partial(_reduced, job, keeper)
             day, frames = skip_corrupt_objects(job.storage, day, work_on)
         with staged(job.storage, job.options.output, day, cluster) as staging:
-            with job.timings.stage("reports"), _naming_earlier_reports(job, day):
+            with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
                 written = staging.write(_reports(job, day, frames))
-            with job.timings.stage("pages"):
+            with job.timings.stage("pages", cluster):
                 page = _page(job, day, cluster, frames, written)
-            with job.timings.stage("publish"):
+            with job.timings.stage("publish", cluster):
                 staging.publish(page)
 
 

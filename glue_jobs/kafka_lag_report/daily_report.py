@@ -47,11 +47,12 @@ def main(
     storage: Callable[[], Storage] = Storage,
     clock: Callable[[], float] = time.monotonic,
     metrics: Callable[[str], Any] = metric_client,
+    begin: Callable[[str, str | None], object] | None = None,
 ) -> int:
     """Write each day's reports and send their message; the exit code, after a line a failure.
 
     The seconds of `clock` measure stages and what is left of the time limit. `metrics` gives a
-    client of CloudWatch for a region.
+    client of CloudWatch for a region. `begin` has each stage as it begins, and its cluster.
     """
     began = clock()
     try:
@@ -63,7 +64,7 @@ def main(
         say(f"ignored, not options of this job: {', '.join(options.ignored)}")
     code = 0
     try:
-        run(options, storage(), TimeLimit(options.time_limit, began, clock))
+        run(options, storage(), TimeLimit(options.time_limit, began, clock), begin)
     except FailedError as error:
         # of a single failure all is said
         if len(error.failures) > 1:
@@ -87,12 +88,17 @@ def say(sentence: str) -> None:
     print(f"daily_report: {sentence}", file=sys.stderr)
 
 
-def run(options: Options, storage: Storage, limit: TimeLimit) -> None:
+def run(
+    options: Options,
+    storage: Storage,
+    limit: TimeLimit,
+    begin: Callable[[str, str | None], object] | None = None,
+) -> None:
     """Report each day in order, cluster by cluster; ReportError for all that a user can cause.
 
     Each failure is one line as soon as it happens: a run that is killed has named those before.
     """
-    timings = Timings(limit.clock, print if options.timings else _nothing)
+    timings = Timings(limit.clock, print if options.timings else _nothing, begin)
     with timings.stage("session"):
         spark = open_session()
     job = Job(spark, storage, options, timings)

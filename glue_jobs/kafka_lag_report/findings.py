@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from kafka_lag_report.thresholds import (
     DOUBTFUL_SHARE,
     GAP_INTERVALS,
+    LONG_WARN_MINUTES,
     LONGEST_INTERVAL,
     SEEN_SHARE,
     SLA_MET,
@@ -85,6 +86,11 @@ class GroupDay:
         return None if self.sla_compliance is None else self.sla_compliance < SLA_MET
 
     @property
+    def warned_long(self) -> bool:
+        """Whether it was in WARN for so long that a person should know."""
+        return (self.warn_minutes or 0.0) >= LONG_WARN_MINUTES
+
+    @property
     def sla_missed_minutes(self) -> float:
         """Minutes known to be over the SLA; 0 where nothing is known."""
         return max(0.0, (self.sla_minutes or 0.0) - (self.sla_met_minutes or 0.0))
@@ -95,6 +101,9 @@ class TopicRisk:
     """A group's topic of which records were lost, or would have been in time.
 
     `retention` is the least of its partitions; `unlimited` says that nothing is deleted for age.
+    `records_lost` is a least: what is deleted between the last run that sees a loss and the commit
+    that ends it, no run sees. `loss_seen_at` is the first run that saw nothing left to delete
+    before the next unread record.
     """
 
     group: str
@@ -109,6 +118,7 @@ class TopicRisk:
     retention: float | None = None
     retention_needed: float | None = None
     unlimited: bool | None = None
+    loss_seen_at: datetime | None = None
 
     @property
     def key(self) -> GroupTopic:

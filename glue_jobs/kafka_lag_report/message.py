@@ -130,6 +130,7 @@ def _whole_day(today: Iterable[Findings]) -> str:
         counts["at risk"] += len(day.risks.rows) - lost
         counts["SLA missed"] += sum(bool(group.missed_sla) for group in day.groups.rows)
         counts["in ERR"] += sum(bool(group.err_minutes) for group in day.groups.rows)
+        counts["long in WARN"] += sum(group.warned_long for group in day.groups.rows)
         counts["skewed"] += sum(skew.lag_skewed for skew in day.actionable_skews)
         counts["hot"] += sum(bool(broker.hot) for broker in day.brokers.rows)
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from kafka_lag.contract import BEYOND_END, FALLING_BEHIND, NO_MEMBER, RECORDS_LOST, SLOW
 from kafka_lag.formatting import (
     cut_middle,
     escape_name,
@@ -40,6 +41,14 @@ WHOLE_NAME = 500
 TIME_LAG = "time_lag_seconds"
 # Columns of `anomalies.measure` for people; there may be others in a later version.
 MEASURES = {TIME_LAG: "time lag", "produce_rate": "produce rate", "lag": "lag"}
+# `status_reason` of a group that is not OK.
+REASONS = {
+    RECORDS_LOST: "records lost",
+    BEYOND_END: "commit beyond the end",
+    FALLING_BEHIND: "falling behind",
+    SLOW: "catching up too slowly",
+    NO_MEMBER: "no members",
+}
 _SOME_PARTITIONS = 8
 
 
@@ -90,22 +99,34 @@ def cause_of(skew: TopicSkew) -> Sentence:
     if skew.cause == STOPPED:
         return (f"nobody owned {on}",)
     if skew.cause == PRODUCTION:
-        return (f"more is produced to {on}",)
+        to = "it" if len(skew.cause_partitions) == 1 else "them"
+        are = "is" if len(skew.cause_partitions) == 1 else "are"
+        return (f"{on} {are} behind by more records as more are produced to {to}",)
+    if skew.cause == UNEXPLAINED and skew.cause_leader is not None:
+        led = f"{on} are all led by broker {skew.cause_leader}"
+        return (f"{led}, under which no other group lags: no cause is known",)
     if skew.cause in (None, UNEXPLAINED):
-        return (f"neither production, one broker nor one consumer explains {on}",)
+        return (f"no cause is known for {on}",)
     return (f"{name_of(skew.cause, 40)} ({on})",)
 
 
 def loss_of(risk: TopicRisk) -> Sentence:
     """What a group lost of a topic."""
-    lost = "records" if not risk.records_lost else format_quantity(risk.records_lost, "record")
+    lost = "records" if not risk.records_lost else at_least(risk.records_lost)
     where = format_quantity(risk.partitions_lost, "partition")
+    if risk.loss_seen_at:
+        where = f"{where} from {risk.loss_seen_at:%H:%M} on"
     return (
         Name(risk.group),
         f" lost {lost} of ",
         Name(risk.topic),
         f" on {where}: deleted before they were read",
     )
+
+
+def at_least(lost: int) -> str:
+    """Records lost of a day: what went in the run in which the group came back nobody saw."""
+    return f"at least {format_quantity(lost, 'record')}"
 
 
 def retention_of(risk: TopicRisk) -> str:
@@ -151,6 +172,11 @@ def measure_words(measure: str) -> Callable[[float], str]:
     if measure == TIME_LAG:
         return format_duration
     return format_rate if measure.endswith("_rate") else "{:,.0f}".format
+
+
+def reason_of(reason: str) -> str:
+    """A snapshot's `status_reason` in words."""
+    return REASONS.get(reason) or name_of(reason, 40)
 
 
 def share(part: float | None) -> str:

@@ -31,6 +31,10 @@ GAP_INTERVALS = 3
 # Of a single run no interval is known; no schedule has a longer one.
 LONGEST_INTERVAL = 3600.0
 
+# Minutes in WARN that are worth a sentence. WARN means that a backlog did not shrink for a window,
+# ten runs, or would take ten times its age: a peak or a deploy is over within the hour.
+LONG_WARN_MINUTES = 60.0
+
 # Compliance from here on is all of the time: a sum of doubles may miss 1 by its last digits.
 SLA_MET = 1 - 1e-9
 # What the contract says where nothing will be lost is no time left.

@@ -20,12 +20,16 @@ import pytest
 import sqlglot
 from click.testing import CliRunner, Result
 from moto import mock_aws
+from rich.console import Console
 
 from kafka_lag.cli.query.command import query
+from kafka_lag.cli.query.engine import Answer
+from kafka_lag.cli.query.output import print_table
 from kafka_lag.cli.query.parameters import bind
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cdk.saved_queries import read_queries
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot
+from tests.cli.snapshots import a_group, a_snapshot_of
 
 DAY = 24 * HOUR
 HOSTILE = 'evil\x1b[31m, "quoted"'
@@ -187,6 +191,9 @@ def test_days_reach_back_from_the_day(state: Path) -> None:
 
 
 def test_a_query_about_yesterday_is_asked_of_the_day_itself(state: Path) -> None:
+    moved = a_snapshot_of(a_group("billing", owners_changed=1), at=NOON + MINUTE)
+    write_snapshot(FolderStore(state), "shop", moved)
+
     found = rows("rebalances_by_hour", "--state", state, "-p", "day=2026-01-31")
 
     assert {row["dt"] for row in found} == {"2026-01-31"}
@@ -390,6 +397,60 @@ def test_no_rows_are_said_to_be_none_with_the_days_that_there_are(state: Path) -
         == "groups has nothing of the time asked for; it has 2026-01-31 to 2026-02-01.\n"
     )
     assert rows("status_by_day", "--state", state, "-p", "day=2026-05-01") == []
+
+
+def test_a_query_about_now_names_the_newest_run_where_there_is_none(state: Path) -> None:
+    said = error("losing_records_soon", "--state", state, code=1)
+
+    assert said == (
+        "group_partitions has nothing of the time asked for; it has 2026-01-31 to 2026-02-01."
+        " Try -p at=2026-02-01T12:00:00."
+    )
+    assert rows("losing_records_soon", "--state", state, "-p", "at=2026-02-01T12:00:00") == []
+
+
+@pytest.mark.parametrize("name", ["incidents_of_a_group", "minutes_around_an_incident"])
+def test_where_there_is_no_incident_it_is_said_what_makes_one(state: Path, name: str) -> None:
+    result = run(name, "--state", state, "-p", "group=billing", "-p", "day=2026-01-31")
+
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "A status makes an incident once it has lasted for `hold` runs; status_by_day counts all"
+        " runs.\n",
+    )
+
+
+def test_a_command_of_sql_is_answered_by_the_tables_alone(
+    state: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = error("--execute", "SHOW TABLES", "--state", state, code=1)
+
+    assert said.startswith("Only one SELECT can be run here. The tables are anomalies, ")
+    assert "groups" in said
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("width", "head", "left_out"),
+    [
+        (60, "a_name beside never_known nor_this", False),
+        (30, "a_name beside \u2500", True),
+        (12, "row 1 \u2500\u2500\u2500\u2500\u2500\u2500 a_name g beside 7 row 2", True),
+    ],
+)
+def test_columns_without_a_value_give_way_where_a_terminal_is_narrow(
+    width: int, head: str, left_out: bool
+) -> None:
+    names = ("a_name", "beside", "never_known", "nor_this")
+    answer = Answer(names, [("g", 7, None, None), ("h", 8, None, None)], {}, {})
+    out = io.StringIO()
+
+    print_table(answer, Console(file=out, width=width, force_terminal=True, color_system=None))
+
+    said = " ".join(out.getvalue().split())
+    assert said.startswith(head)
+    note = "left out, as unknown in all rows: never_known, nor_this"
+    assert said.replace(" ", "").endswith(note.replace(" ", "")) == left_out
 
 
 def test_a_report_is_asked_once_it_is_made(state: Path) -> None:

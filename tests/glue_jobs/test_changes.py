@@ -65,14 +65,14 @@ def of(name: str, row: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("today", "before", "text"),
     [
-        (LOST, None, "billing lost 1,200 records of orders on 1 partition: deleted before they"
-         " were read"),
+        (LOST, None, "billing lost at least 1,200 records of orders on 1 partition:"
+         " deleted before they were read"),
         (TopicRisk(*KEY, 1), None, "billing lost records of orders on 1 partition: deleted before"
          " they were read"),
-        (LOST, AT_RISK, "billing lost 1,200 records of orders on 1 partition: deleted before they"
-         " were read"),
-        (LOST_MORE, LOST, "billing lost 1,500 records of orders on 2 partitions: deleted before"
-         " they were read, 1,200 the day before"),
+        (LOST, AT_RISK, "billing lost at least 1,200 records of orders on 1 partition:"
+         " deleted before they were read"),
+        (LOST_MORE, LOST, "billing lost at least 1,500 records of orders on 2 partitions:"
+         " deleted before they were read, 1,200 the day before"),
         (LOST, LOST, None),
         (LOST, LOST_MORE, None),
         (None, LOST, None),
@@ -147,7 +147,7 @@ def test_groups_that_a_topics_keys_skew_alike_are_told_once() -> None:
 
     assert [text for _, text in said(day(skews=[*skews, SKEWED]), day())] == [
         "g2 on orders and 2 more groups: lag is skewed, 4.0\u00d7 the mean; "
-        "more is produced to partition 0",
+        "partition 0 is behind by more records as more are produced to it",
         "billing on orders: lag is skewed, 3.4\u00d7 the mean; broker 3 leads partitions 0, 1",
     ]
 
@@ -170,6 +170,10 @@ def a_group(sla: float | None = None, **more: Any) -> GroupDay:
         (a_group(err_minutes=42.0), a_group(), (Kind.ERR, "in ERR for 42 min")),
         (a_group(err_minutes=42.0), a_group(err_minutes=1.0), None),
         (a_group(err_minutes=0.0), a_group(err_minutes=1.0), None),
+        (a_group(warn_minutes=94.0, time_lag_max=2880.0), a_group(warn_minutes=59.0),
+         (Kind.WARN, "in WARN for 1 h 34 min, 48 min behind at most")),
+        (a_group(warn_minutes=94.0), a_group(warn_minutes=60.0), None),
+        (a_group(warn_minutes=59.0), a_group(), None),
     ],
 )  # fmt: skip
 def test_a_groups_sla_and_status_are_told_with_numbers(

@@ -2,6 +2,7 @@
 """Numbers as people say them; a name can neither break a line nor hide what it is."""
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.formatting import format_duration
-from kafka_lag_report.findings import TopicRisk, UnusualHour
+from kafka_lag_report.findings import TopicRisk, TopicSkew, UnusualHour
 from kafka_lag_report.page.attention import clock
 from kafka_lag_report.sentences import (
     DASH,
     LONGEST_NAME,
+    cause_of,
     known,
     name_of,
     plain,
@@ -40,6 +42,16 @@ def test_the_measure_of_a_later_version_is_named_and_has_a_plain_number() -> Non
     hour = UnusualHour("g", 3, "temperature", 1234.5, None, 7.0, "high")
 
     assert plain(unusual_of(hour, 0)) == f"g: temperature 1,234 from 03:00 (usually {DASH})"
+
+
+def test_of_skew_without_a_cause_it_is_said_what_its_partitions_have_in_common() -> None:
+    unexplained = TopicSkew("g", "t", True, False, cause="unexplained", cause_partitions=(2, 5))
+
+    assert plain(cause_of(unexplained)) == "no cause is known for partitions 2, 5"
+    assert plain(cause_of(replace(unexplained, cause_leader=3))) == (
+        "partitions 2, 5 are all led by broker 3, under which no other group lags: "
+        "no cause is known"
+    )
 
 
 def test_a_time_of_another_day_says_its_date() -> None:

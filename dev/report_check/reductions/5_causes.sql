@@ -136,15 +136,19 @@ SELECT
             END
         ELSE coalesce(best.kind, 'unexplained')
     END AS cause,
-    CASE cause
-        WHEN 'stalled' THEN t.in_excess_standing
-        WHEN 'stopped' THEN t.in_excess_standing
-        WHEN 'production' THEN t.in_excess_over_produced
-        WHEN 'unexplained' THEN t.in_excess
-        WHEN 'consumer' THEN owner.in_excess
+    -- of a broker that nobody else lags under only that it leads them all is said
+    CASE
+        WHEN cause = 'broker' THEN best.leader
+        WHEN cause = 'unexplained' AND best.kind = 'broker' AND best.partitions > 1
+            THEN best.leader
+    END AS cause_leader,
+    CASE
+        WHEN cause IN ('stalled', 'stopped') THEN t.in_excess_standing
+        WHEN cause = 'production' THEN t.in_excess_over_produced
+        WHEN cause = 'unexplained' AND cause_leader IS NULL THEN t.in_excess
+        WHEN cause = 'consumer' THEN owner.in_excess
         ELSE best.in_excess
     END AS cause_partitions,
-    CASE WHEN cause = 'broker' THEN best.leader END AS cause_leader,
     CASE
         WHEN cause = 'consumer' THEN owner.member_id
         WHEN cause = 'stalled' AND owners = 1 THEN standing.member_id

@@ -18,6 +18,14 @@ from kafka_lag.cli.stores import find_state, open_folder
 from kafka_lag.cli.terminal import printable
 from kafka_lag.errors import ConfigError
 
+# What each stage of the job does, for who waits; the others take no time.
+_STAGES = {
+    "history": "compacting the snapshots",
+    "reduce": "reading the snapshots",
+    "reports": "writing the tables",
+    "pages": "drawing the page",
+    "usual": "learning what is usual",
+}
 # What a JVM with Spark says whenever it starts.
 _NOISE = re.compile(r"WARNING: Using incubator modules:")
 _EXAMPLES = """\b
@@ -69,7 +77,14 @@ def report(
     except UsageError as error:
         raise click.UsageError(printable(str(error))) from error
     check_java("report", os.environ)
-    context.exit(_run_quietly(lambda: main(arguments)))
+    click.echo("Starting Spark; a day takes a minute or more.", err=True)
+    context.exit(_run_quietly(lambda: main(arguments, begin=_say_stage)))
+
+
+def _say_stage(stage: str, cluster: str | None) -> None:
+    if stage in _STAGES:
+        of = "" if cluster is None else f" of {printable(cluster)}"
+        click.echo(f"{_STAGES[stage]}{of}", err=True)
 
 
 def _find_folder(state: Path | None) -> Path:
@@ -78,7 +93,8 @@ def _find_folder(state: Path | None) -> Path:
         open_folder(folder)
     except ConfigError as error:
         raise click.ClickException(printable(str(error))) from error
-    return folder.absolute()
+    # through a link .. leads elsewhere than text says
+    return folder.resolve() if ".." in folder.parts else folder.absolute()
 
 
 def _run_quietly(job: Callable[[], int]) -> int:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What needs a person's attention, worst first, a sentence each."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import chain, groupby
+from types import MappingProxyType
 
+from kafka_lag.contract import ERR, WARN
 from kafka_lag.formatting import format_duration, format_quantity
 from kafka_lag_report.findings import (
+    UNEXPLAINED,
     Broker,
     Consumer,
     Findings,
@@ -16,13 +19,16 @@ from kafka_lag_report.findings import (
     TopicSkew,
     UnusualHour,
 )
+from kafka_lag_report.page.drawn import Curve, Spell
 from kafka_lag_report.sentences import (
     DASH,
     Name,
     Sentence,
+    at_least,
     cause_of,
     loss_of,
     minutes,
+    reason_of,
     retention_of,
     runs_seen,
     share,
@@ -30,9 +36,10 @@ from kafka_lag_report.sentences import (
     unusual_of,
 )
 
-URGENT, SERIOUS, NOTICE = "urgent", "serious", "notice"
+URGENT, SERIOUS, WARNED, NOTICE = "urgent", "serious", "warned", "notice"
 # Sentences of a kind.
 MOST = 6
+_UNDRAWN = Curve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +52,28 @@ class Attention:
     section: str
 
 
-def attention(findings: Findings) -> tuple[Attention, ...]:
-    """Everything worth a sentence, worst first, at most MOST of a kind; empty on a calm day."""
+def attention(
+    findings: Findings, curves: Mapping[str, Curve] = MappingProxyType({})
+) -> tuple[Attention, ...]:
+    """Everything worth a sentence, worst first, at most MOST of a kind; empty on a calm day.
+
+    `curves` of the worst groups say from when to when one was in error.
+    """
     days = findings.groups.rows
     kinds = (
         _most(_lost(findings), "topics lost records"),
         _most(_lost_somewhere(findings), "groups lost records"),
         _most(_at_risk(findings), "topics are at risk"),
         _coverage(findings),
-        _most(_groups(days), f"groups {' or '.join(bad_words(days))}"),
+        _most(_groups(days, curves), f"groups {' or '.join(bad_words(days))}"),
         _most(_brokers(findings.brokers.rows), "brokers are hot"),
+        _most(_warned(findings, curves), "groups were warned for long"),
         _most(_gone(days), "groups are gone"),
         _most(_skew(findings.actionable_skews), "topics are skewed"),
         _most(_consumers(findings.consumers.rows), "consumers are hot"),
         _most(_unusual(findings.unusual.rows), "groups had unusual hours"),
     )
-    order = (URGENT, SERIOUS, NOTICE)
+    order = (URGENT, SERIOUS, WARNED, NOTICE)
     return tuple(sorted(chain(*kinds), key=lambda found: order.index(found.level)))
 
 
@@ -68,6 +81,11 @@ def bad_words(days: Iterable[GroupDay]) -> tuple[str, ...]:
     """What of error and SLA there is to speak of: without an SLA nobody missed one."""
     with_sla = any(day.sla_compliance is not None for day in days)
     return ("were in error", "missed their SLA") if with_sla else ("were in error",)
+
+
+def minute_clock(minute: int) -> str:
+    """A minute of the day as on a clock; 1440 is midnight at its end."""
+    return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
 def clock(moment: datetime | None, day: date) -> str:
@@ -100,8 +118,8 @@ def _lost_somewhere(findings: Findings) -> Iterator[Attention]:
     listed = {risk.group for risk in findings.risks.rows if risk.partitions_lost}
     for day in findings.groups.rows:
         if day.records_lost and day.group not in listed:
-            lost = format_quantity(day.records_lost, "record")
-            yield Attention("Lost", URGENT, (Name(day.group), f" lost {lost}."), "retention")
+            said = f" lost {at_least(day.records_lost)}."
+            yield Attention("Lost", URGENT, (Name(day.group), said), "retention")
 
 
 def _at_risk(findings: Findings) -> Iterator[Attention]:
@@ -126,18 +144,52 @@ def _left(risk: TopicRisk, day: date) -> str:
     return f": {left} were left at {seen}, so deletion arrives at {clock(risk.lost_at, day)}"
 
 
-def _groups(days: Iterable[GroupDay]) -> Iterator[Attention]:
+def _groups(days: Iterable[GroupDay], curves: Mapping[str, Curve]) -> Iterator[Attention]:
     for day in days:
-        bad = [*_error(day), *_sla(day)]
+        bad = [*_error(day, curves.get(day.group, _UNDRAWN)), *_sla(day)]
         if bad:
             tag = "Error" if day.err_minutes else "SLA"
             sentence = (Name(day.group), " ", " and ".join(bad), ".")
             yield Attention(tag, SERIOUS, sentence, "groups")
 
 
-def _error(day: GroupDay) -> Iterator[str]:
+def _error(day: GroupDay, curve: Curve) -> Iterator[str]:
     if day.err_minutes:
-        yield f"was in error for {minutes(day.err_minutes)}"
+        when = _when(curve.spell, ERR, day.err_minutes)
+        yield f"was in error for {minutes(day.err_minutes)}{when}"
+
+
+def _when(spell: Spell | None, status: str, of: float) -> str:
+    """From when to when a group was so, for `of` minutes in all, and why, as far as it is known."""
+    if spell is None or spell.status != status:
+        return ""
+    longest = "" if spell.minutes >= of - 0.5 else "the longest "
+    end = minute_clock(spell.start + spell.minutes)
+    why = ", ".join(map(reason_of, spell.reasons))
+    return f" ({longest}{minute_clock(spell.start)} to {end}{': ' if why else ''}{why})"
+
+
+def _warned(findings: Findings, curves: Mapping[str, Curve]) -> Iterator[Attention]:
+    """Groups that were long in WARN and are not told of as in error."""
+    led = {
+        skew.group: (" Of ", Name(skew.topic), " ", *cause_of(skew), ".")
+        for skew in reversed(findings.other_skews)
+        if skew.cause == UNEXPLAINED and skew.cause_leader is not None
+    }
+    for day in findings.groups.rows:
+        if day.warned_long and not (day.err_minutes or day.missed_sla):
+            curve = curves.get(day.group, _UNDRAWN)
+            when = _when(curve.spell, WARN, day.warn_minutes or 0.0)
+            said = f" was in WARN for {minutes(day.warn_minutes)}{when}{_peak(day, curve)}."
+            sentence = (Name(day.group), said, *led.get(day.group, ()))
+            yield Attention("Warned", WARNED, sentence, "groups")
+
+
+def _peak(day: GroupDay, curve: Curve) -> str:
+    if not day.time_lag_max:
+        return ""
+    at = f", at {minute_clock(curve.peak.minute)}" if curve.peak else ""
+    return f"; its oldest unread record was {format_duration(day.time_lag_max)} old at most{at}"
 
 
 def _sla(day: GroupDay) -> Iterator[str]:
@@ -190,23 +242,23 @@ def _brokers(brokers: Iterable[Broker]) -> Iterator[Attention]:
                 f"Broker {broker.leader} leads {led} of the partitions but holds {lag} of the lag."
             )
             if broker.leader is None:
-                said = f"{led} of the partitions had no leader, and hold {lag} of the lag."
+                when = f"for {led} of their time, in which {lag} of the lag stood."
+                said = f"Partitions had no leader {when}"
             yield Attention("Hot broker", SERIOUS, (said,), "brokers")
 
 
 def _consumers(consumers: Iterable[Consumer]) -> Iterator[Attention]:
     for one in consumers:
         lag, owned = share(one.lag_share), share(one.partitions_share)
-        who: Sentence = ("Nobody",)
-        if one.member is not None:
-            who = ("Consumer ", Name(one.client or one.member))
-        sentence = (
-            *who,
-            f" owns {owned} of the partitions of ",
-            Name(one.group),
-            f" but holds {lag} of its lag.",
-        )
-        yield Attention("Hot consumer", NOTICE, sentence, "consumers")
+        group = Name(one.group)
+        if one.member is None:
+            # shares of time: most of a day with owners may precede
+            end = f" had no owner for {owned} of their time, in which {lag} of its lag stood."
+            yield Attention("No owner", NOTICE, ("Partitions of ", group, end), "consumers")
+            continue
+        who = Name(one.client or one.member)
+        has, but = f" owns {owned} of the partitions of ", f" but holds {lag} of its lag."
+        yield Attention("Hot consumer", NOTICE, ("Consumer ", who, has, group, but), "consumers")
 
 
 def _unusual(hours: Iterable[UnusualHour]) -> Iterator[Attention]:

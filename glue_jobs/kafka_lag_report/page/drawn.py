@@ -16,7 +16,7 @@ from operator import or_
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
-from kafka_lag.contract import ERR, OK, WARN
+from kafka_lag.contract import ERR, NO_MEMBER, OK, WARN
 from kafka_lag_report.findings import Findings, GroupTopic, Listed
 
 DAY_MINUTES = 1440
@@ -83,12 +83,23 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
+class Spell:
+    """The longest stretch of a group's worst status, and its reasons as they came."""
+
+    start: int
+    minutes: int
+    status: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Curve:
     """A group's day: the greatest time lag of each slot of the axis, and its statuses."""
 
     seconds: tuple[float | None, ...] = ()
     statuses: tuple[Stretch, ...] = ()
     peak: Peak | None = None
+    spell: Spell | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +166,25 @@ def stretches(statuses: Mapping[int, str | None], hold: int, axis: Axis) -> tupl
     return tuple(merged)
 
 
+def worst_spell(found: Sequence[Stretch], reasons: Mapping[int, str | None]) -> Spell | None:
+    """The longest in ERR, or without one in WARN, the first of equals; null: neither was.
+
+    `reasons` by minute.
+    """
+    for status in (ERR, WARN):
+        longest = max(
+            (one for one in found if one.status == status),
+            key=lambda one: one.minutes,
+            default=None,
+        )
+        if longest:
+            end = longest.start + longest.minutes
+            said = (why for at, why in sorted(reasons.items()) if longest.start <= at < end)
+            known = tuple(dict.fromkeys(why for why in said if why))
+            return Spell(longest.start, longest.minutes, status, known)
+    return None
+
+
 def read_bars(
     partitions: DataFrame, topics: Sequence[GroupTopic], limit: int
 ) -> dict[GroupTopic, Listed[Bar]]:
@@ -187,11 +217,12 @@ def _bars(rows: Sequence[Row]) -> Listed[Bar]:
 
 
 def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> DataFrame:
-    """A row a group and slot: greatest time lag, who was worst then, and (minute, status) pairs."""
+    """A row a group and slot: greatest time lag, who was worst then, and each minute's status."""
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
     second = sf.unix_seconds("taken_at") - midnight
     slot = sf.floor((second - axis.start * MINUTE) / (axis.slot * MINUTE)).cast("int")
     read = sf.col("unread_reason").isNull()
+    abandoned = sf.when(sf.col("members") == 0, NO_MEMBER)
     worst = sf.struct("minute", "worst_topic", "worst_partition", "worst_leader", "worst_member")
     return (
         groups.where(sf.col("consumer_group").isin(*names))
@@ -201,6 +232,7 @@ def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> Da
                 "slot": slot,
                 "lag": sf.when(read, sf.col("time_lag_seconds")),
                 "word": sf.when(read & sf.col("status").isin(*_STATUSES), sf.col("status")),
+                "reason": sf.when(read, sf.coalesce("status_reason", abandoned)),
             }
         )
         .where(sf.col("minute").between(axis.start, axis.end - 1))
@@ -208,22 +240,24 @@ def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> Da
         .agg(
             sf.max("lag").alias("lag"),
             sf.max_by(worst, "lag").alias("worst"),
-            sf.collect_list(sf.struct("minute", "word")).alias("words"),
+            sf.collect_list(sf.struct("minute", "word", "reason")).alias("words"),
         )
     )
 
 
 def _curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:
     lags = {number: row["lag"] for number, row in slots.items()}
-    words = {
-        pair["minute"]: pair["word"]
+    said = {
+        one["minute"]: one
         for row in slots.values()
-        for pair in sorted(row["words"], key=lambda pair: _STATUSES.index(pair["word"] or OK))
+        for one in sorted(row["words"], key=lambda one: _STATUSES.index(one["word"] or OK))
     }
+    found = stretches({minute: one["word"] for minute, one in said.items()}, hold, axis)
     return Curve(
         seconds=tuple(lags.get(number) for number in range(math.ceil(axis.minutes / axis.slot))),
-        statuses=stretches(words, hold, axis),
+        statuses=found,
         peak=_peak(list(slots.values())),
+        spell=worst_spell(found, {minute: one["reason"] for minute, one in said.items()}),
     )
 
 

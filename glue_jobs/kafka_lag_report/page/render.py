@@ -24,7 +24,7 @@ from kafka_lag.formatting import (
     split_middle,
 )
 from kafka_lag_report.findings import Findings
-from kafka_lag_report.page.attention import attention, clock
+from kafka_lag_report.page.attention import attention, clock, minute_clock
 from kafka_lag_report.page.drawn import axis_of, interval_of, read_bars, read_curves
 from kafka_lag_report.page.sections import (
     COLUMNS,
@@ -93,7 +93,7 @@ def render(page: Page) -> str:
     environment = _environment()
     css, js = (_asset(environment, name) for name in ("report.css", "report.js"))
     findings = page.findings
-    found, listed = attention(findings), listing(findings)
+    found, listed = attention(findings, page.curves), listing(findings)
     return environment.get_template("report.html.j2").render(
         page=findings,
         axis=page.axis,
@@ -142,7 +142,7 @@ def _environment() -> Environment:
         "share": share,
         "times": _known(format_factor),
         "clock": clock,
-        "minute": _minute,
+        "minute": minute_clock,
         "number": _number,
         "broker": _broker,
         "cause": cause_of,
@@ -170,11 +170,6 @@ def _known(words: Callable[[float], str]) -> Callable[[float | None], str]:
 def _number(value: int | None) -> str:
     """A partition's or a broker's, which has no thousands separators."""
     return DASH if value is None else str(value)
-
-
-def _minute(number: int) -> str:
-    """A minute of the day as on a clock; 1440 is midnight at its end."""
-    return f"{number // 60:02d}:{number % 60:02d}"
 
 
 def _asset(environment: Environment, name: str) -> Markup:

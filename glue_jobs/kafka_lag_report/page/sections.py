@@ -49,7 +49,7 @@ LEVELS = {
     Rank.AT_RISK: "urgent",
     Rank.ERROR: "serious",
     Rank.SLA: "serious",
-    Rank.WARNED: "notice",
+    Rank.WARNED: "warned",
     Rank.GONE: "notice",
     Rank.UNKNOWN: "unknown",
     Rank.CALM: "calm",
@@ -200,7 +200,8 @@ def tally(findings: Findings) -> tuple[Tally, ...]:
     words = {
         "urgent": "lost or at risk",
         "serious": "in error or SLA missed" if sla else "in error",
-        "notice": "warned or gone",
+        "warned": "warned",
+        "notice": "gone",
         "unknown": "unknown",
         "calm": "calm",
     }
@@ -252,7 +253,7 @@ def rank_word(stands: GroupRank) -> str:
     """A rank in a word or two, with its amount where that is known."""
     amount = stands.amount
     if stands.rank == Rank.LOST:
-        return "lost records" if amount is None else f"lost {format_count(amount)}"
+        return "lost records" if amount is None else f"lost at least {format_count(amount)}"
     if stands.rank == Rank.AT_RISK:
         return "at risk" if amount is None else f"{time_left(amount)} to loss"
     if stands.rank in (Rank.ERROR, Rank.WARNED):
@@ -287,7 +288,7 @@ def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
         ("Most behind", known(format_count, day.lag_max)),
         ("SLA met", share(day.sla_compliance)),
         ("In error", _minutes(day.err_minutes)),
-        ("Unknown", _minutes(day.unknown_minutes)),
+        ("Lag unknown", _minutes(day.unknown_minutes)),
         ("Produced", known(format_rate, day.produce_rate)),
         ("Consumed", known(format_rate, day.consume_rate)),
         ("Catch-up", known(format_factor, day.catch_up_capacity)),

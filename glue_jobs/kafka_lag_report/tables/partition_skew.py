@@ -11,7 +11,9 @@ mean sits; the first that explains it:
   most of the excess (recall), and most of its partitions must be in excess (precision): a broker
   that leads five quiet partitions and a late one is not the cause. Nor is a broker under which no
   other group lags: what it does to one it does to all. A consumer that fits comes in its place.
-- `unexplained`: anything else, as where each partition has a leader and a member of its own.
+- `unexplained`: anything else, as where each partition has a leader and a member of its own. Where
+  a broker of several partitions fits and is the cause of nobody else's lag, it is named all the
+  same: that these have one leader is what is known of them.
 """
 
 from collections.abc import Sequence
@@ -130,7 +132,7 @@ def causes() -> list[Column]:
     return [
         cause.alias("cause"),
         sf.when(cause.isNotNull(), sf.sort_array(explaining)).alias("cause_partitions"),
-        _blamed("broker", "leader").alias("cause_leader"),
+        sf.max(sf.when(_led(), sf.col("broker.leader"))).alias("cause_leader"),
         *(
             sf.coalesce(
                 _blamed("consumer", name), sf.when(one_owner, sf.max(stuck_member)[name])
@@ -138,6 +140,12 @@ def causes() -> list[Column]:
             for name, as_name in named
         ),
     ]
+
+
+def _led() -> Column:
+    """Whether the excess is on one broker's partitions, be it the cause or not."""
+    unexplained = (sf.col("cause") == "unexplained") & (sf.col("broker.fewer") < -1)
+    return (sf.col("cause") == "broker") | unexplained
 
 
 def _blamed(who: str, name: str) -> Column:
@@ -233,7 +241,7 @@ def _explains() -> Column:
     blamed = (
         sf.when(sf.col("cause").isin(STALLED, STOPPED), sf.col("stands").isNotNull())
         .when(sf.col("cause") == "production", sf.col("over_produced"))
-        .when(sf.col("cause") == "broker", sf.col("leader") == sf.col("broker.leader"))
+        .when(_led(), sf.col("leader") == sf.col("broker.leader"))
         .when(sf.col("cause") == "consumer", same_member[0] & same_member[1] & same_member[2])
         .otherwise(sf.lit(True))
     )

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Group: when did it start to fall behind
 -- Each incident of one group, the newest first: when it left OK, when the record was written that
--- it should have read next at that time, and the last run that did not say OK.
+-- it should have read next at that time, and the last run that did not say OK. An incident begins
+-- once a status lasted for `hold` runs: "Groups: runs in each status, by day" counts shorter ones.
 -- Write the group's name in place of THE-GROUP: as it stands, nothing is found. Change cluster and
 -- dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name

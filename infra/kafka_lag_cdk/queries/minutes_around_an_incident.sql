@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Group: run by run around its last incident
--- Half an hour before a group last left OK, and the hour after it: lag, age, rates, members. Null
--- means that it was not known in that run, which is not 0.
+-- From half an hour before a group last left OK to the end of that incident, an hour at least and
+-- twelve at most: lag, age, rates, members. Null means that it was not known in that run, which is
+-- not 0. An incident begins once a status lasted for `hold` runs.
 -- Write the group's name in place of THE-GROUP: as it stands, nothing is found. Change cluster and
 -- dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
@@ -15,9 +16,18 @@ WITH request AS (
         AND cluster LIKE '%'
         AND consumer_group = 'THE-GROUP'
 ),
-last_incident AS (
-    SELECT cluster, max(incident_since) AS since
+incidents AS (
+    SELECT cluster, incident_since, max(taken_at) AS last_run
     FROM request
+    WHERE incident_since IS NOT NULL
+    GROUP BY cluster, incident_since
+),
+last_incident AS (
+    SELECT
+        cluster,
+        max(incident_since) AS since,
+        max_by(last_run, incident_since) AS last_run
+    FROM incidents
     GROUP BY cluster
 )
 SELECT
@@ -38,5 +48,8 @@ SELECT
 FROM request
 INNER JOIN last_incident ON request.cluster = last_incident.cluster
 WHERE request.taken_at BETWEEN last_incident.since - INTERVAL '30' MINUTE
-    AND last_incident.since + INTERVAL '60' MINUTE
+    AND least(
+        greatest(last_incident.last_run, last_incident.since + INTERVAL '60' MINUTE),
+        last_incident.since + INTERVAL '12' HOUR
+    )
 ORDER BY request.cluster, request.taken_at

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Groups: rebalances, hour by hour
--- How many runs of yesterday found a group rebalancing, how many found partitions with another
--- owner than the run before, and how many partitions those were. Runs without a state are in
--- runs_unknown alone.
+-- How many runs of yesterday found a group rebalancing, by its state or by partitions with another
+-- owner than the run before, as the daily report counts them; how many found such partitions, and
+-- how many those were. Runs without a state are in runs_unknown too. Hours with none of all are
+-- left out.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
@@ -22,10 +23,16 @@ SELECT
     date_format(taken_at, '%H') AS hour,
     count_if(
         group_state IN ('PreparingRebalance', 'CompletingRebalance', 'Assigning', 'Reconciling')
+        OR owners_changed > 0
     ) AS runs_rebalancing,
     count_if(owners_changed > 0) AS runs_with_moves,
     sum(owners_changed) AS partitions_moved,
     count_if(group_state IS NULL) AS runs_unknown
 FROM request
 GROUP BY cluster, consumer_group, dt, date_format(taken_at, '%H')
+HAVING count_if(
+    group_state IN ('PreparingRebalance', 'CompletingRebalance', 'Assigning', 'Reconciling')
+    OR owners_changed > 0
+    OR group_state IS NULL
+) > 0 OR count(owners_changed) = 0
 ORDER BY partitions_moved DESC NULLS LAST, runs_rebalancing DESC, cluster, consumer_group, hour

@@ -2,7 +2,8 @@
 -- Retention: how much would have been enough
 -- From the daily reports of the week: the age that records had at most when a group read them,
 -- beside the retention of their topic, the shortest first. Above 1, share_needed lost records. No
--- retention_hours is one without a limit, or that was not known.
+-- retention_hours is one without a limit, or that was not known. records_lost is of all partitions
+-- of the topic, on the day with most, and a least: no run sees what is deleted just before a commit.
 -- Change group, topic, cluster and dates in the first lines. LIKE '%' is all; for one write =
 -- 'name', as _ in LIKE is any character.
 -- kafka-lag query takes cluster, group, topic, day (today), days (8).
@@ -14,6 +15,12 @@ WITH request AS (
         AND cluster LIKE '%'
         AND consumer_group LIKE '%'
         AND topic LIKE '%'
+),
+losses AS (
+    SELECT
+        *,
+        sum(records_lost) OVER (PARTITION BY cluster, consumer_group, topic, dt) AS lost_that_day
+    FROM request
 )
 SELECT
     cluster,
@@ -24,8 +31,8 @@ SELECT
     round(min(retention_seconds) / 3600, 2) AS retention_hours,
     max_by(dt, retention_needed_seconds) AS worst_day,
     max_by(partition_id, retention_needed_seconds) AS worst_partition,
-    max(records_lost) AS records_lost
-FROM request
+    max(lost_that_day) AS records_lost
+FROM losses
 WHERE retention_needed_seconds > 0
 GROUP BY cluster, consumer_group, topic
 ORDER BY share_needed DESC NULLS LAST, needed_hours DESC, cluster, consumer_group, topic

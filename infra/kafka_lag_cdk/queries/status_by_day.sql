@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Groups: runs in each status, by day
 -- How many runs (one a minute unless configured otherwise) said OK, WARN and ERR of a group. A run
--- without a known status is in runs_unknown alone.
+-- without a known status, as a group's first, is in runs_unknown alone; the daily report's unknown
+-- minutes are those without a known lag.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name

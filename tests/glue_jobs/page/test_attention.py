@@ -15,6 +15,7 @@ from kafka_lag_report.findings import (
     UnusualHour,
 )
 from kafka_lag_report.page.attention import MOST, NOTICE, SERIOUS, attention
+from kafka_lag_report.page.drawn import Curve, Peak, Spell
 from kafka_lag_report.page.sections import Page
 from kafka_lag_report.sentences import plain
 from tests.glue_jobs.page.pages import at, calm, of, page
@@ -24,7 +25,7 @@ def said(shown: Page) -> list[str]:
     """Each finding as its tag and plain sentence."""
     return [
         f"{found.tag}: {plain(found.sentence)}".replace("\u00a0", " ")
-        for found in attention(shown.findings)
+        for found in attention(shown.findings, shown.curves)
     ]
 
 
@@ -49,7 +50,7 @@ def test_lost_records_come_with_the_retention_that_would_have_kept_them() -> Non
     lost = TopicRisk("billing", "orders", 3, 0, 1204, **kept)
 
     assert said(risks(lost)) == [
-        "Lost: billing lost 1,204 records of orders on 3 partitions: deleted before they"
+        "Lost: billing lost at least 1,204 records of orders on 3 partitions: deleted before they"
         " were read. Retention was 1 d; 1 d 7 h would have been enough."
     ]
 
@@ -70,7 +71,7 @@ def test_a_risk_without_a_known_time_still_counts() -> None:
 
 
 def test_a_loss_that_no_listed_topic_tells_of_is_told_of_the_group() -> None:
-    assert said(page(groups=of(calm(records_lost=7)))) == ["Lost: geo lost 7 records."]
+    assert said(page(groups=of(calm(records_lost=7)))) == ["Lost: geo lost at least 7 records."]
 
 
 def test_error_and_sla_are_one_sentence_a_group() -> None:
@@ -89,13 +90,63 @@ def test_error_and_sla_are_one_sentence_a_group() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spell", "when"),
+    [
+        (Spell(190, 200, "ERR", ("no_member", "slow")), "03:10 to 06:30: no members, catching up"
+         " too slowly"),
+        (Spell(190, 110, "ERR"), "the longest 03:10 to 05:00"),
+    ],
+)  # fmt: skip
+def test_an_error_says_from_when_to_when_and_why(spell: Spell, when: str) -> None:
+    shown = page(groups=of(calm(err_minutes=200.0)), curves={"geo": Curve(spell=spell)})
+
+    assert said(shown) == [f"Error: geo was in error for 3 h 20 min ({when})."]
+
+
+def test_a_group_that_was_long_in_warn_says_when_why_and_how_old_its_records_were() -> None:
+    day = calm(warn_minutes=94.0, time_lag_max=2880.0)
+    curve = Curve(spell=Spell(867, 94, "WARN", ("falling_behind", "slow")), peak=Peak(960, 2880.0))
+
+    assert said(page(groups=of(day), curves={"geo": curve})) == [
+        "Warned: geo was in WARN for 1 h 34 min (14:27 to 16:01: falling behind, catching up too"
+        " slowly); its oldest unread record was 48 min old at most, at 16:00."
+    ]
+
+
+def test_an_hour_in_warn_is_long() -> None:
+    assert said(page(groups=of(calm(warn_minutes=59.9)))) == []
+    assert said(page(groups=of(calm(warn_minutes=60.0, time_lag_max=None)))) == [
+        "Warned: geo was in WARN for 1 h."
+    ]
+
+
+def test_a_long_warning_says_what_the_partitions_behind_have_in_common() -> None:
+    led = TopicSkew(
+        "geo", "orders", True, False, cause="unexplained", cause_leader=3, cause_partitions=(2, 5)
+    )
+    shown = page(groups=of(calm(warn_minutes=60.0, time_lag_max=None)), skews=Listed((led,), 1))
+
+    assert said(shown) == [
+        "Warned: geo was in WARN for 1 h. Of orders partitions 2, 5 are all led by broker 3,"
+        " under which no other group lags: no cause is known."
+    ]
+
+
+@pytest.mark.parametrize(
     ("shown", "why"),
     [
         (
             skewed("broker", cause_leader=2, cause_partitions=(1, 4)),
             "broker 2 leads partitions 1, 4.",
         ),
-        (skewed("production", cause_partitions=(4,)), "more is produced to partition 4."),
+        (
+            skewed("production", cause_partitions=(4,)),
+            "partition 4 is behind by more records as more are produced to it.",
+        ),
+        (
+            skewed("production", cause_partitions=(1, 4)),
+            "partitions 1, 4 are behind by more records as more are produced to them.",
+        ),
         (
             skewed("consumer", cause_client="app", cause_host="10.0.0.1", cause_partitions=(4,)),
             "consumer app on 10.0.0.1 owns partition 4.",
@@ -115,6 +166,7 @@ def test_error_and_sla_are_one_sentence_a_group() -> None:
     ids=[
         "broker",
         "production",
+        "production-of-two",
         "consumer",
         "stalled",
         "stalled-by-whom",
@@ -160,6 +212,15 @@ def test_hot_brokers_and_consumers_are_named_with_their_shares() -> None:
     assert said(page(brokers=Listed((broker, cool), 2), consumers=Listed((owner,), 1))) == [
         "Hot broker: Broker 2 leads 33% of the partitions but holds 71% of the lag.",
         "Hot consumer: Consumer app owns 10% of the partitions of etl but holds 50% of its lag.",
+    ]
+
+
+def test_time_without_an_owner_is_no_share_of_the_partitions() -> None:
+    nobody = Consumer("etl", None, None, None, partitions_share=0.146, lag_share=0.838)
+
+    assert said(page(consumers=Listed((nobody,), 1))) == [
+        "No owner: Partitions of etl had no owner for 14.6% of their time, in which 83.8% of its"
+        " lag stood."
     ]
 
 
@@ -248,8 +309,8 @@ def test_retention_is_spoken_of_where_it_is_known_to_end(facts: dict[str, Any], 
     lost = TopicRisk("billing", "orders", 1, 0, 5, **facts)
 
     assert said(risks(lost)) == [
-        "Lost: billing lost 5 records of orders on 1 partition: deleted before they were read."
-        + end
+        "Lost: billing lost at least 5 records of orders on 1 partition: deleted before they"
+        f" were read.{end}"
     ]
 
 
@@ -257,7 +318,7 @@ def test_partitions_without_a_leader_are_led_by_nobody() -> None:
     nobody = Broker(None, None, partitions_share=0.1, lag_share=0.9, hot=True)
 
     assert said(page(brokers=Listed((nobody,), 1))) == [
-        "Hot broker: 10% of the partitions had no leader, and hold 90% of the lag."
+        "Hot broker: Partitions had no leader for 10% of their time, in which 90% of the lag stood."
     ]
 
 

@@ -13,7 +13,15 @@ def test_the_tally_counts_groups_too_many_to_list_as_calm() -> None:
 
     counts = {part.level: part.count for part in tally(page(groups=Listed(days, 10)).findings)}
 
-    assert counts == {"urgent": 0, "serious": 1, "notice": 0, "unknown": 0, "calm": 9}
+    assert counts == {"urgent": 0, "serious": 1, "warned": 0, "notice": 0, "unknown": 0, "calm": 9}
+
+
+def test_a_warned_group_and_one_that_is_gone_are_counted_apart() -> None:
+    days = of(calm("a", warn_minutes=1.0), calm("b", gone=True))
+
+    counts = {part.word: part.count for part in tally(page(groups=days).findings)}
+
+    assert (counts["warned"], counts["gone"]) == (1, 1)
 
 
 def test_the_strip_is_filled_from_end_to_end() -> None:
@@ -37,7 +45,7 @@ def test_a_card_says_unknown_where_nothing_is_known() -> None:
 @pytest.mark.parametrize(
     ("stands", "word"),
     [
-        (GroupRank(Rank.LOST, 1_204), "lost 1,204"),
+        (GroupRank(Rank.LOST, 1_204), "lost at least 1,204"),
         (GroupRank(Rank.LOST), "lost records"),
         (GroupRank(Rank.AT_RISK, 7_259.0), "2 h to loss"),
         (GroupRank(Rank.AT_RISK), "at risk"),

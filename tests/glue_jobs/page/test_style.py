@@ -17,10 +17,19 @@ TEXTS = [
     ("link", "paper"),
     ("urgent-ink", "urgent"),
     ("serious-ink", "serious"),
+    ("warned-ink", "warned"),
     ("notice-ink", "notice"),
     ("calm-ink", "calm"),
 ]
-SHAPES = [("line", "panel"), ("err", "panel"), ("none", "panel"), ("ok", "err"), ("soft", "panel")]
+SHAPES = [
+    ("line", "panel"),
+    ("err", "panel"),
+    ("lost", "err"),
+    ("lost", "paper"),
+    ("none", "panel"),
+    ("ok", "err"),
+    ("soft", "panel"),
+]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -32,7 +41,15 @@ def test_text_stands_out_from_its_ground(text: str, ground: str, dark: bool) -> 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(("shape", "ground"), SHAPES)
 def test_shapes_that_mean_something_are_seen(shape: str, ground: str, dark: bool) -> None:
-    assert contrast(CSS, shape, ground, dark=dark) >= (1.4 if shape == "ok" else 3)
+    assert contrast(CSS, shape, ground, dark=dark) >= (1.4 if ground == "err" else 3)
+
+
+@pytest.mark.parametrize(("level", "status"), [("serious", "err"), ("warned", "warn")])
+def test_a_status_has_one_colour_in_the_strip_and_on_the_timelines(level: str, status: str) -> None:
+    for shape in (f".strip .{level}", f".timeline .{status}"):
+        assert f"{shape} {{ fill: var(--{status}); }}" in CSS
+    for shape in (f".tally i.{level}", f".key .{status}"):
+        assert f"{shape} {{ background: var(--{status});" in CSS
 
 
 def test_nothing_is_loaded_by_the_style() -> None:

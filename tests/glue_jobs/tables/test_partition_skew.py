@@ -235,6 +235,14 @@ CAUSES: dict[str, tuple[list[int], list[Any], list[Any], list[int], tuple[Any, .
         [0] * 6,
         ("broker", 1, None, [0, 3]),
     ),
+    "a broker under which no other group lags is no cause, and is named": (
+        # partition 4 lags too, and another broker leads it
+        [0, LATE, 0, LATE, 500, 0],
+        [1, 2, 3, 2, 1, 3],
+        ["a", "a", "b", "b", "c", "c"],
+        [100] * 6,
+        ("unexplained", 2, None, [1, 3]),
+    ),
     "no skew, no cause": (
         [200, 200, 200],
         [1, 2, 3],

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from kafka_lag.cli.query.engine import Answer
     from kafka_lag.cli.query.parameters import Request
 
+# What may be the matter where these have no rows.
+_NO_INCIDENT = (
+    "A status makes an incident once it has lasted for `hold` runs; status_by_day counts all runs."
+)
+_WITHOUT_ROWS = dict.fromkeys(("incidents_of_a_group", "minutes_around_an_incident"), _NO_INCIDENT)
 # Objects that are fetched from a bucket at the same time.
 _AT_ONCE = 16
 _EXAMPLES = """\b
@@ -124,9 +129,13 @@ def query(
             click.echo(_athena_text(request))
             return
         answer = _run(request, state, bucket, region)
+        if name is not None and "at" in _find_query(name).parameters:
+            _check_read(answer)
     except ReporterError as error:
         raise click.ClickException(printable(str(error))) from error
     _print(answer, output)
+    if name is not None and not (answer.rows or answer.unread):
+        _hint(_WITHOUT_ROWS.get(_find_query(name).key))
 
 
 def _bind(name: str, parameters: Sequence[str], *, history: bool) -> Request:
@@ -244,15 +253,31 @@ def _progress(total: int) -> Iterator[Callable[[Path], Path]]:
         yield advance
 
 
+def _check_read(answer: Answer) -> None:
+    """Raises ConfigError where a query about a time found no run of it."""
+    for table, days in answer.unread.items():
+        if days is not None:
+            run = answer.newest.get(table)
+            at = f" Try -p at={run:%Y-%m-%dT%H:%M:%S}." if run else ""
+            raise ConfigError(f"{_nothing_of(table, days)}{at}")
+
+
+def _nothing_of(table: str, days: tuple[str, str]) -> str:
+    there = f"{days[0]} to {days[1]}" if days[0] != days[1] else days[0]
+    return f"{table} has nothing of the time asked for; it has {there}."
+
+
+def _hint(text: str | None) -> None:
+    if text is not None:
+        Console(stderr=True).print(f"[yellow]{escape_markup(text)}[/]", soft_wrap=True)
+
+
 def _print(answer: Answer, output: str) -> None:
     from kafka_lag.cli.query.output import lines, print_table  # noqa: PLC0415
 
-    stderr = Console(stderr=True)
     for table, days in answer.unread.items():
         if days is not None:
-            there = f"{days[0]} to {days[1]}" if days[0] != days[1] else days[0]
-            text = f"{table} has nothing of the time asked for; it has {there}."
-            stderr.print(f"[yellow]{escape_markup(text)}[/]", soft_wrap=True)
+            _hint(_nothing_of(table, days))
     if output == TABLE:
         print_table(answer, Console())
         return

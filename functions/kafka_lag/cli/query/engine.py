@@ -7,10 +7,11 @@ leave, as in Athena.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from kafka_lag import contract
 from kafka_lag.cli.query.parameters import ATHENA, as_of
 from kafka_lag.errors import ConfigError, StoreError
 from kafka_lag.formatting import format_list
+from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cdk.catalog import DATE, Table, catalog_tables
 from kafka_lag_cdk.report_columns import COVERAGE
@@ -62,12 +64,13 @@ class Answer:
     """Rows with the names of their columns; times are in UTC, without a zone.
 
     `unread` has the tables of which no object was read, with the first and the last day that there
-    are of them, or null where there are none.
+    are of them, or null where there are none; `newest` the newest run of such tables of snapshots.
     """
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
     unread: Mapping[str, tuple[str, str] | None]
+    newest: Mapping[str, datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,22 @@ class Engine:
             for name, found in keys.items()
             if not found
         }
-        return Answer(columns, rows, unread)
+        newest = {
+            name: run
+            for name, between in unread.items()
+            if between and (run := self._newest_run(tables[name], between[1]))
+        }
+        return Answer(columns, rows, unread, newest)
+
+    def _newest_run(self, table: Table, day: str) -> datetime | None:
+        """The newest of a day's, of any cluster; null: the table has none."""
+        runs = (
+            taken_at_of(key)
+            for cluster in self.store.folders(f"{table.folder}/")
+            for key in self.store.keys(f"{table.folder}/{cluster}/{DATE}={day}/")
+        )
+        newest = max((run for run in runs if run is not None), default=None)
+        return None if newest is None else datetime.fromtimestamp(newest / 1000, UTC)
 
     def _fetch(self, keys: Mapping[str, Iterable[str]]) -> dict[str, Path]:
         wanted = list(dict.fromkeys(key for found in keys.values() for key in found))
@@ -140,18 +158,32 @@ class Engine:
 def parse(text: str) -> exp.Query:
     """A query in Athena's dialect. Raises ConfigError for what is no query, or not one alone."""
     try:
-        trees = [tree for tree in sqlglot.parse(text, read=ATHENA) if tree is not None]
+        with _quiet(logging.getLogger("sqlglot")):
+            trees = [tree for tree in sqlglot.parse(text, read=ATHENA) if tree is not None]
     except SqlglotError as error:
         errors = getattr(error, "errors", None)
         where = f" (line {errors[0]['line']}, column {errors[0]['col']})" if errors else ""
         raise ConfigError(f"This is no SQL as Athena takes it{where}.") from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-        raise ConfigError("Only one SELECT can be run here.")
+        tables = catalog_tables()
+        names = format_list(sorted(tables), len(tables))
+        raise ConfigError(f"Only one SELECT can be run here. The tables are {names}.")
     for table in trees[0].find_all(exp.Table):
         # Athena's own texts name the database.
         table.set("db", None)
         table.set("catalog", None)
     return trees[0]
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Without its warnings: what is no query is answered by an error of our own."""
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _translate(node: exp.Expr) -> exp.Expr:

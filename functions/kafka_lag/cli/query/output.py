@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -28,15 +29,42 @@ _DIGITS = 4
 
 
 def print_table(answer: Answer, screen: Console) -> None:
-    """A line a row; a line a value where rows are wider than a terminal."""
-    table = _table(answer)
-    width = Measurement.get(screen, screen.options.update(max_width=100_000), table).maximum
+    """A line a row; where rows are wider than a terminal without columns that are all unknown.
+
+    A line a value where they are wider still.
+    """
+    width = _width(answer, screen)
+    unknown: list[str] = []
     if not screen.is_terminal:
         # Whoever reads it later has more room than the 80 columns that rich assumes.
         screen.width = max(width, screen.width)
-    shown: RenderableType = table if width <= screen.width else _records(answer)
+    elif width > screen.width:
+        answer, unknown = _without_unknown(answer)
+        width = _width(answer, screen)
+    shown: RenderableType = _table(answer) if width <= screen.width else _records(answer)
     screen.print(shown)
     screen.print(Text(format_quantity(len(answer.rows), "row"), style="dim"))
+    if unknown:
+        names = ", ".join(map(printable, unknown))
+        screen.print(Text(f"left out, as unknown in all rows: {names}", style="dim"))
+
+
+def _width(answer: Answer, screen: Console) -> int:
+    return Measurement.get(screen, screen.options.update(max_width=100_000), _table(answer)).maximum
+
+
+def _without_unknown(answer: Answer) -> tuple[Answer, list[str]]:
+    """The answer without columns of which no row has a value, and their names."""
+    places = range(len(answer.columns))
+    known = [at for at in places if any(_json_value(row[at]) is not None for row in answer.rows)]
+    if not known:
+        return answer, []
+    kept = replace(
+        answer,
+        columns=tuple(answer.columns[at] for at in known),
+        rows=[tuple(row[at] for at in known) for row in answer.rows],
+    )
+    return kept, [answer.columns[at] for at in places if at not in known]
 
 
 def lines(answer: Answer, form: str, *, to_terminal: bool) -> Iterator[str]:

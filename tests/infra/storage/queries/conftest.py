@@ -44,6 +44,7 @@ class Reported:
 
     folder: Path
     printed: str
+    steps: list[str]
 
 
 @pytest.fixture(name="saturday", scope="session")
@@ -54,12 +55,13 @@ def _saturday(
     request.getfixturevalue("spark")
     state = tmp_path_factory.mktemp("reports") / "state"
     shutil.copytree(folder, state)
-    arguments = ["--state", str(state), "--date", "2026-01-31", "--no-history"]
+    roundabout = state / ".." / state.name
+    arguments = ["--state", str(roundabout), "--date", "2026-01-31", "--no-history"]
     result = CliRunner().invoke(report, arguments)
     assert result.exit_code == 0, result.output
     # What the queries of the reports have to get by without opening.
     story.lay_unreadable(state, [f"reports/{name}" for name in _with_rows(state)])
-    return Reported(state, result.stdout)
+    return Reported(state, result.stdout, result.stderr.splitlines())
 
 
 @pytest.fixture(name="reported", scope="session")

@@ -6,6 +6,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from kafka_lag.snapshots.store import FolderStore, write_snapshot
+from tests.builders import MINUTE, NOON
+from tests.cli.snapshots import a_group, a_snapshot_of
 from tests.infra.storage.queries.athena import Athena, Row
 from tests.infra.storage.queries.story import (
     LOST_AT,
@@ -52,6 +57,21 @@ def test_the_runs_around_the_last_incident_are_listed_one_by_one(athena: Athena)
     assert [by_time[at(m)]["status"] for m in (LEFT_OK - 1, LEFT_OK)] == ["OK", "ERR"]
 
 
+@pytest.mark.parametrize(("last", "shown"), [(100, 100), (20, 60), (1_000, 720)])
+def test_an_incident_is_listed_to_its_end_an_hour_at_least_and_twelve_at_most(
+    tmp_path: Path, last: int, shown: int
+) -> None:
+    for minute in range(0, 1_010, 10):
+        ill = {"incident_since": NOON if minute <= last else None}
+        when = NOON + minute * MINUTE
+        run = a_snapshot_of(a_group("billing", taken_at=when, **ill), at=when)
+        write_snapshot(FolderStore(tmp_path), SHOP, run)
+
+    rows = Athena(tmp_path, NOW).ask("minutes_around_an_incident", group="billing")
+
+    assert [row["taken_at"] for row in rows] == [at(120 + m) for m in range(0, shown + 1, 10)]
+
+
 def test_runs_are_counted_by_status_and_day(athena: Athena) -> None:
     rows = athena.ask("status_by_day")
 
@@ -85,9 +105,12 @@ def test_rebalances_and_moved_partitions_are_listed_by_hour(athena: Athena) -> N
     rows = athena.ask("rebalances_by_hour")
 
     audit = _of(rows, "audit", hour="10")
-    assert (audit["runs_rebalancing"], audit["runs_with_moves"]) == (1, 1)
+    # one by its state, and one by its moves
+    assert (audit["runs_rebalancing"], audit["runs_with_moves"]) == (2, 1)
     assert audit["partitions_moved"] == 2
     assert rows[0] == audit
+    counts = ("runs_rebalancing", "runs_with_moves", "partitions_moved", "runs_unknown")
+    assert all(any(row[name] != 0 for name in counts) for row in rows)
 
 
 def test_what_is_asked_for_can_be_narrowed_to_one_cluster(athena: Athena) -> None:

@@ -35,6 +35,19 @@ def test_the_command_names_the_pages_that_it_wrote(saturday: Reported) -> None:
 
 
 @pytest.mark.spark
+def test_the_command_says_each_step_as_it_begins(saturday: Reported) -> None:
+    first, *steps = saturday.steps
+
+    assert first == "Starting Spark; a day takes a minute or more."
+    for cluster in (SHOP, OTHER):
+        assert [step for step in steps if step.endswith(f" of {cluster}")] == [
+            f"reading the snapshots of {cluster}",
+            f"writing the tables of {cluster}",
+            f"drawing the page of {cluster}",
+        ]
+
+
+@pytest.mark.spark
 def test_an_uneven_topic_is_listed_with_its_top_partition(reported: Athena) -> None:
     (row,) = reported.ask("skewed_topics")
 
@@ -232,10 +245,11 @@ def test_the_retention_that_was_too_short_comes_first(tmp_path: Path) -> None:
         SATURDAY: [
             partition(0, "enough", 1800.0, retention_seconds=7200.0),
             partition(1, "short", 9000.0, retention_seconds=7200.0, records_lost=5),
+            partition(2, "short", 8000.0, retention_seconds=7200.0, records_lost=50),
             partition(0, "endless", 99_999.0),
             partition(0, "read at once", 0.0, retention_seconds=7200.0),
         ],
-        FRIDAY: [partition(0, "short", 3600.0, retention_seconds=7200.0)],
+        FRIDAY: [partition(0, "short", 3600.0, retention_seconds=7200.0, records_lost=54)],
     }
 
     rows = ask(tmp_path, "retention_enough", reports.RETENTION_RISK, days)
@@ -243,4 +257,4 @@ def test_the_retention_that_was_too_short_comes_first(tmp_path: Path) -> None:
     listed = [(row["topic"], row["share_needed"], row["needed_hours"]) for row in rows]
     assert listed == [("short", 1.25, 2.5), ("enough", 0.25, 0.5), ("endless", None, 27.78)]
     assert (rows[0]["worst_day"], rows[0]["worst_partition"]) == (SATURDAY, 1)
-    assert (rows[0]["records_lost"], rows[0]["retention_hours"]) == (5, 2.0)
+    assert (rows[0]["records_lost"], rows[0]["retention_hours"]) == (55, 2.0)
