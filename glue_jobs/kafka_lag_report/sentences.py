@@ -140,7 +140,7 @@ def retention_of(risk: TopicRisk) -> str:
         return ""
     if risk.retention is not None and risk.retention_needed <= risk.retention:
         return ""
-    needed = f"{format_duration(risk.retention_needed)} would have been enough."
+    needed = f"{format_duration(risk.retention_needed, math.ceil)} would have been enough."
     kept = "" if risk.retention is None else f" Retention was {format_duration(risk.retention)};"
     return f"{kept} {needed}" if kept else f" Retention of {needed}"
 

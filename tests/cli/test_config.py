@@ -36,6 +36,13 @@ def test_every_fault_is_reported_and_nothing_written(
         assert fault in printed.err
 
 
+def test_the_document_of_a_deployment_is_named_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "examples/one-scram-cluster.json"]) == 2
+    printed = capsys.readouterr()
+    assert "it is the document of a deployment" in printed.err
+    assert "unknown key" not in printed.err
+
+
 def test_a_file_that_is_not_there_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

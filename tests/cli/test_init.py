@@ -280,7 +280,9 @@ def test_without_credentials_the_examples_are_named(
     assert main(["init", ARN]) != 0
     printed = capsys.readouterr().err
     assert "check your AWS credentials" in printed
-    assert printed.endswith("Without AWS, copy one of the documents in examples/ and edit it.\n")
+    assert printed.endswith(
+        "Without AWS, copy and edit a document of examples/ (scaling-ecs.json has IAM).\n"
+    )
 
 
 def test_without_a_right_on_the_key_it_is_an_option(account: FakeAccount) -> None:

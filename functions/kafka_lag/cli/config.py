@@ -4,13 +4,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.source import load
+from kafka_lag_cdk.config.source import CLUSTERS, load
+
+_OF_A_DEPLOYMENT = (
+    "it is the document of a deployment, which writes its collectors' itself: check it with "
+    "kafka-lag cost --config"
+)
 
 
 @click.command(
@@ -27,7 +33,10 @@ def config(file: Path) -> int:
     from the file in KAFKA_LAG_CONFIG.
     """
     try:
-        document = normalised(load(file), str(file), file.parent)
+        source = load(file)
+        if isinstance(source, Mapping) and CLUSTERS in source:
+            raise ConfigurationError(str(file), [_OF_A_DEPLOYMENT])
+        document = normalised(source, str(file), file.parent)
     except ConfigurationError as error:
         click.echo(error.line if len(error.faults) == 1 else str(error), err=True)
         return 2

@@ -48,7 +48,7 @@ STDOUT = "-"
 _DEFAULT_FILE = "deployment.toml"
 _SECRET_LOGINS = ("scram", "tls")
 _NAMED = 5
-_BY_HAND = "Without AWS, copy one of the documents in examples/ and edit it."
+_BY_HAND = "Without AWS, copy and edit a document of examples/ (scaling-ecs.json has IAM)."
 
 
 @dataclass(frozen=True, slots=True)

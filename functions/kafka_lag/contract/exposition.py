@@ -42,7 +42,7 @@ GROUP_GAUGES = {
     ),
     GROUP_TIME_TO_DATA_LOSS: (
         "seconds_until_loss",
-        "Time until retention deletes an unread record, at most 30 days.",
+        "Time until retention deletes an unread record that is at risk; 30 days if none is.",
     ),
     "kafka_lag_group_drain_seconds": (
         "drain_seconds",

@@ -92,8 +92,10 @@ class Scaling(Strict):
         if self.min > self.max:
             yield f"min is {self.min} and above max, {self.max}"
         if self.max > self.partitions:
-            beyond = f"tasks beyond the {self.partitions} partitions read nothing"
-            yield f"max is {self.max}, and {beyond}"
+            yield (
+                f"max is {self.max}, and tasks beyond the {self.partitions} partitions read nothing"
+                ": lower max, or correct partitions"
+            )
         if self.tracking and self.min < 1:
             yield "tracking needs min of 1: without members there is no lag per member"
 

@@ -83,10 +83,14 @@ def scaling_is_filtered(cluster: Cluster) -> bool:
     return scaling is not None and bool(scaling.model_fields_set)
 
 
+def sla_is_by_expression(cluster: Cluster) -> bool:
+    """Whether an expression that more than one name may match decides which groups have an SLA."""
+    return not all(_ONE_NAME.fullmatch(expression) for expression in cluster.sla_seconds)
+
+
 def _groups_with_sla(cluster: Cluster, groups: int) -> int:
     """One for each `^name$`, all for any other expression."""
-    one_name = [_ONE_NAME.fullmatch(expression) for expression in cluster.sla_seconds]
-    return min(len(one_name), groups) if all(one_name) else groups
+    return groups if sla_is_by_expression(cluster) else min(len(cluster.sla_seconds), groups)
 
 
 def _within_budget(wanted: MetricCounts, levels: Levels) -> MetricCounts:

@@ -30,11 +30,10 @@ def print_cost(cost: Cost, screen: Console, *, every_line: bool = False) -> None
     if len(cost.regions) > 1:
         screen.print(Text(f"All regions: ${format_usd(cost.usd)} a month", style="bold"))
         screen.print()
-    screen.print(Text("To know", style="bold"))
-    sentences = Table.grid(padding=(0, 1, 0, 0))
-    for sentence in (*cost.warnings, *ASSUMPTIONS, _price_dates(cost)):
-        sentences.add_row("-", Text(sentence))
-    screen.print(sentences)
+    if cost.warnings:
+        _print_list("Look at", cost.warnings, screen)
+        screen.print()
+    _print_list("To know", (*ASSUMPTIONS, _price_dates(cost)), screen)
 
 
 def format_usd(usd: float) -> str:
@@ -46,6 +45,14 @@ def format_units(units: float, unit: str) -> str:
     """`1 metric`, `2 metrics`, `0.641 GB`: three digits below a hundred, whole above."""
     number = f"{units:,.0f}" if units >= _WHOLE_FROM or units == int(units) else f"{units:.3g}"
     return f"{number} {unit}{'' if units == 1 or unit in _NO_PLURAL else 's'}"
+
+
+def _print_list(heading: str, sentences: Iterable[str], screen: Console) -> None:
+    screen.print(Text(heading, style="bold"))
+    rows = Table.grid(padding=(0, 1, 0, 0))
+    for sentence in sentences:
+        rows.add_row("-", Text(sentence))
+    screen.print(rows)
 
 
 def _region_table(region: RegionCost, *, by_line: bool) -> Table:

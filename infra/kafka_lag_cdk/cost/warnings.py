@@ -13,7 +13,12 @@ from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
 from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.config.shared import Report
-from kafka_lag_cdk.cost.metric_counts import count_published, count_wanted, scaling_is_filtered
+from kafka_lag_cdk.cost.metric_counts import (
+    count_published,
+    count_wanted,
+    scaling_is_filtered,
+    sla_is_by_expression,
+)
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION
 from kafka_lag_cdk.cost.quantities import groups_in_query
 from kafka_lag_cdk.cost.sizes import job_minutes
@@ -95,6 +100,8 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
         yield "what endpoints of OTLP charge for what they get is not counted."
     if scaling_is_filtered(cluster):
         yield "levels.scaling is taken to match every group; names cost less."
+    if sla_is_by_expression(cluster):
+        yield "sla_seconds is taken to match every group; names, as in ^billing$, cost less."
     seen = groups_in_query(cluster, published, ANY_GROUP)
     if seen > _QUERY_SERIES:
         yield f"the alarm on any group sees {_QUERY_SERIES} of its {seen:,} groups."

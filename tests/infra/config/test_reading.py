@@ -76,7 +76,7 @@ def test_a_few_lines_are_enough() -> None:
         ({"scaling": [SCALING | {"min": 0}]}, "clusters[0].scaling[0]: tracking needs min of 1: "
             "without members there is no lag per member"),
         ({"scaling": [SCALING | {"max": 13}]}, "clusters[0].scaling[0]: max is 13, and tasks "
-            "beyond the 12 partitions read nothing"),
+            "beyond the 12 partitions read nothing: lower max, or correct partitions"),
         ({"scaling": [SCALING | {"tracking": None}]}, "clusters[0].scaling[0]: give either steps "
             "or tracking"),
         ({"vpc": cluster_json()["vpc"] | {"endpoints": {"s3": True}}}, "clusters[0].vpc: "

@@ -115,7 +115,7 @@ def test_what_has_no_such_level_has_no_line_of_it(one: dict[str, Any]) -> None:
 
 def test_warnings_assumptions_and_the_dates_of_prices_stand_below() -> None:
     text = " ".join(printed(cost()).split())
-    assert "To know - There are no prices for eu-west-1" in text
+    assert "Look at - There are no prices for eu-west-1" in text
     assert "An average month of 30.4 days" in text
     assert "Prices of us-east-1, read from 2025-10-28 to 2026-11-23" in text
 

@@ -90,6 +90,12 @@ def us(**changes: Any) -> dict[str, Any]:
             id="no-sla",
         ),
         pytest.param(
+            {**SIZED, "sla_seconds": {"billing": 60}},
+            {},
+            "orders: sla_seconds is taken to match every group; names, as in ^billing$, cost less.",
+            id="sla-of-more-than-a-name",
+        ),
+        pytest.param(
             {"expected": {"group_partitions": 2_000_000}},
             {"report": {"time_limit_minutes": 10}},
             "The daily report of us-east-1 may take 122 minutes and is ended after 10",
