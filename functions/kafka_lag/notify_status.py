@@ -83,7 +83,7 @@ def _check_environment(environ: Mapping[str, str]) -> None:
         faults.append(f"{contract.ENV_BUCKET} is not set")
     if not topic and not bus:
         faults.append(
-            f"neither {contract.ENV_STATUS_TOPIC} nor {contract.ENV_EVENT_BUS} is set: nobody "
+            f"neither {contract.ENV_STATUS_TOPIC} nor {contract.ENV_EVENT_BUS} is set: no message "
             "would be sent"
         )
     if topic and _parse_region(topic, "sns") is None:

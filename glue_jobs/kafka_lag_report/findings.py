@@ -102,8 +102,7 @@ class TopicRisk:
 
     `retention` is the least of its partitions; `unlimited` says that nothing is deleted for age.
     `records_lost` is a least: what is deleted between the last run that sees a loss and the commit
-    that ends it, no run sees. `loss_seen_at` is the first run that saw nothing left to delete
-    before the next unread record.
+    that ends it, no run sees.
     """
 
     group: str
@@ -118,7 +117,6 @@ class TopicRisk:
     retention: float | None = None
     retention_needed: float | None = None
     unlimited: bool | None = None
-    loss_seen_at: datetime | None = None
 
     @property
     def key(self) -> GroupTopic:

@@ -211,8 +211,6 @@ def _risk(group: str, topic: str, rows: Sequence[Row]) -> TopicRisk:
     soonest = _least(timed, "least_seconds_until_loss")
     nearest = _least(near, "least_margin")
     worst = soonest or nearest
-    # at lag 0 nothing unread was there to lose
-    reached = [row for row in lost if row["least_margin"] == 0 and row["lag_at_least_margin"]]
     return TopicRisk(
         group=group,
         topic=topic,
@@ -226,7 +224,6 @@ def _risk(group: str, topic: str, rows: Sequence[Row]) -> TopicRisk:
         retention=_of_known(min, found, "retention_seconds"),
         retention_needed=_of_known(max, found, "retention_needed_seconds"),
         unlimited=_of_known(any, found, "retention_unlimited"),
-        loss_seen_at=_second(_of_known(min, reached, "least_margin_at")),
     )
 
 

@@ -114,8 +114,6 @@ def loss_of(risk: TopicRisk) -> Sentence:
     """What a group lost of a topic."""
     lost = "records" if not risk.records_lost else at_least(risk.records_lost)
     where = format_quantity(risk.partitions_lost, "partition")
-    if risk.loss_seen_at:
-        where = f"{where} from {risk.loss_seen_at:%H:%M} on"
     return (
         Name(risk.group),
         f" lost {lost} of ",

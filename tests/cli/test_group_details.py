@@ -150,8 +150,8 @@ def test_two_members_of_one_client_are_two() -> None:
     ("members", "sentence"),
     [
         (1, None),
-        (2, "1 member owns no partition"),
-        (5, "4 members own no partition"),
+        (2, "1 member owns no partition that is read"),
+        (5, "4 members own no partition that is read"),
         (None, None),
     ],
 )
@@ -182,7 +182,7 @@ def test_members_whose_partitions_cannot_be_told_are_not_called_idle(group: dict
     [
         ({"members": 0}, "no member"),
         ({"members": 3}, "what 3 members own is not known"),
-        ({"members": 3, "group_type": "consumer"}, "3 members own no partition"),
+        ({"members": 3, "group_type": "consumer"}, "3 members own no partition that is read"),
         ({"members": 1, "group_state": "PreparingRebalance"}, "what 1 member owns is not known"),
     ],
 )

@@ -4,30 +4,24 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
-from kafka_lag.cli.shared_state import HeldStore, find_interval
+from kafka_lag.cli.shared_state import HeldStore, find_interval, mark_collected
 from kafka_lag.cli.show import judge_at, take_readings
 from kafka_lag.collector import Collector
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.keys import object_key
-from kafka_lag.snapshots.store import list_runs
+from kafka_lag.snapshots.store import FolderStore, list_runs
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger
 
 GAP = 6
 SETTINGS = Settings("shop", Access(("b:9092",)), Rules())
-
-
-def with_runs(*times: int) -> MemoryStore:
-    store = MemoryStore()
-    for at in times:
-        store.write_once(object_key(contract.GROUPS, "shop", at), b"")
-    return store
 
 
 def kept(store: MemoryStore) -> list[int]:
@@ -84,26 +78,28 @@ def test_a_state_goes_on_from_what_is_kept() -> None:
     assert held.read(held.keys("snapshots/")[0])
 
 
-@pytest.mark.parametrize(
-    ("seconds_ago", "interval"),
-    [
-        ((), None),
-        ((10,), None),
-        ((60, 10), None),
-        ((70, 40, 10), 30),
-        ((600, 100, 70, 40, 10), 30),
-        ((160, 130, 100), None),
-        ((7_300, 7_200, 10), None),
-    ],
-    ids=str,
-)
-def test_whoever_collects_is_seen_by_runs_at_an_interval(
-    seconds_ago: tuple[int, ...], interval: int | None
+@pytest.mark.parametrize(("seconds_ago", "interval"), [(0, 30_000), (90, 30_000), (91, None)])
+def test_whoever_collects_is_known_until_three_runs_are_missing(
+    tmp_path: Path, seconds_ago: int, interval: int | None
 ) -> None:
-    store = with_runs(*(NOON - seconds * 1000 for seconds in seconds_ago))
-    found = find_interval(store, "shop", NOON)
-    assert found == (None if interval is None else interval * 1000)
-    assert find_interval(store, "another", NOON) is None
+    mark_collected(tmp_path, "shop", 30)
+    left_at = (tmp_path / "collected" / "shop").stat().st_mtime
+    assert find_interval(tmp_path, "shop", left_at + seconds_ago) == interval
+    assert find_interval(tmp_path, "another", left_at) is None
+
+
+def test_readings_by_hand_are_nobody_who_collects(tmp_path: Path) -> None:
+    for minute in range(5):
+        key = object_key(contract.GROUPS, "shop", NOON + minute * MINUTE)
+        FolderStore(tmp_path).write_once(key, b"")
+    assert find_interval(tmp_path, "shop", NOON / 1000 + 4 * 60) is None
+
+
+def test_what_is_no_interval_is_nobody(tmp_path: Path) -> None:
+    mark_collected(tmp_path, "shop", 30)
+    path = tmp_path / "collected" / "shop"
+    path.write_text("half")
+    assert find_interval(tmp_path, "shop", path.stat().st_mtime) is None
 
 
 def test_a_window_is_as_many_runs_of_whoever_collects() -> None:

@@ -15,7 +15,6 @@ from kafka_lag_report.page.render import read_page
 from kafka_lag_report.page.sections import Page
 from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.schemas import REPORTS, SNAPSHOTS, report_schema
-from kafka_lag_report.sentences import loss_of, plain
 from tests.glue_jobs.page.pages import DAY, at
 
 Rows = Sequence[Mapping[str, Any]]
@@ -273,28 +272,3 @@ def test_a_group_without_owner_that_consumed_nothing_is_stopped() -> None:
         **dict.fromkeys(("g", "slow", "unsure"), "production"),
         "stood": "stopped",
     }
-
-
-def test_a_loss_is_seen_from_the_first_run_that_saw_the_log_start_at_unread_records() -> None:
-    row = {"consumer_group": "g", "topic": "t", "retention_risk": "LOST", "records_lost": 5}
-    near = {"least_margin": 0, "lag_at_least_margin": 9}
-    reports = tables(
-        coverage=[{"dataset": "groups"}],
-        retention_risk=[
-            row | near | {"partition_id": 0, "least_margin_at": at(5, 2)},
-            row | near | {"partition_id": 1, "least_margin_at": at(5, 1)},
-            # nothing was unread then
-            row | near | {"partition_id": 2, "least_margin_at": at(1), "lag_at_least_margin": 0},
-            row | near | {"partition_id": 3, "least_margin_at": at(2), "retention_risk": "AT_RISK"},
-        ],
-    )
-
-    found = read_findings("demo", DAY, reports)
-
-    assert found is not None
-    (risk,) = found.risks.rows
-    assert risk.loss_seen_at == at(5, 1)
-    assert plain(loss_of(risk)) == (
-        "g lost at least 20 records of t on 3 partitions from 05:01 on: deleted before they were"
-        " read"
-    )

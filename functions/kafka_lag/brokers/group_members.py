@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.api_message import ApiMessage
@@ -37,24 +37,19 @@ class ConsumerGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ig
     """The answer: one entry a group, each with its own error code."""
 
 
-Assignment: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-
 _GROUPS_PER_REQUEST = 100
-_DEAD, _STABLE = "Dead", "Stable"
+_DEAD = "Dead"
 _WITHOUT_MEMBERS = frozenset({"Empty", _DEAD})
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """One consumer of a group; `assignment` has the partitions it owns, by topic name.
-
-    It is empty where the member owns nothing, and None where that cannot be told.
-    """
+    """One consumer of a group; `assignment` has the partitions it owns, by topic name."""
 
     member_id: str
     client_id: str
     client_host: str
-    assignment: Assignment | None
+    assignment: tuple[tuple[str, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,19 +185,16 @@ def _classic_members(group: Any) -> tuple[GroupMember, ...]:
     )
 
 
-def _classic_assignment(group: Any, member: Any) -> Assignment | None:
+def _classic_assignment(group: Any, member: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
     # Connect and Schema Registry put bytes of their own there.
-    if group.protocol_type != "consumer":
-        return None
-    if not member.member_assignment:
-        # Nobody has any yet while the group is in a rebalance.
-        return () if group.group_state == _STABLE else None
+    if group.protocol_type != "consumer" or not member.member_assignment:
+        return ()
     try:
         decoded = ConsumerProtocolAssignment.decode(member.member_assignment)
         return tuple((topic, tuple(parts)) for topic, parts in decoded.assigned_partitions)
     except (struct.error, ValueError, TypeError, IndexError):
         # Any client may write anything there; it costs that member's partitions their owner.
-        return None
+        return ()
 
 
 def _consumer_members(group: Any) -> tuple[GroupMember, ...]:

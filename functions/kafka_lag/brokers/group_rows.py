@@ -122,7 +122,7 @@ def _assignments(
 
 def _owned_rows(table: TopicTable, member: GroupMember) -> list[int]:
     rows: list[int] = []
-    for topic, partitions in member.assignment or ():
+    for topic, partitions in member.assignment:
         code = table.index.get(topic)
         if code is not None:
             first, count = int(table.first[code]), int(table.count[code])

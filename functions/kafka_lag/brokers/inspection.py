@@ -384,7 +384,7 @@ def _owned_topics(descriptions: Iterable[GroupDescription]) -> set[str]:
         topic
         for description in descriptions
         for member in description.members or ()
-        for topic, _ in member.assignment or ()
+        for topic, _ in member.assignment
     }
 
 

@@ -10,6 +10,7 @@ from typing import Self
 
 from kafka_lag.cli.collect_options import CollectOptions
 from kafka_lag.cli.schedule import run_on_schedule
+from kafka_lag.cli.shared_state import mark_collected
 from kafka_lag.collector import WarningLogger
 from kafka_lag.errors import ReporterError
 
@@ -84,6 +85,7 @@ class Collecting:
                 self._logger.warning(str(run.error))
                 continue
             self._succeeded = self._clock()
+            mark_collected(self._options.state, collector.cluster, self._interval)
             self._options.remove_old_days()
 
     def _wait(self, seconds: float) -> None:

@@ -229,4 +229,4 @@ def _without_partitions(row: Row, partitions: Sequence[Row]) -> str | None:
         return f"what {others} is not known"
     if not idle:
         return None
-    return f"{format_quantity(idle, 'member owns', 'members own')} no partition"
+    return f"{format_quantity(idle, 'member owns', 'members own')} no partition that is read"

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from statistics import median
+from pathlib import Path
 
-from kafka_lag import contract
 from kafka_lag.snapshots.keys import taken_at_of
-from kafka_lag.snapshots.store import SnapshotStore, list_runs
+from kafka_lag.snapshots.store import SnapshotStore
 
-_HOUR_MS = 3_600_000
-# Two pauses show an interval; more than these need not be looked at.
-_LEAST_RUNS, _MOST_RUNS = 3, 21
-# A run is listed some seconds after its time, and one may be missing.
-_LATE = 2
+# The folder of a state in which a file named after a cluster holds the seconds between two runs.
+_COLLECTED = "collected"
+# One run may be missing, and the next takes some seconds.
+_LATE = 3
 
 
 class HeldStore:
@@ -42,14 +39,21 @@ class HeldStore:
                 self._store.write_once(key, data)
 
 
-def find_interval(store: SnapshotStore, cluster: str, now: int) -> int | None:
-    """Of whoever collects the cluster into the store at `now`, ms, the interval in whole seconds,
-    in ms; None where nobody is seen to. Raises StoreError.
+def mark_collected(state: Path, cluster: str, interval: int) -> None:
+    """Leaves word in the folder of a state that its cluster is collected each `interval` s."""
+    path = state / _COLLECTED / cluster
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{interval}\n")
+
+
+def find_interval(state: Path, cluster: str, now: float) -> int | None:
+    """The interval, ms, of whoever collects the cluster into the state at `now`, s; None: nobody.
+
+    What was left by a process that has ended counts for as long as a run of it may be late.
     """
-    runs = list_runs(store, contract.GROUPS, cluster, now - _HOUR_MS, now + 1)[-_MOST_RUNS:]
-    if len(runs) < _LEAST_RUNS:
+    path = state / _COLLECTED / cluster
+    try:
+        interval, since = int(path.read_text()), now - path.stat().st_mtime
+    except (OSError, ValueError):
         return None
-    pause = median(later - earlier for earlier, later in pairwise(runs))
-    if now - runs[-1] > _LATE * pause:
-        return None
-    return max(round(pause / 1000), 1) * 1000
+    return interval * 1000 if since <= _LATE * interval else None

@@ -145,7 +145,7 @@ def read_twice(
     held = HeldStore(folder)
 
     def find(cluster: str) -> int | None:
-        return find_interval(folder, cluster, int(time.time() * 1000))
+        return find_interval(collect.state, cluster, time.time())
 
     def adapt(settings: Settings) -> Settings:
         interval = None if by_document else find(settings.cluster)
@@ -160,7 +160,8 @@ def read_twice(
     else:
         first, second = (reading.snapshot for reading in readings)
         found = compare_readings(collector.cluster, first, second, collector.rules, gap)
-    collect.remove_old_days()
+    if keep:
+        collect.remove_old_days()
     brokers = (problem.name for problem in report.problems if problem.scope == "broker")
     return replace(found, unread_brokers=tuple(dict.fromkeys(brokers)))
 

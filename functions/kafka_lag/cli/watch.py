@@ -30,6 +30,7 @@ from kafka_lag.cli.help_sections import SectionedCommand, option
 from kafka_lag.cli.numbers import SECONDS
 from kafka_lag.cli.schedule import Run, run_on_schedule
 from kafka_lag.cli.selection_options import row_kind, selection_of, selection_options
+from kafka_lag.cli.shared_state import mark_collected
 from kafka_lag.cli.terminal import WarningPrinter, name_options, open_screen, printable
 from kafka_lag.collector import WarningLogger
 from kafka_lag.formatting import format_duration, format_quantity
@@ -83,6 +84,9 @@ def watch(**options: Any) -> int:
                 else:
                     is_first = view.snapshot is None
                     view.add_run(run)
+                    mark_collected(
+                        collect.state, collector.cluster, collect.settings.interval_ms // 1000
+                    )
                     collect.remove_old_days()
                     if not redraws:
                         _append(view, options, screen, heading=is_first)

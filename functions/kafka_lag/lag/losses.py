@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ def find_losses(rows: Frame, logs: Frame) -> list[Loss]:
     the partitions of topics."""
     rows = rows.where(rows.numbers("records_lost") > 0)
     logs = logs.take(locate(rows, logs, _PARTITION))
-    names = np.array(rows.strings("topic").to_list(), object)
+    topics = rows.strings("topic").pruned()
+    by_topic = np.argsort(topics.codes.values, kind="stable")
+    bounds = np.searchsorted(topics.codes.values[by_topic], np.arange(len(topics.categories) + 1))
     found = [
         Loss(
             topic=str(topic),
@@ -45,8 +48,8 @@ def find_losses(rows: Frame, logs: Frame) -> list[Loss]:
             produce_rate=_sum(logs.numbers("produce_rate").take(at)),
             consume_rate=_sum(rows.numbers("consume_rate").take(at)),
         )
-        for topic in dict.fromkeys(names)
-        for at in [np.flatnonzero(names == topic)]
+        for topic, (begin, end) in zip(topics.categories, pairwise(bounds), strict=True)
+        for at in [by_topic[begin:end]]
     ]
     return sorted(found, key=lambda loss: -loss.records)
 

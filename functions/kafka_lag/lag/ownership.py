@@ -58,10 +58,10 @@ def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
 
 
 def count_idle(group: Mapping[str, Any], owners: int) -> int | None:
-    """How many members of a described group own no partition, as so many own one.
+    """How many members of a described group own no partition that was read, as so many own one.
 
-    None where it cannot be told: what members of other protocols own is in bytes of their own, in a
-    rebalance they have yet to be told, and where nobody owns anything it may be unreadable.
+    None where it is not known: members of other protocols write it in bytes of their own, in a
+    rebalance they wait for it, and where nobody owns anything it may be unreadable.
     """
     idle = max(0, group["members"] - owners)
     if not idle:

@@ -170,7 +170,7 @@ def _when(spell: Spell | None, status: str, of: float) -> str:
 
 
 def _warned(findings: Findings, curves: Mapping[str, Curve]) -> Iterator[Attention]:
-    """Groups that were long in WARN and are not told of as in error."""
+    """Groups that were long in WARN and are not listed as in error."""
     led = {
         skew.group: (" Of ", Name(skew.topic), " ", *cause_of(skew), ".")
         for skew in reversed(findings.other_skews)

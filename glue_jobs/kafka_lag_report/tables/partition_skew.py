@@ -99,10 +99,10 @@ def _skewed_minutes(
 
 
 def with_causes(days: DataFrame, made: DataFrame) -> DataFrame:
-    """`days` with `cause`, who is explained, and whether the partition `explains` the excess.
+    """`days` with `cause`, whom it names, and whether the partition `explains` the excess.
 
     `days` are those of `group_partition_days`, `placed` within their topic; `made` is `produced`.
-    All is null where a topic's lag is not skewed. Unknown production accuses nobody, nor is a
+    All is null where a topic's lag is not skewed. Unknown production names nobody, nor is a
     partition without a leader or an owner anybody's.
     """
     # windows, where joins of the frame with itself would compute it once for each

@@ -24,18 +24,15 @@ from tests.functions.brokers.brokers import Brokers, Runs, Topic
 from tests.functions.brokers.fakes import FakeConnections
 
 _NULL_ARRAY = struct.pack(">hii", 0, -1, -1)
-_NOTHING = struct.pack(">hii", 0, 0, -1)
 _GOOD = struct.pack(">hih1sii", 0, 1, 1, b"a", 1, 2) + struct.pack(">i", -1)
 
 
-def _described(
-    assignment: bytes, protocol: str = "consumer", state: str = "Stable"
-) -> GroupDescription:
+def _described(assignment: bytes, protocol: str = "consumer") -> GroupDescription:
     member = SimpleNamespace(
         member_id="m", client_id="c", client_host="/h", member_assignment=assignment
     )
     answer = SimpleNamespace(
-        error_code=0, group_id="g", group_state=state, protocol_type=protocol, members=[member]
+        error_code=0, group_id="g", group_state="Stable", protocol_type=protocol, members=[member]
     )
     connections: Any = FakeConnections(lambda _: SimpleNamespace(groups=[answer]))
     return asyncio.run(describe_groups(connections, [ConsumerGroup("g", 1, "Stable", "classic")]))[
@@ -51,41 +48,18 @@ def test_a_consumers_assignment_names_what_it_owns() -> None:
 
 @pytest.mark.parametrize(
     "assignment",
-    [_NULL_ARRAY, b"\x00", b"\xff" * 40, struct.pack(">hi", 0, 2**30)],
-    ids=["null array", "one byte", "all ones", "a billion topics"],
+    [_NULL_ARRAY, b"", b"\x00", b"\xff" * 40, struct.pack(">hi", 0, 2**30)],
+    ids=["null array", "empty", "one byte", "all ones", "a billion topics"],
 )
 def test_bytes_that_are_no_assignment_cost_the_owner_and_nothing_else(assignment: bytes) -> None:
     described = _described(assignment)
     assert described.state == "Stable"
-    assert [member.assignment for member in described.members or ()] == [None]
-
-
-@pytest.mark.parametrize(
-    ("assignment", "state", "owned"),
-    [
-        (_NOTHING, "Stable", ()),
-        (b"", "Stable", ()),
-        (b"", "PreparingRebalance", None),
-        (b"", "CompletingRebalance", None),
-    ],
-)
-def test_a_member_owns_nothing_only_where_it_was_told_so(
-    assignment: bytes, state: str, owned: tuple[()] | None
-) -> None:
-    (member,) = _described(assignment, state=state).members or ()
-    assert member.assignment == owned
+    assert [member.assignment for member in described.members or ()] == [()]
 
 
 def test_another_protocols_bytes_are_not_decoded() -> None:
     (member,) = _described(_GOOD, protocol="connect").members or ()
-    assert member.assignment is None
-
-
-@pytest.mark.parametrize("owned", [(), None])
-def test_who_owns_nothing_or_cannot_tell_has_no_row(owned: tuple[()] | None) -> None:
-    commits = CommittedOffsets(("g",), read_at={"g": 1})
-    described = {"g": GroupDescription(members=(GroupMember("m", "c", "/h", owned),))}
-    assert len(group_partition_rows(build_table([], {}), commits, described)) == 0
+    assert member.assignment == ()
 
 
 @pytest.mark.parametrize("partition", [-9, -1, 2, 2**31 - 1])

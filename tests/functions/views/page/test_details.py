@@ -304,7 +304,7 @@ def test_partitions_without_an_owner_come_before_the_members() -> None:
 
     assert page.tables[1][1][:2] == ["Without an owner", "2 partitionst 1\u20132"]
     assert page.tables[1][1][3] == "10"
-    assert "1 member with partitions; 1 more has none." in page.texts["caption"]
+    assert "1 member with partitions; 1 more owns none that is read." in page.texts["caption"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of groups, worst first: one row more urgent than the other, by each key alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.urgency import rank_urgency
+
+_SAFE = contract.NO_LOSS_SECONDS
+
+
+def a_group(**values: Any) -> dict[str, Any]:
+    usual = {"status": "ERR", "last_status": None, "records_lost": None}
+    return {**usual, "seconds_until_loss": _SAFE, "time_lag_seconds": 5, "lag": 5, **values}
+
+
+def first_of(*groups: dict[str, Any]) -> int:
+    rows = Frame.of(
+        {
+            name: (
+                Strings.of(group[name] for group in groups)
+                if "status" in name
+                else Column.optional([group[name] for group in groups], np.float64)
+            )
+            for name in groups[0]
+        }
+    )
+    keys = [key.fill(np.inf) for key in reversed(rank_urgency(rows))]
+    return int(np.lexsort(keys)[0])
+
+
+@pytest.mark.parametrize(
+    ("urgent", "other"),
+    [
+        pytest.param({"status": "ERR"}, {"status": "WARN", "records_lost": 9}, id="severity"),
+        pytest.param(
+            {"records_lost": 9}, {"seconds_until_loss": 0.0}, id="lost before about to lose"
+        ),
+        pytest.param(
+            {"seconds_until_loss": 60.0},
+            {"seconds_until_loss": 90.0, "time_lag_seconds": 99},
+            id="time to a loss",
+        ),
+        pytest.param(
+            {"seconds_until_loss": None, "time_lag_seconds": 9},
+            {"time_lag_seconds": 8},
+            id="not known is not safer",
+        ),
+        pytest.param({"time_lag_seconds": 9}, {"lag": 99}, id="time lag"),
+        pytest.param({"lag": 9}, {"lag": 8}, id="lag"),
+    ],
+)
+def test_the_more_urgent_group_comes_first(urgent: dict[str, Any], other: dict[str, Any]) -> None:
+    assert first_of(a_group(**urgent), a_group(**other)) == 0
+    assert first_of(a_group(**other), a_group(**urgent)) == 1
