@@ -338,7 +338,7 @@ def sum_partitions(rows: Frame, by: str, beside: Collection[str] = ()) -> tuple[
 @dataclass(frozen=True, slots=True)
 class MemberTable:
     """The worst members that own partitions, after a row named None for those that nobody owns;
-    how many members own any, and how many own none, None where that cannot be told.
+    how many members own any, and how many own none, None where that is not known.
 
     A row has what `sum_partitions` returns and `owned`: of its first topics the numbers of its
     partitions, and `more_topics`, how many more there are.
