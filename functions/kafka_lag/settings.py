@@ -211,8 +211,8 @@ def _settings(document: Mapping[str, Any], bucket: str, region: str | None = Non
     try:
         return _whole(document, bucket, region)
     except KeyError as error:
-        lacking = error.args[0]
-    raise ConfigError(f"The document lacks {lacking}, which this collector reads: {_TOGETHER}.")
+        missing = error.args[0]
+    raise ConfigError(f"The document lacks {missing}, which this collector reads: {_TOGETHER}.")
 
 
 def _whole(document: Mapping[str, Any], bucket: str, region: str | None) -> Settings:

@@ -141,8 +141,7 @@ def read_twice(
     that one's runs, unless a document says the window.
     """
     settings = replace(collect.settings, interval_ms=max(gap, 1) * 1000)
-    folder = FolderStore(collect.state)
-    held = HeldStore(folder)
+    held = HeldStore(FolderStore(collect.state))
 
     def find(cluster: str) -> int | None:
         return find_interval(collect.state, cluster, time.time())

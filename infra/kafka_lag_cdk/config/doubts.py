@@ -22,7 +22,7 @@ _BY_EXPRESSION = ("uncommitted", "allowed_lag", "owner", "sla_seconds")
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A sentence; `kind` and what it is `about` tell it from others of the same cluster."""
+    """A sentence; `kind` and what it is `about` distinguish it from others of a cluster."""
 
     kind: str
     about: str

@@ -20,14 +20,18 @@ _DENIED = frozenset(
         "UnauthorizedOperation",
     }
 )
+_ABSENT = frozenset({"NotFoundException", "ResourceNotFoundException"})
 
 
 class AwsError(ReporterError):
-    """A call that failed; `right` is the action in IAM that it takes."""
+    """A call that failed; `right` is the action in IAM that it takes.
+
+    `denied`: there is no such right. `absent`: there is no such cluster or secret.
+    """
 
     def __init__(self, right: str, error: Exception) -> None:
         self.right, self.code = right, error_code(error)
-        self.denied = self.code in _DENIED
+        self.denied, self.absent = self.code in _DENIED, self.code in _ABSENT
         if self.denied:
             sentence = f"AWS denies the right to {right} ({self.code})."
         elif isinstance(error, ClientError):

@@ -13,7 +13,6 @@ from kafka_lag_cdk.config.cluster import Cluster
 
 CLUSTER, LOGIN = "MSK cluster", "login enabled"
 
-_ABSENT = ("NotFoundException", "ResourceNotFoundException")
 # Those who do not log in.
 _OPEN = ("none", "plaintext")
 _CALLED = {
@@ -39,7 +38,7 @@ def check_cluster(place: Place) -> tuple[MskCluster | None, list[Finding]]:
     try:
         msk = describe_cluster(client, cluster.arn)
     except AwsError as error:
-        if error.code not in _ABSENT:
+        if not error.absent:
             raise
         return None, [_absent_cluster(client, cluster)]
     findings = []

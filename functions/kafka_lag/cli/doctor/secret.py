@@ -21,7 +21,6 @@ from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
 
 SECRET = "secret"  # noqa: S105 - the name of a check, not a secret
 
-_ABSENT = ("NotFoundException", "ResourceNotFoundException")
 _OF_MSK = "AmazonMSK_"
 _FIELDS = {"scram": ("username", "password"), "tls": ("certificate", "private_key")}
 _LOGIN_FILE = "login.json"
@@ -36,7 +35,7 @@ def check_secret(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
     try:
         secret = describe_secret(place.client("secretsmanager"), auth.secret_arn)
     except AwsError as error:
-        if error.code not in _ABSENT:
+        if not error.absent:
             raise
         yield _absent_secret(place, auth)
         return
