@@ -13,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null || echo .local/tools/bin/uv)
-SOURCES := functions glue_jobs infra dev tests
+SOURCES := functions cli glue_jobs infra dev tests
 # Empty: what cdk.json names, or holds.
 CONFIG ?=
 # The registry's "latest" is an old stray build, so the version is named.

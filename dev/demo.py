@@ -26,13 +26,13 @@ from dev.aws import AwsStandIn
 from dev.demo_function import BUCKET, CLUSTER, LocalFunction
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.traffic import Traffic, possible
-from kafka_lag.cli.group_table import groups_table
-from kafka_lag.cli.local_server import LocalServer
-from kafka_lag.cli.terminal import escape_markup
 from kafka_lag.errors import ReporterError
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.snapshots.store import FolderStore, S3Store
 from kafka_lag.views.latest_run import Snapshots
+from kafka_lag_cli.local_server import LocalServer
+from kafka_lag_cli.terminal.group_table import groups_table
+from kafka_lag_cli.terminal.text import escape_markup
 
 INTERVAL = 5
 # The last demo's pages, which outlive its other files.

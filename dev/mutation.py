@@ -214,7 +214,7 @@ def _copied(tree: Path) -> Path:
     )
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file():
-            place = tree / re.sub(r"^(functions|infra|glue_jobs)/", "src/", name)
+            place = tree / re.sub(r"^(functions|cli|infra|glue_jobs)/", "src/", name)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, place)
     return tree

@@ -22,11 +22,11 @@ from rich.console import Console
 from dev.days.describe import Absent, Day, Rows, Slow, Span
 from dev.days.scenarios import a_day, a_group, a_topic, some_members
 from dev.days.write import write_day
-from kafka_lag.cli.local_server import LocalServer
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.latest_run import Snapshots
+from kafka_lag_cli.local_server import LocalServer
 
 DOCS = Path(__file__).parents[1] / "docs"
 CLUSTER, DATE = "shop-eu", date(2026, 1, 30)

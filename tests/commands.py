@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import click
 
-from kafka_lag.cli.command import kafka_lag
+from kafka_lag_cli.command import kafka_lag
 
 _ROOT = click.Context(kafka_lag, info_name="kafka-lag")
 _FENCE = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -47,7 +47,7 @@ def _words_of(line: str) -> list[str]:
 
 def is_there(name: str) -> bool:
     """Whether the subcommand's module exists."""
-    return find_spec(f"kafka_lag.cli.{name}") is not None
+    return find_spec(f"kafka_lag_cli.{name}") is not None
 
 
 def subcommand(name: str) -> click.Command:

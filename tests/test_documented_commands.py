@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kafka_lag.cli.command import main
+from kafka_lag_cli.command import main
 from tests.commands import of_kafka_lag, subcommand, typed_in
 from tests.test_pages_read_well import SHORT
 
@@ -79,7 +79,7 @@ def test_what_the_readme_shows_and_needs_nothing_runs(
 
 def test_what_the_readme_serves_answers_on_a_machine_without_snapshots(folder: Path) -> None:
     (shown,) = [each for each in of_kafka_lag(README) if each == ["serve"]]
-    command = [sys.executable, "-m", "kafka_lag.cli.command", *shown, "--listen", "0"]
+    command = [sys.executable, "-m", "kafka_lag_cli.command", *shown, "--listen", "0"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as served:
         try:

@@ -183,7 +183,7 @@ def _exporter(
     (folder / "password").write_text(cluster.users["monitor"].password + "\n")
     (folder / "token").write_text(_TOKEN + "\n")
     command = [
-        *(sys.executable, "-m", "kafka_lag.cli.command", "serve", "--cluster", "soak"),
+        *(sys.executable, "-m", "kafka_lag_cli.command", "serve", "--cluster", "soak"),
         *("--bootstrap-servers", cluster.bootstrap(), "--security-protocol", "SASL_SSL"),
         *("--username", "monitor", "--password-file", str(folder / "password")),
         *("--cafile", str(cluster.cafile), "--interval", str(interval)),

@@ -66,7 +66,7 @@ def example(cluster: KafkaCluster) -> str:
     """Return a command to paste; the shell reads the password from its file."""
     password = cluster.folder / "monitor.password"
     return (
-        f'{PASSWORD_VARIABLE}="$(cat {password})" {sys.executable} -m kafka_lag.cli.command show'
+        f'{PASSWORD_VARIABLE}="$(cat {password})" {sys.executable} -m kafka_lag_cli.command show'
         f" --bootstrap-servers {cluster.bootstrap()} --security-protocol SASL_SSL"
         " --sasl-mechanism SCRAM-SHA-512 --username monitor"
         f" --password-env {PASSWORD_VARIABLE} --cafile {cluster.cafile}"

@@ -52,7 +52,6 @@ _NOT_IMPORTED = (
     *("click", "rich", "markdown-it-py", "mdurl", "pygments"),
     *("pydantic", "pydantic-core", "annotated-types", "typing-inspection", "tomlkit"),
 )
-_COMMAND_LINE = "kafka_lag/cli/"
 # What the Glue job may import of the library.
 _SHARED_WITH_GLUE = ("kafka_lag/__init__.py", "kafka_lag/contract/", "kafka_lag/formatting.py")
 
@@ -165,9 +164,7 @@ def build(target: Target | None = None, cache: Path = CACHE, *, project: Path = 
         each for name in _IN_THE_RUNTIME + _NOT_IMPORTED for each in ("--no-emit-package", name)
     ]
     wheels = _Wheels(target, ("--no-default-groups", *left_out), PRUNED)
-    files = _files(project / "functions")
-    own = {name: path for name, path in files.items() if not name.startswith(_COMMAND_LINE)}
-    return _build(f"functions-{target}", wheels, own, cache, project)
+    return _build(f"functions-{target}", wheels, _files(project / "functions"), cache, project)
 
 
 def glue_package(cache: Path = CACHE, *, project: Path = ROOT) -> Path:

@@ -15,14 +15,14 @@ import pytest
 from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.login import CredentialSource, FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
-from kafka_lag.cli.collect_options import CollectOptions
-from kafka_lag.cli.collecting import Collecting
 from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
+from kafka_lag_cli.collecting import Collecting
+from kafka_lag_cli.connecting.collect_options import CollectOptions
 from tests.builders import NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger
 from tests.functions.runs import GROUPS, TOPICS

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_lag.cli.command import main
+from kafka_lag_cli.command import main
 
 ROOT = Path(__file__).parents[2]
 SUBCOMMANDS = (
@@ -116,7 +116,7 @@ def test_an_option_without_its_value_names_the_subcommand(
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    command = [sys.executable, "-m", "kafka_lag.cli.command", "completion", "zsh"]
+    command = [sys.executable, "-m", "kafka_lag_cli.command", "completion", "zsh"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from kafka_lag.cli.command import main
+from kafka_lag_cli.command import main
 
-CODE = "import sys; from kafka_lag.cli.command import main; sys.exit(main())"
+CODE = "import sys; from kafka_lag_cli.command import main; sys.exit(main())"
 
 
 def words(shell: str, line: str) -> set[str]:

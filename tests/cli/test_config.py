@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.cli.command import main
 from kafka_lag.settings import from_environment, settings_of
+from kafka_lag_cli.command import main
 from tests.documents import GOOD, document
 
 

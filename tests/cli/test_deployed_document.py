@@ -21,11 +21,11 @@ from moto import mock_aws
 
 from kafka_lag.brokers.access import IAM, Credentials
 from kafka_lag.brokers.login import TokenLogin
-from kafka_lag.cli.collect_options import CollectOptions, collect_options_of
-from kafka_lag.cli.show import show
 from kafka_lag.errors import ConfigError
 from kafka_lag.settings import settings_of
 from kafka_lag_cdk.config.reading import CONTEXT_KEY
+from kafka_lag_cli.connecting.collect_options import CollectOptions, collect_options_of
+from kafka_lag_cli.show import show
 from tests.documents import GOOD, document
 from tests.infra.configured import SECRET, cluster_json
 

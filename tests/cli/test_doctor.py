@@ -18,8 +18,14 @@ from kafka_lag.brokers.access import IAM, Access, Credentials
 from kafka_lag.brokers.acls import Acl, AclListing
 from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
 from kafka_lag.brokers.inspection import Clocks, Inspection, Rights, TopicAhead
-from kafka_lag.cli.command import main
-from kafka_lag.cli.doctor.cluster import (
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.group_settings import ByName, Rules
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.sinks.budget import plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag_cdk.cost.prices import load_prices
+from kafka_lag_cli.command import main
+from kafka_lag_cli.doctor.cluster import (
     check_brokers,
     check_clocks,
     check_kinds,
@@ -28,17 +34,11 @@ from kafka_lag.cli.doctor.cluster import (
     check_transactions,
     check_version,
 )
-from kafka_lag.cli.doctor.connection import check_connection, is_usable
-from kafka_lag.cli.doctor.findings import Finding
-from kafka_lag.cli.doctor.findings_text import findings_json, print_findings
-from kafka_lag.cli.doctor.rights import WantedNames, check_rights
-from kafka_lag.cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
-from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.lag.group_settings import ByName, Rules
-from kafka_lag.lag.model import Snapshot
-from kafka_lag.sinks.budget import plan
-from kafka_lag.sinks.config import Levels
-from kafka_lag_cdk.cost.prices import load_prices
+from kafka_lag_cli.doctor.connection import check_connection, is_usable
+from kafka_lag_cli.doctor.findings import Finding
+from kafka_lag_cli.doctor.findings_text import findings_json, print_findings
+from kafka_lag_cli.doctor.rights import WantedNames, check_rights
+from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
 from tests.builders import a_reading, a_report
 
 SERVER = "b-1:9096"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kafka_lag.cli.group_details import group_details
 from kafka_lag.lag.model import Snapshot
+from kafka_lag_cli.terminal.group_details import group_details
 from tests.builders import HOUR, NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.cli.group_rows import (
+from kafka_lag.lag.model import Snapshot
+from kafka_lag_cli.terminal.group_rows import (
     BY_GROUP,
     BY_PARTITION,
     CSV,
@@ -22,7 +23,6 @@ from kafka_lag.cli.group_rows import (
     select_groups,
     write_rows,
 )
-from kafka_lag.lag.model import Snapshot
 from tests.builders import NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
 

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.cli.group_rows import Selection
-from kafka_lag.cli.group_table import cells, groups_table
 from kafka_lag.lag.model import Snapshot
+from kafka_lag_cli.terminal.group_rows import Selection
+from kafka_lag_cli.terminal.group_table import cells, groups_table
 from tests.cli.snapshots import ABSENT, a_group, a_partition, a_snapshot_of
 
 DAY = 86_400.0

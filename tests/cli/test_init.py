@@ -11,13 +11,13 @@ import pytest
 from moto import mock_aws
 from moto.kafka.models import kafka_backends
 
-from kafka_lag.cli.account.errors import AwsError
-from kafka_lag.cli.command import main
-from kafka_lag.cli.doctor.deployment import check_deployment
-from kafka_lag.cli.init import InitOptions, draft
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import read
+from kafka_lag_cli.account.errors import AwsError
+from kafka_lag_cli.command import main
+from kafka_lag_cli.doctor.deployment import check_deployment
+from kafka_lag_cli.init import InitOptions, draft
 from tests.cli.fake_aws import ACCOUNT, ARN, REGION, FakeAccount
 
 _SERVERLESS = f"arn:aws:kafka:{REGION}:{ACCOUNT}:cluster/events/3f2a1b0c-5d4e-4f6a-8b7c-9d0e1f2a-s2"

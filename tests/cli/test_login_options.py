@@ -15,9 +15,9 @@ from moto import mock_aws
 
 from kafka_lag.brokers.access import IAM, Credentials
 from kafka_lag.brokers.login import TokenLogin
-from kafka_lag.cli.login_options import BrokerOptions, brokers_of
-from kafka_lag.cli.show import show
 from kafka_lag.errors import ConfigError
+from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
+from kafka_lag_cli.show import show
 
 MSK = "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com:9098"
 SASL = ("--security-protocol", "SASL_SSL", "--username", "monitor")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_lag.cli.command import main
+from kafka_lag_cli.command import main
 
 BROKERS = ("--bootstrap-servers", "b-1.example:9092")
 SASL = (*BROKERS, "--security-protocol", "SASL_SSL")

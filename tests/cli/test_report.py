@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kafka_lag.cli.report import report, stderr_in
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
+from kafka_lag_cli.report import report, stderr_in
 from tests.builders import MINUTE, NOON, a_snapshot
 
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import click
 import pytest
 
-from kafka_lag.cli.collect_options import CollectOptions, collect_options_of
-from kafka_lag.cli.rule_options import rules_of
-from kafka_lag.cli.show import show
-from kafka_lag.cli.watch import watch
 from kafka_lag.lag.group_settings import ByName, Rules, Tolerance
 from kafka_lag.settings import settings_of
+from kafka_lag_cli.connecting.collect_options import CollectOptions, collect_options_of
+from kafka_lag_cli.connecting.rule_options import rules_of
+from kafka_lag_cli.show import show
+from kafka_lag_cli.watch import watch
 from tests.documents import document
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.reading import ReadRequest
-from kafka_lag.cli.schedule import run_on_schedule
 from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.settings import Settings
+from kafka_lag_cli.schedule import run_on_schedule
 from tests.builders import NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger
 from tests.functions.runs import GROUPS, TOPICS

@@ -20,19 +20,19 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from kafka_lag.cli.command import main
-from kafka_lag.cli.local_server import LocalServer
 from kafka_lag.errors import ConfigError
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.auth import Bearer
 from kafka_lag.views.latest_run import Snapshots
+from kafka_lag_cli.command import main
+from kafka_lag_cli.local_server import LocalServer
 from tests.builders import MINUTE, NOON
 from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 
 LAG = "/v3/kafka/shop/consumer/billing/lag"
 TOKEN = "correct-horse"
 CLUSTER = ("--bootstrap-servers", "127.0.0.1:1")
-SERVE = (sys.executable, "-m", "kafka_lag.cli.command", "serve")
+SERVE = (sys.executable, "-m", "kafka_lag_cli.command", "serve")
 
 
 @pytest.fixture(name="folder", scope="module")

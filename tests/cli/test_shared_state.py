@@ -10,13 +10,13 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
-from kafka_lag.cli.shared_state import HeldStore, find_interval, mark_collected
-from kafka_lag.cli.show import judge_at, take_readings
 from kafka_lag.collector import Collector
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.store import FolderStore, list_runs
+from kafka_lag_cli.show import judge_at, take_readings
+from kafka_lag_cli.state.shared import HeldStore, find_interval, mark_collected
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_lag.cli.state import default_state, remove_old_days
+from kafka_lag_cli.state.folder import default_state, remove_old_days
 from tests.builders import NOON
 
 NOW = NOON / 1000  # 2026-01-31

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kafka_lag.cli.group_rows import Selection
-from kafka_lag.cli.schedule import Run
-from kafka_lag.cli.watch import WatchView, draw_trend
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag_cli.schedule import Run
+from kafka_lag_cli.terminal.group_rows import Selection
+from kafka_lag_cli.watch import WatchView, draw_trend
 from tests.builders import NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
 

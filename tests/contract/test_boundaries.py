@@ -12,13 +12,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # Where packages lie that the wheel installs, and what contributors run.
-SOURCE_ROOTS = ("functions", "infra", "glue_jobs")
+SOURCE_ROOTS = ("functions", "cli", "infra", "glue_jobs")
 SHIPPED = [path for root in SOURCE_ROOTS for path in sorted((ROOT / root).rglob("*.py"))]
 DEV = sorted((ROOT / "dev").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-OURS = ("kafka_lag", "kafka_lag_cdk", "kafka_lag_report", "dev", "tests")
+OURS = ("kafka_lag", "kafka_lag_cli", "kafka_lag_cdk", "kafka_lag_report", "dev", "tests")
 
-# What each top-level module of kafka_lag may import of the rest of it. EVERYTHING is all but `cli`.
+# What each top-level module of kafka_lag may import of the rest of it.
 EVERYTHING = ("",)
 ADAPTER = ("lag", "contract", "formatting", "aws", "errors")
 INSIDE = {
@@ -37,7 +37,6 @@ INSIDE = {
     "collect_lag": EVERYTHING,
     "serve_lag": EVERYTHING,
     "notify_status": EVERYTHING,
-    "cli": ("", "cli"),
 }
 # Modules beside those above, each with what it may import and why it is there.
 OTHERS: dict[str, tuple[tuple[str, ...], str]] = {}
@@ -62,8 +61,8 @@ ELSEWHERE_EXCEPTIONS = {
         "snapshots.keys": "knows which names of clusters a key can have",
     },
 }
-# What `cli` may import beside kafka_lag; of the report, what it starts.
-BESIDE = (
+# What the command may import beside kafka_lag; of the report, what it starts.
+OF_THE_COMMAND = (
     *("kafka_lag_cdk.broker_lookup_code", "kafka_lag_cdk.config", "kafka_lag_cdk.cost"),
     *("kafka_lag_cdk.catalog", "kafka_lag_cdk.report_columns", "kafka_lag_cdk.saved_queries"),
     *("kafka_lag_report.daily_report", "kafka_lag_report.errors", "kafka_lag_report.options"),
@@ -155,9 +154,8 @@ def allowed_of(part: str) -> list[str]:
     names = [part, *rules, *EXCEPTIONS.get(part, {})]
     if "" not in names:
         return [f"kafka_lag.{name}" for name in names]
-    found = {part_of(module_of(path)) for path in files_of("kafka_lag")} - {"", "cli"}
-    more = BESIDE if part == "cli" else ()
-    return [*(f"kafka_lag.{name}" for name in (found | set(names)) - {""}), *more]
+    found = {part_of(module_of(path)) for path in files_of("kafka_lag")}
+    return [f"kafka_lag.{name}" for name in (found | set(names)) - {""}]
 
 
 def test_each_top_level_module_of_the_library_is_in_the_table() -> None:
@@ -192,10 +190,24 @@ def test_each_exception_is_still_needed(package: str, name: str) -> None:
     assert strangers(files_of(package), (f"kafka_lag.{name}",), []) != []
 
 
-def test_no_function_needs_the_command_line() -> None:
-    functions = [path for path in files_of("kafka_lag") if part_of(module_of(path)) != "cli"]
-    assert len(functions) > 1
-    assert strangers(functions, ("kafka_lag.cli",), []) == []
+def test_the_command_imports_the_library_and_what_it_starts_or_prices() -> None:
+    allowed = ("kafka_lag", "kafka_lag_cli", *OF_THE_COMMAND)
+    assert strangers(files_of("kafka_lag_cli"), OURS, allowed) == []
+
+
+def test_nothing_shipped_imports_the_command() -> None:
+    others = [path for path in SHIPPED if not under(module_of(path), "kafka_lag_cli")]
+    assert strangers(others, ("kafka_lag_cli",), []) == []
+
+
+def test_no_import_between_source_roots_runs_back_up() -> None:
+    lower = {"kafka_lag": (), "kafka_lag_report": ("kafka_lag",), "kafka_lag_cdk": ("kafka_lag",)}
+    upward = [
+        line
+        for package, below in lower.items()
+        for line in strangers(files_of(package), OURS, (package, *below))
+    ]
+    assert upward == []
 
 
 def test_no_import_is_hidden_from_this_test() -> None:
@@ -208,7 +220,7 @@ def test_no_import_is_hidden_from_this_test() -> None:
     [
         ("import a.b", {"a.b"}),
         ("from a.b import c", {"a.b"}),
-        ("from kafka_lag import cli", {"kafka_lag.cli"}),
+        ("from kafka_lag import lag", {"kafka_lag.lag"}),
         ("def f():\n    import a", {"a"}),
         ("from . import a", {"."}),
         ("from .a import b", {".a"}),
@@ -239,8 +251,7 @@ def test_only_brokers_imports_the_kafka_client() -> None:
 
 
 def test_the_function_needs_no_schema_library() -> None:
-    library = [path for path in files_of("kafka_lag") if part_of(module_of(path)) != "cli"]
-    assert strangers(library, ("pydantic", "pydantic_core", "marshmallow"), []) == []
+    assert strangers(files_of("kafka_lag"), ("pydantic", "pydantic_core", "marshmallow"), []) == []
 
 
 def test_configuration_catalog_and_queries_need_no_cdk() -> None:
@@ -310,4 +321,4 @@ def test_no_package_is_named_like_a_library() -> None:
     # In a flat asset or on a source root it would hide the library.
     names = {path.name for root in SOURCE_ROOTS for path in (ROOT / root).iterdir()}
     packages = {name for name in names if (name.isidentifier() and name != "__pycache__")}
-    assert packages == {"kafka_lag", "kafka_lag_cdk", "kafka_lag_report"}
+    assert packages == {"kafka_lag", "kafka_lag_cdk", "kafka_lag_cli", "kafka_lag_report"}

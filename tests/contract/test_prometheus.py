@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
-from kafka_lag.cli.local_server import LocalServer
 from kafka_lag.views.auth import Bearer
+from kafka_lag_cli.local_server import LocalServer
 from tests.contract.prometheus_programs import (
     NASTY,
     Prometheus,

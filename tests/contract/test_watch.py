@@ -17,7 +17,7 @@ import pytest
 
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
-from kafka_lag.cli.command import main
+from kafka_lag_cli.command import main
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = pytest.mark.kafka
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.kafka
 VARIABLE = "MONITOR_PASSWORD"
 SHOW = ("show", "--gap", "0")
 PARTITIONS = ("--output", "json", "--by", "partition")
-PROGRAM = (sys.executable, "-m", "kafka_lag.cli.command")
+PROGRAM = (sys.executable, "-m", "kafka_lag_cli.command")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -10,7 +10,7 @@ from dev.mutation import TARGETS, MutationError, Target, main, outcomes_of, scor
 
 SOURCE = "src/kafka_lag/lag/rates.py"
 # What the copy that is mutated calls src.
-SOURCE_ROOTS = ("functions", "infra", "glue_jobs")
+SOURCE_ROOTS = ("functions", "cli", "infra", "glue_jobs")
 
 
 def is_there(name: str) -> bool:

@@ -35,7 +35,7 @@ from dev.kafka import KafkaCluster
 from dev.kafka.access import acl, monitor_acls, new_users
 from dev.kafka.jars import kafka_server, kafka_version
 from dev.kafka.node.certificates import Authority
-from kafka_lag.cli.command import main
+from kafka_lag_cli.command import main
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = pytest.mark.kafka

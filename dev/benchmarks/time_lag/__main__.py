@@ -24,9 +24,9 @@ from dev.kafka import KafkaCluster
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.cli.help_sections import SectionedCommand, option
-from kafka_lag.cli.rule_options import rule_options, rules_of
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag_cli.connecting.rule_options import rule_options, rules_of
+from kafka_lag_cli.help_sections import SectionedCommand, option
 
 # The log cleaner looks for work at once, not every 15 s; a thousand small logs need no indexes
 # of 10 MB each, which take long to make and to remove.

@@ -47,7 +47,7 @@ NAMES = {
 }
 # What the packages were called when each was a top-level folder of the checkout.
 _FOLDERS = {"kafka_lag_cdk": "infra", "kafka_lag_report": "glue_jobs", "kafka_lag": "functions"}
-_SOURCE_ROOTS = ("functions", "infra", "glue_jobs")
+_SOURCE_ROOTS = ("functions", "cli", "infra", "glue_jobs")
 
 
 class LayoutError(Exception):

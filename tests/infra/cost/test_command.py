@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import tomlkit
 
-from kafka_lag.cli.command import main
 from kafka_lag_cdk.config.reading import CONTEXT_KEY
+from kafka_lag_cli.command import main
 from tests.infra.configured import cluster_json, moved
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.json"))

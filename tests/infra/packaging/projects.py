@@ -15,7 +15,6 @@ import pytest
 
 FUNCTIONS = {
     "kafka_lag/__init__.py": "",
-    "kafka_lag/cli/watch.py": "",
     "kafka_lag/collector.py": "",
     "kafka_lag/contract/__init__.py": "",
     "kafka_lag/contract/columns.py": "",

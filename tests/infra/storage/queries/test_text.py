@@ -14,10 +14,10 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from kafka_lag import contract
-from kafka_lag.cli.query.command import query as query_command
 from kafka_lag.errors import StoreError
 from kafka_lag_cdk import report_columns as reports
 from kafka_lag_cdk.saved_queries import Query, read_queries
+from kafka_lag_cli.query.command import query as query_command
 from tests.infra.resolve import of_type
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
 from tests.infra.storage.queries.reported import write_report

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is collected, as whom and by which rules: by options, or by the document of a deployment."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kafka_lag.brokers.login import CredentialSource
+from kafka_lag.brokers.source import KafkaSource, quiet_library
+from kafka_lag.collector import Collector, WarningLogger
+from kafka_lag.lag.group_settings import NameFilter
+from kafka_lag.settings import INTERNAL_TOPICS, Settings
+from kafka_lag.sinks.metric_sets import ConfiguredSink
+from kafka_lag.snapshots.keys import CLUSTER_NAME
+from kafka_lag.snapshots.store import FolderStore, SnapshotStore
+from kafka_lag_cdk.config.document import window_fault
+from kafka_lag_cli.connecting.deployed_document import read_deployed
+from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
+from kafka_lag_cli.connecting.login_options import SERVERS, brokers_of, login_options
+from kafka_lag_cli.connecting.rule_options import SECTION as MEANING
+from kafka_lag_cli.connecting.rule_options import rule_options, rules_of
+from kafka_lag_cli.help_sections import add_options, option
+from kafka_lag_cli.numbers import WholeNumber
+from kafka_lag_cli.state.folder import DEFAULT_KEEP_DAYS, default_state, remove_old_days
+
+FILTERS = "filters (unanchored regular expressions; deny wins)"
+_LEAST_DEADLINE = 45.0
+_DEFAULT_INTERVAL = 60
+
+
+@dataclass(frozen=True, slots=True)
+class CollectOptions:
+    """Checked options; the cluster's name is empty where it is Kafka's own id.
+
+    `keep_days` None keeps all snapshots. Nothing is connected to, and no secret read, before
+    `make_source` is called, which raises ConfigError.
+    """
+
+    settings: Settings
+    make_source: Callable[[], CredentialSource]
+    state: Path
+    keep_days: int | None
+
+    def open_collector(
+        self, logger: WarningLogger, sinks: tuple[ConfiguredSink, ...] = ()
+    ) -> Collector:
+        """A collector of the named cluster. Raises ReporterError where it cannot be reached."""
+        return self.open_into(FolderStore(self.state), logger, sinks)
+
+    def open_into(
+        self,
+        store: SnapshotStore,
+        logger: WarningLogger,
+        sinks: tuple[ConfiguredSink, ...] = (),
+        adapt: Callable[[Settings], Settings] = lambda settings: settings,
+    ) -> Collector:
+        """The same with another store; `adapt` may change the settings once the cluster has its
+        name. Raises as `open_collector` does.
+        """
+        quiet_library()
+        settings = self.settings
+        source = KafkaSource(settings.access, self.make_source())
+        if not settings.cluster:
+            # Kafka's ids may begin with a sign, which names of snapshots' clusters do not.
+            cluster = source.cluster_id(time.monotonic() + settings.deadline).lstrip("_-")
+            settings = replace(settings, cluster=cluster)
+        return Collector(adapt(settings), source, store, sinks, logger)
+
+    def remove_old_days(self) -> None:
+        """Keeps the state as small as it shall be."""
+        if self.keep_days is not None:
+            remove_old_days(self.state, self.keep_days, time.time())
+
+
+def _regex(text: str) -> re.Pattern[str]:
+    if not text:
+        raise click.BadParameter("an empty expression matches every name: leave it out")
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise click.BadParameter(f"{text!r} is no regular expression: {error}") from error
+
+
+def _cluster(text: str) -> str:
+    if not CLUSTER_NAME.fullmatch(text):
+        raise click.BadParameter(f"{text!r} must be letters, digits, '.', '_' or '-'")
+    return text
+
+
+def _filter(name: str, text: str | None = None) -> Callable[[Any], Any]:
+    return option(name, type=_regex, metavar="RE", help=text, section=FILTERS)
+
+
+# What is read and by which rules, without where it is kept.
+source_options = add_options(
+    SERVERS,
+    option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="the deployment's document, or a collector's: brokers, login and rules are its own",
+    ),
+    option("--cluster", type=_cluster, metavar="NAME", help="its name (default: Kafka's own id)"),
+    login_options,
+    _filter("--groups-allow"),
+    _filter("--groups-deny"),
+    _filter("--topics-allow"),
+    _filter("--topics-deny", "replaces the default, which hides Kafka's own topics"),
+    rule_options,
+)
+collect_options = add_options(
+    option(
+        "--state",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="snapshots go here (default: your cache folder)",
+    ),
+    option(
+        "--keep-days",
+        type=WholeNumber(1, 3650),
+        metavar="N",
+        help=f"remove older snapshots ({DEFAULT_KEEP_DAYS} in the cache folder, else never)",
+    ),
+    source_options,
+)
+
+
+def collect_options_of(
+    options: Mapping[str, Any],
+    interval: int | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> CollectOptions:
+    """The options together; `interval` in seconds, None for the document's or a minute.
+
+    Raises click.UsageError for what does not fit, ConfigError for a document with faults.
+    """
+    chosen, keep = options.get("state"), options.get("keep_days")
+    state = (chosen or default_state(environ)).expanduser()
+    if state.exists() and not state.is_dir():
+        raise click.UsageError(f"--state: {state} is no folder.")
+    if options["config"]:
+        _refuse_beside_config()
+        settings, make_source = read_deployed(
+            options["config"], options["cluster"], options["bootstrap_servers"], options["profile"]
+        )
+        if interval is not None:
+            settings = _with_interval(settings, interval)
+    else:
+        settings, make_source = _by_options(options, interval or _DEFAULT_INTERVAL, environ)
+    if keep is None and chosen is None:
+        keep = DEFAULT_KEEP_DAYS
+    return CollectOptions(settings, make_source, state, keep)
+
+
+def _by_options(
+    options: Mapping[str, Any], interval: int, environ: Mapping[str, str]
+) -> tuple[Settings, Callable[[], CredentialSource]]:
+    fault = window_fault(options["window"], interval)
+    if fault:
+        raise click.UsageError(f"--window: {fault}")
+    deny = options["topics_deny"] or re.compile(INTERNAL_TOPICS)
+    rules = replace(
+        rules_of(options, interval),
+        groups=NameFilter(options["groups_allow"], options["groups_deny"]),
+        topics=NameFilter(options["topics_allow"], deny),
+    )
+    brokers = brokers_of(options, environ)
+    settings = Settings(
+        options["cluster"] or "",
+        brokers.access,
+        rules,
+        interval_ms=interval * 1000,
+        deadline=max(_LEAST_DEADLINE, brokers.access.broker_timeout),
+    )
+    return settings, brokers.make_source
+
+
+def _with_interval(settings: Settings, seconds: int) -> Settings:
+    """Runs so far apart; the window stays as long as it is."""
+    rules = replace(settings.rules, interval_ms=seconds * 1000)
+    return replace(settings, interval_ms=seconds * 1000, rules=rules)
+
+
+def _refuse_beside_config() -> None:
+    """Options that the document has keys for: what is tried shall be what is deployed."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        section, name = getattr(parameter, "section", None), str(parameter.name)
+        if section not in (ACCESS, FILTERS, MEANING):
+            continue
+        if name in ("bootstrap_servers", "profile"):
+            continue
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"{parameter.opts[0]} does not go with --config: change the document, or leave "
+                "it out."
+            )

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules as options of a command line, with the limits of the configuration document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import click
+
+from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules, Tolerance
+from kafka_lag_cdk.config.document import CollectorKeys, ToleranceSection
+from kafka_lag_cdk.config.strict import Strict, validate
+from kafka_lag_cli.help_sections import add_options, option
+
+# RE is found anywhere in a name; options with RE may be repeated, the first that fits wins.
+SECTION: Final = "meaning of numbers (RE: unanchored, repeatable, the first that fits wins)"
+_HOUR_MS = 3_600_000
+
+
+def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rules:
+    """The rules of runs that are so far apart; no name is filtered."""
+    interval_ms = round(interval_seconds * 1000)
+    return Rules(
+        interval_ms=interval_ms,
+        window_ms=options["window"] * interval_ms,
+        uncommitted=_joined(options["uncommitted_earliest"]),
+        allowed_lag=_joined(options["allowed_lag"]),
+        owners=_joined(options["owned_by"]),
+        sla_seconds=_joined(options["sla_seconds"]),
+        hold=options["hold"],
+        tolerance=Tolerance(floor_ms=round(options["tolerance"] * 1000)),
+        lookup_budget=options["lookup_budget"],
+        risk_horizon_ms=round(options["risk_horizon"] * _HOUR_MS),
+        ignore_inactive=options["ignore_inactive"],
+    )
+
+
+def _number(
+    name: str,
+    key: tuple[type[Strict], str],
+    parse: Callable[[str], float],
+    unit: str,
+    meaning: str,
+) -> Callable[[Any], Any]:
+    model, field = key
+    default = model.model_fields[field].default
+
+    def number(text: str) -> Any:
+        return _check(model, field, _parse(parse, text), text)
+
+    shown = f"{meaning} ({default:g})"
+    return option(
+        name, type=number, default=f"{default:g}", metavar=unit, help=shown, section=SECTION
+    )
+
+
+def _choice(
+    name: str, key: str, parse: Callable[[str], Any], value: str, meaning: str
+) -> Callable[[Any], Any]:
+    def choice(text: str) -> Any:
+        # An expression may hold a =, a value none.
+        expression, sign, chosen = text.rpartition("=")
+        if not sign:
+            raise click.BadParameter(f"{text!r} must be RE={value}")
+        return _check(CollectorKeys, key, {expression: _parse(parse, chosen)}, text)
+
+    return _repeated(name, choice, f"RE={value}", meaning)
+
+
+def _earliest(text: str) -> Any:
+    return _check(CollectorKeys, "uncommitted", {text: EARLIEST}, text)
+
+
+def _repeated(
+    name: str, parse: Callable[[str], Any], shown: str, meaning: str
+) -> Callable[[Any], Any]:
+    return option(name, type=parse, multiple=True, metavar=shown, help=meaning, section=SECTION)
+
+
+def _parse(parse: Callable[[str], Any], text: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError as error:
+        kind = "a whole number" if parse is int else "a number"
+        raise click.BadParameter(f"{text!r} is not {kind}") from error
+
+
+def _check(model: type[Strict], name: str, value: Any, text: str) -> Any:
+    """A value as the key of a configuration takes it."""
+    found, faults = validate(model, {name: value})
+    if found is None:
+        raise click.BadParameter(f"{text!r}: {faults[0].sentence}")
+    return getattr(found, name)
+
+
+def _joined(chosen: Iterable[dict[str, Any]]) -> ByName[Any]:
+    return ByName.of(choice for one in chosen for choice in one.items())
+
+
+_KEYS, _TOLERANCE = CollectorKeys, (ToleranceSection, "seconds")
+rule_options = add_options(
+    _choice("--allowed-lag", "allowed_lag", int, "N", "topics: so few are no lag"),
+    _repeated("--uncommitted-earliest", _earliest, "RE", "groups: no commit is lag from log start"),
+    _choice("--owned-by", "owner", str, "NAME", "groups: who looks after them"),
+    _choice("--sla-seconds", "sla_seconds", float, "S", "groups: time lag promised"),
+    _number("--hold", (_KEYS, "hold"), int, "N", "runs until a status is held"),
+    _number("--window", (_KEYS, "window"), int, "N", "runs until unmoved is stuck"),
+    _number("--tolerance", _TOLERANCE, float, "S", "error of a time lag to search on from"),
+    _number("--lookup-budget", (_KEYS, "lookup_budget"), int, "N", "look-ups by time a run sends"),
+    _number("--risk-horizon", (_KEYS, "risk_horizon_hours"), float, "H", "a nearer loss is a risk"),
+    option(
+        "--ignore-inactive",
+        is_flag=True,
+        help="do not count topics that a group has left",
+        section=SECTION,
+    ),
+)

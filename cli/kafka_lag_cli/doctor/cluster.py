@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings about a cluster that can be read: brokers, clocks, groups, transactions, cost. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from kafka_lag import contract
+from kafka_lag.brokers.access import Access
+from kafka_lag.brokers.diagnosis import ServerFindings
+from kafka_lag.brokers.inspection import Clocks, Inspection
+from kafka_lag.brokers.unreachable import find_fault
+from kafka_lag.formatting import (
+    format_count,
+    format_duration,
+    format_list,
+    format_quantity,
+)
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import LagReport
+from kafka_lag.sinks.budget import Plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag_cdk.cost.prices import REFERENCE_REGION, PricesByRegion
+from kafka_lag_cli.doctor.findings import Finding
+from kafka_lag_cli.doctor.rights_repair import shell_word
+from kafka_lag_cli.terminal.text import printable
+
+BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
+    "brokers",
+    "version",
+    "clocks",
+    "kinds of groups",
+    "transactions",
+    "reading",
+    "metrics",
+)
+RETENTION = "retention"
+AFTER_LOGIN: Final = (BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS)
+_MOST_NAMES = 6
+# Clocks that are set by NTP differ by less.
+_TOLERATED_MS = 1_000
+# Before it there is no request for the newest time, and time lag has not been tried.
+_LEAST_VERSION = (3, 0)
+_METRIC_PRICE = "custom_metric"
+
+
+def check_brokers(
+    access: Access, inspection: Inspection, found: Iterable[ServerFindings]
+) -> Iterable[Finding]:
+    """Whether each broker answers at the address it advertises; `found` of those that do not."""
+    down = inspection.not_responding
+    if not down:
+        yield Finding(
+            BROKERS, "ok", f"all {len(inspection.brokers)} answer at the addresses they advertise"
+        )
+    seen = {each.server: each for each in found}
+    for address, cause in down.items():
+        fault = find_fault(access, seen[address]) if address in seen else None
+        yield Finding(
+            BROKERS,
+            "fault",
+            f"{printable(address)} does not answer: "
+            + (fault.finding if fault else printable(cause)),
+            "What it leads and coordinates cannot be read. The address is the one that it "
+            "advertises (advertised.listeners). " + (fault.repair if fault else ""),
+        )
+
+
+def check_version(version: tuple[int, ...] | None) -> Finding:
+    """Whether the brokers are of a version that is known to work."""
+    if version is None:
+        return Finding(VERSION, "unknown", "the brokers do not say what they speak")
+    said = f"Kafka {'.'.join(map(str, version))} or newer, by the requests the brokers take"
+    if version < _LEAST_VERSION:
+        least = ".".join(map(str, _LEAST_VERSION))
+        why = f"Brokers before {least} have not been tried, and time lag is less exact there."
+        return Finding(VERSION, "warning", said, why)
+    return Finding(VERSION, "ok", said)
+
+
+def check_clocks(clocks: Clocks, *, is_listed: bool = True) -> Iterable[Finding]:
+    """Records of the future: a clock is wrong, or a producer's idea of time.
+
+    `is_listed`: a broker said which topics there are.
+    """
+    ahead = [each for each in clocks.ahead if each.ms > _TOLERATED_MS]
+    for whose, why in _CLOCKS.items():
+        topics = {each.topic: each.ms for each in ahead if each.by_brokers is whose}
+        if topics:
+            most = format_duration(max(topics.values()) / 1000)
+            names = format_list([*map(printable, topics)], _MOST_NAMES)
+            count = format_quantity(len(topics), "topic has", "topics have")
+            what = f"{count} records up to {most} ahead of this machine's clock: {names}"
+            yield Finding(CLOCKS, "warning", what, why)
+    read = clocks.partitions + clocks.empty
+    if not read and (clocks.wanted or not is_listed):
+        yield Finding(CLOCKS, "unknown", "no broker named the time of any record")
+    elif not ahead:
+        some = f"{format_count(read)} of {format_quantity(clocks.wanted, 'partition')}"
+        said = f"no record is ahead of this machine's clock; the newest of {some} were looked at"
+        yield Finding(CLOCKS, "ok", said)
+
+
+_CLOCKS: Mapping[bool | None, str] = {
+    True: "Brokers set these times (LogAppendTime, or commits of groups): set the clock of the "
+    "brokers, or of this machine, by NTP. Time lag is too short by the difference.",
+    False: "Producers set these times (CreateTime): set their clocks, or what they take for a "
+    "record's time, or that of this machine. A time of the future is not believed, so the time lag "
+    "of such records is unknown at first. They stay until retention removes them.",
+    None: "Whether brokers or producers set these times takes DescribeConfigs on the topic.",
+}
+
+
+def check_kinds(
+    groups: Mapping[str | None, tuple[str, ...]], *, is_complete: bool = True
+) -> Iterable[Finding]:
+    """Which groups there are, and of which no lag is computed; unless `is_complete` there are more.
+
+    Each broker lists those that it coordinates.
+    """
+    counts = [
+        f"{format_count(len(names))} {printable(kind) if kind else 'of a kind not said'}"
+        for kind, names in sorted(groups.items(), key=lambda item: item[0] or "")
+    ]
+    if is_complete:
+        yield Finding(KINDS, "ok", ", ".join(counts) or "there are no groups")
+    else:
+        listed = ", ".join(counts) or "no groups are listed"
+        yield Finding(KINDS, "unknown", f"{listed}, by the brokers that answer")
+    for kind in contract.UNSUPPORTED_GROUP_TYPES:
+        if names := groups.get(kind):
+            listed = format_list([*map(printable, names)], _MOST_NAMES)
+            yield Finding(
+                KINDS,
+                "info",
+                f"no lag is computed of {format_quantity(len(names), f'{kind} group')}: {listed}",
+                "Such a group does not commit offsets as consumers do. It is in the snapshots, "
+                "without lag and status.",
+            )
+
+
+def check_transactions(
+    has_transactions: bool | None, report: LagReport | None, rules: Rules
+) -> Iterable[Finding]:
+    """Whether producers write in transactions, whose markers look like a lag of 1."""
+    if has_transactions is None:
+        yield Finding(TRANSACTIONS, "unknown", "the brokers do not show whether there are any")
+    elif not has_transactions:
+        yield Finding(TRANSACTIONS, "ok", "no producer has ever written in transactions")
+    elif report is None:
+        yield Finding(TRANSACTIONS, "unknown", "the topics were not read, so none is known by lag")
+    else:
+        topics = _topics_one_behind(report, rules)
+        if topics:
+            yield _one_behind(topics)
+        else:
+            yield Finding(
+                TRANSACTIONS, "ok", "there are some; no group is one record behind on any topic"
+            )
+
+
+def _topics_one_behind(report: LagReport, rules: Rules) -> list[str]:
+    """Topics on which nobody has a lag of more than one, and somebody one that is not allowed."""
+    rows = report.snapshot.group_partitions
+    lag, names = rows.numbers("lag"), rows.strings("topic")
+    behind = names.only(lag == 1).pruned().categories
+    more = set(names.only(lag > 1).pruned().categories)
+    return sorted(
+        str(name)
+        for name in behind
+        if name not in more and not (rules.allowed_lag.get(str(name)) or 0)
+    )
+
+
+def _one_behind(topics: Sequence[str]) -> Finding:
+    # A topic's name has letters, digits and `._-` alone.
+    expression = "|".join(re.escape(name).replace(r"\-", "-") for name in topics)
+    anchored = f"^({expression})$" if len(topics) > 1 else f"^{expression}$"
+    return Finding(
+        TRANSACTIONS,
+        "info",
+        "producers write in transactions, and groups are one record behind on "
+        f"{format_list([*map(printable, topics)], _MOST_NAMES)}",
+        "The marker that ends a transaction counts as a record, so a group that has read "
+        "everything rests at lag 1, and would be STOP or STALL one day. For topics that are "
+        "written in transactions allow it: allowed_lag in a document, or this option.",
+        f"--allowed-lag {shell_word(f'{anchored}=1')}",
+    )
+
+
+def check_reading(report: LagReport) -> Finding:
+    """What a run as the collector makes it could not read, but for what is denied."""
+    problems = [each for each in report.problems if each.reason != contract.DENIED]
+    rows = len(report.snapshot.group_partitions)
+    said = (
+        f"{format_quantity(len(report.snapshot.groups), 'group')} with "
+        f"{format_quantity(rows, 'partition')} read"
+    )
+    if not problems:
+        return Finding(READING, "ok", said)
+    some = [f"{each.scope} {printable(each.name)} ({each.reason})" for each in problems]
+    return Finding(
+        READING,
+        "warning",
+        f"{format_quantity(len(problems), 'thing')} not read: {format_list(some, _MOST_NAMES)}",
+        f"First: {printable(problems[0].detail)}. Runs name each again, and ReadErrors counts it.",
+    )
+
+
+def check_retention(report: LagReport, interval_ms: int) -> Iterable[Finding]:
+    """Topics that somebody reads, and of which a record may come and go between two runs."""
+    rows, topics = report.snapshot.group_partitions, report.snapshot.topic_partitions
+    kept, policy = topics.numbers("retention_ms"), topics.strings("cleanup_policy")
+    deletes = policy.is_in([each for each in policy.categories if "delete" in each])
+    short = topics.strings("topic").only((kept >= 0) & (kept < interval_ms) & deletes)
+    read = set(rows.strings("topic").pruned().categories)
+    names = sorted(printable(str(name)) for name in short.pruned().categories if name in read)
+    if names:
+        yield Finding(
+            RETENTION,
+            "info",
+            f"kept for less than the {format_duration(interval_ms / 1_000)} between two runs: "
+            f"{format_list(names, _MOST_NAMES)}",
+            "Records that a group has not read are deleted before anybody can be warned; losses "
+            "are seen afterwards.",
+        )
+
+
+def check_metrics(
+    plan: Plan, levels: Levels, region: str | None, prices: PricesByRegion
+) -> Iterable[Finding]:
+    """How many custom metrics CloudWatch would get each month, and what these cost."""
+    priced = region if region is not None and region in prices else REFERENCE_REGION
+    price = prices[priced][_METRIC_PRICE]
+    dollars = price.cost(plan.metrics)
+    yield Finding(
+        METRICS,
+        "ok",
+        f"{format_count(plan.metrics)} custom metrics, ${dollars:,.2f} a month at the prices of "
+        f"{priced}, for metrics alone (kafka-lag cost has the rest)",
+    )
+    if plan.omitted:
+        more = price.cost(plan.metrics + plan.omitted) - dollars
+        yield Finding(
+            METRICS,
+            "warning",
+            f"{format_count(plan.omitted)} metrics more do not fit into max_metrics "
+            f"({format_count(levels.max_metrics)})",
+            f"They would cost ${more:,.2f} more a month. Raise levels.max_metrics in the document, "
+            "or narrow groups and topics. Snapshots have all of it anyway.",
+        )

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag doctor`: what keeps a login from reading a cluster, step by step, and the repairs."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from kafka_lag.brokers.access import IAM, Access
+from kafka_lag.brokers.diagnosis import ServerFindings, probe_servers
+from kafka_lag.brokers.inspection import Inspection, inspect_cluster
+from kafka_lag.brokers.source import quiet_library
+from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.sinks.budget import plan
+from kafka_lag_cdk.cost.prices import load_prices
+from kafka_lag_cli.connecting.collect_options import (
+    CollectOptions,
+    collect_options_of,
+    source_options,
+)
+from kafka_lag_cli.connecting.login_options import region_of
+from kafka_lag_cli.doctor.cluster import (
+    AFTER_LOGIN,
+    METRICS,
+    READING,
+    check_brokers,
+    check_clocks,
+    check_kinds,
+    check_metrics,
+    check_reading,
+    check_retention,
+    check_transactions,
+    check_version,
+)
+from kafka_lag_cli.doctor.connection import (
+    LOGIN,
+    NAME,
+    STAGES,
+    TCP,
+    check_connection,
+    is_usable,
+)
+from kafka_lag_cli.doctor.findings import Finding, has_fault
+from kafka_lag_cli.doctor.findings_text import findings_json, print_findings
+from kafka_lag_cli.doctor.rights import RIGHTS, WantedNames, check_rights
+from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
+from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.terminal.text import open_screen, printable
+
+_TEXT, _JSON = "text", "json"
+FAULTY = 1
+
+
+@click.command(
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag doctor --bootstrap-servers localhost:9092
+  PASSWORD=... kafka-lag doctor --bootstrap-servers b-1.example:9096 \\
+      --security-protocol SASL_SSL --username monitor --password-env PASSWORD
+  kafka-lag doctor --config deployment.toml --cluster orders --invoke
+  kafka-lag doctor --bootstrap-servers localhost:9092 --output json
+
+\b
+exit codes:
+  0  no fault; there may be warnings, and checks that could not be made
+  1  a fault
+  2  wrong usage
+""",
+)
+@option(
+    "--output",
+    type=click.Choice([_TEXT, _JSON]),
+    default=_TEXT,
+    help=f"lines for people ({_TEXT}), or an array of findings",
+)
+@option("--invoke", is_flag=True, help="with --config: start the deployed function once")
+@source_options
+def doctor(**options: Any) -> int:
+    """Says what keeps this login from reading a cluster, and the line that repairs each.
+
+    Looks at names, TCP, TLS, mechanisms, the login, ACLs and rights, hidden groups and topics,
+    clocks, versions, kinds of groups, transactions, and what the metrics would cost; with the
+    document of a deployment also at what AWS says of it. Reads no record and changes nothing.
+    """
+    if options["invoke"] and not options["config"]:
+        raise click.UsageError("--invoke is for --config.")
+    quiet_library()
+    # May ask for a password.
+    collect = None if options["config"] else collect_options_of(options)
+    with Console(stderr=True).status("looking at AWS and the brokers"):
+        findings = examine(collect, options) if collect else _check_document(options)
+    if options["output"] == _JSON:
+        click.echo(findings_json(findings))
+    else:
+        print_findings(findings, open_screen())
+    return FAULTY if has_fault(findings) else 0
+
+
+def _check_document(options: Mapping[str, Any]) -> list[Finding]:
+    """What AWS says of a deployment, if the document is of one, and then the brokers."""
+    # Costs the start of those alone who have a document.
+    from kafka_lag_cli.doctor.deployment import check_document  # noqa: PLC0415
+
+    of_aws = check_document(
+        options["config"], options["cluster"], options["profile"], invoke=options["invoke"]
+    )
+    try:
+        collect = collect_options_of(options)
+    except ConfigError as error:
+        if not of_aws:
+            raise
+        # The document is right, as AWS was looked at by it: where its brokers are is not known.
+        unknown = Finding(NAME, "unknown", printable(str(error)))
+        behind = _not_made(*STAGES[1:], LOGIN, *RIGHTS, *AFTER_LOGIN, because=NAME)
+        return [*of_aws, unknown, *behind]
+    return [*of_aws, *examine(collect, options, is_deployed=bool(of_aws))]
+
+
+def examine(
+    collect: CollectOptions, options: Mapping[str, Any], *, is_deployed: bool = False
+) -> list[Finding]:
+    """All checks of the brokers' side in their order; those behind a fault are unknown.
+
+    `is_deployed`: a function in the brokers' network reads them, so that this machine need not be
+    able to.
+    """
+    access = collect.settings.access
+    findings = check_connection(
+        access,
+        _probe(access, access.bootstrap_servers),
+        # A deployed collector has the one of its secret.
+        has_certificate=bool(options["certfile"] or options["config"]),
+        options=None if options["config"] else options,
+    )
+    if not is_usable(findings):
+        if is_deployed:
+            findings = [_from_elsewhere(each) for each in findings]
+        return [*findings, *_not_made(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
+    deadline = time.monotonic() + collect.settings.deadline
+    rules = collect.settings.rules
+    try:
+        inspection = inspect_cluster(
+            access, collect.make_source(), rules.topics, rules.groups, deadline
+        )
+    except ReporterError as error:
+        fault = Finding(LOGIN, "fault", printable(str(error)))
+        return [*findings, fault, *_not_made(*RIGHTS, *AFTER_LOGIN, because="the login")]
+    certfile = options["certfile"]
+    repair = rights_repair(access, inspection.login, str(certfile) if certfile else None)
+    wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
+    findings += [_login(access, repair), *check_rights(inspection, repair, wanted)]
+    return [*findings, *_check_cluster(collect, options, inspection)]
+
+
+def _from_elsewhere(finding: Finding) -> Finding:
+    """A way that does not lead from here to the brokers says nothing of the function's."""
+    if finding.severity != "fault" or finding.check not in (NAME, TCP):
+        return finding
+    why = (
+        "From this machine, that is: the function is in the brokers' network. Run doctor on a "
+        "machine that reaches them to look at rights and groups."
+    )
+    return replace(finding, severity="unknown", why=why)
+
+
+def _check_cluster(
+    collect: CollectOptions, options: Mapping[str, Any], inspection: Inspection
+) -> list[Finding]:
+    """What can be said once the login is accepted, whatever it may do."""
+    access, rules = collect.settings.access, collect.settings.rules
+    report, failed = _read(collect)
+    findings = [
+        *check_brokers(access, inspection, _probe(access, tuple(inspection.not_responding))),
+        check_version(inspection.version),
+        *check_clocks(inspection.clocks, is_listed=inspection.rights.cluster is not None),
+        *check_kinds(inspection.groups, is_complete=not inspection.not_responding),
+        *check_transactions(inspection.has_transactions, report, rules),
+    ]
+    if report is None:
+        return [
+            *findings,
+            Finding(READING, "fault", f"a run reads nothing: {failed}"),
+            *_not_made(METRICS, because=READING),
+        ]
+    levels = collect.settings.levels
+    region = options["region"] or region_of(access.bootstrap_servers)
+    chosen = plan(report, Snapshot.empty(), levels)
+    return [
+        *findings,
+        check_reading(report),
+        *check_retention(report, rules.interval_ms),
+        *check_metrics(chosen, levels, region, load_prices()),
+    ]
+
+
+def _read(collect: CollectOptions) -> tuple[LagReport | None, str]:
+    """One run as the collector makes it, which keeps nothing; or why there is none."""
+    with tempfile.TemporaryDirectory(prefix="kafka-lag-doctor-") as folder:
+        try:
+            collector = replace(collect, state=Path(folder)).open_collector(_NoLog())
+            return collector.run(int(time.time()) * 1000).report, ""
+        except ReporterError as error:
+            return None, printable(str(error))
+
+
+class _NoLog:
+    """A logger of a run whose problems are findings."""
+
+    def warning(self, message: str, /) -> None:
+        """The report has the same."""
+
+
+def _probe(access: Access, servers: tuple[str, ...]) -> tuple[ServerFindings, ...]:
+    return probe_servers(
+        servers,
+        access.cafile,
+        tls_first=access.security_protocol.endswith("SSL"),
+        seconds=access.broker_timeout,
+    )
+
+
+def _login(access: Access, repair: RightsRepair) -> Finding:
+    how = access.sasl_mechanism if access.logs_in else access.security_protocol
+    if access.logs_in and access.sasl_mechanism == IAM:
+        return Finding(LOGIN, "ok", f"accepted ({how}), with AWS credentials")
+    who = printable(repair.principal) if repair.principal else "the client certificate's subject"
+    return Finding(LOGIN, "ok", f"accepted as {who} ({how})")
+
+
+def _not_made(*checks: str, because: str) -> list[Finding]:
+    return [Finding(check, "unknown", f"not looked at, because of {because}") for check in checks]

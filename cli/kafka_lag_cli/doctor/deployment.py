@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `doctor` finds in AWS: credentials, clock, cluster, login and secret, network, a run.
+
+Each check says what is so, what follows, and the line that repairs it. One that takes a right that
+is missing says which, and is "unknown".
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cli.account.errors import AwsError
+from kafka_lag_cli.account.msk_cluster import MskCluster
+from kafka_lag_cli.account.session import open_session
+from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
+from kafka_lag_cli.doctor.credentials import CREDENTIALS, Clock, check_credentials
+from kafka_lag_cli.doctor.deployed_function import check_run
+from kafka_lag_cli.doctor.findings import Finding, collect_findings, not_made
+from kafka_lag_cli.doctor.msk import CLUSTER, check_cluster, check_login
+from kafka_lag_cli.doctor.network import check_network
+from kafka_lag_cli.doctor.place import Place
+from kafka_lag_cli.doctor.secret import SECRET, check_secret
+
+
+def check_document(
+    path: Path, cluster: str | None, profile: str | None, *, invoke: bool = False
+) -> list[Finding]:
+    """What AWS says of a cluster in the document of a deployment; nothing of another document.
+
+    To be called before MSK is asked for brokers: where the login is not enabled it names none.
+    Raises ConfigError for a document or a profile that cannot be used.
+    """
+    found = read_deployed_cluster(path, cluster)
+    if found is None:
+        return []
+    return check_deployment(*found, open_session(profile), invoke=invoke)
+
+
+def check_deployment(
+    deployment: Deployment,
+    cluster: Cluster,
+    session: Any,
+    *,
+    invoke: bool = False,
+    clock: Clock = time.time,
+) -> list[Finding]:
+    """What AWS says of one cluster of a deployment, with the credentials of a boto3 session.
+
+    With `invoke` the deployed function runs once. Raises nothing for what AWS answers.
+    """
+    place = Place(deployment, cluster, session)
+    findings = list(check_credentials(place, clock))
+    if any(each.check == CREDENTIALS and each.severity != "ok" for each in findings):
+        return findings
+    msk: MskCluster | None = None
+    try:
+        msk, found = check_cluster(place)
+        findings += found
+    except AwsError as error:
+        findings.append(not_made(CLUSTER, error))
+    if msk is not None:
+        findings.append(check_login(place, msk))
+    findings += collect_findings(SECRET, check_secret(place, msk))
+    for check, found_there in check_network(place, msk):
+        findings += collect_findings(check, found_there)
+    if invoke:
+        findings += collect_findings("run", check_run(place, clock))
+    return findings

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `doctor` finds, whoever looked: a check, how bad it is, and the line that repairs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from kafka_lag_cli.account.errors import AwsError
+
+Severity: TypeAlias = Literal["ok", "info", "warning", "fault", "unknown"]
+
+# From what needs somebody first to what needs nobody. "unknown" is a check that was not made.
+SEVERITIES: Final[tuple[Severity, ...]] = ("fault", "warning", "unknown", "info", "ok")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The outcome of one check, or one of its outcomes.
+
+    `check` names what was looked at ("TCP", "rights on topics"); several findings may have the
+    same. `what` is one line that says what is so, and `why` what follows from it and what to do in
+    words, empty where nothing does. `repair` is one line for a shell, or one option or key to
+    write as it is, and None where there is no such line. For severity "unknown" `what` says why
+    the check could not be made. Strangers' names in all three are escaped already.
+    """
+
+    check: str
+    severity: Severity
+    what: str
+    why: str = ""
+    repair: str | None = None
+
+
+def has_fault(findings: Iterable[Finding]) -> bool:
+    """Whether any is a fault, which is the exit code 1."""
+    return any(finding.severity == "fault" for finding in findings)
+
+
+def collect_findings(check: str, found: Iterable[Finding]) -> list[Finding]:
+    """What a check finds until AWS does not answer it."""
+    findings = []
+    try:
+        for finding in found:
+            findings.append(finding)  # noqa: PERF402 - what came before an error counts
+    except AwsError as error:
+        findings.append(not_made(check, error))
+    return findings
+
+
+def not_made(check: str, error: AwsError) -> Finding:
+    """A check that AWS did not let us make."""
+    why = f"Not looked at: let somebody allow {error.right}." if error.denied else "Not looked at."
+    return Finding(check, "unknown", str(error), why)

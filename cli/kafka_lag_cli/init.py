@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag init`: a deployment's document from a cluster's ARN, by what AWS says of it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+import tomlkit
+from pydantic import TypeAdapter, ValidationError
+from tomlkit.items import Table
+
+from kafka_lag.errors import ConfigError
+from kafka_lag.formatting import format_list
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import check
+from kafka_lag_cdk.config.source import toml_in
+from kafka_lag_cdk.config.types import KafkaArn
+from kafka_lag_cli.account.errors import AwsError
+from kafka_lag_cli.account.msk_cluster import (
+    LOGINS,
+    MskCluster,
+    associated_secrets,
+    describe_cluster,
+    describe_key,
+    describe_secret,
+)
+from kafka_lag_cli.account.session import open_session
+from kafka_lag_cli.account.subnet_choice import choose_subnets
+from kafka_lag_cli.account.vpc_network import (
+    Subnet,
+    VpcNetwork,
+    default_security_group,
+    read_network,
+    vpc_of,
+)
+from kafka_lag_cli.help_sections import SectionedCommand, option
+
+# A question with its possible answers (none: any text), and the answer to take for an empty line.
+Ask: TypeAlias = Callable[[str, Sequence[str], str | None], str]
+
+STDOUT = "-"
+_DEFAULT_FILE = "deployment.toml"
+_SECRET_LOGINS = ("scram", "tls")
+_NAMED = 5
+_BY_HAND = "Without AWS, copy and edit a document of examples/ (scaling-ecs.json has IAM)."
+
+
+@dataclass(frozen=True, slots=True)
+class InitOptions:
+    """What a person said by options; None is what AWS, a question or a default decides."""
+
+    name: str | None = None
+    auth: str | None = None
+    secret_arn: str | None = None
+    kms_key_arn: str | None = None
+    email: tuple[str, ...] = ()
+
+
+@click.command(
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag init arn:aws:kafka:eu-west-1:111122223333:cluster/orders/3f2a...-7
+  kafka-lag init ARN --profile prod --auth scram --secret-arn ARN --email oncall@example.com
+  kafka-lag init ARN --output - | less
+
+\b
+Needs kafka:DescribeClusterV2, ec2:Describe* on the network, and with scram
+kafka:ListScramSecrets, secretsmanager:DescribeSecret and kms:DescribeKey. Changes
+nothing in AWS.
+""",
+)
+@click.argument("arn")
+@option("--profile", help="AWS profile (default: the environment's credentials)")
+@option(
+    "--output",
+    "file",
+    metavar="FILE",
+    default=_DEFAULT_FILE,
+    show_default=True,
+    help=f"where to write it; {STDOUT} is standard output",
+)
+@option("--force", is_flag=True, help="write over a file that is there")
+@option("--name", help="the cluster's name in metrics and stacks (default: MSK's)")
+@option(
+    "--auth",
+    type=click.Choice(["iam", "scram", "tls", "none"]),
+    help="how the collector logs in (default: scram where a secret is associated, else iam, else "
+    "none)",
+)
+@option("--secret-arn", metavar="ARN", help="the secret of scram or tls, by its whole ARN")
+@option("--kms-key-arn", metavar="ARN", help="the key of the secret (default: as AWS says)")
+@option("--email", multiple=True, help="who gets alarms and reports; may be given again")
+def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any) -> int:
+    """Writes a deployment's document from a cluster's ARN.
+
+    Network, login, secret, key and endpoints are looked up in AWS. What AWS does not know is asked
+    for on a terminal, and wanted as options elsewhere.
+    """
+    region = _region(arn)
+    if file != STDOUT and Path(file).exists() and not force:
+        raise click.UsageError(f"{file} is there: take another --output, or --force to replace it.")
+    try:
+        text = draft(
+            arn,
+            open_session(profile, region),
+            InitOptions(**given),
+            _ask_on_terminal if sys.stdin.isatty() and sys.stderr.isatty() else None,
+        )
+    except ConfigurationError as error:
+        click.echo(str(error), err=True)
+        return 2
+    except AwsError as error:
+        raise ConfigError(f"{error} {_BY_HAND}") from error
+    if file == STDOUT:
+        click.echo(text, nl=False)
+    else:
+        _write(Path(file), text, force=force)
+    name = _DEFAULT_FILE if file == STDOUT else file
+    click.echo(_next_steps(name, profile, written=file != STDOUT), err=file == STDOUT)
+    return 0
+
+
+def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:
+    """The document as TOML with comments, checked.
+
+    Raises AwsError, ConfigError, ConfigurationError for a value that a document cannot have, and
+    click.UsageError for what is missing where nobody can be asked.
+    """
+    try:
+        msk = describe_cluster(session.client("kafka"), arn)
+    except AwsError as error:
+        if error.code != "NotFoundException":
+            raise
+        raise ConfigError(
+            f"MSK has no cluster {arn}: compare with `aws kafka list-clusters-v2 "
+            f"--region {_region(arn)}`, and check --profile."
+        ) from error
+    login = _login(session, msk, chosen, ask)
+    network = _network(session, msk, _region(arn))
+    subnets = choose_subnets(network, msk.subnets)
+    if not subnets:
+        raise ConfigError(f"The VPC {network.id} of {msk.name} has no subnets.")
+    groups = msk.security_groups or tuple(
+        filter(None, [default_security_group(session.client("ec2"), network.id)])
+    )
+    email = chosen.email
+    if not email and ask:
+        email = tuple(ask("E-mail for alarms and reports (empty for none)", (), "").split())
+    document = tomlkit.document()
+    document.add(
+        tomlkit.comment(f"The deployment of lag collectors for the MSK cluster {msk.name}.")
+    )
+    document.add(tomlkit.comment("docs/configuration.md has every key."))
+    document.add(tomlkit.nl())
+    document.add("shared", _shared(email))
+    clusters = tomlkit.aot()
+    cluster = tomlkit.table()
+    _cluster(cluster, msk, chosen.name)
+    cluster.add("vpc", _vpc(network, subnets, groups, needs_secret=login.secret_arn is not None))
+    cluster.add("auth", _auth(login))
+    clusters.append(cluster)
+    document.add("clusters", clusters)
+    text = tomlkit.dumps(document)
+    check(toml_in(text, "the draft"), "the draft", Path())
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Login:
+    type: str
+    secret_arn: str | None = None
+    kms_key_arn: str | None = None
+
+
+def _login(session: Any, msk: MskCluster, chosen: InitOptions, ask: Ask | None) -> _Login:
+    secrets = associated_secrets(session.client("kafka"), msk.arn) if "scram" in msk.logins else ()
+    way = chosen.auth or _choose_way(msk, secrets, ask)
+    enabled = {"none", "plaintext"} if way == "none" else {way}
+    if not enabled & msk.logins:
+        there = format_list(sorted(msk.logins), _NAMED)
+        raise ConfigError(f"{msk.name} does not let {way} in: it has enabled {there}.")
+    if way == "none":
+        return _Login("none" if "none" in msk.logins else "plaintext")
+    if way not in _SECRET_LOGINS:
+        return _Login(way)
+    secret = chosen.secret_arn or _choose_secret(way, secrets if way == "scram" else (), ask)
+    return _Login(way, secret, chosen.kms_key_arn or _key_of(session, secret))
+
+
+def _choose_way(msk: MskCluster, secrets: Sequence[str], ask: Ask | None) -> str:
+    ways = [way for way in LOGINS if way in msk.logins]
+    if not ways:
+        raise ConfigError(f"{msk.name} has enabled no login that is known here.")
+    # A secret that is associated was made for this; tls comes last, as it needs a certificate.
+    best = "scram" if secrets else next((way for way in ways if way != "scram"), ways[0])
+    choices = list(dict.fromkeys("none" if way == "plaintext" else way for way in ways))
+    best = "none" if best == "plaintext" else best
+    return ask("How the collector logs in", choices, best) if ask and len(choices) > 1 else best
+
+
+def _choose_secret(way: str, secrets: Sequence[str], ask: Ask | None) -> str:
+    if len(secrets) == 1:
+        return secrets[0]
+    if ask:
+        return ask(f"ARN of the secret of {way}", secrets, None)
+    if secrets:
+        raise click.UsageError(
+            f"{len(secrets)} secrets are associated with the cluster: choose one by --secret-arn "
+            f"({format_list(secrets, _NAMED)})."
+        )
+    raise click.UsageError(
+        f"--secret-arn is missing: auth of type {way} needs a secret"
+        + (", and none is associated with the cluster." if way == "scram" else ".")
+    )
+
+
+def _key_of(session: Any, secret: str) -> str | None:
+    try:
+        key = describe_secret(session.client("secretsmanager"), secret).key
+        return describe_key(session.client("kms"), key).arn if key else None
+    except AwsError as error:
+        raise ConfigError(f"{error} Or name the key of the secret by --kms-key-arn.") from error
+
+
+def _network(session: Any, msk: MskCluster, region: str) -> VpcNetwork:
+    client = session.client("ec2")
+    places = vpc_of(client, msk.subnets)
+    if not places:
+        raise ConfigError(
+            f"EC2 knows none of the subnets of {msk.name}: the network is another account's, and "
+            "the collector has to be deployed there."
+        )
+    return read_network(client, next(iter(places.values())), region)
+
+
+def _shared(email: Sequence[str]) -> Table:
+    shared = tomlkit.table(is_super_table=True)
+    notify = tomlkit.table()
+    if email:
+        notify.add(tomlkit.comment("AWS sends a message that each address must confirm once."))
+        notify.add("email", list(email))
+    else:
+        notify.add(tomlkit.comment("Nobody hears of alarms yet: name who does."))
+        notify.add(tomlkit.comment('email = ["kafka-oncall@example.com"]'))
+    shared.add("notify", notify)
+    return shared
+
+
+def _cluster(cluster: Table, msk: MskCluster, name: str | None) -> None:
+    cluster.add("name", name or msk.name)
+    cluster.add(tomlkit.comment("Region and account are those of the ARN."))
+    cluster.add("arn", msk.arn)
+    if msk.is_express:
+        cluster.add(tomlkit.comment("Express brokers have no disks that could be full."))
+        cluster.add("broker_type", "express")
+    cluster.add(tomlkit.nl())
+    cluster.add(tomlkit.comment("People at a console read what they like, nobody waits for them."))
+    deny = tomlkit.inline_table()
+    deny.append("deny", tomlkit.string("^console-consumer-", literal=True))
+    cluster.add("groups", deny)
+    cluster.add(tomlkit.comment("Seconds that a group may be late, by an expression for names:"))
+    cluster.add(tomlkit.comment("sla_seconds = { '^billing$' = 300 }"))
+    cluster.add(tomlkit.comment("Exact names of groups with alarms of their own:"))
+    cluster.add(tomlkit.comment('alarms.groups = ["billing"]'))
+    cluster.add(tomlkit.nl())
+
+
+def _vpc(
+    network: VpcNetwork,
+    subnets: Sequence[Subnet],
+    brokers: Sequence[str],
+    *,
+    needs_secret: bool,
+) -> Table:
+    vpc = tomlkit.table()
+    vpc.add("id", network.id)
+    two = len(subnets) > 1
+    vpc.add(
+        tomlkit.comment(
+            "In two zones, so that one may fail."
+            if two
+            else "One zone alone has subnets: when it fails, the collector does too."
+        )
+    )
+    vpc.add("subnets", [subnet.id for subnet in subnets])
+    if brokers:
+        others = f" ({', '.join(brokers[1:])} are the brokers' too.)" if brokers[1:] else ""
+        vpc.add(tomlkit.comment(f"Is opened for the collector on the brokers' port.{others}"))
+        vpc.add("brokers_security_group", brokers[0])
+    ways = {subnet.way_out for subnet in subnets}
+    nat = ways <= {"nat", "other"}
+    _add_endpoints(vpc, network, subnets, needs_secret=needs_secret, nat=nat)
+    if ways == {"nat"}:
+        vpc.add(tomlkit.comment("The subnets have a NAT gateway."))
+    elif nat:
+        vpc.add(tomlkit.comment("The default route leads to a transit gateway, firewall or the"))
+        vpc.add(tomlkit.comment("like: false if AWS's public addresses cannot be reached there."))
+    else:
+        vpc.add(tomlkit.comment("The subnets have no NAT gateway."))
+    vpc.add("nat", nat)
+    return vpc
+
+
+def _add_endpoints(
+    vpc: Table,
+    network: VpcNetwork,
+    subnets: Sequence[Subnet],
+    *,
+    needs_secret: bool,
+    nat: bool,
+) -> None:
+    """Uses what is there, and makes the rest: S3's, which is free, and what NAT does not reach."""
+    tables = list(dict.fromkeys(subnet.route_table for subnet in subnets))
+    missing = [table for table in tables if table not in network.gateway_tables()]
+    existing = [network.interface("s3")] if missing else []
+    makes_s3 = bool(missing) and existing == [None]
+    makes_secrets = False
+    if needs_secret:
+        existing.append(network.interface("secrets_manager"))
+        makes_secrets = existing[-1] is None and not nat
+    opened = [group for endpoint in existing if endpoint for group in endpoint.security_groups[:1]]
+    if opened:
+        vpc.add(tomlkit.comment("Of endpoints that are there: opened for the collector on 443."))
+        vpc.add("endpoint_security_groups", list(dict.fromkeys(opened)))
+    if makes_s3:
+        vpc.add(tomlkit.comment("The route tables of the subnets have no S3 endpoint, which is"))
+        vpc.add(tomlkit.comment("free; it is made, and goes with the cluster's stack."))
+        vpc.add("route_tables", missing)
+    if makes_secrets:
+        vpc.add(tomlkit.comment("The VPC has no endpoint of Secrets Manager; one is made, which"))
+        vpc.add(tomlkit.comment("is paid by the hour (kafka-lag cost) and lets in this range."))
+        vpc.add("cidr", network.cidr_of(network.subnets))
+    if makes_s3 or makes_secrets:
+        endpoints = tomlkit.inline_table()
+        for kind, made in (("s3", makes_s3), ("secrets_manager", makes_secrets)):
+            if made:
+                endpoints.append(kind, made)
+        vpc.add("endpoints", endpoints)
+
+
+def _auth(login: _Login) -> Table:
+    auth = tomlkit.table()
+    auth.add("type", "none" if login.type == "plaintext" else login.type)
+    if login.type == "plaintext":
+        auth.add(tomlkit.comment("The brokers speak no TLS to clients that do not log in."))
+        auth.add("plaintext", value=True)
+    if login.secret_arn:
+        auth.add("secret_arn", login.secret_arn)
+    if login.kms_key_arn:
+        auth.add(tomlkit.comment("The key that encrypts the secret."))
+        auth.add("kms_key_arn", login.kms_key_arn)
+    return auth
+
+
+def _region(arn: str) -> str:
+    try:
+        TypeAdapter(KafkaArn).validate_python(arn)
+    except ValidationError as error:
+        sentence = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise click.UsageError(f"ARN {sentence}.") from None
+    return arn.split(":")[3]
+
+
+def _ask_on_terminal(label: str, choices: Sequence[str], default: str | None) -> str:
+    kind = click.Choice(choices) if choices else None
+    answer: str = click.prompt(label, default=default, type=kind, err=True)
+    return answer
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error.strerror}).") from error
+
+
+def _next_steps(name: str, profile: str | None, *, written: bool) -> str:
+    file = shlex.quote(name)
+    as_who = f" --profile {shlex.quote(profile)}" if profile else ""
+    variable = f"AWS_PROFILE={shlex.quote(profile)} " if profile else ""
+    return "\n".join(
+        (
+            f"{name} is written. Next:" if written else "Next, with the document in a file:",
+            f"  kafka-lag doctor --config {file}{as_who}",
+            f"  kafka-lag cost --config {file}",
+            f"  {variable}make deploy CONFIG={file}",
+        )
+    )

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag query`: the saved queries of Athena on a folder or a bucket, run by DuckDB."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+from click.shell_completion import CompletionItem
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.formatting import format_list, format_quantity
+from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag_cdk.saved_queries import Query, read_queries
+from kafka_lag_cli.needs import check_extra
+from kafka_lag_cli.state.stores import find_state, open_bucket, open_folder
+from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE
+from kafka_lag_cli.terminal.text import escape_markup, printable
+
+if TYPE_CHECKING:
+    from kafka_lag_cli.query.engine import Answer
+    from kafka_lag_cli.query.parameters import Request
+
+# What may be the matter where these have no rows.
+_NO_INCIDENT = (
+    "A status makes an incident once it has lasted for `hold` runs; status_by_day counts all runs."
+)
+_WITHOUT_ROWS = dict.fromkeys(("incidents_of_a_group", "minutes_around_an_incident"), _NO_INCIDENT)
+# Objects that are fetched from a bucket at the same time.
+_AT_ONCE = 16
+_EXAMPLES = """\b
+examples:
+  kafka-lag query --list
+  kafka-lag query group_wrong_now -p group=billing --state ./lag
+  kafka-lag query status_by_day -p day=2026-01-31 -p days=3 --output csv
+  kafka-lag query records_lost --bucket kafka-lag-data --region eu-west-1
+  kafka-lag query --execute "SELECT dt, max(lag) FROM groups WHERE dt >= '2026-01-01' GROUP BY dt"
+"""
+
+
+def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(query.key, help=query.title)
+        for query in read_queries()
+        if query.key.startswith(begun)
+    ]
+
+
+@click.command("query", epilog=_EXAMPLES)
+@click.argument("name", required=False, shell_complete=_complete_name)
+@click.option(
+    "--state",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder that holds snapshots/ (default: your cache folder, as for watch).",
+)
+@click.option("--bucket", metavar="NAME", help="A deployment's bucket, with your AWS credentials.")
+@click.option("--region", help="Of the bucket (default: that of your AWS profile).")
+@click.option(
+    "--parameter",
+    "-p",
+    "parameters",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="What the query is about, as often as it has parameters; --list names them.",
+)
+@click.option("--history", is_flag=True, help="Read days whose snapshots are gone, in history/.")
+@click.option("--execute", metavar="SQL", help="Run this SELECT, in Athena's dialect.")
+@click.option(
+    "--file", type=click.File(encoding="utf-8"), metavar="FILE", help="The same; - is stdin."
+)
+@click.option("--output", type=click.Choice(FORMATS), default=TABLE)
+@click.option("--list", "listing", is_flag=True, help="List the saved queries, and run none.")
+@click.option("--sql", is_flag=True, help="Print the query as Athena takes it, and run nothing.")
+def query(
+    name: str | None,
+    state: Path | None,
+    bucket: str | None,
+    region: str | None,
+    parameters: Sequence[str],
+    history: bool,
+    execute: str | None,
+    file: TextIO | None,
+    output: str,
+    listing: bool,
+    sql: bool,
+) -> None:
+    """Answer a question about past lag from the snapshots and daily reports.
+
+    NAME is one of the saved queries that a deployment also has in Athena. They run here on a folder
+    of `kafka-lag watch`, or on a deployment's bucket, of which no more is fetched than the days
+    that the query is about.
+    """
+    if listing:
+        _print_list(output)
+        return
+    if sum(each is not None for each in (name, execute, file)) != 1:
+        raise click.UsageError(
+            "Name a query (--list has them), or give one by --execute or --file."
+        )
+    if state and bucket:
+        raise click.UsageError("--state and --bucket cannot go together.")
+    if region and not bucket:
+        raise click.UsageError("--region belongs to --bucket; a folder has none.")
+    check_extra("query", "sql", "DuckDB", "duckdb", "sqlglot")
+    try:
+        if sql and name and not parameters and not history:
+            click.echo(_find_query(name).text)
+            return
+        if name is not None:
+            request = _bind(name, parameters, history=history)
+        elif parameters or history:
+            raise click.UsageError("--parameter and --history belong to saved queries.")
+        else:
+            request = _parse(execute if file is None else _read(file))
+        if sql:
+            click.echo(_athena_text(request))
+            return
+        answer = _run(request, state, bucket, region)
+        if name is not None and "at" in _find_query(name).parameters:
+            _check_read(answer)
+    except ReporterError as error:
+        raise click.ClickException(printable(str(error))) from error
+    _print(answer, output)
+    if name is not None and not (answer.rows or answer.unread):
+        _hint(_WITHOUT_ROWS.get(_find_query(name).key))
+
+
+def _bind(name: str, parameters: Sequence[str], *, history: bool) -> Request:
+    from kafka_lag_cli.query.parameters import bind  # noqa: PLC0415 - needs the extra
+
+    saved = _find_query(name)
+    return bind(saved, _values(saved, parameters), history=history)
+
+
+def _find_query(name: str) -> Query:
+    queries = {each.key: each for each in read_queries()}
+    key = name.replace("-", "_")
+    if key not in queries:
+        text = f"There is no query {printable(name)}{_nearest(key, queries)}"
+        raise click.UsageError(f"{text} kafka-lag query --list has all.")
+    return queries[key]
+
+
+def _values(saved: Query, parameters: Sequence[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for text in parameters:
+        name, given, value = text.partition("=")
+        if not given or not value:
+            raise click.UsageError(f"-p {printable(text)} must be KEY=VALUE, as -p group=billing.")
+        if name not in saved.parameters:
+            takes = format_list(list(saved.parameters), len(saved.parameters))
+            nearest = _nearest(name, saved.parameters)
+            raise click.UsageError(
+                f"{saved.key} has no parameter {printable(name)}{nearest} It takes {takes}."
+            )
+        if name in values:
+            raise click.UsageError(f"-p {name} is there twice.")
+        values[name] = value
+    return values
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    found = difflib.get_close_matches(name, names, 1)
+    return f"; {found[0]}?" if found else "."
+
+
+def _read(file: TextIO) -> str:
+    try:
+        return file.read()
+    except UnicodeDecodeError:
+        raise click.UsageError(f"--file: {printable(file.name)} is no UTF-8 text.") from None
+
+
+def _parse(text: str | None) -> Request:
+    from kafka_lag_cli.query.engine import parse  # noqa: PLC0415 - needs the extra
+    from kafka_lag_cli.query.parameters import Request  # noqa: PLC0415
+
+    return Request(parse(text or ""))
+
+
+def _athena_text(request: Request) -> str:
+    from kafka_lag_cli.query.parameters import athena_text  # noqa: PLC0415 - needs the extra
+
+    return athena_text(request)
+
+
+def _run(request: Request, state: Path | None, bucket: str | None, region: str | None) -> Answer:
+    from kafka_lag_cli.query.engine import Engine  # noqa: PLC0415 - needs the extra
+
+    now = request.time(datetime.now(UTC))
+    try:
+        if bucket is None:
+            folder = find_state(state, os.environ)
+            engine = Engine(
+                open_folder(folder), lambda keys: [folder / key for key in keys], str(folder)
+            )
+            return engine.run(request.tree, now)
+        with tempfile.TemporaryDirectory(prefix="kafka-lag-") as fetched:
+            store = open_bucket(bucket, region, connections=_AT_ONCE)
+            engine = Engine(store, _fetcher(store, Path(fetched)), f"the bucket {bucket}")
+            return engine.run(request.tree, now)
+    except OSError as error:
+        raise ConfigError(f"{error.filename} cannot be used ({error.strerror}).") from error
+
+
+def _fetcher(store: BrowsableStore, folder: Path) -> Callable[[Sequence[str]], list[Path]]:
+    """Objects as files below a folder, in the order of their keys."""
+
+    def fetch(key: str) -> Path:
+        path = folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(store.read(key))
+        return path
+
+    def fetch_all(keys: Sequence[str]) -> list[Path]:
+        with _progress(len(keys)) as advance, ThreadPoolExecutor(_AT_ONCE) as pool:
+            work = [pool.submit(fetch, key) for key in keys]
+            try:
+                return [advance(each.result()) for each in work]
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    return fetch_all
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[Path], Path]]:
+    """Counts what is fetched, on a terminal alone."""
+    stderr = Console(stderr=True)
+    columns = TextColumn("{task.description}"), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(
+        *columns, console=stderr, transient=True, disable=not stderr.is_terminal
+    ) as progress:
+        task = progress.add_task("objects read", total=total)
+
+        def advance(path: Path) -> Path:
+            progress.advance(task)
+            return path
+
+        yield advance
+
+
+def _check_read(answer: Answer) -> None:
+    """Raises ConfigError where a query about a time found no run of it."""
+    for table, days in answer.unread.items():
+        if days is not None:
+            run = answer.newest.get(table)
+            at = f" Try -p at={run:%Y-%m-%dT%H:%M:%S}." if run else ""
+            raise ConfigError(f"{_nothing_of(table, days)}{at}")
+
+
+def _nothing_of(table: str, days: tuple[str, str]) -> str:
+    there = f"{days[0]} to {days[1]}" if days[0] != days[1] else days[0]
+    return f"{table} has nothing of the time asked for; it has {there}."
+
+
+def _hint(text: str | None) -> None:
+    if text is not None:
+        Console(stderr=True).print(f"[yellow]{escape_markup(text)}[/]", soft_wrap=True)
+
+
+def _print(answer: Answer, output: str) -> None:
+    from kafka_lag_cli.query.output import lines, print_table  # noqa: PLC0415
+
+    for table, days in answer.unread.items():
+        if days is not None:
+            _hint(_nothing_of(table, days))
+    if output == TABLE:
+        print_table(answer, Console())
+        return
+    for line in lines(answer, output, to_terminal=sys.stdout.isatty()):
+        # click.echo would take escape sequences out of names.
+        sys.stdout.write(line)
+    sys.stdout.flush()
+
+
+def _print_list(output: str) -> None:
+    queries = list(read_queries())
+    if output == TABLE:
+        for each in queries:
+            click.echo(f"{each.key}\n    {each.title}\n    {_parameters_text(each)}")
+        click.echo(format_quantity(len(queries), "query", "queries"))
+        return
+    listed: list[dict[str, Any]] = [
+        {
+            "name": each.key,
+            "title": each.title,
+            "description": each.description,
+            "parameters": dict(each.parameters),
+        }
+        for each in queries
+    ]
+    click.echo(json.dumps(listed, indent=2))
+
+
+def _parameters_text(saved: Query) -> str:
+    return ", ".join(
+        f"{name} ({default})" if default else name for name, default in saved.parameters.items()
+    )
+
+
+if __name__ == "__main__":
+    query()

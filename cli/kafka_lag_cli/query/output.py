@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a query for people and programs: a table, JSON, or CSV. Unknown is `?`, null or empty."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from kafka_lag.formatting import format_quantity
+from kafka_lag_cli.query.engine import Answer
+from kafka_lag_cli.terminal.csv_rows import csv_line
+from kafka_lag_cli.terminal.group_rows import CSV, NDJSON
+from kafka_lag_cli.terminal.text import printable
+
+_UNKNOWN = "?"
+_DIGITS = 4
+
+
+def print_table(answer: Answer, screen: Console) -> None:
+    """A line a row; where rows are wider than a terminal without columns that are all unknown.
+
+    A line a value where they are wider still.
+    """
+    width = _width(answer, screen)
+    unknown: list[str] = []
+    if not screen.is_terminal:
+        # Whoever reads it later has more room than the 80 columns that rich assumes.
+        screen.width = max(width, screen.width)
+    elif width > screen.width:
+        answer, unknown = _without_unknown(answer)
+        width = _width(answer, screen)
+    shown: RenderableType = _table(answer) if width <= screen.width else _records(answer)
+    screen.print(shown)
+    screen.print(Text(format_quantity(len(answer.rows), "row"), style="dim"))
+    if unknown:
+        names = ", ".join(map(printable, unknown))
+        screen.print(Text(f"left out, as unknown in all rows: {names}", style="dim"))
+
+
+def _width(answer: Answer, screen: Console) -> int:
+    return Measurement.get(screen, screen.options.update(max_width=100_000), _table(answer)).maximum
+
+
+def _without_unknown(answer: Answer) -> tuple[Answer, list[str]]:
+    """The answer without columns of which no row has a value, and their names."""
+    places = range(len(answer.columns))
+    known = [at for at in places if any(_json_value(row[at]) is not None for row in answer.rows)]
+    if not known:
+        return answer, []
+    kept = replace(
+        answer,
+        columns=tuple(answer.columns[at] for at in known),
+        rows=[tuple(row[at] for at in known) for row in answer.rows],
+    )
+    return kept, [answer.columns[at] for at in places if at not in known]
+
+
+def lines(answer: Answer, form: str, *, to_terminal: bool) -> Iterator[str]:
+    """The text of `form`, line by line with their ends.
+
+    On a terminal what cannot be printed is escaped, which JSON does everywhere.
+    """
+    if form == CSV:
+        rows = [list(answer.columns), *([_csv_cell(cell) for cell in row] for row in answer.rows)]
+        for row in rows:
+            yield csv_line(_printable(cell) if to_terminal else cell for cell in row)
+        return
+    objects = (
+        json.dumps(dict(zip(answer.columns, map(_json_value, row), strict=True)))
+        for row in answer.rows
+    )
+    if form == NDJSON:
+        yield from (f"{each}\n" for each in objects)
+    else:
+        text = ",\n ".join(objects)
+        yield f"[{text}]\n"
+
+
+def _table(answer: Answer) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for number, name in enumerate(answer.columns):
+        numeric = all(_is_number(row[number]) for row in answer.rows)
+        table.add_column(
+            Text(printable(name)), justify="right" if numeric else "left", no_wrap=True
+        )
+    for row in answer.rows:
+        table.add_row(*(Text(_cell(cell)) for cell in row))
+    return table
+
+
+def _records(answer: Answer) -> Group:
+    parts: list[RenderableType] = []
+    for number, row in enumerate(answer.rows, 1):
+        record = Table.grid(padding=(0, 2, 0, 0))
+        record.add_column(no_wrap=True)
+        record.add_column(overflow="fold")
+        for name, cell in zip(answer.columns, row, strict=True):
+            record.add_row(Text(printable(name), style="bold"), Text(_cell(cell)))
+        parts += [Rule(f"row {number}", align="left", style="dim"), record]
+    return Group(*parts)
+
+
+def _is_number(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, int | float | Decimal) and not isinstance(cell, bool))
+
+
+def _cell(cell: Any) -> str:
+    """A cell of a table: whole seconds, at most four decimals."""
+    value = _json_value(cell)
+    if value is None:
+        return _UNKNOWN
+    if isinstance(cell, datetime):
+        return f"{cell:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{round(value, _DIGITS):.15g}"
+    return printable(value) if isinstance(value, str) else printable(json.dumps(value))
+
+
+def _csv_cell(cell: Any) -> Any:
+    """Numbers as they are: their sign is no formula."""
+    value = _json_value(cell)
+    return json.dumps(value) if isinstance(value, bool | list | dict) else value
+
+
+def _printable(cell: Any) -> Any:
+    return printable(cell) if isinstance(cell, str) and cell else cell
+
+
+def _json_value(cell: Any) -> Any:
+    """What JSON has for it: times in UTC as snapshots' are printed elsewhere, no NaN."""
+    if isinstance(cell, datetime):
+        return f"{cell.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+    if isinstance(cell, date):
+        return cell.isoformat()
+    if isinstance(cell, Decimal):
+        cell = float(cell)
+    if isinstance(cell, float):
+        return cell if math.isfinite(cell) else None
+    if isinstance(cell, list | tuple):
+        return [_json_value(each) for each in cell]
+    if isinstance(cell, dict):
+        return {str(key): _json_value(value) for key, value in cell.items()}
+    return cell if cell is None or isinstance(cell, str | int) else str(cell)

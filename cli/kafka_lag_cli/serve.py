@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag serve`: the views of a folder, a bucket, or a cluster that it collects itself."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+from kafka_lag.snapshots.store import BrowsableStore, FolderStore
+from kafka_lag.views.auth import Bearer, check_token
+from kafka_lag.views.latest_run import Snapshots
+from kafka_lag_cli.collecting import Collecting
+from kafka_lag_cli.connecting.collect_options import FILTERS, collect_options, collect_options_of
+from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
+from kafka_lag_cli.connecting.rule_options import SECTION as MEANING
+from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.local_server import LocalServer
+from kafka_lag_cli.numbers import SECONDS
+from kafka_lag_cli.state.folder import default_state
+from kafka_lag_cli.state.stores import open_bucket, open_folder
+from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup
+
+_MAX_PORT = 65_535
+_LOOPBACK = "127.0.0.1"
+_SECTION = "what is served, and to whom"
+_OF_AWS = ("profile", "region")
+_OF_COLLECTOR = ("interval", "cluster", "keep_days")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; port 0 takes any that is free."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether this machine alone can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if ":" in host and not host.startswith("["):
+        raise click.BadParameter(f"{text!r}: an IPv6 address goes in brackets, as in [::1]:8000")
+    host = host.strip("[]") if colon else _LOOPBACK
+    digits = port.isascii() and port.isdigit() and len(port) <= len(str(_MAX_PORT))
+    if not host or not digits or int(port) > _MAX_PORT:
+        raise click.BadParameter(
+            f"{text!r} must be HOST:PORT or PORT, with a port from 0 to {_MAX_PORT}"
+        )
+    return Address(host, int(port))
+
+
+@click.command(
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag serve
+  kafka-lag serve --state ./lag --listen 8080
+  AWS_PROFILE=ops kafka-lag serve --bucket kafka-lag-snapshots --region eu-west-1
+  kafka-lag serve --bootstrap-servers localhost:9092 --interval 15
+  kafka-lag serve --config deployment.toml --listen 0.0.0.0:8000 --token-file token
+""",
+)
+@option("--bucket", metavar="NAME", help="snapshots in S3, with your credentials", section=_SECTION)
+@option(
+    "--listen",
+    type=_address,
+    default="8000",
+    metavar="[HOST:]PORT",
+    help=f"where to answer ({_LOOPBACK}:8000); port 0 for any free one",
+    section=_SECTION,
+)
+@option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="answer only those who send the token in this file as Authorization: Bearer",
+    section=_SECTION,
+)
+@option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
+@collect_options
+def serve(**options: Any) -> int:
+    """Answers with the status page, Burrow's API and /metrics until Ctrl-C or SIGTERM.
+
+    Shows the snapshots of a folder (--state) or of a bucket (--bucket). With --bootstrap-servers,
+    or --config, it reads the cluster itself: an exporter for Prometheus, in one process. Only this
+    machine is answered unless --listen names another address, which needs --token-file. /healthz
+    needs no token.
+    """
+    address, token_file = options["listen"], options["token_file"]
+    collects = bool(options["bootstrap_servers"] or options["config"])
+    if collects and options["bucket"]:
+        raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
+    if options["bucket"] and options["state"]:
+        raise click.UsageError("--bucket and --state are two sources: leave one out.")
+    if not collects:
+        _refuse_without_cluster(options)
+    if not address.is_loopback and token_file is None:
+        raise click.UsageError(
+            f"--listen {address.host} is reached from other machines: add --token-file FILE with "
+            "a token of your choice."
+        )
+    bearer = _load_bearer(token_file) if token_file else None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stderr = Console(stderr=True)
+    try:
+        if collects:
+            collect = collect_options_of(options, options["interval"])
+            store: BrowsableStore = FolderStore(collect.state)
+            logger = WarningPrinter(stderr, by_document=bool(options["config"]))
+            running = Collecting(collect, logger, time.time)
+        else:
+            store, running = _open_store(options), None
+        _serve(Snapshots(store, time.time), address, bearer, running, stderr, options)
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _refuse_without_cluster(options: Mapping[str, Any]) -> None:
+    """Options of a collector, of which there is none."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        section, name = getattr(parameter, "section", None), str(parameter.name)
+        if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        if name in _OF_AWS:
+            if not options["bucket"]:
+                raise click.UsageError(f"--{name} is for --bucket, or for --iam: leave it out.")
+        elif name in _OF_COLLECTOR or section in (ACCESS, FILTERS, MEANING):
+            raise click.UsageError(
+                f"{parameter.opts[0]} is for a cluster that is read here: add "
+                "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
+            )
+
+
+def _serve(
+    snapshots: Snapshots,
+    address: Address,
+    bearer: Bearer | None,
+    running: Collecting | None,
+    stderr: Console,
+    options: Mapping[str, Any],
+) -> None:
+    if running is None and not snapshots.clusters():
+        stderr.print(f"[yellow]{escape_markup(_no_snapshots_yet(options))}[/]", soft_wrap=True)
+    health = None if running is None else running.health
+    try:
+        server = LocalServer(
+            snapshots, time.time, address.port, bearer, host=address.host, health=health
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"{address.host}:{address.port} cannot be listened on ({error.strerror}): name "
+            "another address by --listen."
+        ) from error
+    with server, running or nullcontext():
+        print(f"{server.url}/  (Ctrl-C ends it)", flush=True)
+        server.wait()
+
+
+def _no_snapshots_yet(options: Mapping[str, Any]) -> str:
+    if options["bucket"]:
+        where = f"under {contract.SNAPSHOT_PREFIX}/ in the bucket {options['bucket']}"
+    else:
+        where = f"under {_folder_of(options) / contract.SNAPSHOT_PREFIX}/"
+    return f"There are no snapshots {where} yet; they are shown once they come."
+
+
+def _folder_of(options: Mapping[str, Any]) -> Path:
+    return Path(options["state"] or default_state(os.environ)).expanduser()
+
+
+def _load_bearer(token_file: Path) -> Bearer:
+    bearer = Bearer(lambda: _read_token(token_file), time.monotonic)
+    # A file that will not do fails now, and not at the first scrape.
+    bearer.allows("")
+    return bearer
+
+
+def _read_token(token_file: Path) -> str:
+    try:
+        text = token_file.expanduser().read_text("utf-8", "replace")
+    except OSError as error:
+        raise ConfigError(f"Cannot read the token in {token_file} ({error.strerror}).") from error
+    if not text.strip():
+        raise ConfigError(f"The file {token_file} is empty: it must hold the token.")
+    return check_token(text, f"The file {token_file}")
+
+
+def _open_store(options: Mapping[str, Any]) -> BrowsableStore:
+    if not options["bucket"]:
+        folder = _folder_of(options)
+        if options["state"] and not folder.is_dir():
+            raise click.UsageError(f"--state: there is no folder {folder}.")
+        if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+            raise click.UsageError(f"--state: the folder {folder} cannot be read by you.")
+        return open_folder(folder)
+    return open_bucket(options["bucket"], options["region"], options["profile"])

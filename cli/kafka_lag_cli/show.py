@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag show`: the groups of a cluster once, read twice to see who stands still."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+from rich.console import Console
+
+from kafka_lag import contract
+from kafka_lag.collector import Collector, WarningLogger
+from kafka_lag.formatting import format_short_duration
+from kafka_lag.lag.frame import locate
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.settings import Settings
+from kafka_lag.snapshots.store import FolderStore
+from kafka_lag_cli.connecting.collect_options import (
+    CollectOptions,
+    collect_options,
+    collect_options_of,
+)
+from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.numbers import WholeNumber
+from kafka_lag_cli.state.shared import HeldStore, find_interval
+from kafka_lag_cli.terminal.group_details import group_details
+from kafka_lag_cli.terminal.group_rows import TABLE, Selection, select_groups, write_rows
+from kafka_lag_cli.terminal.group_table import groups_table
+from kafka_lag_cli.terminal.selection_options import (
+    check_group,
+    row_kind,
+    selection_of,
+    selection_options,
+)
+from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen
+
+# Consumers commit each five seconds by default [Kafka, auto.commit.interval.ms].
+_GAP = 6
+REACHED, NOT_KNOWN = 3, 4
+_AT_LEAST = {
+    contract.ERR: frozenset({contract.ERR}),
+    contract.WARN: frozenset({contract.ERR, contract.WARN}),
+}
+_ROW = ("consumer_group", "topic", "partition_id")
+
+
+@click.command(
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag show --bootstrap-servers localhost:9092
+  kafka-lag show --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 --iam
+  PASSWORD=... kafka-lag show --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
+      --security-protocol SASL_SSL --username monitor --password-env PASSWORD
+  kafka-lag show --bootstrap-servers b-1.example:9094 --certfile me.pem --keyfile me.key
+  kafka-lag show --config deployment.toml --cluster orders --group billing
+  kafka-lag show --bootstrap-servers localhost:9092 --sort lag --top 10 --output csv
+  kafka-lag show --bootstrap-servers localhost:9092 --fail-on ERR >/dev/null || echo behind
+""",
+)
+@selection_options
+@option(
+    "--gap",
+    type=WholeNumber(0, 3600),
+    default=str(_GAP),
+    metavar="S",
+    help=f"seconds until the second reading, which shows who stands still; 0: read once ({_GAP})",
+)
+@option(
+    "--fail-on",
+    type=click.Choice(list(_AT_LEAST)),
+    metavar="ERR|WARN",
+    help="exit with 3 if a group is so bad, with 4 if that is not known",
+)
+@collect_options
+def show(**options: Any) -> int:
+    """Shows the lag of a cluster's consumer groups, those that need somebody first.
+
+    Needs Describe on the cluster, topics and groups; reads no record and changes nothing. A status
+    takes some minutes of snapshots: what is not known yet has a question mark.
+    """
+    selection = selection_of(options)
+    collect = collect_options_of(options)
+    stderr = Console(stderr=True)
+    by_document = bool(options["config"])
+    logger = WarningPrinter(stderr, by_document)
+    report = read_twice(collect, options["gap"], stderr, logger, by_document=by_document)
+    check_group(report.snapshot, selection.group, report.unread_brokers)
+    code = 0 if options["fail_on"] is None else exit_code(report, selection, options["fail_on"])
+    with ignore_closed_pipe():
+        _write(report, selection, collect.settings.rules, options)
+    return code
+
+
+def _write(
+    report: TwoReadings, selection: Selection, rules: Rules, options: Mapping[str, Any]
+) -> None:
+    if options["output"] == TABLE:
+        _print(report, selection, rules)
+    else:
+        write_rows(
+            report.snapshot,
+            report.cluster,
+            selection,
+            row_kind(options),
+            options["output"],
+            sys.stdout,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TwoReadings:
+    """What the second of two readings says, `gap` seconds after the first; 0 if there is one.
+
+    `idle`: by group, how many partitions have lag and no new commit in between, and how many have
+    lag. Where nothing else is known of them for as long as a status takes, the snapshot has no
+    status of them. A broker that was not read may know of more groups.
+    """
+
+    cluster: str
+    snapshot: Snapshot
+    gap: int
+    idle: Mapping[str, tuple[int, int]]
+    unread_brokers: tuple[str, ...] = ()
+
+
+def read_twice(
+    collect: CollectOptions,
+    gap: int,
+    stderr: Console,
+    logger: WarningLogger,
+    *,
+    by_document: bool = False,
+) -> TwoReadings:
+    """Reads the cluster, waits and reads it again. Raises ReporterError.
+
+    Beside somebody who collects into the same state it keeps nothing, and judges by a window of
+    that one's runs, unless a document says the window.
+    """
+    settings = replace(collect.settings, interval_ms=max(gap, 1) * 1000)
+    held = HeldStore(FolderStore(collect.state))
+
+    def find(cluster: str) -> int | None:
+        return find_interval(collect.state, cluster, time.time())
+
+    def adapt(settings: Settings) -> Settings:
+        interval = None if by_document else find(settings.cluster)
+        return settings if interval is None else judge_at(settings, interval)
+
+    collector = replace(collect, settings=settings).open_into(held, logger, adapt=adapt)
+    keep = find(collector.cluster) is None
+    readings = take_readings(collector, held, gap, stderr.status, keep=keep)
+    report = readings[-1]
+    if len(readings) == 1:
+        found = TwoReadings(collector.cluster, report.snapshot, 0, {})
+    else:
+        first, second = (reading.snapshot for reading in readings)
+        found = compare_readings(collector.cluster, first, second, collector.rules, gap)
+    if keep:
+        collect.remove_old_days()
+    brokers = (problem.name for problem in report.problems if problem.scope == "broker")
+    return replace(found, unread_brokers=tuple(dict.fromkeys(brokers)))
+
+
+def judge_at(settings: Settings, interval_ms: int) -> Settings:
+    """By a window of as many runs, as far apart as those of whoever collects into the state."""
+    rules = settings.rules
+    runs = rules.window_ms // rules.interval_ms
+    adapted = replace(rules, interval_ms=interval_ms, window_ms=runs * interval_ms)
+    return replace(settings, rules=adapted)
+
+
+def take_readings(
+    collector: Collector,
+    held: HeldStore,
+    gap: int,
+    waiting: Callable[[str], AbstractContextManager[object]],
+    *,
+    keep: bool,
+    wait: Callable[[float], object] = time.sleep,
+    clock: Callable[[], float] = time.time,
+) -> list[LagReport]:
+    """One reading, and another after `gap` seconds unless that is 0. Raises ReporterError.
+
+    The last one alone is saved, if any shall be: two so close together are no interval.
+    """
+    with waiting("reading the cluster"):
+        readings = [collector.run(int(clock()) * 1000).report]
+    if gap:
+        # From the end of the first reading, which may take longer than the gap.
+        with waiting(f"reading again {gap} s later, to see who stands still (--gap 0: do not)"):
+            wait(gap)
+            readings.append(collector.run(int(clock()) * 1000).report)
+    if keep:
+        held.save(readings[-1].snapshot.taken_at)
+    return readings
+
+
+def compare_readings(
+    cluster: str, first: Snapshot, second: Snapshot, rules: Rules, gap: int
+) -> TwoReadings:
+    """Who stood still between two readings, and whose status is therefore not known yet."""
+    rows = second.group_partitions
+    before = first.group_partitions.take(locate(rows, first.group_partitions, _ROW))
+    same = rows.numbers("committed_offset") == before.numbers("committed_offset")
+    lagging = rows.numbers("lag") > 0
+    idle = same & lagging
+    window_ms = rules.window_ms
+    is_old = ~(rows.numbers("time_lag_seconds") * 1000 <= window_ms)
+    seen_shortly = ~(rows.numbers("commit_changed_at") <= second.taken_at - window_ms)
+    unproven = idle & is_old & seen_shortly & rows.strings("status").is_in([contract.OK])
+    names = rows.strings("consumer_group")
+    idle_of, lagging_of = (Counter(names.only(mask).to_list()) for mask in (idle, lagging))
+    counts = {name: (idle_of[name], lagging_of[name]) for name in idle_of if name is not None}
+    groups = second.groups
+    unsure = groups.strings("consumer_group").is_in(
+        names.only(unproven).pruned().categories
+    ) & groups.strings("status").is_in([contract.OK])
+    snapshot = replace(
+        second,
+        group_partitions=rows.with_columns(status=rows.strings("status").only(~unproven)),
+        groups=groups.with_columns(status=groups.strings("status").only(~unsure)),
+    )
+    return TwoReadings(cluster, snapshot, gap, counts)
+
+
+def exit_code(report: TwoReadings, selection: Selection, fail_on: str) -> int:
+    """3 if a selected group is as bad as this, else 4 if that is not known of all, else 0.
+
+    `--top` and `--status` hide no group from it.
+    """
+    everyone = replace(selection, top=None, statuses=frozenset())
+    rows = select_groups(report.snapshot, everyone).rows
+    bad = _AT_LEAST[fail_on]
+    # A group without any lag to have a status of, as one of another protocol, is none of these.
+    unknown = bool(report.unread_brokers) or any(
+        row["partitions_unknown"]
+        or (row["status"] is None and (row["lag"] or row["unread_reason"]))
+        for row in rows
+    )
+    if any(row["status"] in bad for row in rows):
+        return REACHED
+    return NOT_KNOWN if unknown else 0
+
+
+def _print(report: TwoReadings, selection: Selection, rules: Rules) -> None:
+    screen = open_screen()
+    if selection.group is not None:
+        screen.print(group_details(report.snapshot, selection.group, screen.width))
+        return
+    horizon = rules.risk_horizon_ms / 1000
+    remarks = idle_remarks(report)
+    screen.print(groups_table(report.snapshot, screen.width, horizon, selection, remarks))
+
+
+def idle_remarks(report: TwoReadings) -> dict[str, str]:
+    """By group, how many of the partitions that have lag stood still; all, if no number is said."""
+    waited = format_short_duration(report.gap)
+    return {
+        name: f"idle {waited}" if idle == lagging else f"{idle} of {lagging} idle"
+        for name, (idle, lagging) in report.idle.items()
+    }

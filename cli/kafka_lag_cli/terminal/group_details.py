@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One group on a terminal: its partitions with their offsets, and its members."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kafka_lag import contract
+from kafka_lag.formatting import (
+    format_cause_of_loss,
+    format_duration,
+    format_quantity,
+    format_time_of_day,
+)
+from kafka_lag.lag.losses import find_losses
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.ownership import count_idle
+from kafka_lag_cli.terminal.group_rows import Row, Selection, partitions_of, select_groups
+from kafka_lag_cli.terminal.group_table import (
+    cells,
+    group_state,
+    status_text,
+    time_lag,
+    time_to_loss,
+    unknown,
+)
+from kafka_lag_cli.terminal.text import ColumnLayout, printable
+
+_DAY_SECONDS = 86_400.0
+# What is said of the group, and titles, heads, rules, blank lines and captions of both tables.
+_LINES_AROUND_TABLES = 18
+_MAX_LOSSES = 3
+# The reading that first shows movement.
+_FIRST_JUDGED = 2
+_PARTITIONS = ColumnLayout(
+    names=(
+        *("topic", "partition", "committed", "log end", "lag", "time lag", "status"),
+        *("to loss", "log start", "client", "host", "leader"),
+    ),
+    right=(
+        *("partition", "committed", "log end", "lag", "time lag"),
+        *("to loss", "log start", "leader"),
+    ),
+    optional=("client", "host", "to loss", "log start", "leader"),
+    shortened={"topic": 14, "client": 8, "host": 10, "status": 12},
+    elastic="topic",
+)
+_MEMBERS = ColumnLayout(
+    names=("client", "host", "partitions", "lag", "longest time lag", "member"),
+    right=("partitions", "lag", "longest time lag"),
+    optional=("member",),
+    shortened={"client": 10, "host": 10, "member": 16},
+    elastic="client",
+)
+
+
+def group_details(
+    snapshot: Snapshot,
+    name: str,
+    width: int,
+    horizon_seconds: float = _DAY_SECONDS,
+    max_lines: int | None = None,
+) -> Group:
+    """What is known of a group that the snapshot has, no wider than this.
+
+    In so few lines that not all partitions fit, those with the longest time lag are shown.
+    """
+    (row,) = select_groups(snapshot, Selection(group=name)).rows
+    partitions = partitions_of(snapshot, [name])
+    members = _MEMBERS.table(_members(partitions), width)
+    drawn = partitions
+    if max_lines is not None:
+        room = max(1, max_lines - _LINES_AROUND_TABLES - members.row_count)
+        drawn = _longest_first(partitions)[:room] if len(partitions) > room else partitions
+    more = len(partitions) - len(drawn)
+    parts = _PARTITIONS.table(
+        [_partition(each, horizon_seconds) for each in drawn],
+        width,
+        [f"and {more} more"] if more else [],
+        # What was lost lies between the commit and the start of the log.
+        first=("log start",) if row["records_lost"] else (),
+    )
+    parts.title = "Partitions"
+    members.title = "Members"
+    members.caption = _without_partitions(row, partitions)
+    shown: list[RenderableType] = [
+        Text.assemble((printable(name), "bold")),
+        *_lines(row, snapshot.taken_at, is_new=_is_new(partitions)),
+        *_causes_of_loss(snapshot, name),
+        Text(),
+    ]
+    if partitions:
+        shown.append(parts)
+    if members.row_count or members.caption:
+        shown.append(members if members.row_count else Text(str(members.caption)))
+    return Group(*shown)
+
+
+def _longest_first(partitions: Sequence[Row]) -> list[Row]:
+    return sorted(partitions, key=lambda row: -(row["time_lag_seconds"] or 0.0))
+
+
+def _is_new(partitions: Sequence[Row]) -> bool:
+    """Whether none was read before its status could be: what is seen now may be old."""
+    seen = [row["observations"] for row in partitions if row["observations"] is not None]
+    return bool(seen) and max(seen) <= _FIRST_JUDGED
+
+
+def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
+    shown = cells(row, _DAY_SECONDS)
+    loss = shown["to loss"]
+    yield Text.assemble(
+        *("status ", shown["status"], _since(row["status_since"], now, is_new=is_new)),
+        *(", lag ", shown["lag"], ", time lag ", shown["time lag"]),
+        *((", first loss ", loss) if loss else ()),
+    )
+    kind = ", ".join(filter(None, (row["group_type"], row["protocol"])))
+    yield Text.assemble(
+        *("state ", group_state(row), f" ({printable(kind)})" if kind else ""),
+        *(", members ", shown["members"]),
+        f", owner {printable(row['owner'])}" if row["owner"] else "",
+        f", promised {format_duration(row['sla_seconds'])}" if row["sla_seconds"] else "",
+    )
+    if shown["remarks"]:
+        # Else a short time lag beside a loss would read as if all were well.
+        of_rest = "; lag and time lag are of what is left" if row["records_lost"] else ""
+        yield Text.assemble(shown["remarks"], of_rest)
+
+
+def _causes_of_loss(snapshot: Snapshot, name: str) -> Iterable[Text]:
+    """A line for each topic of which records were lost, as far as there is something to say."""
+    rows = snapshot.group_partitions
+    of_group = rows.where(rows.strings("consumer_group").is_in([name]))
+    losses = find_losses(of_group, snapshot.topic_partitions)
+    for loss in losses[:_MAX_LOSSES]:
+        cause = format_cause_of_loss(
+            *(loss.retention_ms, loss.retention_bytes, loss.produce_rate, loss.consume_rate)
+        )
+        if cause:
+            yield Text(f"{loss.records:,} lost of {printable(loss.topic)}: {cause}")
+    if len(losses) > _MAX_LOSSES:
+        yield Text(
+            f"and of {format_quantity(len(losses) - _MAX_LOSSES, 'more topic', 'more topics')}"
+        )
+
+
+def _since(at: int | None, now: int, *, is_new: bool) -> str:
+    least = "at least " if is_new else ""
+    return "" if at is None else f" {least}since {format_time_of_day(at, now)}"
+
+
+def _partition(row: Row, horizon_seconds: float) -> dict[str, Text]:
+    return {
+        "topic": Text(printable(row["topic"])),
+        "partition": Text(str(row["partition_id"])),
+        "committed": _offset(row["committed_offset"], "none" if _is_read(row) else None),
+        "log end": _offset(row["end_offset"]),
+        "lag": _offset(row["lag"]),
+        "time lag": time_lag(row),
+        "status": status_text(row),
+        "to loss": time_to_loss(row, horizon_seconds),
+        "log start": _offset(row["start_offset"]),
+        "client": _name(row["client_id"]),
+        "host": _name(row["client_host"]),
+        "leader": Text("" if row["leader"] is None else str(row["leader"])),
+    }
+
+
+def _is_read(row: Row) -> bool:
+    return row["unread_reason"] is None
+
+
+def _offset(offset: int | None, absent: str | None = None) -> Text:
+    if offset is not None:
+        return Text(f"{offset:,}")
+    return unknown() if absent is None else Text(absent, "dim")
+
+
+def _name(text: str | None) -> Text:
+    return Text("-" if text is None else printable(text))
+
+
+def _members(partitions: Sequence[Row]) -> list[dict[str, Text]]:
+    """Those that own a partition, by what they have to do."""
+    owned: dict[str, list[Row]] = {}
+    for row in partitions:
+        if row["member_id"] is not None:
+            owned.setdefault(row["member_id"], []).append(row)
+    lines = []
+    for member, rows in sorted(owned.items(), key=lambda item: (_client(item[1]), item[0])):
+        lags = [row["lag"] for row in rows if row["lag"] is not None]
+        # One that is not known may be the longest.
+        longest = max(rows, key=lambda row: _or_endless(row["time_lag_seconds"]))
+        lines.append(
+            {
+                "client": _name(rows[0]["client_id"]),
+                "host": _name(rows[0]["client_host"]),
+                "partitions": Text(str(len(rows))),
+                "lag": Text(f"{sum(lags):,}") if len(lags) == len(rows) else unknown(),
+                "longest time lag": time_lag(longest),
+                "member": Text(printable(member)),
+            }
+        )
+    return lines
+
+
+def _or_endless(seconds: float | None) -> float:
+    return math.inf if seconds is None else seconds
+
+
+def _client(rows: Sequence[Row]) -> str:
+    return str(rows[0]["client_id"] or "")
+
+
+def _without_partitions(row: Row, partitions: Sequence[Row]) -> str | None:
+    """A sentence on members of whom no partition is known, None where each has something."""
+    if row["members"] is None:
+        return None
+    owners = {each["member_id"] for each in partitions if each["member_id"] is not None}
+    if not row["members"]:
+        return "no member" if row["group_type"] not in contract.UNSUPPORTED_GROUP_TYPES else None
+    idle = count_idle(row, len(owners))
+    if idle is None:
+        others = format_quantity(row["members"] - len(owners), "member owns", "members own")
+        return f"what {others} is not known"
+    if not idle:
+        return None
+    return f"{format_quantity(idle, 'member owns', 'members own')} no partition that is read"

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The groups and partitions of a run as rows: chosen, sorted, and written for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TextIO, TypeAlias
+
+from kafka_lag import contract
+from kafka_lag.formatting import format_iso_time
+from kafka_lag.lag.columns import Rows
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.urgency import rank_urgency
+from kafka_lag_cli.terminal.csv_rows import csv_line
+
+# A row of `groups`; in `worst_status` the status of its worst partition, in `urgency` its place.
+Row: TypeAlias = Mapping[str, Any]
+
+UNKNOWN: Final = "UNKNOWN"
+BY_GROUP, BY_PARTITION = "group", "partition"
+FORMATS = TABLE, JSON, NDJSON, CSV = "table", "json", "ndjson", "csv"
+
+
+def status_word(row: Row) -> str:
+    """The group's status; with a question mark the last known one, if there is none now."""
+    return str(row["status"] or f"{row['last_status'] or ''}?")
+
+
+# What groups can be sorted by, the one that needs somebody first; equals by name.
+SORTS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
+    "status": lambda row: row["urgency"],
+    "lag": lambda row: (row["lag"] is None, -(row["lag"] or 0)),
+    "time-lag": lambda row: (row["time_lag_seconds"] is None, -(row["time_lag_seconds"] or 0)),
+    "loss": lambda row: (row["seconds_until_loss"] is None, row["seconds_until_loss"] or 0),
+    "members": lambda row: (row["members"] is None, -(row["members"] or 0)),
+    "name": lambda _: (),
+}
+# Words of a group's status and of its worst partition's.
+STATUSES: Final = (
+    *(contract.ERR, contract.WARN, contract.OK),
+    *(contract.STOP, contract.STALL, contract.REWIND, UNKNOWN),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which groups, in which order; None, or nothing, for all. `group` is one by its whole name."""
+
+    sort: str = "status"
+    top: int | None = None
+    statuses: frozenset[str] = frozenset()
+    owner: str | None = None
+    group: str | None = None
+
+    def matches(self, row: Row) -> bool:
+        """Whether a group is one of these, whatever its place."""
+        known = {row["status"] or UNKNOWN, row["worst_status"]}
+        return (
+            (not self.statuses or not known.isdisjoint(self.statuses))
+            and (self.owner is None or row["owner"] == self.owner)
+            and (self.group is None or row["consumer_group"] == self.group)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedGroups:
+    """The rows to show; how many are like that, and how many there are."""
+
+    rows: tuple[Row, ...]
+    matching: int
+    total: int
+
+
+def select_groups(snapshot: Snapshot, selection: Selection) -> SelectedGroups:
+    """The groups of a snapshot that a person wants to see, in their order."""
+    rows = group_rows(snapshot)
+    matching = [row for row in rows if selection.matches(row)]
+    order = SORTS[selection.sort]
+    matching.sort(key=lambda row: (*order(row), row["consumer_group"]))
+    return SelectedGroups(tuple(matching[: selection.top]), len(matching), len(rows))
+
+
+def group_rows(snapshot: Snapshot) -> list[Row]:
+    """All groups, with the status of the worst partition of each, and its place among others."""
+    groups = snapshot.groups
+    worst = snapshot.group_partitions.take(_locate_worst(groups, snapshot.group_partitions))
+    rows = rows_of(groups.with_columns(worst_status=worst.strings("last_status")))
+    places = zip(*(key.fill(math.inf).tolist() for key in rank_urgency(groups)), strict=True)
+    return [{**row, "urgency": place} for row, place in zip(rows, places, strict=True)]
+
+
+def rows_of(frame: Frame) -> list[dict[str, Any]]:
+    """A mapping of column to value for each row."""
+    values = zip(*(column.to_list() for column in frame.columns.values()), strict=True)
+    return [dict(zip(frame.columns, row, strict=True)) for row in values]
+
+
+def _locate_worst(groups: Frame, rows: Frame) -> Rows:
+    worst = groups.with_columns(
+        topic=groups.strings("worst_topic"), partition_id=groups.numbers("worst_partition")
+    )
+    return locate(worst, rows, ("consumer_group", "topic", "partition_id"))
+
+
+def partitions_of(snapshot: Snapshot, groups: Iterable[str]) -> list[Row]:
+    """The partitions of these groups: by group in this order, then by topic and number."""
+    wanted = list(groups)
+    place = {name: at for at, name in enumerate(wanted)}
+    rows = snapshot.group_partitions
+    found = rows_of(
+        rows.completed(contract.GROUP_PARTITIONS).where(
+            rows.strings("consumer_group").is_in(wanted)
+        )
+    )
+    return sorted(
+        found, key=lambda row: (place[row["consumer_group"]], row["topic"], row["partition_id"])
+    )
+
+
+def write_rows(
+    snapshot: Snapshot,
+    cluster: str,
+    selection: Selection,
+    by: str,
+    form: str,
+    out: TextIO,
+    *,
+    heading: bool = True,
+) -> None:
+    """Groups, or the partitions of these groups, with the columns of the snapshots and the cluster.
+
+    JSON is one array, NDJSON a line a row. Times are ISO 8601 in UTC; what is not known is null,
+    and nothing in CSV, which has a `heading` unless it goes on.
+    """
+    groups = select_groups(snapshot, selection).rows
+    dataset = contract.GROUPS if by == BY_GROUP else contract.GROUP_PARTITIONS
+    found: Sequence[Row] = groups
+    if by == BY_PARTITION:
+        found = partitions_of(snapshot, [row["consumer_group"] for row in groups])
+    types = contract.COLUMNS[dataset]
+    lines = [
+        {"cluster": cluster}
+        | {name: _readable(row.get(name), kind) for name, kind in types.items()}
+        for row in found
+    ]
+    if form == CSV:
+        if heading:
+            out.write(csv_line(["cluster", *types]))
+        out.writelines(csv_line(line.values()) for line in lines)
+    elif form == NDJSON:
+        out.writelines(json.dumps(line) + "\n" for line in lines)
+    else:
+        out.write(json.dumps(lines) + "\n")
+    out.flush()
+
+
+def _readable(value: Any, kind: str) -> Any:
+    is_time = kind == contract.TIMESTAMP and value is not None
+    return format_iso_time(value, "milliseconds") if is_time else value

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All groups of a snapshot as a table for a terminal, those that need somebody on top.
+
+A question mark is unknown, never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from rich.table import Table
+from rich.text import Text
+
+from kafka_lag import contract
+from kafka_lag.formatting import format_duration, format_short_duration, format_time_left
+from kafka_lag.lag.model import Snapshot
+from kafka_lag_cli.terminal.group_rows import Row, Selection, select_groups, status_word
+from kafka_lag_cli.terminal.text import ColumnLayout, printable
+
+_LAYOUT = ColumnLayout(
+    names=(
+        *("group", "status", "lag", "time lag", "to loss", "state", "members"),
+        *("worst partition", "broker", "remarks"),
+    ),
+    right=("lag", "time lag", "to loss", "members", "broker"),
+    optional=("remarks", "state", "members", "worst partition", "broker"),
+    shortened={"group": 20, "state": 6, "worst partition": 12, "remarks": 10},
+    elastic="group",
+    # Names of groups begin and end alike; a partition's number is at the end.
+    cut_in_middle=("group",),
+    cut_at_start=("worst partition",),
+)
+# What ERR stands for in a group.
+_ERROR_CAUSES = (contract.STOP, contract.STALL, contract.REWIND)
+STATUS_COLOURS = {
+    contract.OK: "green",
+    contract.WARN: "yellow",
+    **dict.fromkeys((contract.ERR, *_ERROR_CAUSES), "red"),
+}
+_MINUTE, _DAY_SECONDS = 60.0, 86_400.0
+_EVERYTHING = Selection()
+
+
+def groups_table(
+    snapshot: Snapshot,
+    width: int = 120,
+    horizon_seconds: float = _DAY_SECONDS,
+    selection: Selection = _EVERYTHING,
+    remarks: Mapping[str, str] | None = None,
+) -> Table:
+    """A line a group, by default in the order of `rank_urgency`.
+
+    All have their group, status, lag, time lag and time to a loss. As far as there is room for
+    them in `width` come remarks, state, members, worst partition and broker, in this order, those
+    last that are empty throughout; names, state and remarks are shortened for them, but for how
+    many records were lost. What has no room is named. A loss nearer than the horizon stands out.
+    `remarks` are of who reads the table, by group.
+    """
+    chosen = select_groups(snapshot, selection)
+    added = remarks or {}
+    lines = [cells(row, horizon_seconds, added.get(row["consumer_group"])) for row in chosen.rows]
+    captions = []
+    if not chosen.total:
+        captions.append("no consumer group that the filters allow")
+    elif not lines:
+        captions.append(f"none of {chosen.total} groups is like that")
+    elif len(lines) < chosen.matching:
+        captions.append(f"and {chosen.matching - len(lines)} more")
+    if any(_awaits_status(row) for row in chosen.rows):
+        captions.append("? a status takes two runs")
+    # A loss is what must not be cut.
+    losses = [len(_loss(row)) for row in chosen.rows if row["records_lost"]]
+    table = _LAYOUT.table(lines, width, captions, {"remarks": max(losses, default=0)})
+    at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
+    table.title = f"Consumer groups at {at:%H:%M:%S} UTC"
+    return table
+
+
+def _awaits_status(row: Row) -> bool:
+    return bool(row["status"] is None and row["unread_reason"] is None and row["lag"])
+
+
+def cells(row: Row, horizon_seconds: float, remark: str | None = None) -> dict[str, Text]:
+    """The cells by the names of their columns, in the order of the table."""
+    leader = row["worst_leader"]
+    return {
+        "group": Text(printable(row["consumer_group"])),
+        "status": _status(row),
+        "lag": _lag(row),
+        "time lag": time_lag(row),
+        "to loss": time_to_loss(row, horizon_seconds),
+        "state": group_state(row),
+        "members": unknown() if row["members"] is None else Text(f"{row['members']:,}"),
+        "worst partition": _worst_partition(row),
+        "broker": Text("" if leader is None else str(leader)),
+        "remarks": Text(", ").join(_remarks(row, remark)),
+    }
+
+
+def _status(row: Row) -> Text:
+    """The word, and beside it what it stands for or why it is not known."""
+    worst = row["worst_status"]
+    return status_text(row, worst if worst in _ERROR_CAUSES else None)
+
+
+def status_text(row: Row, stands_for: str | None = None) -> Text:
+    """The status of a group or a partition, with what it stands for and its reasons."""
+    word = status_word(row)
+    status = Text(word, STATUS_COLOURS.get(word.rstrip("?"), "dim"))
+    why = (stands_for, row["status_reason"], row["unread_reason"])
+    return Text(" ").join([status, *(Text(reason) for reason in why if reason)])
+
+
+def _lag(row: Row) -> Text:
+    if row["lag"] is None:
+        return unknown()
+    # A zero is no good sign where unread records have no commit to count from.
+    uncounted = row["partitions_uncommitted"] or row["unread_reason"] is not None
+    caught_up = row["lag"] == 0 and not uncounted
+    return Text("0", "green") if caught_up else Text(f"{row['lag']:,}", "bold")
+
+
+def time_lag(row: Row) -> Text:
+    """Rounded so that neither a least value nor an error is shown better than it is.
+
+    Of an age in whole minutes and seconds an error of a second or less says nothing more.
+    """
+    seconds, error = row["time_lag_seconds"], row["time_lag_error_seconds"]
+    # At least nothing says nothing.
+    if seconds is None or (error is None and not seconds):
+        return unknown()
+    if error is None:
+        return Text(f"≥ {format_duration(seconds, math.floor, precise=True)}")
+    if seconds >= _MINUTE and error <= 1:
+        error = 0
+    age = format_duration(seconds, precise=True) if seconds or error else "0"
+    return Text(
+        f"{age} ± {format_short_duration(error, math.ceil, precise=True)}" if error else age
+    )
+
+
+def time_to_loss(row: Row, horizon_seconds: float) -> Text:
+    """Of a group or a partition; nothing where it is not at risk."""
+    seconds = row["seconds_until_loss"]
+    if seconds is None:
+        return unknown()
+    if seconds >= contract.NO_LOSS_SECONDS or row.get("retention_risk") == contract.SAFE:
+        return Text()
+    left = f"in {format_time_left(seconds)}" if seconds >= 1 else "now"
+    return Text(left, "bold red" if seconds < horizon_seconds else "")
+
+
+def group_state(row: Row) -> Text:
+    if row["group_state"] is None:
+        return unknown()
+    # Kafka has a word for each step of it, by two protocols.
+    if row["group_state"] in contract.REBALANCING_STATES:
+        return Text("Rebalancing", "yellow")
+    return Text(printable(row["group_state"]))
+
+
+def _worst_partition(row: Row) -> Text:
+    if row["worst_topic"] is None:
+        return Text()
+    return Text(f"{printable(row['worst_topic'])}-{row['worst_partition']}")
+
+
+def _remarks(row: Row, added: str | None) -> list[Text]:
+    """The worst first, as the end may not fit."""
+    parts, remarks = row["partitions"], []
+    if row["group_type"] in contract.UNSUPPORTED_GROUP_TYPES:
+        remarks.append(Text(f"{row['group_type']} group: no lag", "dim"))
+    elif parts == 0 and row["unread_reason"] is None and row["status_reason"] is None:
+        remarks.append(Text("no commit, owns nothing", "dim"))
+    if row["records_lost"]:
+        remarks.append(Text(_loss(row), "red"))
+    if row["partitions_unknown"]:
+        remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
+    if added:
+        remarks.append(Text(added, "yellow"))
+    if row["partitions_uncommitted"]:
+        remarks.append(Text(f"{row['partitions_uncommitted']} of {parts} uncommitted"))
+    return remarks
+
+
+def _loss(row: Row) -> str:
+    return f"{row['records_lost']:,} lost"
+
+
+def unknown() -> Text:
+    return Text("?", "dim")

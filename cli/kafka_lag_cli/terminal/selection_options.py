@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which groups a person wants to see, and in which form, as options of a subcommand."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from kafka_lag.errors import SourceError
+from kafka_lag.formatting import format_list, format_quantity
+from kafka_lag.lag.model import Snapshot
+from kafka_lag_cli.help_sections import add_options, option
+from kafka_lag_cli.numbers import WholeNumber
+from kafka_lag_cli.terminal.group_rows import (
+    BY_GROUP,
+    BY_PARTITION,
+    CSV,
+    JSON,
+    NDJSON,
+    SORTS,
+    STATUSES,
+    TABLE,
+    Selection,
+    select_groups,
+)
+
+SECTION = "what is shown"
+_NAMED_BROKERS = 5
+
+
+def _statuses(text: str) -> frozenset[str]:
+    words = frozenset(text.upper().split(","))
+    unknown = sorted(words.difference(STATUSES))
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(STATUSES)}")
+    return words
+
+
+selection_options = add_options(
+    option(
+        "--group",
+        metavar="NAME",
+        help="one group by its whole name: partitions, offsets, members",
+        section=SECTION,
+    ),
+    option(
+        "--sort",
+        type=click.Choice(list(SORTS)),
+        default="status",
+        metavar="KEY",
+        help=f"{', '.join(SORTS)} (status)",
+        section=SECTION,
+    ),
+    option(
+        "--top",
+        type=WholeNumber(1, 1_000_000),
+        metavar="N",
+        help="the first of them",
+        section=SECTION,
+    ),
+    option(
+        "--status",
+        "statuses",
+        type=_statuses,
+        metavar="S,...",
+        help=", ".join(STATUSES),
+        section=SECTION,
+    ),
+    option("--owner", metavar="NAME", help="groups with this owner", section=SECTION),
+    option(
+        "--output",
+        type=click.Choice([TABLE, JSON, NDJSON, CSV]),
+        default=TABLE,
+        help=f"({TABLE})",
+        section=SECTION,
+    ),
+    option(
+        "--by",
+        type=click.Choice([BY_GROUP, BY_PARTITION]),
+        help="a row of json, ndjson and csv (group; partition with --group)",
+        section=SECTION,
+    ),
+)
+
+
+def selection_of(options: Mapping[str, Any]) -> Selection:
+    """The options together. Raises click.UsageError for what does not fit."""
+    if options["by"] and options["output"] == TABLE:
+        raise click.UsageError("--by is for --output json, ndjson and csv.")
+    if options["group"] and _chooses_among_groups(options):
+        raise click.UsageError("--group is one group: leave out --sort, --top, --status, --owner.")
+    if options["owner"] and not (options["owned_by"] or options["config"]):
+        raise click.UsageError(
+            "--owner selects by owners: say who they are with --owned-by RE=NAME, or --config FILE."
+        )
+    return Selection(
+        options["sort"],
+        options["top"],
+        options["statuses"] or frozenset(),
+        options["owner"],
+        options["group"],
+    )
+
+
+def _chooses_among_groups(options: Mapping[str, Any]) -> bool:
+    sorted_by = options["sort"] != Selection().sort
+    return sorted_by or any(options[name] for name in ("top", "statuses", "owner"))
+
+
+def row_kind(options: Mapping[str, Any]) -> str:
+    """What a row of the output for programs is."""
+    return options["by"] or (BY_PARTITION if options["group"] else BY_GROUP)
+
+
+def check_group(snapshot: Snapshot, name: str | None, unread_brokers: Sequence[str] = ()) -> None:
+    """Raises SourceError for a group that the cluster, or the filters, do not have.
+
+    A broker that was not read may have it.
+    """
+    if name is None or select_groups(snapshot, Selection(group=name)).matching:
+        return
+    if unread_brokers:
+        brokers = format_list(list(unread_brokers), _NAMED_BROKERS)
+        raise SourceError(
+            f"The group {name} is none of those that were listed, and these brokers did not "
+            f"answer: {brokers}."
+        )
+    names = snapshot.groups.strings("consumer_group").categories
+    near = difflib.get_close_matches(name, names, 3)
+    advice = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else f"leave --group out to see all {format_quantity(len(names), 'group')}."
+    )
+    raise SourceError(f"There is no group {name} that this login may see: {advice}")

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag watch`: the collector against any Kafka cluster, without AWS, run after run.
+
+A terminal is redrawn; a pipe gets each run below the one before.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from kafka_lag import contract
+from kafka_lag.collector import WarningLogger
+from kafka_lag.formatting import format_duration, format_quantity
+from kafka_lag.lag.model import Snapshot
+from kafka_lag_cli.connecting.collect_options import collect_options, collect_options_of
+from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.numbers import SECONDS
+from kafka_lag_cli.schedule import Run, run_on_schedule
+from kafka_lag_cli.state.shared import mark_collected
+from kafka_lag_cli.terminal.group_details import group_details
+from kafka_lag_cli.terminal.group_rows import TABLE, Selection, select_groups, write_rows
+from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, groups_table
+from kafka_lag_cli.terminal.selection_options import row_kind, selection_of, selection_options
+from kafka_lag_cli.terminal.text import WarningPrinter, name_options, open_screen, printable
+
+_BARS = "▁▂▃▄▅▆▇█"
+_TREND_RUNS = 30
+_WARNINGS = 4
+# The table's title, its head with a rule, blank lines and its caption.
+_LINES_AROUND_GROUPS = 6
+
+
+@click.command(
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag watch --bootstrap-servers localhost:9092
+  kafka-lag watch --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 \\
+      --iam --profile monitoring --state ./lag
+  kafka-lag watch --config deployment.toml --cluster orders --status ERR,WARN
+  kafka-lag watch --bootstrap-servers localhost:9092 --output ndjson >> lag.ndjson
+""",
+)
+@selection_options
+@option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
+@collect_options
+def watch(**options: Any) -> int:
+    """Shows the lag of a cluster's consumer groups until Ctrl-C, and keeps the snapshots.
+
+    Needs Describe on the cluster, topics and groups; reads no record and changes nothing.
+    `kafka-lag serve` shows the snapshots in a browser, `kafka-lag report` makes a day's report.
+    """
+    selection = selection_of(options)
+    collect = collect_options_of(options, options["interval"])
+    screen, stderr = open_screen(), Console(stderr=True)
+    redraws = options["output"] == TABLE and screen.is_terminal
+    by_document = bool(options["config"])
+    view = WatchView(selection, collect.settings.rules.risk_horizon_ms / 1000, by_document)
+    logger: WarningLogger = view if redraws else WarningPrinter(stderr, by_document)
+    collector = collect.open_collector(logger)
+    view.cluster = collector.cluster
+    live = Live(get_renderable=lambda: view, console=screen, screen=True, refresh_per_second=2)
+    try:
+        with live if redraws else nullcontext():
+            for run in run_on_schedule(collector, collect.settings.interval_ms // 1000):
+                if run.error is not None:
+                    # A first run that fails will not do better by waiting.
+                    if view.snapshot is None:
+                        raise run.error
+                    logger.warning(str(run.error))
+                else:
+                    is_first = view.snapshot is None
+                    view.add_run(run)
+                    mark_collected(
+                        collect.state, collector.cluster, collect.settings.interval_ms // 1000
+                    )
+                    collect.remove_old_days()
+                    if not redraws:
+                        _append(view, options, screen, heading=is_first)
+                view.due = run.next_due
+    except KeyboardInterrupt:
+        pass
+    if redraws and view.snapshot is not None:
+        # What was seen last stays, as the terminal's other screen is gone.
+        screen.print(view.groups(screen.width))
+    return 0
+
+
+def _append(view: WatchView, options: Mapping[str, Any], screen: Console, *, heading: bool) -> None:
+    if view.snapshot is None:
+        return
+    if options["output"] == TABLE:
+        screen.print(view.groups(screen.width))
+        sys.stdout.flush()
+        return
+    write_rows(
+        view.snapshot,
+        view.cluster,
+        view.selection,
+        row_kind(options),
+        options["output"],
+        sys.stdout,
+        heading=heading,
+    )
+
+
+@dataclass(slots=True)
+class WatchView:
+    """What a redrawn terminal shows: the newest run, those before it, and when the next is.
+
+    `due` is in seconds since the epoch.
+    """
+
+    selection: Selection
+    horizon_seconds: float
+    by_document: bool = False
+    cluster: str = ""
+    snapshot: Snapshot | None = None
+    run_seconds: float = 0.0
+    due: float = 0.0
+    lags: deque[int | None] = field(default_factory=lambda: deque(maxlen=_TREND_RUNS))
+    warnings: deque[str] = field(default_factory=lambda: deque(maxlen=_WARNINGS))
+    clock: Callable[[], float] = time.time
+
+    def warning(self, message: str, /) -> None:
+        """Something that a run warns of; the last few are shown."""
+        at = datetime.fromtimestamp(self.clock(), UTC)
+        text = message if self.by_document else name_options(message)
+        self.warnings.append(f"{at:%H:%M:%S} {text}")
+
+    def add_run(self, run: Run) -> None:
+        """Takes a run that succeeded."""
+        if run.report is None:
+            return
+        self.snapshot, self.run_seconds = run.report.snapshot, run.seconds
+        groups = self.snapshot.groups
+        # A lag that is summed without a group, or a part of it, would look like a recovery.
+        lag, other = groups.numbers("lag"), groups.strings("group_type")
+        has_none = ~lag.known & ~other.is_in(contract.UNSUPPORTED_GROUP_TYPES)
+        missing = (groups.numbers("partitions_unknown") > 0) | (
+            has_none & (groups.numbers("partitions") > 0)
+        )
+        unread = groups.strings("unread_reason").known | missing
+        known = [value for value in lag.to_list() if value is not None]
+        self.lags.append(None if unread.any() else sum(known))
+
+    def groups(self, width: int, lines: int | None = None) -> RenderableType:
+        """The table of groups, or the details of the one that was named, in so many lines."""
+        if self.snapshot is None:
+            return Text("reading the cluster", "dim")
+        name = self.selection.group
+        if name is None:
+            room = None if lines is None else max(1, lines - _LINES_AROUND_GROUPS)
+            chosen = min(filter(None, (self.selection.top, room)), default=None)
+            selection = replace(self.selection, top=chosen)
+            return groups_table(self.snapshot, width, self.horizon_seconds, selection)
+        if not select_groups(self.snapshot, Selection(group=name)).matching:
+            return Text(f"There is no group {printable(name)} in this run.")
+        return group_details(self.snapshot, name, width, self.horizon_seconds, lines)
+
+    def heading(self) -> Text:
+        """Cluster, counts by status, what is unread, the run's time, the next one, the trend."""
+        parts = [Text(printable(self.cluster), "bold")]
+        if self.snapshot is not None:
+            parts += [_counts(self.snapshot), *_unread(self.snapshot)]
+            parts.append(Text(f"read in {format_duration(self.run_seconds, precise=True)}"))
+        left = math.ceil(self.due - self.clock())
+        parts.append(Text(f"next run in {left} s" if left > 0 else "reading", "dim"))
+        # The thread that collects appends to it.
+        lags = tuple(self.lags)
+        if any(lags):
+            total = "?" if lags[-1] is None else f"{lags[-1]:,}"
+            parts.append(Text(f"lag {total} {draw_trend(lags)}"))
+        return Text(" · ").join(parts)
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        heading, warnings = self.heading(), tuple(self.warnings)
+        above = len(console.render_lines(heading, options.update(height=None))) + 1
+        yield heading
+        yield Text()
+        height = options.max_height or console.height
+        yield self.groups(options.max_width, height - above - len(warnings))
+        for warning in warnings:
+            yield Text(printable(warning), "yellow", no_wrap=True, overflow="ellipsis")
+
+
+def draw_trend(values: Sequence[int | None]) -> str:
+    """Bars from zero to the highest value; a blank where nothing is known."""
+    highest = max(filter(None, values), default=0)
+    steps = len(_BARS) - 1
+    return "".join(
+        " " if value is None else _BARS[round(value * steps / highest) if highest else 0]
+        for value in values
+    )
+
+
+def _counts(snapshot: Snapshot) -> Text:
+    """How many groups there are, and of each status."""
+    statuses = snapshot.groups.strings("status").to_list()
+    parts = [
+        Text(f"{statuses.count(word)} {word}", STATUS_COLOURS[word])
+        for word in (contract.ERR, contract.WARN, contract.OK)
+        if word in statuses
+    ]
+    if None in statuses:
+        parts.append(Text(f"{statuses.count(None)} ?", "dim"))
+    groups = format_quantity(len(statuses), "group")
+    return Text(f"{groups}: ").append_text(Text(" ").join(parts)) if parts else Text(groups)
+
+
+def _unread(snapshot: Snapshot) -> Iterator[Text]:
+    rows = snapshot.group_partitions
+    unread = int(rows.strings("unread_reason").known.sum())
+    if unread:
+        yield Text(f"{format_quantity(unread, 'partition')} unread", "red")

@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag query`: saved queries, and own ones, on snapshots and reports."""
-
-from kafka_lag.cli.query.command import query
-
-__all__ = ["query"]
