@@ -26,7 +26,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 TARGETS ?=
-.PHONY: help setup demo report test test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
+.PHONY: help setup demo report test test-rest test-all test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve test-glue-5 faults soak soak-exporter \
         bench-import compare cost package cdk diff deploy synth destroy schema rehearse audit
 
@@ -55,8 +55,20 @@ demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshot
 report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (./lag)
 	$(BIN)/kafka-lag report --state $(STATE) $(if $(DATE),--date $(DATE))
 
-test: setup ## all tests, real Kafka and Spark included
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# pytest's own options; loadfile keeps the tests of a file, which share fixtures, in one process.
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+test: setup ## the tests of every change, one real broker and one day in Spark included
+	$(PYTEST) -m "not thorough"
+
+test-rest: setup ## the tests that make test leaves out
+	$(PYTEST) -m thorough
+
+test-all: test test-rest ## all tests
+
+# A folder or file below tests, without .py: make test-of M=lag/status, or M=infra/config.
+M ?=
+test-of: setup ## the fast tests of one module: make test-of M=lag/status
+	$(BIN)/pytest -q -m "not thorough" -p no:xdist $(or $(wildcard tests/$(M) tests/functions/$(M) $(foreach at,tests tests/functions,$(at)/$(dir $(M))test_$(notdir $(M)).py)),$(error M=$(M) names no test))
 
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
 VERSION ?=
