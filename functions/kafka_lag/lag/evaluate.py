@@ -72,7 +72,7 @@ def evaluate(
     rows = add_movement(rows, previous, taken_at, rules)
     rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), allowed, rules)
     rows = add_retention(rows, of_topic, read_at, taken_at, rules)
-    rows = add_status(rows, of_group, previous, ages.least, allowed, taken_at, rules)
+    rows = add_status(rows, of_group, previous, ages, allowed, taken_at, rules)
     rows = add_uncounted(rows, lags, taken_at, rules)
 
     counts = count_rows(rows, of_topic, allowed, ages, rules)

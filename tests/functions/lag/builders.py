@@ -58,6 +58,12 @@ def column(values: list[Any], kind: str = contract.DOUBLE) -> Column:
     return Column.optional(values, DTYPES[kind])
 
 
+def exact_ages(seconds: Column) -> Ages:
+    """Time lags without an error."""
+    method = Strings.constant(contract.METHOD_INTERPOLATED, len(seconds)).only(seconds.known)
+    return Ages(seconds, seconds, seconds, method)
+
+
 def first(frame: Frame, *names: str) -> tuple[Any, ...]:
     """These columns of the first row, None for unknown."""
     return tuple(frame.columns[name].to_list()[0] for name in names)

@@ -33,6 +33,7 @@ from tests.functions.lag.builders import (
     Row,
     Runs,
     column,
+    exact_ages,
     first,
     group,
     partition,
@@ -74,7 +75,7 @@ def evaluate_row(row: Row, previous: Row | None = None, allowed: int = 0) -> Fra
     frame = rows({**LATE, **row})
     slow = {**LATE, "not_catching_up_since": NOW - 9 * MINUTE, **(previous or {})}
     memory = match_previous(frame, snapshot(rows(slow, at=BEFORE)))
-    ages, most = frame.numbers("time_lag_seconds"), column([allowed], "long")
+    ages, most = exact_ages(frame.numbers("time_lag_seconds")), column([allowed], "long")
     return add_status(frame, stable(), memory, ages, most, NOW, Rules())
 
 
@@ -273,7 +274,7 @@ def test_a_topic_is_inactive_once_it_is_not_touched_for_a_day(
     row: Row, other: Row, idle: bool
 ) -> None:
     frame = rows({**LEFT, **row}, {**BESIDE, **other})
-    ages, allowed = column([0.0, 0.0]), column([0, 0], "long")
+    ages, allowed = exact_ages(column([0.0, 0.0])), column([0, 0], "long")
     previous = match_previous(frame, snapshot(rows()))
     found = add_status(frame, stable(2), previous, ages, allowed, NOW, Rules())
     assert (found.strings("status_reason").to_list()[0] == INACTIVE) == idle
@@ -289,7 +290,7 @@ def test_a_topic_is_inactive_once_it_is_not_touched_for_a_day(
 )
 def test_inactive_is_a_reason_beside_any_status(row: Row, status: str) -> None:
     frame = rows({**LEFT, "observations": 10, **row})
-    ages, allowed = column([86_400.0]), column([0], "long")
+    ages, allowed = exact_ages(column([86_400.0])), column([0], "long")
     memory = match_previous(frame, snapshot(rows()))
     found = add_status(frame, stable(), memory, ages, allowed, NOW, Rules())
     assert first(found, "status", "status_reason") == (status, INACTIVE)
