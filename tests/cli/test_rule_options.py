@@ -37,7 +37,7 @@ def test_every_option_arrives() -> None:
     result = rules(
         *("--allowed-lag", "^a=b$=5", "--allowed-lag", "o=1", "--uncommitted-earliest", "late"),
         *("--uncommitted-earliest", "^new", "--owned-by", "g=pay ments", "--sla-seconds", "g=1.5"),
-        *("--hold", "5", "--window", "4", "--tolerance", "2.5", "--lookup-budget", "0"),
+        *("--hold", "5", "--window", "2m", "--tolerance", "2.5", "--lookup-budget", "0"),
         *("--risk-horizon", "1.5", "--ignore-inactive"),
         interval=30,
     )
@@ -61,7 +61,9 @@ def test_every_option_arrives() -> None:
     [
         (["--hold", "0"], "'--hold': '0': must be greater than or equal to 1 and"),
         (["--hold", "1.5"], "'--hold': '1.5' is not a whole number"),
-        (["--window", "1001"], "--window': '1001': must be greater than or equal to 1 and"),
+        (["--window", "1001"], "--window: is a time and no count of runs: 1001 runs at 60 s are 1001m"),
+        (["--window", "soon"], "--window: must be a time in seconds, minutes or hours"),
+        (["--window", "2m"], "--window: must be at least three intervals"),
         (["--tolerance", "soon"], "--tolerance': 'soon' is not a number"),
         (["--tolerance", "nan"], "--tolerance': 'nan': must be a number"),
         (["--tolerance", "0"], "--tolerance': '0': must be greater than or equal to 0.001"),
@@ -87,7 +89,7 @@ def test_a_wrong_value_is_rejected_in_one_sentence_that_names_it(
 
 
 def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
-    call = ("--interval", "30", "--groups-allow", "g", "--allowed-lag", "o=1", "--window", "20")
+    call = ("--interval", "30", "--groups-allow", "g", "--allowed-lag", "o=1", "--window", "10m")
     result = collected(*call).settings.rules
     assert (result.interval_ms, result.window_ms) == (30_000, 600_000)
     assert result.groups.accepts("group")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Seconds, set_where_read
+from kafka_lag.lag.carry_over import Seconds, seconds_between, set_where_read
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
@@ -21,6 +21,8 @@ from kafka_lag.lag.group_settings import Rules
 _LONG, _SURE = 10.0, 3.0
 # One reading shows no movement.
 _READINGS = 2
+# Moves of the commit that are compared lie so many intervals apart at least.
+_APART_INTERVALS = 3
 # Rates count where no two moves of the commit lay farther apart lately than so many intervals.
 _OFTEN_INTERVALS = 2.5
 
@@ -38,11 +40,8 @@ def add_progress(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Ru
     gaps = _find_gaps(old, moved, taken_at, rules)
     gains = _gains_surely(rows, old, age, taken_at, rules) & moved
     often, was_warn = _is_often(gaps, rules), was_warned(old)
-    sure = np.where(
-        often,
-        _drains_within(rows, age * _SURE) | (gains & ~was_warn),
-        gains,
-    )
+    drains = often & _drains_within(rows, age * _SURE)
+    sure = (rows.numbers("lag") == 0) | drains | (gains & ~(often & was_warn))
     first = rows.numbers("observations") < _READINGS
     begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
     since = old.numbers("not_catching_up_since")
@@ -73,8 +72,9 @@ def is_not_catching_up(
     since, was_warn = rows.numbers("not_catching_up_since"), was_warned(old)
     lasted = taken_at - since >= rules.window_ms - rules.interval_ms
     often = _is_often(rows.numbers("commit_gap_seconds"), rules)
-    drains = often & _drains_within(rows, age * np.where(was_warn, _SURE, _LONG))
-    mask: Mask = since.known & (lasted | was_warn) & ~drains
+    drains = _drains_within(rows, age * np.where(was_warn, _SURE, _LONG))
+    drains |= ~was_warn & _shrinks(rows, old, age * _LONG)
+    mask: Mask = since.known & (lasted | was_warn) & ~(often & drains)
     return mask
 
 
@@ -87,10 +87,22 @@ def _drains_within(rows: Frame, limit: Seconds) -> Mask:
     return rows.numbers("drain_seconds") <= limit
 
 
+def _shrinks(rows: Frame, old: Frame, limit: Seconds) -> Mask:
+    """Rows whose backlog will be gone within `limit`, s, if it shrinks on as since the last reading.
+
+    Rates show a burst of records for minutes after it has ended; this does not.
+    """
+    lag, seconds = rows.numbers("lag"), seconds_between(rows, old)
+    mask: Mask = (seconds > 0) & ((old.numbers("lag") - lag) * limit >= lag * seconds)
+    return mask
+
+
 def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
-    """`commit_gap_seconds` after this run."""
-    window = rules.window_ms / 1_000
-    gap = ((taken_at - old.numbers("commit_changed_at")) / 1_000).clip(0.0, window)
+    """`commit_gap_seconds` after this run. Time in which nothing was unread counts in no gap."""
+    window, interval = rules.window_ms / 1_000, rules.interval_ms / 1_000
+    unmoved = (taken_at - old.numbers("commit_changed_at")) / 1_000
+    unread = (old.numbers("time_lag_seconds") + interval).fill(np.inf)
+    gap = unmoved.clip(0.0, np.minimum(unread, window))
     known = old.numbers("commit_gap_seconds")
     lately = known * np.exp2(-gap.fill(0.0) / window)
     longest = Column(np.maximum(gap.values, lately.fill(0.0)), gap.known)
@@ -104,14 +116,14 @@ def _is_often(gaps: Column, rules: Rules) -> Mask:
 def _gains_surely(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Mask:
     """Rows whose lag has shrunk so fast that it will be gone within _SURE times its age.
 
-    A run sees a commit up to an interval after it was made. So what is written in an interval, by
-    the mean since the next unread record was, is no gain.
+    A run sees a commit up to an interval after it was made: a lag that grows may seem to shrink by
+    what is written in that time. Over _APART_INTERVALS that is too little to count.
     """
     lag = rows.numbers("lag")
     seconds = (taken_at - old.numbers("progress_from")) / 1_000
     gain = old.numbers("progress_from_lag") - lag
-    must = lag * (seconds / _SURE + rules.interval_ms / 1_000)
-    mask: Mask = (seconds > 0) & (gain * age >= must)
+    apart = seconds >= _APART_INTERVALS * rules.interval_ms / 1_000
+    mask: Mask = apart & (gain * age * _SURE >= lag * seconds)
     return mask
 
 

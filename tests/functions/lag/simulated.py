@@ -174,6 +174,7 @@ def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
         "topic": cluster.names,
         "topic_id": cluster.names,
         "partition_id": nothing,
+        "taken_at": Column.of(np.full(count, taken_at)),
     }
     topics = Frame.of({**key, "end_offset": end, "read_at": read_at})
     topics = add_produce_rate(topics.completed(contract.TOPIC_PARTITIONS), before, rules)
