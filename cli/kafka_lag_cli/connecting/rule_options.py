@@ -10,9 +10,16 @@ from typing import Any, Final
 import click
 
 from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules, Tolerance
-from kafka_lag_cdk.config import window
 from kafka_lag_cdk.config.document import CollectorKeys, ToleranceSection
 from kafka_lag_cdk.config.strict import Strict, validate
+from kafka_lag_cdk.config.window import (
+    DEFAULT_WINDOW,
+    WINDOW_EXPECTED,
+    WINDOW_PATTERN,
+    find_count_fault,
+    find_window_fault,
+    parse_window,
+)
 from kafka_lag_cli.help_sections import add_options, option
 
 # RE is found anywhere in a name; options with RE may be repeated, the first that fits wins.
@@ -41,13 +48,13 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
 def _window_ms(text: str | None, interval_seconds: float) -> int:
     """The window of runs so far apart. Raises click.UsageError for one that does not fit them."""
     if text is not None:
-        fault = window.count_fault(text, interval_seconds)
-        if fault is None and not re.fullmatch(window.PATTERN, text):
-            fault = f"{window.EXPECTED}, not {text!r}"
-        fault = fault or window.window_fault(text, interval_seconds)
+        fault = find_count_fault(text, interval_seconds)
+        if fault is None and not re.fullmatch(WINDOW_PATTERN, text):
+            fault = f"{WINDOW_EXPECTED}, not {text!r}"
+        fault = fault or find_window_fault(text, interval_seconds)
         if fault:
             raise click.UsageError(f"--window: {fault}")
-    return window.window_ms(text, interval_seconds)
+    return parse_window(text, interval_seconds)
 
 
 def _number(
@@ -122,7 +129,7 @@ rule_options = add_options(
     option(
         "--window",
         metavar="TIME",
-        help=f"time until unmoved is stuck, at least three intervals ({window.DEFAULT})",
+        help=f"time until unmoved is stuck, at least three intervals ({DEFAULT_WINDOW})",
         section=SECTION,
     ),
     _number("--tolerance", _TOLERANCE, float, "S", "error of a time lag to search on from"),

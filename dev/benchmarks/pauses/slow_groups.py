@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,9 +68,7 @@ def slow_groups(runs: int, since: int, seed: int = 0) -> list[SlowGroup]:
     return found
 
 
-def slow(
-    rng: Generator, runs: int, since: int, share: float, gaps: tuple[float, float]
-) -> Track:
+def slow(rng: Generator, runs: int, since: int, share: float, gaps: tuple[float, float]) -> Track:
     """Keeps up until a run, then reads a share of what is written, and commits now and then."""
     end = produced(rng, 1 + runs // DAY)[: runs * A_MINUTE]
     minutes = np.arange(len(end)) / A_MINUTE

@@ -43,7 +43,7 @@ _HOLE_INTERVALS = 1.5
 
 
 def learn_pauses(
-    old: Frame, rows: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules
+    old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules
 ) -> dict[str, Column]:
     """The columns of both levels after this run; `old` holds each row of the previous run.
 

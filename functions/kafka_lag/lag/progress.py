@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a backlog is being worked off, by the rates or from one move of the commit to a later one.
+"""Whether a backlog is being worked off: by the rates, or from one move of the commit to another.
 
 Rates are averages over a few minutes: they say it where commits come as often as the runs. A commit
 that moves less often takes many records at once, and seems to catch up in the run that sees it. So
@@ -32,7 +32,8 @@ def add_progress(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Ru
 
     `commit_gap_seconds`: the longest time between two moves of the commit lately, a window at most;
     it halves in each window. `progress_from_lag`: the lag, records, after the move of the commit in
-    the run of `progress_from` (ms), the highest of the last window: later ones are compared with it.
+    the run of `progress_from` (ms). It is the highest of the last window, and later ones are
+    compared with it.
     `not_catching_up_since`: since when, ms, nothing has proven that the backlog is being worked
     off; unknown if this run does. A first reading shows no movement: it counts as a whole window.
     """
@@ -59,9 +60,7 @@ def add_progress(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Ru
     )
 
 
-def is_not_catching_up(
-    rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules
-) -> Mask:
+def is_not_catching_up(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Mask:
     """Rows that are not catching up now, and did not for the window up to now, or were WARN before.
 
     The window ends with this run, so it is one interval shorter between the first such run and this
@@ -88,7 +87,7 @@ def _drains_within(rows: Frame, limit: Seconds) -> Mask:
 
 
 def _shrinks(rows: Frame, old: Frame, limit: Seconds) -> Mask:
-    """Rows whose backlog will be gone within `limit`, s, if it shrinks on as since the last reading.
+    """Rows whose backlog is gone within `limit`, s, if it shrinks on as since the last reading.
 
     Rates show a burst of records for minutes after it has ended; this does not.
     """

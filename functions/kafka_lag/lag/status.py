@@ -28,6 +28,8 @@ _READINGS = 2
 # An estimated age counts as it is where its bounds are no farther apart than this share of the
 # window; else only what is proven of it does.
 _NARROW_SHARE = 0.5
+# After WARN the age must be at most this share of the window, so that noise does not flip it.
+_CALM_SHARE = 0.9
 
 
 def add_status(
@@ -41,10 +43,11 @@ def add_status(
 ) -> Frame:
     """The rows with `status`, `last_status` and `status_reason`, by the first rule that fits.
 
-    `groups` holds each row's group. `allowed` is the lag, in records, that is still OK. An unread row has no
-    `status`, and keeps its `last_status` and reason. A row without a lag, because nothing is
-    committed, has neither status nor reason. The first reading gives at most a reason. `inactive`
-    stands in for the reason of any status of a group and topic that `find_inactive` finds.
+    `groups` holds each row's group. `allowed` is the lag, in records, that is still OK. An unread
+    row has no `status`, and keeps its `last_status` and reason. A row without a lag, because
+    nothing is committed, has neither status nor reason. The first reading gives at most a reason.
+    `inactive` stands in for the reason of any status of a group and topic that `find_inactive`
+    finds.
     """
     old, window = previous.rows, rules.window_ms / 1_000
     lag, age = rows.numbers("lag"), _judged_age(ages, window)
@@ -56,10 +59,13 @@ def add_status(
     went_back = is_within_window(rows.numbers("rewound_at"), taken_at, rules)
     still = is_still(rows, taken_at, rules)
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
-    warned = was_warned(old)
+    warned, reasons = was_warned(old), old.strings("status_reason")
+    # Between two moves rates fall, which says nothing new of a group that is slow.
+    between = warned & ~_has_moved(rows, old)
     pauses = find_usual_pauses(rows, ages.least, still, warned, taken_at, rules)
     not_catching_up = is_not_catching_up(rows, old, age, taken_at, rules)
-    kept_up = _age_after_last_move(rows, np.where(warned, oldest, age), still, taken_at) <= window
+    left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, taken_at)
+    kept_up = left_over <= window * np.where(warned, _CALM_SHARE, 1.0)
     rules_in_order: list[StatusRule] = [
         (~is_read(rows), None, None),
         (rows.numbers("records_lost") > 0, contract.ERR, contract.RECORDS_LOST),
@@ -71,7 +77,7 @@ def add_status(
         (first & is_unowned & (age > window), None, contract.NO_MEMBER),
         (first, None, None),
         (went_back, contract.REWIND, None),
-        # Only a commit ends a stop: its age may fall by itself, as where the next record is deleted.
+        # Only a commit ends a stop: an age falls by itself where the next record is cleaned away.
         (stuck & owned_lately, contract.STALL, None),
         (stuck, contract.STOP, None),
         # When it last moved, it kept up.
@@ -84,6 +90,12 @@ def add_status(
         # It moves, and is behind.
         (~not_catching_up, contract.OK, None),
         (is_unowned & ~moves, contract.WARN, contract.NO_MEMBER),
+        (between & reasons.is_in([contract.SLOW]), contract.WARN, contract.SLOW),
+        (
+            between & reasons.is_in([contract.FALLING_BEHIND]),
+            contract.WARN,
+            contract.FALLING_BEHIND,
+        ),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]

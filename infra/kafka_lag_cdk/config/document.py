@@ -31,7 +31,6 @@ from kafka_lag.settings import (
     authorities_fault,
     filter_of,
 )
-from kafka_lag_cdk.config import window
 from kafka_lag_cdk.config.faults import ConfigurationError, Fault, FaultsError
 from kafka_lag_cdk.config.strict import FOLDER, Strict, validate
 from kafka_lag_cdk.config.types import (
@@ -42,6 +41,14 @@ from kafka_lag_cdk.config.types import (
     Number,
     limits,
     matching,
+)
+from kafka_lag_cdk.config.window import (
+    DEFAULT_WINDOW,
+    WINDOW_EXPECTED,
+    WINDOW_PATTERN,
+    find_count_fault,
+    find_window_fault,
+    parse_window,
 )
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -255,7 +262,7 @@ class CollectorKeys(Strict):
         matching(r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}", "is no CloudWatch namespace of your own"),
     ] = DEFAULTS.namespace
     interval_seconds: Annotated[Number, limits(1, 3600)] = _INTERVAL
-    window: Annotated[str, matching(window.PATTERN, window.EXPECTED)] = window.DEFAULT
+    window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = DEFAULT_WINDOW
     hold: Annotated[int, limits(1, 1000)] = _RULES.hold
     tolerance: ToleranceSection = ToleranceSection()
     lookup_budget: Annotated[int, limits(0, 1_000_000)] = _RULES.lookup_budget
@@ -269,7 +276,7 @@ class CollectorKeys(Strict):
     @field_validator("window", mode="before")
     @classmethod
     def _no_count(cls, value: Any, info: ValidationInfo) -> Any:
-        fault = window.count_fault(value, info.data.get("interval_seconds", _INTERVAL))
+        fault = find_count_fault(value, info.data.get("interval_seconds", _INTERVAL))
         if fault:
             raise ValueError(fault)
         return value
@@ -278,7 +285,7 @@ class CollectorKeys(Strict):
     @classmethod
     def _fits_interval(cls, value: str, info: ValidationInfo) -> str:
         # An interval with a fault of its own is absent here.
-        fault = window.window_fault(value, info.data.get("interval_seconds", 0))
+        fault = find_window_fault(value, info.data.get("interval_seconds", 0))
         if fault:
             raise FaultsError([Fault((), fault, joint=True, beside=("interval_seconds",))])
         return value
@@ -287,7 +294,7 @@ class CollectorKeys(Strict):
     def window_ms(self) -> int:
         """The window; where none is named, as long as the interval needs."""
         named = self.window if "window" in self.model_fields_set else None
-        return window.window_ms(named, self.interval_seconds)
+        return parse_window(named, self.interval_seconds)
 
     @property
     def otlp_endpoints(self) -> tuple[OtlpSection, ...]:

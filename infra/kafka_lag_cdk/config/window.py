@@ -8,8 +8,8 @@ from typing import Final
 
 from kafka_lag.lag.group_settings import Rules, least_window_ms
 
-PATTERN: Final = r"[1-9][0-9]{0,5}(s|m|h)"
-EXPECTED: Final = "must be a time in seconds, minutes or hours, such as 90s, 10m or 1h"
+WINDOW_PATTERN: Final = r"[1-9][0-9]{0,5}(s|m|h)"
+WINDOW_EXPECTED: Final = "must be a time in seconds, minutes or hours, such as 90s, 10m or 1h"
 
 _UNITS = {"h": 3_600, "m": 60, "s": 1}
 _LONGEST_HOURS = 24
@@ -17,8 +17,8 @@ _COUNT = re.compile(r"[0-9]+")
 _DEFAULT_MS = Rules().window_ms
 
 
-def window_ms(text: str | None, interval_seconds: float) -> int:
-    """The window in milliseconds; without one ten minutes, or three intervals if that is longer."""
+def parse_window(text: str | None, interval_seconds: float) -> int:
+    """Its milliseconds; without one ten minutes, or three intervals if that is longer."""
     least = least_window_ms(round(interval_seconds * 1_000))
     return max(_DEFAULT_MS, least) if text is None else _seconds(text) * 1_000
 
@@ -29,23 +29,24 @@ def format_window(seconds: float) -> str:
     return f"{seconds / _UNITS[unit]:.0f}{unit}"
 
 
-DEFAULT: Final = format_window(_DEFAULT_MS / 1_000)
+DEFAULT_WINDOW: Final = format_window(_DEFAULT_MS / 1_000)
 
 
-def count_fault(value: object, interval_seconds: float) -> str | None:
+def find_count_fault(value: object, interval_seconds: float) -> str | None:
     """What is wrong with a window that is a count of runs, as it once was; None if it is none."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    is_text = isinstance(value, str) and _COUNT.fullmatch(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    is_text = isinstance(value, str) and _COUNT.fullmatch(value) and int(value) > 0
     if not (is_number or is_text):
         return None
-    meant = format_window(float(str(value)) * interval_seconds)
+    seconds = float(str(value)) * interval_seconds
+    least = least_window_ms(round(interval_seconds * 1_000)) / 1_000
     return (
-        f"is a time and no count of runs: {value} runs at {interval_seconds:g} s are {meant}, so "
-        f"write {meant}"
+        f"is a time and no count of runs: {value} runs at {interval_seconds:g} s are "
+        f"{format_window(seconds)}, so write {format_window(max(seconds, least))}"
     )
 
 
-def window_fault(text: str, interval_seconds: float) -> str | None:
+def find_window_fault(text: str, interval_seconds: float) -> str | None:
     """What is wrong with a time as the window of runs so far apart, None if nothing.
 
     Rows that cannot be read are kept for a day: beyond it there is nothing left to count. And a

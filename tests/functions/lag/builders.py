@@ -254,7 +254,7 @@ class Runs:
 
     def run(
         self,
-        minute: int,
+        minute: float,
         commit: int | Sequence[int],
         end: int | str,
         *,
@@ -266,7 +266,7 @@ class Runs:
 
         `end` is the log's, or the reason why it was not read.
         """
-        at = NOON + minute * MINUTE
+        at = NOON + round(minute * MINUTE)
         commits = [commit] if isinstance(commit, int) else commit
         groups = {f"g{number}": {"t": [each]} for number, each in enumerate(commits)}
         owners = {(name, "t", 0): "m" for name in groups if members}
