@@ -188,6 +188,30 @@ def test_a_group_that_is_oddly_answered_is_named(kind: str, change: Change, said
     assert "g" in lags
 
 
+def test_a_group_that_a_listing_left_out_is_read_in_the_next_run_and_then_asked_for_by_name() -> (
+    None
+):
+    """As brokers do while its coordinator moves, without an error."""
+    runs = _runs()
+    runs.brokers.coordinators["g"] = 9
+    assert (("shop", "g"), "OffsetLag") not in runs()
+    del runs.brokers.coordinators["g"]
+    assert runs()[("shop", "g"), "OffsetLag"] == 5
+    runs.brokers.change = lambda _, answer: _unlisting(runs, "g", answer)
+    assert runs()[("shop", "g"), "OffsetLag"] == 5
+    runs.brokers.lasting["FindCoordinator", "g"] = 15
+    runs()
+    groups = runs.collector.memory.newest.groups
+    assert ("g", contract.NO_COORDINATOR) in table(groups, "consumer_group", "unread_reason")
+    assert [line for line in runs.logger.warnings if line.startswith("group 'g' not read")]
+
+
+def _unlisting(runs: Runs, name: str, answer: Any) -> Any:
+    if runs.brokers.kinds[-1] == "ListGroups":
+        answer.groups = [group for group in answer.groups if group.group_id != name]
+    return answer
+
+
 _SEARCHES: list[tuple[str, Change]] = [
     ("FindCoordinator", _set("coordinators.0.key", "x")),
     ("FindCoordinator", _without("coordinators")),
