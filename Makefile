@@ -65,10 +65,13 @@ test-rest: setup ## the tests that make test leaves out
 
 test-all: test test-rest ## all tests
 
-# A folder or file below tests, without .py: make test-of M=lag/status, or M=infra/config.
+# Names of folders or of files below tests or tests/functions, with or without test_ and .py.
 M ?=
-test-of: setup ## the fast tests of one module: make test-of M=lag/status
-	$(BIN)/pytest -q -m "not thorough" -p no:xdist $(or $(wildcard tests/$(M) tests/functions/$(M) $(foreach at,tests tests/functions,$(at)/$(dir $(M))test_$(notdir $(M)).py)),$(error M=$(M) names no test))
+EXAMPLES_OF_M := lag/status, brokers, infra/config or cli/test_query
+tests_of = $(or $(wildcard $(foreach at,tests tests/functions,$(at)/$1 $(at)/$1.py $(at)/$(dir $1)test_$(notdir $1).py)),\
+  $(error No tests are called $1: name a folder or file below tests as M, like $(EXAMPLES_OF_M)))
+test-of: setup ## the fast tests of one module: M=lag/status, M=infra/config, M="brokers cli/test_query"
+	$(BIN)/pytest -q -m "not thorough" -p no:xdist $(foreach name,$(or $(M),$(error Name tests as M, like $(EXAMPLES_OF_M))),$(call tests_of,$(name)))
 
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
 VERSION ?=

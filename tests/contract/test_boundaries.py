@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,7 @@ def part_of(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Dotted names of all that a file imports, wherever in it."""
     found = imports_of(path.read_text())

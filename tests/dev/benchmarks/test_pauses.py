@@ -28,6 +28,7 @@ def test_jobs_that_pause_are_quiet_once_known() -> None:
     assert calm(tracks) == [0] * len(QUICK)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("outages", "periods"), [(False, 2.0), (True, 2.5)])
 def test_a_dead_job_is_reported_within_so_many_periods(outages: bool, periods: float) -> None:
     hourly = [batch for batch in QUICK if batch.period <= 2 * HOUR]

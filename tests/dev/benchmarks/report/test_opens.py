@@ -52,6 +52,7 @@ def _shim(tmp_path_factory: pytest.TempPathFactory) -> Shim:
     return compiled(tmp_path_factory.mktemp("shim"))
 
 
+@pytest.mark.thorough
 def test_each_way_to_open_a_file_waits_and_is_noted_once(shim: Shim, tmp_path: Path) -> None:
     opener, file = tmp_path / "Opener.java", tmp_path / "some.parquet"
     opener.write_text(OPENER)
