@@ -68,7 +68,7 @@ test-all: test test-rest ## all tests
 # Names of folders or of files below tests or tests/functions, with or without test_ and .py.
 M ?=
 EXAMPLES_OF_M := lag/status, brokers, infra/config or cli/test_query
-tests_of = $(or $(wildcard $(foreach at,tests tests/functions,$(at)/$1 $(at)/$1.py $(at)/$(dir $1)test_$(notdir $1).py)),\
+tests_of = $(or $(wildcard $(foreach at,tests tests/functions,$(at)/$1 $(at)/$1.py $(at)/$(filter-out ./,$(dir $1))test_$(notdir $1).py)),\
   $(error No tests are called $1: name a folder or file below tests as M, like $(EXAMPLES_OF_M)))
 test-of: setup ## the fast tests of one module: M=lag/status, M=infra/config, M="brokers cli/test_query"
 	$(BIN)/pytest -q -m "not thorough" -p no:xdist $(foreach name,$(or $(M),$(error Name tests as M, like $(EXAMPLES_OF_M))),$(call tests_of,$(name)))

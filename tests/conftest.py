@@ -49,6 +49,9 @@ SYNTHESISING = (
     *("infra/scaling", "infra/storage/test_", "infra/test_"),
 )
 
+# Folders of which all files read what is made once for a process.
+SHARING = ("dev/days/",)
+
 # Files that take longest begin first: else one process ends with them while the other has nothing
 # left to do. The campaign is the last: its brokers answer in time only where a core is left over.
 LONGEST = (
@@ -91,14 +94,16 @@ def _place(file: str) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
-    """A file's tests go to one process, and those that synthesise as if they were one file."""
+    """A file's tests go to one process, and so do those of several files that share more."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByWhatIsShared(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = super()._split_scope(nodeid)
-            inside = file.removeprefix("tests/").startswith(SYNTHESISING)
-            return "tests that synthesise" if inside else file
+            file: str = super()._split_scope(nodeid)
+            inside = file.removeprefix("tests/")
+            if inside.startswith(SYNTHESISING):
+                return "tests that synthesise"
+            return next((folder for folder in SHARING if inside.startswith(folder)), file)
 
     return ByWhatIsShared(config, log)
 
