@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.infra.cloudwatch.evaluation import Assumptions
 from tests.infra.cloudwatch.metrics import Metrics, Series
+from tests.infra.configured import STEPS
 from tests.infra.scaling.autoscaling import Assumed, Service
-from tests.infra.scaling.services import STEPS, Resources
+from tests.infra.scaling.services import Resources
 
 LAG = Series.of("KafkaLag", "ScalingLag", {"Cluster Name": "orders", "Consumer Group": "billing"})
 LEAST, MOST, BEGUN = 1, 8, 4
