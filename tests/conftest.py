@@ -97,7 +97,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
     """A file's tests go to one process, and so do those of several files that share more."""
     from xdist.scheduler import LoadFileScheduling
 
-    class ByWhatIsShared(LoadFileScheduling):
+    class ByWhatIsShared(LoadFileScheduling):  # type: ignore[misc] # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
             inside = file.removeprefix("tests/")
