@@ -124,7 +124,15 @@ def run_job(folder: Path) -> JobRun:
     output = folder / "output"
     shutil.rmtree(output, ignore_errors=True)
     conf = [word for key, value in _SETTINGS.items() for word in ("--conf", f"{key}={value}")]
-    words: list[str | Path] = ["--timings", "--input", folder, "--output", output, "--date", str(DATE)]
+    words: list[str | Path] = [
+        "--timings",
+        "--input",
+        folder,
+        "--output",
+        output,
+        "--date",
+        str(DATE),
+    ]
     roots = [str(_ROOT / name) for name in ("glue_jobs", "functions", "")]
     environment = {
         "PYTHONPATH": os.pathsep.join(roots),

@@ -357,7 +357,7 @@ def report(dates: list[str], sent: list[Any], topic: str) -> None:
     """The days' reports, and the summary that was sent."""
     place = str(OUT / "store")
     words = ["--input", place, "--output", place, "--date", dates[0], "--until", dates[-1]]
-    words += ["--topic-arn", topic, "--summary", "always", "--show", "0"]
+    words += ["--topic-arn", topic, "--summary", "always"]
     code = find("kafka_lag_report.daily_report:main")(words)
     save(json.dumps({"exit code": code, "sent": sent}, default=str), "reports", "summary.json")
     sent.clear()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two trees run on the same input: what was planted in one is printed, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dev.compare.__main__ import ROOT, compare, main
+
+
+def a_tree(folder: Path) -> Path:
+    """A copy of what a commit's code and examples are."""
+    for name in ("functions", "cli", "infra", "glue_jobs", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("cdk.json", "uv.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def test_a_commit_that_there_is_not_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["HEAD", "no-such-commit", "--only", "templates"]) == 2
+    assert "no-such-commit" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_equal_trees_print_nothing_and_a_module_that_moved_is_found(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path / "tree")
+    index = tree / "functions" / "kafka_lag" / "lag" / "time_index.py"
+    index.rename(index.with_name("index_of_times.py"))
+    for path in tree.rglob("*.py"):
+        text = path.read_text()
+        if "lag.time_index" in text:
+            path.write_text(re.sub(r"\blag\.time_index\b", "lag.index_of_times", text))
+    assert compare([ROOT, tree], ["emf", "parquet"], 0, 3, tmp_path / "work") == []
+
+
+@pytest.mark.thorough
+def test_a_value_planted_in_a_tree_is_found_in_all_that_is_made_of_it(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path / "tree")
+    rule = tree / "functions" / "kafka_lag" / "lag" / "offset_lag.py"
+    rule.write_text(rule.read_text().replace("lag=(end - position)", "lag=(end - position + 7)"))
+    kinds = ["emf", "parquet", "http", "messages"]
+    found = compare([ROOT, tree], kinds, 0, 1, tmp_path / "work")
+    assert {line.partition(":")[0] for line in found if line[0] != " "} == set(kinds)
