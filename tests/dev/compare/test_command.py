@@ -43,6 +43,6 @@ def test_a_value_planted_in_a_tree_is_found_in_all_that_is_made_of_it(tmp_path: 
     tree = a_tree(tmp_path / "tree")
     rule = tree / "functions" / "kafka_lag" / "lag" / "offset_lag.py"
     rule.write_text(rule.read_text().replace("lag=(end - position)", "lag=(end - position + 7)"))
-    kinds = ["emf", "parquet", "http", "messages"]
+    kinds = ["emf", "parquet", "http"]
     found = compare([ROOT, tree], kinds, 0, 1, tmp_path / "work")
     assert {line.partition(":")[0] for line in found if line[0] != " "} == set(kinds)
