@@ -17,7 +17,10 @@ from dev.compare.differences import Difference, differences, lines
 SNAPSHOT = "store/snapshots/groups/cluster=c/dt=2026-01-05/hour=00/run.parquet"
 REPORT = "store/reports/lag_summary/cluster=c/dt=2026-01-05/part-00000-{}.parquet"
 HTTP = "http/c/1.json"
-ROWS = [{"consumer_group": "a", "lag": 1.0}, {"consumer_group": "b", "lag": None}]
+ROWS: list[dict[str, Any]] = [
+    {"consumer_group": "a", "lag": 1.0},
+    {"consumer_group": "b", "lag": None},
+]
 
 
 def table(*rows: dict[str, Any]) -> bytes:
