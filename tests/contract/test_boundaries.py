@@ -72,7 +72,7 @@ OF_THE_COMMAND = (
 # What of kafka_lag_cdk is there without the extra that has CDK.
 WITHOUT_CDK = ("broker_lookup_code", "config", "catalog", "report_columns", "saved_queries")
 # Imports a commit's own objects by names that lie in a table there.
-DYNAMIC = {"dev.compare.probe.layout"}
+DYNAMIC = {"dev.compare.probe"}
 
 
 def module_of(path: Path) -> str:
