@@ -347,3 +347,10 @@ def test_who_reads_on_as_fast_had_skipped_nothing(records: int, when: int, clear
 def test_a_much_smaller_skip_is_not_like_the_last_one() -> None:
     assert skip_of(last_skip(3 * M, DAYS_AGO), 999_000, {}) == (0, 999_000, NOW)
     assert skip_of(last_skip(3 * M, DAYS_AGO), M, {}) == (5, 3 * M + 5, DAYS_AGO)
+
+
+def test_a_slow_group_is_slow_soon_after_its_reset() -> None:
+    """It reads half of what is written, so its age needs twenty minutes to be over the window."""
+    step = jumping(20, latest, reads(3.7))
+    runs = simulated({"slow": Case(at(7.5), step, 100 * M, runs=50)})["slow"]
+    assert next(seen.minute for seen in runs if seen.minute > 20 and seen.status == "WARN") <= 45
