@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.lag import carry_over
 from kafka_lag.lag.append_time import (
     AppendTimeEstimates,
@@ -14,7 +15,13 @@ from kafka_lag.lag.append_time import (
     estimate_append_times,
     is_compacted,
 )
-from kafka_lag.lag.carry_over import PreviousRows, add_deleted_groups, is_read, match_previous
+from kafka_lag.lag.carry_over import (
+    PreviousRows,
+    add_deleted_groups,
+    add_last_rows,
+    is_read,
+    match_previous,
+)
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST, Rules
@@ -33,9 +40,11 @@ from kafka_lag.lag.rollup import (
     roll_up_groups,
     roll_up_scaling,
 )
+from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
+from kafka_lag.lag.unwatched import find_unwatched, mark_unwatched
 from kafka_lag.lag.usual_lag import add_unusual
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
@@ -76,6 +85,7 @@ def evaluate(
     ages = dated.after_cleaning(is_compacted(of_topic))
     rows = add_time_lag(rows, ages, estimates.times)
     rows = add_movement(rows, previous, taken_at, rules)
+    rows = add_skips(rows, previous, of_topic, taken_at, rules)
     rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), allowed, rules)
     rows = add_retention(rows, of_topic, read_at, taken_at, rules)
     rows = add_status(rows, of_group, previous, dated, allowed, taken_at, rules)
@@ -83,9 +93,12 @@ def evaluate(
 
     counts = count_rows(rows, of_topic, allowed, ages, rules)
     groups = roll_up_groups(groups, rows, counts, newest, rules)
+    unwatched = find_unwatched(reading, newest, rules, taken_at)
+    groups = mark_unwatched(groups, unwatched, newest)
     groups = track_incidents(groups, newest, taken_at, rules)
     groups = add_unusual(groups, previous_runs.usual)
     groups = add_deleted_groups(groups, reading, newest)
+    groups = add_last_rows(groups, unwatched.groups, contract.UNWATCHED)
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
     return LagReport(
         snapshot=Snapshot(taken_at, *frames),
@@ -94,7 +107,7 @@ def evaluate(
         lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
         look_ups=estimates.look_ups,
         problems=reading.problems,
-        warnings=tuple(_warnings(rows, previous, estimates)),
+        warnings=(*_warnings(rows, previous, estimates), *unwatched.sentences()),
     )
 
 

@@ -15,6 +15,7 @@ from kafka_lag.lag.carry_over import Seconds, seconds_between, set_where_read
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.skips import has_skipped
 
 # A backlog is not being caught up with if it takes more than so many times its age to drain. After
 # WARN it must drain within the second, smaller number, so that noise does not flip the status.
@@ -37,7 +38,8 @@ def add_progress(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Ru
     `not_catching_up_since`: since when, ms, nothing has proven that the backlog is being worked
     off; unknown if this run does. A first reading shows no movement: it counts as a whole window.
     """
-    moved = rows.numbers("committed_offset") > old.numbers("committed_offset")
+    forward = rows.numbers("committed_offset") > old.numbers("committed_offset")
+    moved = forward & ~has_skipped(rows, old)
     gaps = _find_gaps(old, moved, taken_at, rules)
     gains = _gains_surely(rows, old, age, taken_at, rules) & moved
     often, was_warn = _is_often(gaps, rules), was_warned(old)
@@ -131,12 +133,13 @@ def _starts_anew(
 ) -> Mask:
     """Rows whose lag of this run is what later ones are compared with.
 
-    After a gain, where it is no lower than that one, and once a window is over.
+    After a gain, where it is no lower than that one, once a window is over, and where somebody set
+    the commit, back or past records.
     """
     highest, since = old.numbers("progress_from_lag"), old.numbers("progress_from")
     over = taken_at - since >= rules.window_ms
     changed = rows.numbers("committed_offset") != old.numbers("committed_offset")
-    back = changed & ~moved
+    was_set = changed & ~moved
     higher = rows.numbers("lag") >= highest
-    mask: Mask = back | (moved & (~since.known | gains | over | higher))
+    mask: Mask = was_set | (moved & (~since.known | gains | over | higher))
     return mask
