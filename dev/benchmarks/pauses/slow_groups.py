@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dev.benchmarks.pauses.rule_alone import is_held_out
 from dev.benchmarks.pauses.tracks import (
     A_MINUTE,
     DAY,
@@ -21,6 +20,7 @@ from dev.benchmarks.pauses.tracks import (
     produced,
     served,
 )
+from dev.benchmarks.pauses.whole_runs import is_held_out
 
 # Runs within which it is to be reported that a group reads this share of what is written.
 SOON: Mapping[str, tuple[float, int]] = {
