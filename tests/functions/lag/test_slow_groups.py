@@ -73,7 +73,8 @@ def report_by_budget(runs: int, budget: int) -> np.ndarray:
 
 
 def first_warnings(codes: np.ndarray) -> np.ndarray:
-    return (codes == STATUSES.index(WARN)).argmax(axis=0)
+    first: np.ndarray = (codes == STATUSES.index(WARN)).argmax(axis=0)
+    return first
 
 
 def check_budgets(runs: int) -> None:

@@ -319,7 +319,8 @@ def test_gaps_between_moves_are_remembered_for_a_while(previous: Row, gap: float
 def test_an_estimated_age_counts_where_its_bounds_are_close(
     least: float, most: float | None, status: str
 ) -> None:
-    ages = Ages(*(column([s]) for s in (601.0, least, most)), Strings.of(["interpolated"]))
+    seconds, low, high = column([601.0]), column([least]), column([most])
+    ages = Ages(seconds, low, high, Strings.of(["interpolated"]))
     assert first(evaluate_row({"time_lag_seconds": 601.0}, ages=ages), "status") == (status,)
 
 
@@ -330,7 +331,8 @@ def test_an_estimated_age_counts_where_its_bounds_are_close(
 def test_warn_ends_by_the_age_once_its_upper_bound_is_well_within_the_window(
     most: float | None, previous: str, status: str
 ) -> None:
-    ages = Ages(*(column([s]) for s in (530.0, 520.0, most)), Strings.of(["interpolated"]))
+    seconds, low, high = column([530.0]), column([520.0]), column([most])
+    ages = Ages(seconds, low, high, Strings.of(["interpolated"]))
     found = evaluate_row({"time_lag_seconds": 530.0}, {"last_status": previous}, ages=ages)
     assert first(found, "status") == (status,)
 
