@@ -52,7 +52,6 @@ LONGEST = (
     "glue_jobs/test_old_snapshots.py",
     "glue_jobs/test_planted_day.py",
     "glue_jobs/test_usual.py",
-    "glue_jobs/test_killed_runs.py",
     "glue_jobs/test_against_sql.py",
     "contract/test_demo.py",
     "infra/packaging/test_glue_start.py",
@@ -61,6 +60,8 @@ LONGEST = (
     "dev/test_processes.py",
     "infra/storage/queries/test_reports.py",
 )
+# A day through the whole report; every other test that needs Spark is left to `make test-rest`.
+SPARK_OF_EVERY_CHANGE = TESTS / "glue_jobs" / "test_planted_day.py"
 LAST = TESTS / "kafka" / "test_faults.py"
 
 
@@ -69,6 +70,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     order = {(TESTS / name).resolve(strict=True): at for at, name in enumerate(LONGEST)}
     order[LAST.resolve(strict=True)] = len(order) + 1
     items.sort(key=lambda item: order.get(item.path, len(LONGEST)))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks the tests that need Spark, and leaves them, but for one file, to `make test-rest`."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker("spark")
+    if item.get_closest_marker("spark") and item.path != SPARK_OF_EVERY_CHANGE:
+        item.add_marker("thorough")
 
 
 def pytest_configure() -> None:
