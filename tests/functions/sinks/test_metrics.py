@@ -19,16 +19,10 @@ from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import lag_sets
-from tests.functions.sinks.reports import a_report, with_groups
+from tests.functions.sinks.reports import EVERYTHING, a_report, with_groups
 
 REPORT = a_report({"g": {"orders": 2, "bills": 1}})
 G = ("c", "g")
-EVERYTHING: dict[str, Any] = {
-    "max_offset_lag": True,
-    "partition_groups": NameFilter(),
-    "scaling": NameFilter(),
-    **dict.fromkeys(contract.CHOSEN_METRICS, True),
-}
 
 Values = dict[tuple[tuple[str, ...], str], float]
 
