@@ -118,8 +118,7 @@ def _paths(text: str) -> set[str]:
 
     Contributors' paths may begin within a package; elsewhere they are whole.
     """
-    ticked = re.findall(r"`(?:make test-of M=)?([^`\s]+)`", text)
-    names = {each.removeprefix(".../").removeprefix("M=").rstrip("/") for each in ticked}
+    names = {each.removeprefix(".../").rstrip("/") for each in re.findall(r"`([^`\s]+)`", text)}
     return {each for each in names if "/" in each or each.endswith((".py", ".toml", ".j2"))}
 
 
