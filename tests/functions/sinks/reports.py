@@ -112,6 +112,12 @@ def with_groups(report: LagReport, **columns: AnyColumn) -> LagReport:
 def _groups(names: Strings, lags: Column) -> Frame:
     minutes, ones = (Column.of(np.full(len(names), value)) for value in (60.0, 1))
     columns: dict[str, AnyColumn] = {
+        # whatever a metric may be read from; no group has a service level
+        **{
+            name: Column.of(np.ones(len(names), _NUMBERS[kind]))
+            for name, kind in contract.COLUMNS[contract.GROUPS].items()
+            if kind in _NUMBERS and name != "sla_seconds"
+        },
         "consumer_group": names,
         **_lags(lags),
         "read_at": Column.of(np.full(len(names), NOON)),
