@@ -21,7 +21,9 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
 OTHERS = [(ROOT / name).read_text() for name in ("CONTRIBUTING.md", "CHANGELOG.md")]
-EVERYTHING = "\n".join([README, *OTHERS, *DOCS.values()])
+# But for what the changelog says is gone.
+_THERE = [re.sub(r"^### Removed\n.*?(?=^##)", "", x, flags=re.M | re.S) for x in OTHERS]
+EVERYTHING = "\n".join([README, *_THERE, *DOCS.values()])
 
 
 def _table(text: str, heading: str, mark: str = "##") -> list[list[str]]:
