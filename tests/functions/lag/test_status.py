@@ -534,6 +534,12 @@ def test_that_no_member_reads_old_records_is_reported_from_the_first_reading() -
     assert group(reports[0], "last_status", "held_status", "incident_since") == (None,) * 3
 
 
+def test_a_rebalance_that_nobody_takes_part_in_excuses_nothing() -> None:
+    report = Runs(look_up=WITHOUT_MEMBERS).run(0, 100, 240, members=0, state="PreparingRebalance")
+
+    assert partition(report, *STATUS_AND_REASON) == (None, NO_MEMBER)
+
+
 def test_of_the_first_reading_nothing_is_held() -> None:
     runs = Runs(look_up=WITHOUT_MEMBERS)
     held = [group(runs.run(minute, 100, 240, members=0), "held_status")[0] for minute in range(4)]
