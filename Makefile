@@ -26,7 +26,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 TARGETS ?=
-.PHONY: help setup demo report test test-rest test-all test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
+.PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve test-glue-5 faults soak soak-exporter \
         bench-import compare cost package cdk diff deploy synth destroy schema rehearse audit
 
@@ -55,15 +55,19 @@ demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshot
 report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (./lag)
 	$(BIN)/kafka-lag report --state $(STATE) $(if $(DATE),--date $(DATE))
 
-# pytest's own options; loadfile keeps the tests of a file, which share fixtures, in one process.
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# pytest's own options; loadgroup keeps the tests that share fixtures, of a file or of a cluster, in
+# one process: tests/conftest.py says which.
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 test: setup ## the tests of every change, one real broker and one day in Spark included
 	$(PYTEST) -m "not thorough"
 
 test-rest: setup ## the tests that make test leaves out
-	$(PYTEST) -m thorough
+	$(PYTEST) -m "thorough and not timed"
 
-test-all: test test-rest ## all tests
+test-all: test test-rest ## all tests but those of test-timed
+
+test-timed: setup ## the tests that go by the clock, which need a machine that is not busy
+	$(BIN)/pytest -m timed
 
 # A folder or file below tests, without .py: make test-of M=lag/status, or M=infra/config.
 M ?=
@@ -74,7 +78,7 @@ test-of: setup ## the fast tests of one module: make test-of M=lag/status
 VERSION ?=
 test-kafka: setup ## the tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1")
 	@failed=0; for version in $(or $(VERSION),''); do \
-	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || failed=1; \
+	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadgroup || failed=1; \
 	done; exit $$failed
 
 # Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from dev.kafka.jars import ENV_VERSION
 from kafka_lag_report.session import open_session
-from tests.dev.cluster_fixture import shared_cluster
+from tests.dev.cluster_fixture import mortal_cluster, shared_cluster
 from tests.kafka_versions import summary
 
-__all__ = ["shared_cluster"]
+__all__ = ["mortal_cluster", "shared_cluster"]
 
 TESTS = Path(__file__).parent
 
@@ -40,7 +40,7 @@ FEW_ROWS = {
 
 
 # Files that take longest begin first: else one process ends with them while the other has nothing
-# left to do. The campaign is the last: its brokers answer in time only where a core is left over.
+# left to do.
 LONGEST = (
     "functions/lag/test_pauses.py",
     "functions/test_after_an_outage.py",
@@ -58,17 +58,31 @@ LONGEST = (
     "infra/packaging/test_glue_start.py",
     "infra/rehearsal/test_deployed.py",
     "kafka/test_silence.py",
+    "kafka/test_same_as_kafkas_tools.py",
     "dev/test_processes.py",
     "infra/storage/queries/test_reports.py",
 )
-LAST = TESTS / "kafka" / "test_faults.py"
+# Tests of one of these fixtures run in one process, so that there is one cluster of each.
+CLUSTERS = ("shared_cluster", "mortal_cluster")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts the files that take longest to the front, and one to the end. OSError without one."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Sorts the files that take longest to the front, and says which tests share a process.
+
+    OSError where one of these files is not there.
+    """
     order = {(TESTS / name).resolve(strict=True): at for at, name in enumerate(LONGEST)}
-    order[LAST.resolve(strict=True)] = len(order) + 1
     items.sort(key=lambda item: order.get(item.path, len(LONGEST)))
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(_process_of(item)))
+
+
+def _process_of(item: pytest.Item) -> str:
+    """The cluster that a test needs, else its file, whose tests share fixtures."""
+    needed = getattr(item, "fixturenames", ())
+    return next((name for name in CLUSTERS if name in needed), str(item.path))
 
 
 def pytest_configure() -> None:
