@@ -55,9 +55,8 @@ demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshot
 report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (./lag)
 	$(BIN)/kafka-lag report --state $(STATE) $(if $(DATE),--date $(DATE))
 
-# pytest's own options; loadgroup keeps the tests that share fixtures, of a file or of a cluster, in
-# one process: tests/conftest.py says which.
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+# pytest's own options; loadfile keeps the tests of a file, which share fixtures, in one process.
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: setup ## the tests of every change, one real broker and one day in Spark included
 	$(PYTEST) -m "not thorough"
 
@@ -78,7 +77,7 @@ test-of: setup ## the fast tests of one module: make test-of M=lag/status
 VERSION ?=
 test-kafka: setup ## the tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1")
 	@failed=0; for version in $(or $(VERSION),''); do \
-	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadgroup || failed=1; \
+	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || failed=1; \
 	done; exit $$failed
 
 # Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.

@@ -62,27 +62,12 @@ LONGEST = (
     "dev/test_processes.py",
     "infra/storage/queries/test_reports.py",
 )
-# Tests of one of these fixtures run in one process, so that there is one cluster of each.
-CLUSTERS = ("shared_cluster", "mortal_cluster")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Sorts the files that take longest to the front, and says which tests share a process.
-
-    OSError where one of these files is not there.
-    """
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sorts the files that take longest to the front. OSError without one."""
     order = {(TESTS / name).resolve(strict=True): at for at, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path, len(LONGEST)))
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group(_process_of(item)))
-
-
-def _process_of(item: pytest.Item) -> str:
-    """The cluster that a test needs, else its file, whose tests share fixtures."""
-    needed = getattr(item, "fixturenames", ())
-    return next((name for name in CLUSTERS if name in needed), str(item.path))
 
 
 def pytest_configure() -> None:
