@@ -73,7 +73,8 @@ def test_a_broker_that_hangs_costs_its_own_answers_and_no_more_time_than_there_i
             # Nor is it waited for a second time.
             assert brokers.ask(*EVERY, seconds=PATIENCE) == expected
             assert time.monotonic() < began + PATIENCE
-        assert brokers.read().problems == ()
+        # Brokers may have put it out of the cluster meanwhile.
+        brokers.read_all(6)
         assert brokers.ask(*EVERY) == [(0, 10)] * 6
 
 
