@@ -27,7 +27,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve test-glue-5 faults soak soak-exporter \
+        bench-report bench-serve test-glue-5 faults soak \
         bench-import compare cost package cdk diff deploy synth destroy schema rehearse audit
 
 help: ## list the targets
@@ -68,10 +68,13 @@ test-all: test test-rest ## all tests but those of test-timed
 test-timed: setup ## the tests that go by the clock, which need a machine that is not busy
 	$(BIN)/pytest -m timed
 
-# A folder or file below tests, without .py: make test-of M=lag/status, or M=infra/config.
+# Names of folders or of files below tests or tests/functions, with or without test_ and .py.
 M ?=
-test-of: setup ## the fast tests of one module: make test-of M=lag/status
-	$(BIN)/pytest -q -m "not thorough" -p no:xdist $(or $(wildcard tests/$(M) tests/functions/$(M) $(foreach at,tests tests/functions,$(at)/$(dir $(M))test_$(notdir $(M)).py)),$(error M=$(M) names no test))
+EXAMPLES_OF_M := lag/status, brokers, infra/config or cli/test_query
+tests_of = $(or $(wildcard $(foreach at,tests tests/functions,$(at)/$1 $(at)/$1.py $(at)/$(filter-out ./,$(dir $1))test_$(notdir $1).py)),\
+  $(error No tests are called $1: name a folder or file below tests as M, like $(EXAMPLES_OF_M)))
+test-of: setup ## the fast tests of one module: M=lag/status, M=infra/config, M="brokers cli/test_query"
+	$(BIN)/pytest -q -m "not thorough" -p no:xdist $(foreach name,$(or $(M),$(error Name tests as M, like $(EXAMPLES_OF_M))),$(call tests_of,$(name)))
 
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
 VERSION ?=
@@ -112,7 +115,7 @@ bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 bench-exporters: setup ## what a scrape of our exporter and of others takes, in turn (PEERS=...)
 	$(BIN)/python -m dev.benchmarks.exporters $(PEERS)
 
-bench-time-lag: setup ## how right time lags are, case by case, beside other methods
+bench-time-lag: setup ## how right time lags are, case by case
 	$(BIN)/python -m dev.benchmarks.time_lag
 
 bench-pauses: setup ## whether recurring pauses are learnt and outages are not (over an hour)
@@ -124,7 +127,7 @@ bench-serve: setup ## how long answers take for a snapshot of 60,000 group-parti
 bench-report: setup ## how long the daily report takes for 14.4 million rows, beside DuckDB
 	$(BIN)/python -m dev.benchmarks.report
 
-# With WITH='--days 2 --only emf parquet', as python -m dev.compare --help tells.
+# With WITH='--days 0 --only emf parquet', as python -m dev.compare --help tells.
 compare: setup ## what two commits do differently on the same input: OLD=HEAD~1 NEW=HEAD
 	$(BIN)/python -m dev.compare $(or $(OLD),HEAD~1) $(or $(NEW),HEAD) $(WITH)
 
@@ -135,10 +138,6 @@ faults: setup ## faults on real brokers, every number judged (MINUTES=3 SEED=1, 
 soak: MINUTES = 60
 soak: setup ## memory, descriptors and threads at one run a second (MINUTES=60)
 	$(BIN)/python -m dev.benchmarks.soak --minutes $(MINUTES)
-
-soak-exporter: MINUTES = 60
-soak-exporter: setup ## the same of kafka-lag serve, scraped by Prometheus (on the PATH), a broker and the password changed
-	$(BIN)/python -m dev.benchmarks.soak_exporter --minutes $(MINUTES)
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
 	@$(BIN)/kafka-lag cost $(if $(CONFIG),--config $(CONFIG))

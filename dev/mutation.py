@@ -9,19 +9,14 @@ constants of a module: each threshold has a test on either side of it instead.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
 _BIN = Path(sys.executable).parent
@@ -108,61 +103,20 @@ class MutationError(Exception):
     """A target that cannot be measured; the message says what to correct."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """One change that no test noticed: mutmut's name for it, the line before, and after."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """What became of a target's mutants; `tested` counts those that were run."""
-
-    target: str
-    tested: int
-    survivors: tuple[Mutant, ...]
-
-    @property
-    def share(self) -> float:
-        """Killed ÷ tested. A score is of one mutant at least."""
-        return 1 - len(self.survivors) / self.tested
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Prints scores and survivors; 1 when a score is below `--least`, or a target has none."""
-    options = _parser().parse_args(argv)
-    console = Console(highlight=False)
-    names = options.targets or list(TARGETS)
-
-    def measure(name: str) -> Score:
-        score = score_of(name, TARGETS[name])
-        console.print(f"{name}: {score.tested} mutants, {len(score.survivors)} survived")
-        return score
-
-    try:
-        with ThreadPoolExecutor(options.workers) as threads:
-            scores = list(threads.map(measure, names))
-    except MutationError as error:
-        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
-        return 1
-    _show(scores, console)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(score) for score in scores], indent=1) + "\n")
-    return int(any(score.share < options.least for score in scores))
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dev.mutation", description=__doc__)
     parser.add_argument(
         "targets", nargs="*", type=_target, metavar="TARGET", help=f"of {', '.join(TARGETS)}"
     )
-    parser.add_argument("--workers", type=int, default=2, help="targets at once (default: 2)")
     parser.add_argument("--least", type=float, default=0.0, metavar="SHARE", help="fail below it")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="scores and survivors as JSON")
-    return parser
+    options = parser.parse_args(argv)
+    try:
+        scores = [score_of(name, TARGETS[name]) for name in options.targets or TARGETS]
+    except MutationError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return int(any(score < options.least for score in scores))
 
 
 def _target(name: str) -> str:
@@ -172,8 +126,11 @@ def _target(name: str) -> str:
     return name
 
 
-def score_of(name: str, target: Target) -> Score:
-    """Mutates a target in a copy of this tree. Raises MutationError."""
+def score_of(name: str, target: Target) -> float:
+    """Killed ÷ run of a target's mutants, in a copy of this tree; prints each that survived.
+
+    Raises MutationError.
+    """
     with tempfile.TemporaryDirectory(prefix=f"mutation-{name}-") as folder:
         tree = _copied(Path(folder, "tree"))
         if missing := missing_from(tree, target):
@@ -182,9 +139,13 @@ def score_of(name: str, target: Target) -> Score:
                 "correct its target in dev/mutation.py."
             )
         (tree / "setup.cfg").write_text(_config(target))
-        _run(tree, "run", "--max-children", "1")
+        _run(tree, "run")
         tested, survivors = outcomes_of(name, _run(tree, "results", "--all", "true"))
-        return Score(name, tested, tuple(_mutant(tree, each) for each in survivors))
+        score = 1 - len(survivors) / tested
+        print(f"{name}: {tested} mutants, {len(survivors)} survived, {score:.1%} found")
+        for each in survivors:
+            print(_run(tree, "show", each))
+        return score
 
 
 def outcomes_of(name: str, results: str) -> tuple[int, list[str]]:
@@ -242,27 +203,6 @@ def _run(tree: Path, *arguments: str) -> str:
         last = (done.stdout + done.stderr).splitlines()[-15:]
         raise MutationError(f"mutmut {arguments[0]} failed:\n" + "\n".join(last))
     return done.stdout
-
-
-def _mutant(tree: Path, name: str) -> Mutant:
-    lines = _run(tree, "show", name).splitlines()
-    before, after = (
-        [line for line in lines if re.match(rf"{re.escape(c)}(?!{re.escape(c)})", line)]
-        for c in "-+"
-    )
-    return Mutant(name, *(" ".join(line[1:].strip() for line in part) for part in (before, after)))
-
-
-def _show(scores: Sequence[Score], console: Console) -> None:
-    table = Table("rules", "mutants", "killed", "survived", "score")
-    for score in scores:
-        killed = score.tested - len(score.survivors)
-        cells = (score.tested, killed, len(score.survivors))
-        table.add_row(score.target, *map(str, cells), f"{score.share:.1%}")
-    console.print(table)
-    for score in scores:
-        for mutant in score.survivors:
-            console.print(f"{mutant.name}\n  - {mutant.before}\n  + {mutant.after}", markup=False)
 
 
 if __name__ == "__main__":

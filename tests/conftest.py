@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that several rings share."""
+"""Fixtures that several rings share. What is slow to import is imported by what needs it."""
+
+from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from pyspark.sql import SparkSession
 
-from dev.kafka.jars import ENV_VERSION
-from kafka_lag_report.session import open_session
 from tests.dev.cluster_fixture import mortal_cluster, shared_cluster
-from tests.kafka_versions import summary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
 
 __all__ = ["mortal_cluster", "shared_cluster"]
 
 TESTS = Path(__file__).parent
 
-# A slow or busy machine is no failure.
+# A slow or busy machine is no failure. Each run draws other examples.
 settings.register_profile(
-    "unhurried", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "unhurried", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("unhurried")
 
@@ -39,15 +43,30 @@ FEW_ROWS = {
 }
 
 
+# Tests that synthesise, each by a Node that its process starts: one process has all of them.
+SYNTHESISING = (
+    *(f"infra/{folder}" for folder in ("alarms", "collector", "dashboard", "in_app", "notify")),
+    *("infra/scaling", "infra/storage/test_", "infra/test_"),
+)
+
+# Tests that stop brokers, and all others of three brokers: one process has the cluster of each.
+MORTAL = (
+    *("kafka/test_silence", "kafka/test_rotation", "dev/test_nodes"),
+    *("kafka/times/test_silence", "kafka/time_lag/test_silence"),
+)
+THREE_BROKERS = (
+    *("kafka/logins/", "kafka/time_lag/", "kafka/times/", "kafka/test_collector_process"),
+    *("kafka/test_denied", "kafka/test_login", "kafka/test_same_as_kafkas_tools"),
+    *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
+    *("dev/test_cluster", "dev/test_traffic", "infra/rehearsal/test_deployed"),
+)
+
+# Folders of which all files read what is made once for a process.
+SHARING = ("dev/days/",)
+
 # Files that take longest begin first: else one process ends with them while the other has nothing
 # left to do.
 LONGEST = (
-    "functions/lag/test_pauses.py",
-    "functions/test_after_an_outage.py",
-    "functions/test_cold_as_warm.py",
-    "functions/lag/test_status_over_days.py",
-    "functions/lag/test_properties.py",
-    "functions/views/page/test_browser.py",
     "glue_jobs/test_daily_report.py",
     "glue_jobs/test_old_snapshots.py",
     "glue_jobs/test_planted_day.py",
@@ -61,13 +80,46 @@ LONGEST = (
     "kafka/test_same_as_kafkas_tools.py",
     "dev/test_processes.py",
     "infra/storage/queries/test_reports.py",
+    *SYNTHESISING,
+    "cli/test_doctor_aws.py",
+    "contract/test_wheel.py",
+    "functions/lag/test_pauses.py",
+    "functions/lag/test_properties.py",
+    "functions/test_cold_as_warm.py",
+    "functions/views/page/test_browser.py",
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sorts the files that take longest to the front. OSError without one."""
-    order = {(TESTS / name).resolve(strict=True): at for at, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get(item.path, len(LONGEST)))
+    for name in LONGEST:
+        if not any(TESTS.glob(f"{name}*")):
+            raise FileNotFoundError(TESTS / name)
+    items.sort(key=lambda item: _place(item.path.relative_to(TESTS).as_posix()))
+
+
+def _place(file: str) -> int:
+    return next((at for at, name in enumerate(LONGEST) if file.startswith(name)), len(LONGEST))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """A file's tests go to one process, and so do those of several files that share more."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByWhatIsShared(LoadFileScheduling):  # type: ignore[misc] # xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            inside = file.removeprefix("tests/")
+            if inside.startswith(SYNTHESISING):
+                return "tests that synthesise"
+            if inside.startswith(MORTAL):
+                return "tests that stop brokers"
+            if inside.startswith(THREE_BROKERS):
+                return "tests of three brokers"
+            return next((folder for folder in SHARING if inside.startswith(folder)), file)
+
+    return ByWhatIsShared(config, log)
 
 
 def pytest_configure() -> None:
@@ -77,7 +129,10 @@ def pytest_configure() -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """A line that says which Kafka it was, where a version was named."""
-    if ENV_VERSION in os.environ:
+    # As `dev.kafka.jars` has it, which takes most of a second to import.
+    if "KAFKA_VERSION" in os.environ:
+        from tests.kafka_versions import summary
+
         reports = terminalreporter.getreports
         # A fixture that fails is an error, and its tests did not run.
         failed = len(reports("failed")) + len(reports("error"))
@@ -88,6 +143,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(name="spark", scope="session")
 def _spark() -> Iterator[SparkSession]:
     """One Spark session for all, opened the way the job opens its own, but for what is quick."""
+    from kafka_lag_report.session import open_session
+
     session = open_session({})
     for key, value in FEW_ROWS.items():
         session.conf.set(key, value)

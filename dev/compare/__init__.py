@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two commits on the same input: what they publish, store, answer, send, report and synthesise.
+"""Two commits on the same input, and every value that they make of it differently.
 
-`python -m dev.compare OLD NEW` checks both commits out, runs `probe` inside each, and prints where
-their answers differ. `readings` is the plain form of what brokers said, which no commit's code
-appears in; `probe.layout` is the only place that knows what a commit calls things.
+`inputs` puts down what brokers said as plain files, `probe` runs one commit's code over them and
+leaves files, `differences` holds two such folders together value by value.
 """

@@ -5,8 +5,7 @@ What is read goes through the collector's own arithmetic and writer, so that eve
 a collector would have written. `describe` says what a day can be made of, `scenarios`
 holds days with a known truth, `large` a large cluster's, `write` writes them.
 
-Two inputs are of another kind: `dev.compare.simulated` holds no class of the project, as old
-commits read it; `dev.benchmarks.pauses.tracks` has weeks of offsets without any reading.
+`dev.benchmarks.pauses.tracks` has weeks of offsets without any reading.
 """
 
 from dev.days.describe import Day

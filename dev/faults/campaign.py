@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
-from dev.faults.check import WIDE, check_run
+from dev.faults.ages import WIDE
+from dev.faults.check import check_run
 from dev.faults.faults import USER, Orders, Scene, choose, settle
 from dev.faults.proxy import Proxies, Proxy
 from dev.faults.pulse import Pulse

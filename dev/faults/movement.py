@@ -168,7 +168,9 @@ class Movement:
         if len(pauses) < _PAUSES:
             return False
         limit = _TIMES * max(pauses) + 2 * self.run.interval_ms
-        return self._now - moves[-1].sent <= limit
+        age, unmoved = self.row["time_lag_seconds"], self._now - moves[-1].sent
+        # Hours in which nothing is produced are no pause: the younger of record and commit counts.
+        return (unmoved if age is None else min(unmoved, 1_000 * age)) <= limit
 
     def _before(self) -> Iterator[Earlier]:
         limit = self.run.taken_at
@@ -193,11 +195,16 @@ class Movement:
         """Whether all that runs knew of this row came down to this one.
 
         They forget it with the topic it was of, where the log's end goes back, and with a snapshot
-        that lacks the row.
+        that lacks the row. One that the store did not take may have lacked it unseen, as the group
+        was deleted then.
         """
         ends: list[int] = []
         for each in self.earlier:
-            if not each.whole or not first.taken_at <= each.taken_at < self.run.taken_at:
+            if not first.taken_at <= each.taken_at < self.run.taken_at:
+                continue
+            if not each.whole:
+                if None in self._seen_by(each):
+                    return False
                 continue
             seen = self._seen(each)
             if seen is None or seen.topic_id != self.row["topic_id"]:

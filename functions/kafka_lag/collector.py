@@ -12,7 +12,7 @@ from typing import Protocol
 from kafka_lag import contract
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import ClusterSource, look_up_until
-from kafka_lag.errors import ReporterError, SourceError, StoreError
+from kafka_lag.errors import ReporterError, SourceError, StoreError, UnusableError
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
@@ -52,6 +52,7 @@ _LEAST_SECONDS = 1.0
 _NEAR_LOSS_SECONDS = 3_600.0
 
 _HOUR_MS = 3_600_000
+_NO_HOUR = -1
 
 
 class WarningLogger(Protocol):
@@ -73,7 +74,7 @@ class Outcome:
 class _Usual:
     """The usual figures of an hour (since 1970), or the warning that there are none."""
 
-    hour: int = -1
+    hour: int = _NO_HOUR
     figures: Frame = field(default_factory=no_figures)
     warning: str = ""
 
@@ -125,7 +126,9 @@ class Collector:
         may_store = not failures
         if not failures:
             self._load_usual(taken_at, began + _LOADING_SHARE * limit - self._clock())
-        reading = self._read(memory.newest, began + _READING_SHARE * limit, failures)
+        reading = self._read(
+            self._read_request(memory.newest, taken_at), began + _READING_SHARE * limit, failures
+        )
         report = self._evaluate(reading, memory, taken_at, began + _LOOK_UP_SHARE * limit)
         plans = self._planner.plans(report, memory.newest)
         self._log_warnings(problem_lines(report.problems))
@@ -172,34 +175,39 @@ class Collector:
         return loaded.value, []
 
     def _load_usual(self, taken_at: int, seconds: float) -> None:
-        """What is usual at this hour, once an hour; without it a run is as good but for that."""
+        """What is usual at this hour, once an hour; without it a run is as good but for that.
+
+        A store that does not answer is asked again in the next run.
+        """
         hour = taken_at // _HOUR_MS
         if self._usual.hour == hour:
             return
-        figures, warning = no_figures(), ""
+        figures, warning, known_for = no_figures(), "", hour
         try:
             figures = call_within(
                 max(seconds, _LEAST_SECONDS),
                 lambda: load_usual(self._store, self._settings.cluster, taken_at),
             )
         except StoreError as error:
+            if not isinstance(error, UnusableError):
+                known_for = _NO_HOUR
             warning = f"what is usual for the groups is not known: {error}"
             # What stands for days is said once by each warm function.
             if warning != self._usual.warning:
                 self._log_warnings([warning])
-        self._usual = _Usual(hour, figures, warning)
+        self._usual = _Usual(known_for, figures, warning)
 
     def _read(
-        self, previous: Snapshot, deadline: float, failures: list[ReporterError]
+        self, request: ReadRequest, deadline: float, failures: list[ReporterError]
     ) -> ClusterReading:
         try:
-            return self._source.read(self._read_request(previous), deadline)
+            return self._source.read(request, deadline)
         except ReporterError as error:
             if not failures:
                 raise
             raise _join_errors([*failures, error]) from error
 
-    def _read_request(self, previous: Snapshot) -> ReadRequest:
+    def _read_request(self, previous: Snapshot, taken_at: int) -> ReadRequest:
         groups = previous.groups
         gone = groups.strings("status_reason").is_in([contract.GONE])
         # A group without lag has nothing to lose, and other protocols cannot confirm a deletion.
@@ -214,6 +222,7 @@ class Collector:
             topics_near_loss=self._topics_near_loss(previous),
             unread_groups=frozenset(_unread(groups).strings("consumer_group").to_list()),
             unread_partitions=_unread(previous.topic_partitions),
+            taken_at=taken_at,
         )
 
     def _topics_near_loss(self, previous: Snapshot) -> frozenset[str]:

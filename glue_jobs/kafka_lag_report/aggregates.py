@@ -29,7 +29,6 @@ _OWN = (
     "records_lost",
     "end_offset",
     "retention_risk",
-    "committed_offset",
     "seconds_until_loss",
     "rewound_from",
 )
@@ -59,7 +58,7 @@ PRODUCED = Offset(
     by="topic",
 )
 CONSUMED = Offset(
-    "committed_offset",
+    "read_offset",
     ("committed", "commits"),
     ("cluster", "consumer_group", "topic", "topic_id", "partition_id"),
     MEMBER,
@@ -129,6 +128,7 @@ def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame,
 def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
     segments = keeper.keep(group_segments(rows))
     runs = keeper.keep(group_runs(rows))
+    rows = rows.withColumn("read_offset", _read_offset())
     consumed = keeper.keep(credited(rows, segments, CONSUMED))
     return segments, runs, consumed
 
@@ -165,6 +165,7 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         clock().alias("second"),
         *_READ,
         *_OWN,
+        _read_offset().alias("read_offset"),
         _margin().alias("margin"),
         *(
             sf.when(sf.col("status") == status, sf.col("lag")).alias(name)
@@ -194,7 +195,7 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         "first_at": sf.min("second"),
         "last_at": sf.max("second"),
         **_named("end", "ends", "end_offset"),
-        **_named("committed", "commits", "committed_offset"),
+        **_named("committed", "commits", "read_offset"),
     }
     return _aggregated(rows, (*GROUP_TOPIC, *GROUP_SEGMENT), measures)
 
@@ -233,6 +234,19 @@ def _aggregated(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, Col
 def _named(prefix: str, times: str, value: str) -> dict[str, Column]:
     found = first_and_last(value)
     return {times if name == "times" else f"{prefix}_{name}": c for name, c in found.items()}
+
+
+def _read_offset() -> Column:
+    """The commit less what the group skipped that day: it rises by what was read.
+
+    Null where the commit is beyond the end, which nobody has read. Of several skips of a partition
+    in one day the last counts.
+    """
+    skipped = sf.col("skipped_to") - sf.col("skipped_from")
+    today = sf.col("skipped_at") >= sf.date_trunc("day", "taken_at")
+    read = sf.col("committed_offset") - sf.when(today, skipped).otherwise(0)
+    beyond = sf.coalesce(sf.col("committed_offset") > sf.col("end_offset"), sf.lit(False))
+    return sf.when(~beyond, read)
 
 
 def _margin() -> Column:

@@ -73,7 +73,8 @@ name is the time to work the lag off | `#estimatedtimelag` |
 | `#groupstatus` |
 | **Retention risk** | seconds until retention deletes something unread; above its graph, \
 2,592,000 (30 days), when nothing is at risk | `#timetodataloss` |
-| **No line** | unknown, which is never shown as 0 | |
+| **No line** | unknown, which is never shown as 0; of *consume* also at a reset \
+| `#consumerate-and-resets` |
 """
 
 # Lines of metrics have no level; Lambda's own lines about a function that ended badly have none

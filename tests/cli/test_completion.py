@@ -15,19 +15,17 @@ from kafka_lag_cli.command import main
 CODE = "import sys; from kafka_lag_cli.command import main; sys.exit(main())"
 
 
-def words(shell: str, line: str) -> set[str]:
-    """What the shell is offered for the last word of a line."""
-    environ = {
-        **os.environ,
+def environment(shell: str, line: str) -> dict[str, str]:
+    """What the shell's lines call the command with, for the last word of a line."""
+    return {
         "_KAFKA_LAG_COMPLETE": f"{shell}_complete",
         "COMP_WORDS": line,
         "COMP_CWORD": line.rsplit(" ", maxsplit=1)[-1] if shell == "fish" else str(line.count(" ")),
     }
-    done = subprocess.run(
-        [sys.executable, "-c", CODE], env=environ, capture_output=True, text=True, check=False
-    )
-    assert done.stderr == ""
-    return set(done.stdout.replace("\t", ",").replace("\n", ",").split(","))
+
+
+def words(printed: str) -> set[str]:
+    return set(printed.replace("\t", ",").replace("\n", ",").split(","))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -51,6 +49,15 @@ def test_the_lines_are_right_to_their_shell(shell: str, capsys: pytest.CaptureFi
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_program_that_is_called_so_offers_words() -> None:
+    environ = os.environ | environment("bash", "kafka-lag s")
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert words(done.stdout) >= {"show", "serve"}
+
+
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
@@ -60,5 +67,14 @@ def test_the_lines_are_right_to_their_shell(shell: str, capsys: pytest.CaptureFi
         ("kafka-lag serve --lis", {"--listen"}),
     ],
 )
-def test_subcommands_options_and_values_are_offered(line: str, offered: set[str]) -> None:
-    assert offered <= words("bash", line)
+def test_subcommands_options_and_values_are_offered(
+    line: str,
+    offered: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in environment("bash", line).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        main([])
+    assert offered <= words(capsys.readouterr().out)

@@ -68,7 +68,7 @@ class Prometheus:
         self._url = url
 
     def get(self, path: str) -> Any:
-        with urlopen(f"{self._url}/api/v1/{path}", timeout=10) as response:  # noqa: S310
+        with urlopen(f"{self._url}/api/v1/{path}", timeout=60) as response:  # noqa: S310
             return json.load(response)["data"]
 
     def value(self, query: str) -> float | None:

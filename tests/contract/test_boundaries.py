@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,7 @@ OF_THE_COMMAND = (
 # What of kafka_lag_cdk is there without the extra that has CDK.
 WITHOUT_CDK = ("broker_lookup_code", "config", "catalog", "report_columns", "saved_queries")
 # Imports a commit's own objects by names that lie in a table there.
-DYNAMIC = {"dev.compare.probe.layout"}
+DYNAMIC = {"dev.compare.probe"}
 
 
 def module_of(path: Path) -> str:
@@ -86,6 +87,7 @@ def part_of(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Dotted names of all that a file imports, wherever in it."""
     found = imports_of(path.read_text())

@@ -13,7 +13,6 @@ from urllib.parse import quote
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dev.compare.hostile import NAMES
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.lag.model import ClusterReading, Snapshot
@@ -30,6 +29,61 @@ from tests.functions.notify.builders import a_row, a_set
 from tests.functions.notify.fakes import Bench
 from tests.functions.runs import Run
 from tests.functions.test_collector_sinks import Through
+
+# What strangers choose for groups, topics and clients: data, and never markup, a formula, a path or
+# a statement.
+LONGEST = 249
+
+NAMES = (
+    "plain",
+    "p" * LONGEST,
+    "ü" * LONGEST,
+    "a/b",
+    "a%2Fb",
+    "a%252Fb",
+    "a b",
+    "a+b",
+    "a%20b",
+    " leading and trailing ",
+    "..",
+    "../../etc/passwd",
+    "",
+    "%",
+    ":colon",
+    "line\nbreak\r\n",
+    "nul\0byte",
+    "bell\x07 escape\x1b[2J tab\t",
+    "\u202ereversed\u2066",
+    "שלום-عليكم",
+    "zero\u200bwidth\ufeff",
+    "\u2028\u2029",
+    "日本語-🦄-e\u0301",
+    "\u00e9",
+    "e\u0301",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "]]><!--",
+    "&lt;&amp;",
+    "\"quoted\" 'twice' `thrice` \\",
+    "{{ 7*7 }} {% raw %} ${jndi:ldap://x}",
+    "'; DROP TABLE groups; --",
+    "1 OR 1=1",
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-2+3",
+    "@SUM(1+1)",
+    "consumer=x,partition=y",
+    "a,b;c\td=e&f?g#h",
+    "null",
+    "None",
+    "NaN",
+    "true",
+    "0",
+    "-1",
+    "lag",
+    "status",
+    "__consumer_offsets_like",
+)
 
 # So many groups that keep up that those that do not are no bulk change.
 CALM = tuple(f"calm-{number}" for number in range(2 * len(NAMES)))

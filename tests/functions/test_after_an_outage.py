@@ -33,12 +33,16 @@ def reading(minute: int, back: int) -> ClusterReading:
     )
 
 
-def warm_or_cold(back: int, until: int, *, warm: bool) -> Iterator[tuple[int, Run]]:
-    """Each minute's collector after its run: one for all, or a new one over the same store."""
+# The minute from which on each run is by a new collector over the same store.
+COLD, NEVER = -10, 1_000
+
+
+def warm_or_cold(back: int, until: int, cold_from: int) -> Iterator[tuple[int, Run]]:
+    """Each minute's collector after its run: one until `cold_from`, then always a new one."""
     store, minutes = MemoryStore(), range(-10, until + 1)
     one = Run(*(reading(minute, back) for minute in minutes), store=store)
     for minute in minutes:
-        run = one if warm else Run(reading(minute, back), store=store)
+        run = one if minute < cold_from else Run(reading(minute, back), store=store)
         run(LAST_READ + minute * MINUTE)
         yield minute, run
 
@@ -49,21 +53,31 @@ def dated(run: Run, minute: int) -> tuple[Any, ...]:
     return row
 
 
-@pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
-def test_no_run_says_that_clocks_contradict_each_other(warm: bool) -> None:
+@pytest.mark.parametrize("cold_from", [NEVER, COLD], ids=["warm", "cold"])
+def test_no_run_says_that_clocks_contradict_each_other(cold_from: int) -> None:
     warned = [
         (minute, line)
-        for minute, run in warm_or_cold(11, 41, warm=warm)
+        for minute, run in warm_or_cold(11, 25, cold_from)
         for line in run.logger.warnings
     ]
     assert warned == []
 
 
-@pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
-@pytest.mark.parametrize("back", [2, 11, 61])
-def test_what_came_meanwhile_came_after_the_last_reading_before(back: int, warm: bool) -> None:
+@pytest.mark.parametrize(
+    ("back", "cold_from"),
+    [
+        pytest.param(2, NEVER, id="2-warm"),
+        pytest.param(2, COLD, id="2-cold"),
+        pytest.param(11, NEVER, id="11-warm"),
+        pytest.param(11, COLD, id="11-cold"),
+        pytest.param(61, NEVER, id="61-warm"),
+        pytest.param(61, 60, id="61-cold-since-60"),
+        pytest.param(61, COLD, id="61-cold", marks=pytest.mark.thorough),
+    ],
+)
+def test_what_came_meanwhile_came_after_the_last_reading_before(back: int, cold_from: int) -> None:
     """Also where that run's own ends are not stored any more, as it is too long ago."""
-    for minute, run in warm_or_cold(back, back + 1, warm=warm):
+    for minute, run in warm_or_cold(back, back + 1, cold_from):
         if minute >= back:
             first = LAST_READ + back * MINUTE
             lag = GROWTH * minute

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,17 +18,19 @@ from tests.fakes import MemoryStore
 from tests.functions.lag.time_index_fake import Broker, Log
 from tests.functions.runs import Run
 
+Stored: TypeAlias = dict[str, list[tuple[object, ...]]]
+
 _REASONS = st.sampled_from([contract.TIMEOUT, contract.DENIED])
 _STATES = st.sampled_from(["Stable", "Stable", "Empty", "PreparingRebalance"])
 
 
 @st.composite
-def days(draw: st.DrawFn) -> tuple[list[tuple[int, ClusterReading]], Log]:
-    """Up to thirty runs: a log that grows, a commit that moves, rests, goes back or is unread."""
+def days(draw: st.DrawFn, most: int) -> tuple[list[tuple[int, ClusterReading]], Log]:
+    """Up to so many runs: a log that grows, a commit that moves, rests, goes back or is unread."""
     at, committed, end = NOON, 0, draw(st.integers(0, 40))
     log = Log([NOON - HOUR + i * MINUTE for i in range(60)])
     runs: list[tuple[int, ClusterReading]] = []
-    for _ in range(draw(st.integers(2, 30))):
+    for _ in range(draw(st.integers(2, most))):
         at += draw(st.sampled_from([MINUTE] * 8 + [3 * MINUTE, 2 * HOUR]))
         end = min(end + draw(st.integers(0, 3)), log.end)
         committed = max(0, min(committed + draw(st.sampled_from([0, 0, 0, 1, 4, -6])), end))
@@ -43,7 +48,7 @@ def days(draw: st.DrawFn) -> tuple[list[tuple[int, ClusterReading]], Log]:
     return runs, log
 
 
-def said(store: MemoryStore) -> dict[str, list[tuple[object, ...]]]:
+def said(store: MemoryStore) -> Stored:
     """Everything in the store, as Python values."""
     return {
         key: table(from_parquet(data, dataset), *contract.COLUMNS[dataset])
@@ -53,15 +58,29 @@ def said(store: MemoryStore) -> dict[str, list[tuple[object, ...]]]:
     }
 
 
-@settings(max_examples=12, deadline=None)
-@given(days())
+@settings(max_examples=8)
+@given(days(most=12))
 def test_cold_says_what_warm_says(day: tuple[list[tuple[int, ClusterReading]], Log]) -> None:
-    runs, log = day
+    cold, warm = stored(*day)
+    assert cold == warm
+
+
+@pytest.mark.thorough
+@settings(max_examples=12)
+@given(days(most=30))
+def test_cold_says_what_warm_says_for_longer(
+    day: tuple[list[tuple[int, ClusterReading]], Log],
+) -> None:
+    cold, warm = stored(*day)
+    assert cold == warm
+
+
+def stored(runs: list[tuple[int, ClusterReading]], log: Log) -> tuple[Stored, Stored]:
+    """What a new collector for each run stores, and what one for all does."""
     answers = Broker({("t", 0): log})
     warm = Run(*(reading for _, reading in runs), answers=answers)
     cold = MemoryStore()
     for at, reading in runs:
         warm(at)
         Run(reading, store=cold, answers=answers)(at)
-
-    assert said(warm.store) == said(cold)
+    return said(cold), said(warm.store)

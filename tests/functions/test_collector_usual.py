@@ -161,6 +161,36 @@ def test_a_store_that_refuses_the_object_is_one_warning_and_no_failure() -> None
     assert warnings(run) == ["what is usual for the groups is not known: access denied"]
 
 
+class _Stumbling(MemoryStore):
+    """Fails to give the usual figures so many times."""
+
+    def __init__(self, data: bytes, times: int) -> None:
+        super().__init__()
+        self.objects[KEY], self.times = data, times
+
+    def read(self, key: str) -> bytes:
+        if key == KEY and self.times:
+            self.times -= 1
+            raise StoreError("slow down")
+        return super().read(key)
+
+
+def test_a_store_that_failed_once_is_asked_again_in_the_next_run() -> None:
+    run = Run(FEW, store=_Stumbling(usual_object(EVERY_DAY), times=2))
+    for minute, known in enumerate((None, None, 7.0)):
+        run(NOON + minute * MINUTE)
+        assert said(run, NOON + minute * MINUTE)[0] == known
+    assert warnings(run) == ["what is usual for the groups is not known: slow down"]
+
+
+def test_an_object_that_cannot_be_used_is_read_once_an_hour() -> None:
+    run = Run(store=store_of(b"scribble"))
+    run(NOON)
+    run.store.calls.clear()
+    run(NOON + MINUTE)
+    assert "read" not in run.store.calls
+
+
 def test_a_run_that_cannot_load_its_past_does_not_ask_for_the_usual_either() -> None:
     run = Run(store=MemoryStore({"keys"}))
     with pytest.raises(StoreError):

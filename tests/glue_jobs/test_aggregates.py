@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reducing a day's rows to segments, runs, and one row a partition."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from kafka_lag_report.aggregates import (
     group_partition_days,
     group_runs,
     group_segments,
+    net_rise,
     records_produced,
     topic_runs,
     topic_segments,
@@ -85,6 +87,55 @@ def test_runs_count_in_their_order_however_rows_arrive(spark: SparkSession) -> N
     rows = [topic_row(0, end, taken_at=minute(end)) for end in (30, 10, 20)]
 
     assert _produced(spark, rows) == {"orders": 20}
+
+
+def _skip(since: int, until: int, at: datetime) -> Row:
+    return {"skipped_from": since, "skipped_to": until, "skipped_at": at}
+
+
+SKIPPED = _skip(10, 700, minute(1))
+CASES_CONSUMED: dict[str, tuple[list[Row], int | None]] = {
+    "rises are summed": ([group_row(0, c, 0, 1000) for c in (10, 20, 21)], 11),
+    "what was skipped is not": (
+        [
+            group_row(0, 10, 0, 1000),
+            group_row(0, 700, 0, 1000, **SKIPPED),
+            group_row(0, 705, 0, 1000, **SKIPPED),
+        ],
+        5,
+    ),
+    "a skip that is taken back was read": (
+        [
+            group_row(0, 10, 0, 1000),
+            group_row(0, 700, 0, 1000, **SKIPPED),
+            group_row(0, 900, 0, 1000),
+        ],
+        890,
+    ),
+    "a skip of the day before": (
+        [group_row(0, c, 0, 1000, **_skip(1, 9, NOON - timedelta(days=1))) for c in (10, 20)],
+        10,
+    ),
+    "a commit beyond the end is no reading": (
+        [group_row(0, c, 0, 1000) for c in (10, 2**63 - 1, 20, 2**63 - 1)],
+        10,
+    ),
+}
+"""Runs of one group's partition, a minute apart, and the records that were read of it."""
+
+
+def test_consumption_is_what_was_read(spark: SparkSession) -> None:
+    rows = [
+        {**row, "topic": case, "taken_at": minute(run)}
+        for case, (runs, _) in CASES_CONSUMED.items()
+        for run, row in enumerate(runs)
+    ]
+    segments = group_segments(frame(spark, "group_partitions", rows))
+    found = segments.groupBy("topic").agg(net_rise("committed", "commits").alias("consumed"))
+
+    assert {row["topic"]: row["consumed"] for row in found.collect()} == {
+        case: value for case, (_, value) in CASES_CONSUMED.items()
+    }
 
 
 CASES_GROUP: dict[str, tuple[list[Row], Row | None]] = {

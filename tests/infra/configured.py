@@ -15,6 +15,13 @@ UUID = "0a1b2c3d-1111-2222-3333-444455556666-7"
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:AmazonMSK_monitor-a1B2c3"
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/0a1b2c3d-aaaa-bbbb-cccc-444455556666"
 
+# A service that is scaled, and how: keys of the configuration.
+SERVICE = {"group": "billing", "ecs_cluster": "web", "service": "worker", "partitions": 12}
+STEPS: dict[str, Any] = {
+    "out": [{"above": 1000, "add": 1}, {"above": 5000, "add": 2}, {"above": 20000, "add": 4}],
+    "below": 100,
+}
+
 
 def cluster_json(**changes: Any) -> dict[str, Any]:
     name = changes.get("name", "orders")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example, synthesised once as `cdk synth` does it, cdk-nag's AwsSolutions included."""
+"""Every example, synthesised once as `cdk synth` does it, cdk-nag's AwsSolutions included.
+
+CDK, which starts a Node, is imported by the fixture: most tests of `config` do without.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Validations
-from cdk_nag import AwsSolutionsChecks
-
-from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
-from kafka_lag_cdk.stacks import stacks_of
-from tests.infra.code import SMALL_PACKAGE
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.json"))
@@ -47,6 +44,13 @@ def _examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Synthesised
 
 
 def _synthesised(name: str, folder: Path) -> Synthesised:
+    from aws_cdk import App, Validations
+    from cdk_nag import AwsSolutionsChecks
+
+    from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
+    from kafka_lag_cdk.stacks import stacks_of
+    from tests.infra.code import SMALL_PACKAGE
+
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     del context[CONTEXT_KEY]
     app = App(context=context, outdir=str(folder))

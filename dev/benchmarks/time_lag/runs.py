@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -14,7 +14,6 @@ import numpy as np
 from dev.benchmarks.time_lag.accuracy import Answers, Figures, figures
 from dev.benchmarks.time_lag.cases import MOVING, WIDE
 from dev.benchmarks.time_lag.logs import Floats, Ints, Log, ends_at
-from dev.benchmarks.time_lag.rivals import RivalFigures, measure_rivals
 from dev.benchmarks.time_lag.staging import Prepared
 from kafka_lag import contract
 from kafka_lag.brokers.reading import ReadRequest
@@ -198,7 +197,7 @@ _MOST_WHILE_MOVING = 3.0  # look-ups a position, of a tenth of the budget at mos
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One run of a case, or several; the rivals only beside the warm one, which knows as much."""
+    """One run of a case, or several."""
 
     case: str
     run: RunName
@@ -208,7 +207,6 @@ class Line:
     reading_seconds: float
     seconds: float
     missed: list[str]
-    rivals: Mapping[str, RivalFigures] = field(default_factory=dict)
 
 
 def measure_case(source: KafkaSource, prepared: Prepared, rules: Rules) -> Iterator[Line]:
@@ -224,8 +222,7 @@ def measure_case(source: KafkaSource, prepared: Prepared, rules: Rules) -> Itera
         taken_at = int(time.time() * 1000)
         previous = _an_hour_before(cold, prepared, taken_at, moved=name == "moved")
         run = run_collector(source, prepared, previous, rules, taken_at)
-        rivals = measure_rivals(prepared, run.answers.now) if name == "warm" else None
-        yield _line(prepared, name, run, run.look_ups, rivals)
+        yield _line(prepared, name, run, run.look_ups)
 
 
 def _an_hour_before(cold: Run, prepared: Prepared, taken_at: int, *, moved: bool) -> PreviousRuns:
@@ -258,13 +255,7 @@ def _for_undated(run: Run) -> int:
     return 2 * len(set(undated.numbers("partition_id").to_list()))
 
 
-def _line(
-    prepared: Prepared,
-    name: RunName,
-    run: Run,
-    look_ups: int,
-    rivals: Mapping[str, RivalFigures] | None = None,
-) -> Line:
+def _line(prepared: Prepared, name: RunName, run: Run, look_ups: int) -> Line:
     found = figures(_truth(prepared, run, name in _WITH_PAST), prepared.appended, run.answers)
     case, each = prepared.case.name, look_ups / max(1, found.rows)
     cost = f"{each:.2f} look-ups a position"
@@ -283,7 +274,6 @@ def _line(
         run.reading_seconds,
         run.seconds,
         missed,
-        rivals or {},
     )
 
 

@@ -12,24 +12,22 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from dev.benchmarks.time_lag.cases import CASES, WIDE
-from dev.benchmarks.time_lag.rivals import RIVALS, RivalFigures
 from dev.benchmarks.time_lag.runs import Line
 
-WIDTH = 170  # below which the table would fold
+WIDTH = 130  # below which the table would fold
 
 _UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0))
 _FROM = 3.0  # of a unit, from which it reads better than the smaller one
 _LEFT = ("case", "run", "")
 _RIGHT = (
     *("rows", "truth", "median", "p95", "worst", "allowed", "beyond", "open"),
-    *("look-ups", "again", "s", *RIVALS),
+    *("look-ups", "again", "s"),
 )
 _CAPTION = """\
 truth: rows that have one. allowed: the 95th percentile of error ÷ max(2 s, 0.3 % of the age).
 beyond: how far the truth lies outside the stated error. open: answers that are a least value.
 again: look-ups of the next run on the same offsets; compacted: of the hour after.
-warm: an hour of log ends known; moved: and every commit moved since the last run.
-Rivals: p95 with half an hour of polls behind them, and of which share of rows if not of all."""
+warm: an hour of log ends known; moved: and every commit moved since the last run."""
 
 
 def span(seconds: float) -> str:
@@ -109,21 +107,8 @@ def _cells(line: Line, again: str) -> list[str]:
         f"{line.look_ups:,}",
         again,
         f"{line.seconds:.2f}",
-        *(_rival(line.rivals.get(name)) for name in RIVALS),
     ]
 
 
 def _verdict(line: Line) -> str:
     return "[red]missed[/]" if line.missed else "[green]ok[/]"
-
-
-def _rival(figures: RivalFigures | None) -> str:
-    if figures is None:
-        return ""
-    if math.isnan(figures.p95):
-        return "none"
-    return (
-        span(figures.p95)
-        if figures.answered == 1
-        else f"{span(figures.p95)} ({figures.answered:.0%})"
-    )

@@ -328,7 +328,7 @@ class _Inspector:
             if max(newest.times[name]) > newest.answered_ms
         }
         table = build_table([visible[name] for name in ahead], {})
-        settings = await TopicSettingsCache().read(self._connections, table, ())
+        settings = await TopicSettingsCache().read(self._connections, table, (), 0)
 
         def by_brokers(name: str) -> bool | None:
             if name == GROUP_COMMITS:

@@ -45,7 +45,8 @@ def _no_partitions() -> Frame:
 class ReadRequest:
     """What to read: name filters, and what an earlier run knew and this one must account for.
 
-    Settings of `topics_near_loss` are read in this run. What was unread in the run before, groups
+    `taken_at` is the run's scheduled time, ms, by which settings age. Those of `topics_near_loss`
+    are read in this run. What was unread in the run before, groups
     and partitions (topic, partition_id), is requested once and not retried.
     """
 
@@ -56,6 +57,7 @@ class ReadRequest:
     topics_near_loss: frozenset[str] = frozenset()
     unread_groups: frozenset[str] = frozenset()
     unread_partitions: Frame = field(default_factory=_no_partitions)
+    taken_at: int = 0
 
 
 async def read_cluster(
@@ -75,7 +77,7 @@ async def read_cluster(
         find_groups(
             connections, retries, request.groups, request.known_groups, request.unread_groups
         ),
-        settings_cache.read(connections, table, request.topics_near_loss),
+        settings_cache.read(connections, table, request.topics_near_loss, request.taken_at),
     ]
     start, listing, settings = await connections.gather(first)
     once_groups = request.unread_groups

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -34,8 +33,8 @@ _TOPICS_PER_REQUEST = 500
 
 # Cached for so long where they cannot be read again, which is tried half a minute before: runs are
 # a minute apart, and the one at five minutes may come a moment early.
-_CACHED_SECONDS = 300.0
-_READ_AGAIN_SECONDS = 270.0
+_CACHED_MS = 300_000
+_READ_AGAIN_MS = 270_000
 
 Values: TypeAlias = dict[str, Any]
 
@@ -60,31 +59,30 @@ class TopicSettingsCache:
     tried again in each run, and unknown once what was read before is five minutes old.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        # When they were read, and what they were. Brokers before Kafka 2.8 send no id.
-        self._cached: dict[tuple[str, str | None], tuple[float, Values]] = {}
+    def __init__(self) -> None:
+        # The run that read them, and what they were. Brokers before Kafka 2.8 send no id.
+        self._cached: dict[tuple[str, str | None], tuple[int, Values]] = {}
 
     async def read(
-        self, connections: Connections, table: TopicTable, now: Collection[str]
+        self, connections: Connections, table: TopicTable, now: Collection[str], taken_at: int
     ) -> TopicSettings:
-        """The settings of the table's topics; those in `now` are not taken from the cache."""
+        """The settings of the table's topics; those in `now` are not taken from the cache.
+
+        They age by the runs' scheduled times, ms: a monotonic clock may stop with a frozen Lambda.
+        """
         ids = table.frame.strings("topic_id").take(table.first).to_list()
         keys = dict(zip(table.names, zip(table.names, ids, strict=True), strict=True))
-        now_seconds = self._clock()
-        aged = {
-            key for key, (at, _) in self._cached.items() if now_seconds - at >= _READ_AGAIN_SECONDS
-        }
+        # A run may repeat an earlier one.
+        ages = {key: abs(taken_at - at) for key, (at, _) in self._cached.items()}
+        aged = {key for key, age in ages.items() if age >= _READ_AGAIN_MS}
         due = [n for n, k in keys.items() if n in now or k in aged or k not in self._cached]
         read = await _read(connections, due)
         young = {
             key: self._cached[key]
             for key in keys.values()
-            if key in self._cached and now_seconds - self._cached[key][0] < _CACHED_SECONDS
+            if key in self._cached and ages[key] < _CACHED_MS
         }
-        fresh = {
-            keys[n]: (now_seconds, v) for n, v in read.values.items() if n not in read.failures
-        }
+        fresh = {keys[n]: (taken_at, v) for n, v in read.values.items() if n not in read.failures}
         self._cached = {**young, **fresh}
         known = {name: self._cached[key][1] for name, key in keys.items() if key in self._cached}
         return TopicSettings({**read.values, **known}, read.failures)

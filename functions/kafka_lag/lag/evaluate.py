@@ -28,6 +28,7 @@ from kafka_lag.lag.rollup import (
     roll_up_groups,
     roll_up_scaling,
 )
+from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
@@ -70,6 +71,7 @@ def evaluate(
     ages = estimate_time_lag(rows, lag, allowed, estimates.times, read_at)
     rows = add_time_lag(rows, ages, estimates.times)
     rows = add_movement(rows, previous, taken_at, rules)
+    rows = add_skips(rows, previous, of_topic, taken_at, rules)
     rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), allowed, rules)
     rows = add_retention(rows, of_topic, read_at, taken_at, rules)
     rows = add_status(rows, of_group, previous, ages.least, allowed, taken_at, rules)

@@ -10,6 +10,7 @@ from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.skips import has_skipped
 
 # A backlog that takes longer than a year is not being worked off: rates differ by noise alone.
 LONGEST_DRAIN_SECONDS = 365 * 86_400.0
@@ -38,16 +39,16 @@ def add_rates(
     """The rows with their rates (EWMAs), set where they were read in this run.
 
     All are unknown until there are two readings.
-    `consume_rate`: records/s by which the commit moved; a commit that goes back is left out.
+    `consume_rate`: records/s by which the commit moved. A commit that goes back is left out, and so
+    is one beyond the end. It is unknown in a run in which the commit skipped records.
     `age_growth`: seconds by which the time lag grows in a second, each sample within 0 and 1.
     `drain_seconds`: lag ÷ (consume_rate - `produce_rate`); 0 if no more than `allowed` lags;
     unknown if the lag does not shrink, or if draining takes longer than a year.
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     committed = rows.numbers("committed_offset")
-    consumed = committed - old.numbers("committed_offset")
-    consume_rate = _ewma(old.numbers("consume_rate"), consumed.only(consumed >= 0), seconds, rules)
-    consume_rate = consume_rate.only(committed.known)
+    consume_rate = _ewma(old.numbers("consume_rate"), _consumed(rows, old), seconds, rules)
+    consume_rate = consume_rate.only(committed.known & ~has_skipped(rows, old))
     older = rows.numbers("time_lag_seconds") - old.numbers("time_lag_seconds")
     growth = _ewma(old.numbers("age_growth"), older.clip(0.0, seconds), seconds, rules)
     return set_where_read(
@@ -56,6 +57,18 @@ def add_rates(
         age_growth=growth,
         drain_seconds=_drain_seconds(rows.numbers("lag"), consume_rate, produce_rate, allowed),
     )
+
+
+def _consumed(rows: Frame, old: Frame) -> Column:
+    """Records that were read since the last reading; unknown where the commit does not say so.
+
+    What had been deleted by then was not there to be read.
+    """
+    now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
+    within = ~(now > rows.numbers("end_offset")) & ~(then > old.numbers("end_offset"))
+    start = old.numbers("start_offset")
+    read = now - start.where(start > then, then)
+    return read.only(within & (now >= then)).clip(0)
 
 
 def _ewma(mean: Column, change: Column, seconds: Column, rules: Rules) -> Column:

@@ -14,11 +14,13 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_still
 
-# Below this growth, in seconds a second, an age never comes near retention within the 30 days.
+# Below this growth, in seconds a second, a loss never comes near within the 30 days.
 _STANDS = 0.02
 # In the last tenth of what may be left, a consumer that keeps its distance is as near to a loss as
 # one that stands: it may fall behind by this much at any time.
 _LAST_SHARE = 0.1
+# A loss farther away than this share of what is kept is no risk, though it is within the horizon.
+_RISK_SHARE = 0.5
 _DELETE = "delete"
 
 
@@ -26,13 +28,13 @@ _DELETE = "delete"
 class _Limits:
     """What deletes records of a partition; `known` where its configuration is known.
 
-    `seconds` is the retention time, unknown where there is none. `by_size` marks partitions with a
-    retention size.
+    `seconds` is the retention time, unknown where there is none. `held` is how long the log reaches
+    back at the present speed of production, s; unknown where no size has begun to delete.
     """
 
     known: Mask
     seconds: Column
-    by_size: Mask
+    held: Column
 
 
 def add_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules: Rules) -> Frame:
@@ -43,29 +45,37 @@ def add_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules:
     30 days where neither will delete an unread record, and where nothing is unread. It is unknown
     where lag or configuration is unknown, and where there is a retention time and the age is
     unknown or has no upper bound; but known where a risk is certain all the same.
-    `retention_risk` is LOST once records were lost, AT_RISK below `find_risk_bound`, else SAFE.
+    `retention_risk` is LOST once records were lost, AT_RISK where time or size is within its bound:
+    the horizon, or half of what it keeps if that is less. Else it is SAFE.
     """
     lag, limits, lost = rows.numbers("lag"), _limits(topics), rows.numbers("records_lost")
-    # A group whose records are deleted unread moves on with the log start: its age does not grow,
-    # and does not show how slow it is.
+    # A group whose records are deleted unread moves on with the log start: neither its age nor its
+    # distance shows how slow it is.
     losing = lost > 0
     caught = is_still(rows, taken_at, rules) | losing
     by_time, blind = _by_time(rows, limits.seconds, now, caught, rules)
-    seconds = np.minimum(by_time, _by_size(rows, topics, limits.by_size))
-    bound = find_risk_bound(topics, rules)
+    by_size = _by_size(rows, topics, limits.held, caught, rules)
+    near = (by_time < _bound(limits.seconds, rules)) | (by_size < _bound(limits.held, rules))
+    seconds = np.minimum(by_time, by_size)
     nothing = (lag == 0) | rows.strings("time_lag_method").is_in([contract.METHOD_ALLOWED])
-    known = nothing | (lag.known & limits.known & (~blind | (seconds < bound)))
+    known = nothing | (lag.known & limits.known & (~blind | near))
     left = Column(np.where(nothing, contract.NO_LOSS_SECONDS, seconds), known)
-    soon = (left < bound) | (left <= 0)
+    soon = known & ~nothing & (near | (seconds <= 0))
     risk = np.select([losing, ~known, soon], [0, 3, 1], default=2)
     words = Strings.of([contract.LOST, contract.AT_RISK, contract.SAFE, None]).take(risk)
     return set_where_read(rows, seconds_until_loss=left, retention_risk=words)
 
 
 def find_risk_bound(topics: Frame, rules: Rules) -> Seconds:
-    """A loss in less than these seconds is a risk: the horizon, or half the retention if less."""
+    """A loss in less than these seconds is a risk, be it by time or by size."""
+    limits = _limits(topics)
+    return np.minimum(_bound(limits.seconds, rules), _bound(limits.held, rules))
+
+
+def _bound(kept: Column, rules: Rules) -> Seconds:
+    """A loss in less than these seconds is a risk; `kept`: what time or size keeps, s."""
     horizon = rules.risk_horizon_ms / 1_000
-    return (_limits(topics).seconds / 2).clip(most=horizon).fill(horizon)
+    return (kept * _RISK_SHARE).clip(most=horizon).fill(horizon)
 
 
 def _limits(topics: Frame) -> _Limits:
@@ -73,10 +83,12 @@ def _limits(topics: Frame) -> _Limits:
     policy = topics.strings("cleanup_policy")
     deletes = policy.is_in([word for word in policy.categories if _DELETE in word])
     ms, size = topics.numbers("retention_ms"), topics.numbers("retention_bytes")
+    start = topics.numbers("start_offset")
+    held = (topics.numbers("end_offset") - start) / topics.numbers("produce_rate")
     return _Limits(
         known=policy.known & (~deletes | (ms.known & size.known)),
         seconds=(ms / 1_000).only(deletes & (ms >= 0)),
-        by_size=deletes & (size >= 0),
+        held=held.only(deletes & (size >= 0) & (start > 0)),
     )
 
 
@@ -91,22 +103,30 @@ def _by_time(
     by_record = (now - rows.numbers("next_record_time")) / 1_000
     age = by_record.or_else(rows.numbers("time_lag_seconds"))
     bounded = by_record.known | rows.numbers("time_lag_error_seconds").known
-    left = limit - age
-    last = left < limit.clip(most=rules.risk_horizon_ms / 1_000) * _LAST_SHARE
-    growth = np.where(still | last, 1.0, rows.numbers("age_growth").fill(1.0))
     blind = limit.known & ~(age.known & bounded)
-    return _within_30_days((left / growth).only(growth > _STANDS)), blind
+    return _until(limit - age, rows.numbers("age_growth"), limit, still, rules), blind
 
 
-def _by_size(rows: Frame, topics: Frame, limited: Mask) -> Seconds:
+def _by_size(rows: Frame, topics: Frame, held: Column, still: Mask, rules: Rules) -> Seconds:
     """Seconds until what is produced has pushed the log start to the commit.
 
-    A group that has not committed stands at the log start. An unknown consume rate counts as 0.
+    A group that has not committed stands at the log start. A consume rate that is unknown counts
+    as 0. The start moves by segments, so how fast it comes nearer says nothing.
     """
-    approach = topics.numbers("produce_rate") - rows.numbers("consume_rate").fill(0.0)
+    produced = topics.numbers("produce_rate")
     margin = Column.of(rows.numbers("retention_margin").fill(0))
-    comes = limited & (approach > 0) & (topics.numbers("start_offset") > 0)
-    return _within_30_days((margin / approach).only(comes))
+    growth = 1 - rows.numbers("consume_rate") / produced
+    return _until((margin / produced).only(held.known), growth, held, still, rules)
+
+
+def _until(left: Column, growth: Column, kept: Column, still: Mask, rules: Rules) -> Seconds:
+    """Seconds until nothing is left of `left`, of which each second takes `growth` seconds.
+
+    A growth that is unknown counts as 1, and so does any in the last share of what is `kept`.
+    """
+    last = left < kept.clip(most=rules.risk_horizon_ms / 1_000) * _LAST_SHARE
+    speed = np.where(still | last, 1.0, growth.clip(0.0).fill(1.0))
+    return _within_30_days((left / speed).only(speed > _STANDS))
 
 
 def _within_30_days(seconds: Column) -> Seconds:

@@ -83,11 +83,13 @@ def totals(sets: Sets, counts: Counts) -> dict[str, Column]:
 def roll_up_group_topics(rows: Frame) -> Frame:
     """A row per group and topic, with `totals` and the sum of its commits.
 
-    A topic of which all partitions are ignored has no row.
+    A commit beyond the end of its log is no place in it, and is in no sum. A topic of which all
+    partitions are ignored has no row.
     """
     groups, topics, counts = rows.strings("consumer_group"), rows.strings("topic"), counts_of(rows)
     every, first = distinct(groups.codes.values, topics.codes.values)
     sets, committed = counts.sets(every), rows.numbers("committed_offset")
+    committed = committed.only(~(committed > rows.numbers("end_offset")))
     pairs = Frame.of(
         {
             "consumer_group": groups.take(first),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What time lags are measured by: truth, rivals and figures, on logs small enough to see."""
+"""What time lags are measured by: truth and figures, on logs small enough to see."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from dev.benchmarks.time_lag.logs import (
     ends_at,
     reached,
 )
-from dev.benchmarks.time_lag.rivals import Rival, lag_over_rate, two_anchors, two_points
 from dev.benchmarks.time_lag.runs import an_hour_before, moments
 from dev.benchmarks.time_lag.tables import span
 from tests.builders import a_snapshot
@@ -103,37 +102,6 @@ def test_a_log_ends_behind_all_that_had_come_by_then() -> None:
 def test_deleted_records_have_been_in_the_log_before() -> None:
     log = Log(ints(2), ints(30), 2, 3, ints(0, 1, 2), ints(10, 20, 30))
     assert ends_at(log, ints(15, 25, 35)).tolist() == [1, 2, 3]
-
-
-def test_two_points_are_right_where_records_come_evenly() -> None:
-    (age,) = two_points(every_minute(20), ints(15), NOW)
-    assert age == pytest.approx(5 * 60.0, abs=30)
-
-
-def test_two_points_go_on_in_a_line_beyond_what_they_polled() -> None:
-    busy_of_late = [NOW - 25 * 3_600_000, *(NOW - MINUTE * back for back in range(25, 0, -1))]
-    (age,) = two_points(a_log(busy_of_late), ints(0), NOW)
-    assert age < 3_600
-
-
-@pytest.mark.parametrize("rival", [two_points, lag_over_rate])
-def test_what_needs_a_rate_gives_no_number_on_an_idle_topic(rival: Rival) -> None:
-    assert same(rival(every_minute(20, NOW - 86_400_000), ints(3), NOW), [NAN])
-
-
-def test_lag_over_rate_is_right_where_records_come_evenly() -> None:
-    (age,) = lag_over_rate(every_minute(60), ints(40), NOW)
-    assert age == pytest.approx(20 * 60.0, rel=0.05)
-
-
-def test_two_anchors_are_off_by_the_silence_between_bursts() -> None:
-    log = a_log([0, 1_000, 2_000, NOW - 1_000])
-    (age,) = two_anchors(log, ints(2), NOW)
-    assert abs(age - (NOW - 2_000) / 1000) > 1_000
-
-
-def test_two_anchors_give_no_number_behind_the_newest_time() -> None:
-    assert same(two_anchors(a_log([10, 90, 30]), ints(2), NOW), [NAN])
 
 
 def test_the_kept_of_an_hour_of_runs_grow_rarer_with_age() -> None:

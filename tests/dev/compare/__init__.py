@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Two commits held together, each kind of answer by a planted difference."""

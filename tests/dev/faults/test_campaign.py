@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from dev.faults.ages import WIDE
 from dev.faults.campaign import Result
-from dev.faults.check import WIDE
 from dev.faults.run import Finding, Run, Verdict
 
 

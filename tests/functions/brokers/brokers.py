@@ -227,7 +227,7 @@ class Runs:
     def __init__(self, brokers: Brokers, **rules: Any) -> None:
         self.brokers = brokers
         self.seconds = 0.0
-        self.configs = TopicSettingsCache(lambda: self.seconds)
+        self.configs = TopicSettingsCache()
         self.sink, self.logger = RecordingSink(), RecordingLogger()
         access = Access(("b:9096",))
         self.collector = Collector(

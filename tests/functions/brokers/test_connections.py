@@ -24,17 +24,17 @@ def _brokers() -> Iterator[Cluster]:
 
 
 def source_of(brokers: Cluster) -> KafkaSource:
-    return KafkaSource(brokers.access(broker_timeout=0.5), FixedCredentials())
+    return KafkaSource(brokers.access(broker_timeout=2.0), FixedCredentials())
 
 
 def read(source: KafkaSource) -> list[tuple[str, str]]:
-    problems = source.read(ReadRequest(), time.monotonic() + 10).problems
+    problems = source.read(ReadRequest(), time.monotonic() + 60).problems
     return [(problem.scope, problem.name) for problem in problems]
 
 
 def soon(holds: Callable[[], bool]) -> bool:
-    """Whether it holds within two seconds: brokers hear of an end a moment later."""
-    end = time.monotonic() + 2
+    """Whether it holds within a minute: brokers hear of an end a moment later."""
+    end = time.monotonic() + 60
     while not holds() and time.monotonic() < end:
         time.sleep(0.02)
     return holds()
@@ -69,7 +69,7 @@ def test_a_broker_that_hangs_in_a_handshake_costs_no_other_its_connection(tmp_pa
     tls = {"security_protocol": "SSL", "cafile": str(tmp_path / "ca.pem")}
     with cluster(tls=context) as brokers:
         brokers[2].hangs_on = {HANDSHAKE}
-        source = KafkaSource(brokers.access(broker_timeout=1.0, **tls), FixedCredentials())
+        source = KafkaSource(brokers.access(broker_timeout=2.0, **tls), FixedCredentials())
         for _ in range(3):
             assert [name for scope, name in read(source) if scope == "broker"] == ["2"]
             assert soon(lambda: brokers.open_connections() == [1, 0, 1])

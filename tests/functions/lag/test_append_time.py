@@ -221,7 +221,7 @@ def steps() -> st.SearchStrategy[list[int]]:
     return st.lists(st.one_of(short, short, long, back), min_size=1, max_size=60)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     steps(),
     st.data(),

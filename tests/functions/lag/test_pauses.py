@@ -93,7 +93,7 @@ def weeks() -> dict[str, Statuses]:
         "daily": daily,
         "dead": lambda minute, committed: committed if minute > DEAD else daily(minute, committed),
     }
-    return report_statuses(groups, 4 * WEEK + 5 * DAY, TWO_HOURLY)
+    return report_statuses(groups, 4 * WEEK + 6 * HOUR, TWO_HOURLY)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,6 @@ def test_a_dead_job_is_reported_within_two_of_its_periods(weeks: dict[str, Statu
 
 def test_an_hourly_job_that_works_three_quarters_of_the_time_changes_nothing_once_known() -> None:
     (hourly,) = [batch for batch in BATCHES if batch.name == "hourly, 45 minutes of work"]
-    track = hourly.track(np.random.default_rng(0), 1, ()).cut(7 * HOUR)
+    track = hourly.track(np.random.default_rng(0), 1, ()).cut(5 * HOUR)
     status = whole_runs.evaluate_tracks([track]).status[4 * HOUR :, 0]
     assert {whole_runs.STATUSES[code] for code in status} == {OK}

@@ -176,7 +176,7 @@ def without_ties(rows: dict[str, Rows]) -> dict[str, Rows]:
     return {**rows, contract.GROUPS: groups}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(stories(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(runs: list[Run], random: Any) -> None:
     def shuffled(frame: Frame) -> Frame:
@@ -190,7 +190,7 @@ def test_the_order_of_rows_changes_nothing(runs: list[Run], random: Any) -> None
         assert (one.lags_clamped, one.look_ups) == (other.lags_clamped, other.look_ups)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(stories("a"), stories("b"))
 def test_two_readings_with_nothing_in_common_say_together_what_each_says(
     these: list[Run], those: list[Run]
@@ -212,7 +212,7 @@ def test_two_readings_with_nothing_in_common_say_together_what_each_says(
         assert together.look_ups == one.look_ups + other.look_ups
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(stories(), st.integers(-20_000, 20_000))
 def test_the_date_changes_nothing_but_dates(runs: list[Run], hours: int) -> None:
     shift = hours * HOUR
@@ -221,7 +221,7 @@ def test_the_date_changes_nothing_but_dates(runs: list[Run], hours: int) -> None
         assert tables_of(one) == tables_of(other, shift)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(stories())
 def test_a_group_that_keeps_up_changes_no_other_row(runs: list[Run]) -> None:
     others = [Run(run.at, _with_healthy(run)) for run in runs]
@@ -370,13 +370,13 @@ def impossible(report: LagReport) -> list[str]:
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(a_history())
 def test_no_number_is_negative_or_not_finite(reports: list[LagReport]) -> None:
     assert [line for report in reports for line in impossible(report)] == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(a_history())
 def test_no_metric_is_negative_or_not_finite(reports: list[LagReport]) -> None:
     switches: dict[str, Any] = dict.fromkeys(contract.CHOSEN_METRICS, True)
@@ -387,7 +387,7 @@ def test_no_metric_is_negative_or_not_finite(reports: list[LagReport]) -> None:
         assert all(np.isfinite(value) and value >= 0 for value in values)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(a_history())
 def test_a_value_lies_within_its_stated_proof(reports: list[LagReport]) -> None:
     for report in reports:

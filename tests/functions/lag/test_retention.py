@@ -50,7 +50,8 @@ WEEK = {
     "retention_bytes": -1,
     "start_offset": 100,
 }
-SIZED = {"retention_ms": -1, "retention_bytes": 10**9, "produce_rate": 3.0}
+# It holds 530 seconds of production, and the commit is 133 of them from its start.
+SIZED = {"retention_ms": -1, "retention_bytes": 10**9, "produce_rate": 3.0, "end_offset": 1_690}
 
 
 def evaluate_row(row: Row, topic: Row) -> Frame:
@@ -66,6 +67,12 @@ def evaluate_row(row: Row, topic: Row) -> Frame:
         pytest.param(STUCK, {}, 7 * DAY - 3_600, id="unmoved-ages-with-time"),
         pytest.param({"age_growth": None}, {}, 7 * DAY - 3_600, id="growth-unknown-counts-as-1"),
         pytest.param({"age_growth": 0.02}, {}, NO_LOSS_SECONDS, id="age-stands"),
+        pytest.param(
+            {"age_growth": 0.02}, {"retention_ms": 9 * HOUR}, NO_LOSS_SECONDS, id="age-stands-still"
+        ),
+        pytest.param(
+            {"age_growth": 0.03}, {"retention_ms": 9 * HOUR}, 8 * 3_600 / 0.03, id="age-creeps"
+        ),
         pytest.param(
             {"age_growth": 0.0, "records_lost": 5},
             {},
@@ -110,13 +117,27 @@ def test_an_age_reaches_retention_as_fast_as_it_grows(row: Row, topic: Row, seco
     [
         pytest.param({"consume_rate": 1.0}, {}, 200.0, id="the-log-start-comes-nearer"),
         pytest.param({"consume_rate": 3.0}, {}, NO_LOSS_SECONDS, id="it-keeps-its-distance"),
+        pytest.param({"consume_rate": 9.0}, {}, NO_LOSS_SECONDS, id="it-gains-distance"),
+        pytest.param({"consume_rate": 2.95}, {}, NO_LOSS_SECONDS, id="it-comes-no-nearer"),
+        pytest.param({"consume_rate": 2.9}, {}, 4_000.0, id="it-comes-nearer-slowly"),
+        pytest.param({"consume_rate": 3.0, **STUCK}, {}, 400 / 3, id="unmoved-whatever-was-read"),
         pytest.param({"consume_rate": None}, {}, 400 / 3, id="consumption-unknown-counts-as-0"),
+        pytest.param({"consume_rate": 3.0, "retention_margin": 150}, {}, 50.0, id="the-last-tenth"),
+        pytest.param(
+            {"consume_rate": 3.0, "retention_margin": 162},
+            {},
+            NO_LOSS_SECONDS,
+            id="not-yet",
+        ),
         pytest.param({}, {"produce_rate": None}, NO_LOSS_SECONDS, id="production-unknown"),
         pytest.param({}, {"start_offset": 0}, NO_LOSS_SECONDS, id="nothing-deleted-so-far"),
         pytest.param({}, {"retention_bytes": -1}, NO_LOSS_SECONDS, id="unlimited"),
         pytest.param({}, {"cleanup_policy": "compact"}, NO_LOSS_SECONDS, id="compacted"),
         pytest.param({"retention_margin": 0}, {}, 0.0, id="at-the-log-start"),
         pytest.param({}, {"produce_rate": 5e-324}, NO_LOSS_SECONDS, id="30-days-at-most"),
+        pytest.param(
+            {"consume_rate": 1.0}, {"produce_rate": 5e-324}, NO_LOSS_SECONDS, id="nearly-no-records"
+        ),
         pytest.param(
             {"committed_offset": None, "retention_margin": None, "commit_changed_at": None},
             {},
@@ -247,6 +268,7 @@ TOPIC = st.fixed_dictionaries(
         "retention_bytes": LIMIT,
         "produce_rate": st.none() | st.floats(0, 1e18),
         "start_offset": COUNT,
+        "end_offset": COUNT,
     }
 )
 

@@ -55,7 +55,7 @@ def sent_by(bench: Bench, group: str) -> list[tuple[object, object]]:
     return [(each["group"], each["status"]) for each in attributes if each["group"] == group]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(world=WORLDS, events=EVENTS)
 def test_no_order_of_events_changes_what_is_reported(
     world: list[tuple[tuple[str | None, bool], ...]], events: list[tuple[int, bool]]

@@ -34,7 +34,7 @@ def decoded(batch: EncodedRequest) -> Received:
     return Received("", {}, b"", ExportMetricsServiceRequest.FromString(batch.body))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(sets=SETS, points=st.integers(1, 20), size=st.integers(400, 4_000))
 def test_every_point_is_in_one_request_within_the_limits(
     sets: list[MetricSet], points: int, size: int

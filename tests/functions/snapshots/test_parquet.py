@@ -60,7 +60,7 @@ def as_read(value: Any, kind: str) -> Any:
 
 
 @DATASETS
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_a_foreign_reader_finds_every_value_and_every_null(
     dataset: str, data: st.DataObject
@@ -74,7 +74,7 @@ def test_a_foreign_reader_finds_every_value_and_every_null(
 
 
 @DATASETS
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_what_is_written_is_read_again(dataset: str, data: st.DataObject) -> None:
     values, kinds = data.draw(rows(dataset)), contract.COLUMNS[dataset]

@@ -7,7 +7,7 @@ from threading import Barrier
 
 from tests.fakes import MemoryStore
 
-_TIMEOUT_SECONDS = 5
+_TIMEOUT_SECONDS = 60
 
 
 class WaitingStore(MemoryStore):

@@ -12,8 +12,7 @@ from kafka_lag.sinks.budget import plan
 from kafka_lag_cdk.config.faults import ConfigurationError
 from tests.functions.sinks.reports import a_report
 from tests.infra.config.refused import cluster_faults
-from tests.infra.configured import cluster, cluster_json, deployment
-from tests.infra.scaling.services import SERVICE, STEPS
+from tests.infra.configured import SERVICE, STEPS, cluster, cluster_json, deployment
 
 BY_STEPS = {**SERVICE, "max": 8, "steps": STEPS}
 BY_AGE = {**SERVICE, "max": 8, "steps": {**STEPS, "metric": "EstimatedTimeLag"}}

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.infra.config.refused import refused
-from tests.infra.configured import SECRET, cluster_json
-from tests.infra.scaling.services import SERVICE, STEPS
+from tests.infra.configured import SECRET, SERVICE, STEPS, cluster_json
 
 TWO = (cluster_json(), cluster_json(name="audit"))
 SCALING = {**SERVICE, "max": 8, "steps": STEPS}

@@ -11,8 +11,7 @@ from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import one_cluster
 from kafka_lag_cdk.config.shared import ExistingBucket
 from tests.infra.config.refused import refused
-from tests.infra.configured import cluster_json, deployment, moved
-from tests.infra.scaling.services import SERVICE, STEPS
+from tests.infra.configured import SERVICE, STEPS, cluster_json, deployment, moved
 
 
 def test_a_stacks_name_may_have_128_characters() -> None:

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from kafka_lag.settings import levels_of
-from tests.infra.configured import cluster
-from tests.infra.scaling.services import SERVICE, STEPS
+from tests.infra.configured import SERVICE, STEPS, cluster
 
 
 def test_what_alarms_and_scaling_watch_is_not_told_of_an_endpoints_own_levels() -> None:

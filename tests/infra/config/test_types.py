@@ -10,8 +10,7 @@ from aws_cdk import Aws, Fn, Token
 
 from kafka_lag_cdk.config.types import is_token
 from tests.infra.config.refused import refused_cluster
-from tests.infra.configured import cluster, cluster_json
-from tests.infra.scaling.services import SERVICE, STEPS
+from tests.infra.configured import SERVICE, STEPS, cluster, cluster_json
 
 EXACT = (
     "is taken for a group's exact name and looks like an expression; expressions are for "

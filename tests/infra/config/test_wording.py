@@ -15,9 +15,8 @@ import pytest
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import check
 from tests.infra.config.refused import refused, refused_cluster
-from tests.infra.configured import KEY, SECRET, cluster_json
+from tests.infra.configured import KEY, SECRET, SERVICE, STEPS, cluster_json
 from tests.infra.notify.notified import NOTIFY
-from tests.infra.scaling.services import SERVICE, STEPS
 
 TRACKED = {**SERVICE, "group": "b", "service": "b", "max": 2, "tracking": {"lag_per_member": 10}}
 FULL: dict[str, Any] = {

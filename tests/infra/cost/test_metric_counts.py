@@ -137,7 +137,7 @@ def test_topics_that_no_group_has_a_whole_share_of_are_published_too() -> None:
     assert count_published(one) == count_wanted(one)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.tuples(st.integers(0, 60), st.integers(0, 300), st.integers(0, 900)),
     st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)),
@@ -201,7 +201,7 @@ LEVELS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(1, 3)),
     LEVELS,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.infra.configured import KEY, SECRET, cluster_json
+from tests.infra.configured import SERVICE as SERVICE_KEYS
 from tests.infra.cost.documents import all_lines, cost, units
-from tests.infra.scaling.services import SERVICE as SERVICE_KEYS
 
 SERVICE = {**SERVICE_KEYS, "max": 4, "tracking": {"lag_per_member": 9}}
 DAYS = 30.4

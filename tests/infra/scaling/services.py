@@ -11,16 +11,11 @@ from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
-from tests.infra.configured import cluster
+from tests.infra.configured import SERVICE, STEPS, cluster
 from tests.infra.resolve import ACCOUNT, REGION, resolve
 
 Resources = dict[str, dict[str, Any]]
 
-SERVICE = {"group": "billing", "ecs_cluster": "web", "service": "worker", "partitions": 12}
-STEPS: dict[str, Any] = {
-    "out": [{"above": 1000, "add": 1}, {"above": 5000, "add": 2}, {"above": 20000, "add": 4}],
-    "below": 100,
-}
 BY_AGE = {
     "metric": "EstimatedTimeLag",
     "out": [{"above": 120, "add": 1}, {"above": 600, "add": 3}],

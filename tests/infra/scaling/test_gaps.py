@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.infra.cloudwatch.evaluation import Assumptions
 from tests.infra.cloudwatch.metrics import Metrics, Series
+from tests.infra.configured import STEPS
 from tests.infra.scaling.autoscaling import Assumed, Service
-from tests.infra.scaling.services import STEPS, Resources
+from tests.infra.scaling.services import Resources
 
 LAG = Series.of("KafkaLag", "ScalingLag", {"Cluster Name": "orders", "Consumer Group": "billing"})
 LEAST, MOST, BEGUN = 1, 8, 4
@@ -62,7 +63,7 @@ def minutes_between(low: float, high: float) -> st.SearchStrategy[list[Minute]]:
 EXTRA = st.sampled_from([0, 1, 2, 5])
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(minutes_between(BELOW, 100_000), EXTRA)
 def test_a_lag_that_never_was_below_never_scales_in(
     resolved: dict[str, Resources], minutes: list[Minute], extra: int
@@ -70,7 +71,7 @@ def test_a_lag_that_never_was_below_never_scales_in(
     assert [c for c in changes(resolved["steps"], minutes, extra) if c[1] < 0] == []
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(minutes_between(0, FIRST - 1), EXTRA)
 def test_a_lag_that_never_was_high_never_scales_out(
     resolved: dict[str, Resources], minutes: list[Minute], extra: int
@@ -78,7 +79,7 @@ def test_a_lag_that_never_was_high_never_scales_out(
     assert [c for c in changes(resolved["steps"], minutes, extra) if c[1] > 0] == []
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(st.sampled_from([QUIET, QUIET, QUIET, QUIET, HIGH, None]), st.integers(0, 2)),
@@ -108,7 +109,7 @@ def test_every_change_rests_on_enough_points_that_came(
             assert max(newest) < BELOW
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(minutes_between(0, 100_000), EXTRA)
 def test_the_tasks_stay_within_their_bounds(
     resolved: dict[str, Resources], minutes: list[Minute], extra: int

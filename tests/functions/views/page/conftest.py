@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.chromium import chromium
 from tests.fakes import MemoryStore
@@ -24,6 +24,8 @@ _SCRIPT = _FOLDER / "node_modules" / "axe-core" / "axe.min.js"
 
 @pytest.fixture(name="browser", scope="package")
 def _browser() -> Iterator[Browser]:
+    # What a page shows in the end: only one that never does takes so long.
+    expect.set_options(timeout=60_000)
     with chromium() as browser:
         yield browser
 

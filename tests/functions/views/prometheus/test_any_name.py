@@ -19,7 +19,7 @@ NAMES = st.text(
 LAGS = st.dictionaries(NAMES, st.none() | st.integers(0, 2**53), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(lags=LAGS)
 def test_every_name_and_number_comes_back(lags: dict[str, int | None]) -> None:
     snapshot = a_snapshot({name: {"t": [0]} for name in lags}, {"t": [(0, 1)]})
@@ -30,7 +30,7 @@ def test_every_name_and_number_comes_back(lags: dict[str, int | None]) -> None:
     assert found == lags
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(group=NAMES, topic=NAMES)
 def test_the_names_of_a_partitions_status_come_back(group: str, topic: str) -> None:
     snapshot = a_snapshot({group: {topic: [1]}}, {topic: [(0, 1)]})
@@ -39,7 +39,7 @@ def test_the_names_of_a_partitions_status_come_back(group: str, topic: str) -> N
     assert value(series, "kafka_lag_partition_status", **labels) == 0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(number=st.floats(0, allow_nan=False, allow_infinity=False))
 def test_every_number_is_written_in_full(number: float) -> None:
     snapshot = a_snapshot({"g": {"t": [0]}}, {"t": [(0, 1)]})

@@ -153,3 +153,13 @@ def test_an_age_of_nothing_is_published_only_where_all_is_read(
     snapshot = a_snapshot({"billing": {"orders": commits}}, TOPICS)
     series = scrape(stored(snapshot), level="topic")
     assert value(series, "kafka_lag_topic_time_lag_seconds", **BILLING, topic="orders") == age
+
+
+@pytest.mark.parametrize(
+    ("commits", "total"),
+    [([2**63 - 1, 2**63 - 1], None), ([5, 2**63 - 1], 5), ([10, 10], 20), ([11, 10], 10)],
+)
+def test_a_commit_beyond_the_end_counts_in_no_sum(commits: list[int], total: int | None) -> None:
+    series = scrape(stored(a_snapshot({"billing": {"orders": commits}}, TOPICS)), level="topic")
+    of = {**BILLING, "topic": "orders"}
+    assert value(series, "kafka_consumergroup_current_offset_sum", **of) == total

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jumps of a commit over records that nobody can have read meanwhile: somebody reset it.
+
+A commit says where a group reads on, not what it has read. A jump counts as a skip where it is both
+more than a client reads of one partition and far beyond what is usual there. docs/why.md has the
+limits and what they were tried on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_lag.lag.carry_over import PreviousRows, Seconds, seconds_between, set_where_read
+from kafka_lag.lag.columns import Column, Mask
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.movement import is_within_window, most_observations
+
+# Records a second of one partition that any client may read, whatever is usual for it.
+_READABLE = 10_000.0
+# Whoever was away catches up at ten or a hundred times the usual rate, at times at more.
+_TIMES_USUAL = 300.0
+# A jump within this factor of the last one is the way in which this group reads.
+_ALIKE = 3.0
+# Whoever reads on at this share of the speed of a jump has read that as well.
+_GOES_ON = 0.1
+_COMPACT = "compact"
+
+
+def add_skips(
+    rows: Frame, previous: PreviousRows, topics: Frame, taken_at: int, rules: Rules
+) -> Frame:
+    """The rows with what their commits last jumped over without reading it.
+
+    `topics` holds the partition of each row. `skipped_from` and `skipped_to`: the commits before
+    and after it. `skipped_at`: the run, ms, that first saw the latter. All are unknown without such
+    a jump, and again where the group read on as fast within a window: then it was no skip.
+    A compacted topic has none, as its offsets are not all records; nor has a topic whose clean-up
+    policy is unknown, nor a row with too few readings to know what is usual for it.
+    """
+    old, seconds = previous.rows, seconds_between(rows, previous.rows)
+    now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
+    jumped = _passed_over(rows, old)
+    size = old.numbers("skipped_to") - old.numbers("skipped_from")
+    limit = np.maximum(_READABLE, _TIMES_USUAL * _usual_rate(old, topics))
+    judged = old.numbers("observations") >= most_observations(rules)
+    judged &= _offsets_are_records(topics) & (now <= rows.numbers("end_offset"))
+    far = judged & (jumped / seconds > limit)
+    lately = is_within_window(old.numbers("skipped_at"), taken_at, rules)
+    speed = size / (rules.interval_ms / 1_000)
+    goes_on = lately & (jumped / seconds >= speed * _GOES_ON)
+    alike = (jumped <= size * _ALIKE) & (size <= jumped * _ALIKE)
+    skipped = far & ~goes_on & ~alike
+    this_run = Column.of(np.full(len(rows), taken_at, np.int64))
+    return set_where_read(
+        rows,
+        skipped_from=then.where(skipped, old.numbers("skipped_from").only(~goes_on)),
+        skipped_to=now.where(skipped, old.numbers("skipped_to").only(~goes_on)),
+        skipped_at=this_run.where(skipped, old.numbers("skipped_at").only(~goes_on)),
+    )
+
+
+def has_skipped(rows: Frame, old: Frame) -> Mask:
+    """Rows whose commit skipped records since the previous run."""
+    at = rows.numbers("skipped_at")
+    mask: Mask = at.known & ~(at == old.numbers("skipped_at"))
+    return mask
+
+
+def _passed_over(rows: Frame, old: Frame) -> Column:
+    """Records of the last reading's backlog that lie behind the commit now.
+
+    What was written since then may have been read as fast as it was written.
+    """
+    backlog = old.numbers("lag").or_else(old.numbers("last_lag"))
+    position = old.numbers("end_offset") - backlog
+    return (rows.numbers("committed_offset") - position).clip(0, most=backlog)
+
+
+def _usual_rate(old: Frame, topics: Frame) -> Seconds:
+    """Records/s: the greatest known speed of producing, consuming, and of what made the backlog.
+
+    An age without an upper bound says nothing of the last one.
+    """
+    dated = old.numbers("time_lag_error_seconds").known
+    backlog = (old.numbers("lag") / old.numbers("time_lag_seconds")).only(dated)
+    known = (topics.numbers("produce_rate"), old.numbers("consume_rate"), backlog)
+    rate: Seconds = np.maximum.reduce([column.fill(0.0) for column in known])
+    return rate
+
+
+def _offsets_are_records(topics: Frame) -> Mask:
+    policy = topics.strings("cleanup_policy")
+    compacted = policy.is_in([word for word in policy.categories if _COMPACT in word])
+    mask: Mask = policy.known & ~compacted
+    return mask
