@@ -30,6 +30,7 @@ _SCHEMA = pa.schema(
                 "lag",
                 "lag_deviation",
                 "produce_rate",
+                "produce_rate_deviation",
                 "consume_rate",
             ),
             pa.float64(),
@@ -51,6 +52,7 @@ class Hour:
     lag: float | None = None
     lag_deviation: float | None = None
     produce_rate: float | None = None
+    produce_rate_deviation: float | None = None
     consume_rate: float | None = None
 
 

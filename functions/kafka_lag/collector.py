@@ -16,8 +16,7 @@ from kafka_lag.errors import ReporterError, SourceError, StoreError, UnusableErr
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import ClusterReading, LagReport, Problem, Snapshot
-from kafka_lag.lag.usual_lag import no_figures
+from kafka_lag.lag.model import ClusterReading, LagReport, Problem, Snapshot, no_figures
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.budget import Planner, mark_published, omission_warnings
 from kafka_lag.sinks.config import Levels

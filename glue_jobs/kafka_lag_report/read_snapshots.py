@@ -59,6 +59,10 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "usual_lag": (2, 3),
         "usual_time_lag": (2, 3),
         "unusual": (2, 3),
+        "members_hash": (2, 4),
+        "rebalancing_share": (2, 4),
+        "usual_produce_rate": (2, 4),
+        "unusual_since": (2, 4),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),

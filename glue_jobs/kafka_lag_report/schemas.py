@@ -130,6 +130,8 @@ GROUPS = columns(
     owners_changed=INT,
     group_epoch=LONG,
     rebalances=LONG,
+    members_hash=LONG,
+    rebalancing_share=DOUBLE,
     topics=INT,
     partitions=INT,
     partitions_unknown=INT,
@@ -159,6 +161,8 @@ GROUPS = columns(
     usual_lag=DOUBLE,
     usual_time_lag=DOUBLE,
     unusual=BOOLEAN,
+    usual_produce_rate=DOUBLE,
+    unusual_since=TIMESTAMP,
 )
 
 SNAPSHOTS = {
@@ -257,6 +261,7 @@ LAG_HOURLY = columns(
     lag=DOUBLE,
     lag_deviation=DOUBLE,
     produce_rate=DOUBLE,
+    produce_rate_deviation=DOUBLE,
     consume_rate=DOUBLE,
 )
 

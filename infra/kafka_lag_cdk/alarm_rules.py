@@ -244,6 +244,19 @@ ANY_LOSS = Rule(
     to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
     f"the topic first; {_NOW} says which topic.",
 )
+ANY_UNUSUAL = Rule(
+    name="any-unusual",
+    metric=contract.UNUSUAL,
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="Lag, time lag or the records written to a group's topics are far from what is usual "
+    "at this hour of the week.",
+    to_do="The message names the group as contributor: see on the status page whether more or less "
+    "is written than usual, or less is read; nothing is promised, so it may be harmless.",
+)
 ANOMALY = Rule(
     name="anomaly",
     metric=contract.ESTIMATED_TIME_LAG,
@@ -348,7 +361,7 @@ OF_GROUP = (STATUS, SLA, LOSS, OFFSET_LAG)
 OF_ANY_GROUP = (ANY_GROUP, ANY_SLA, ANY_LOSS)
 OF_BROKERS = (BROKER_DISK, BROKER_CPU)
 # Those of a cluster and of the daily report; messages have theirs in another page of the manual.
-RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANOMALY, *OF_BROKERS, REPORT_MISSING)
+RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKERS, REPORT_MISSING)
 OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
 
 

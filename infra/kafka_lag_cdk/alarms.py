@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
@@ -19,6 +19,7 @@ from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarm_rules import (
     ANOMALY,
+    ANY_UNUSUAL,
     LAMBDA,
     MESSAGES_SILENT,
     OF_MESSAGES,
@@ -208,6 +209,7 @@ class ClusterAlarms:
         return (
             *self._reporter(),
             *(self._any_group() if self.cluster.watches_any_group else ()),
+            *(self._any_unusual() if self.cluster.watches_unusual else ()),
             *self._groups(),
             *self._anomalies(),
             *self._brokers(),
@@ -260,22 +262,30 @@ class ClusterAlarms:
         would be reported as recovered [CloudWatch user guide, "Missing data in Metrics Insights
         alarms"]. Of more than 500 groups some are not seen.
         """
-        cluster, metrics = self.cluster, LagMetrics(self.cluster)
-        subject = ClusterSubject(cluster, deployment=self.name)
+        cluster = self.cluster
         scope = Construct(self.scope, "AnyGroup")
         for rule in any_group_rules(promised=bool(cluster.sla_seconds)):
-            named = cluster.alarms.groups
-            yield rule_alarm(
-                scope,
-                pascal_case(rule.name),
-                rule=_within_sight(rule, cluster.interval_minutes),
-                subject=subject,
-                metric=_query(
-                    query_groups(rule, metrics.namespace, cluster.name, named), metrics.period
-                ),
-                recipients=replace(self.recipients, recovered=False),
-                where=subject.shown,
-            )
+            yield self._by_query(scope, rule, cluster.alarms.groups)
+
+    def _any_unusual(self) -> Iterator[cloudwatch.IAlarm]:
+        """What is unusual of any group; no named group has an alarm of its own on that."""
+        yield self._by_query(Construct(self.scope, "AnyUnusual"), ANY_UNUSUAL, ())
+
+    def _by_query(self, scope: Construct, rule: Rule, named: Sequence[str]) -> cloudwatch.IAlarm:
+        """An alarm on all groups but those named."""
+        cluster, metrics = self.cluster, LagMetrics(self.cluster)
+        subject = ClusterSubject(cluster, deployment=self.name)
+        return rule_alarm(
+            scope,
+            pascal_case(rule.name),
+            rule=_within_sight(rule, cluster.interval_minutes),
+            subject=subject,
+            metric=_query(
+                query_groups(rule, metrics.namespace, cluster.name, named), metrics.period
+            ),
+            recipients=replace(self.recipients, recovered=False),
+            where=subject.shown,
+        )
 
     def _groups(self) -> Iterator[cloudwatch.IAlarm]:
         """On each named group: status, data loss and, where they are set, SLA and offset lag."""

@@ -53,6 +53,7 @@ _SWITCHED_METRICS = {
     "rebalancing": ("Rebalancing by group: 1 while it does", None),
     "drain_time": ("Time to drain by group", _SECONDS),
     "rates": ("Produce against consume by group", _RATE),
+    "unusual": ("Unusual by group: 1 where it is", None),
 }
 # Where a graph has more than one metric, what stands before the group's name in its legend.
 _LEGENDS = {contract.PRODUCE_RATE: "produce", contract.CONSUME_RATE: "consume"}

@@ -104,6 +104,7 @@ REPORT_COLUMNS = {
         "lag": DOUBLE,
         "lag_deviation": DOUBLE,
         "produce_rate": DOUBLE,
+        "produce_rate_deviation": DOUBLE,
         "consume_rate": DOUBLE,
     },
     ANOMALIES: {

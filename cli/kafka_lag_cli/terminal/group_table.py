@@ -180,6 +180,10 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
         remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
     if added:
         remarks.append(Text(added, "yellow"))
+    if (row["rebalancing_share"] or 0.0) >= contract.MOSTLY_REBALANCING:
+        remarks.append(Text("rebalancing all the time", "yellow"))
+    if row["unusual"]:
+        remarks.append(Text("unusual at this hour", "yellow"))
     if row["partitions_uncommitted"]:
         remarks.append(Text(f"{row['partitions_uncommitted']} of {parts} uncommitted"))
     return remarks

@@ -12,6 +12,7 @@ SELECT
     sum(lag * weight) / sum(weight) FILTER (lag IS NOT NULL) AS lag,
     stddev_pop(lag) AS lag_deviation,
     sum(produce_rate * weight) / sum(weight) FILTER (produce_rate IS NOT NULL) AS produce_rate,
+    stddev_pop(produce_rate) AS produce_rate_deviation,
     sum(consume_rate * weight) / sum(weight) FILTER (consume_rate IS NOT NULL) AS consume_rate
 FROM group_runs
 WHERE is_read

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -58,7 +59,8 @@ class GroupDescription:
 
     `members` is None when they are not known; `failure` is set when the group was not described;
     `kind` is the group's type where the answer has it, `epoch` how often a group of the consumer
-    protocol was rebalanced, as its coordinator counts. An answer on a classic group has neither.
+    protocol was rebalanced, as its coordinator counts. An answer on a classic group has neither,
+    but `members_hash`, which no rebalance that moved something leaves as it was.
     """
 
     state: str | None = None
@@ -68,6 +70,7 @@ class GroupDescription:
     absent: bool = False
     kind: str | None = None
     epoch: int | None = None
+    members_hash: int | None = None
 
 
 async def describe_groups(
@@ -76,7 +79,7 @@ async def describe_groups(
     """Descriptions by group name; groups that the listing calls empty need no request."""
     known = list(groups)
     descriptions = {
-        group.name: GroupDescription(group.state, members=())
+        group.name: GroupDescription(group.state, members=(), members_hash=_hash_members(()))
         for group in known
         if group.state in _WITHOUT_MEMBERS
     }
@@ -170,7 +173,27 @@ def _description(
         members=members_of(group),
         absent=group.group_state == _DEAD and not group.members,
         epoch=_epoch(group),
+        members_hash=_hash_members(group.members or ()) if _is_classic(group) else None,
     )
+
+
+def _is_classic(group: Any) -> bool:
+    return not hasattr(group, "group_epoch")
+
+
+def _hash_members(members: Iterable[Any]) -> int:
+    """64 bits of the members of a classic group, of what they own and of how they subscribed.
+
+    Some clients write the group's generation into their subscription: then every rebalance counts.
+    """
+    parts = sorted(
+        (m.member_id.encode(), m.member_metadata or b"", m.member_assignment or b"")
+        for m in members
+    )
+    digest = hashlib.blake2b(digest_size=8)
+    for part in (part for member in parts for part in member):
+        digest.update(struct.pack(">I", len(part)) + part)
+    return int.from_bytes(digest.digest(), "big", signed=True)
 
 
 def _epoch(group: Any) -> int | None:

@@ -42,6 +42,7 @@ def group_rows(
             "protocol": Strings.of(g.protocol or d.protocol for g, d in both),
             "members": Column.optional(members, np.int32),
             "group_epoch": Column.optional([d.epoch for d in described]),
+            "members_hash": Column.optional([d.members_hash for d in described]),
         }
     )
 

@@ -18,8 +18,10 @@ from kafka_lag.contract.columns import STRING as STRING
 from kafka_lag.contract.columns import TIMESTAMP as TIMESTAMP
 from kafka_lag.contract.columns import TOPIC_PARTITIONS as TOPIC_PARTITIONS
 from kafka_lag.contract.usual import FAR as FAR
+from kafka_lag.contract.usual import FAR_RUNS as FAR_RUNS
 from kafka_lag.contract.usual import FLOORS as FLOORS
 from kafka_lag.contract.usual import LEAST_WEEKS as LEAST_WEEKS
+from kafka_lag.contract.usual import USUAL_ADDED as USUAL_ADDED
 from kafka_lag.contract.usual import USUAL_COLUMNS as USUAL_COLUMNS
 from kafka_lag.contract.usual import USUAL_DATE_KEY as USUAL_DATE_KEY
 from kafka_lag.contract.usual import USUAL_PART as USUAL_PART
@@ -101,6 +103,7 @@ REBALANCING = "Rebalancing"
 PRODUCE_RATE = "ProduceRate"
 CONSUME_RATE = "ConsumeRate"
 SLA_USED = "SlaUsed"
+UNUSUAL = "Unusual"
 COLLECTOR_SUCCESS = "CollectorSuccess"
 COLLECTOR_DURATION = "CollectorDuration"
 GROUPS_READ = "GroupsRead"
@@ -143,6 +146,7 @@ METRIC_UNITS = {
     PRODUCE_RATE: PER_SECOND,
     CONSUME_RATE: PER_SECOND,
     SLA_USED: NO_UNIT,
+    UNUSUAL: NO_UNIT,
     **HEALTH_UNITS,
 }
 # Of each level before options; a partition has those of a topic.
@@ -155,6 +159,7 @@ CHOSEN_METRICS = {
     "members": (MEMBERS,),
     "rebalancing": (REBALANCING,),
     "rates": (PRODUCE_RATE, CONSUME_RATE),
+    "unusual": (UNUSUAL,),
 }
 
 SNAPSHOT_PREFIX = "snapshots"
@@ -214,6 +219,9 @@ NO_LOSS_SECONDS = 30 * 86_400.0
 
 # group_state, in Kafka's words, of groups that are being assigned partitions.
 REBALANCING_STATES = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+
+# rebalancing_share from which on a group is said to rebalance all the time.
+MOSTLY_REBALANCING = 0.6
 
 # group_type: groups that are listed and have no lag, as they commit no records read in order.
 UNSUPPORTED_GROUP_TYPES = ("share", "streams")

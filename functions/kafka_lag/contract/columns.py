@@ -110,6 +110,8 @@ COLUMNS = {
         "owners_changed": INT,
         "group_epoch": LONG,
         "rebalances": LONG,
+        "members_hash": LONG,
+        "rebalancing_share": DOUBLE,
         "topics": INT,
         "partitions": INT,
         "partitions_unknown": INT,
@@ -139,5 +141,7 @@ COLUMNS = {
         "usual_lag": DOUBLE,
         "usual_time_lag": DOUBLE,
         "unusual": BOOLEAN,
+        "usual_produce_rate": DOUBLE,
+        "unusual_since": TIMESTAMP,
     },
 }

@@ -78,6 +78,19 @@ GROUP_GAUGES = {
         "Share of the committed partitions that were read.",
     ),
     "kafka_lag_group_sla_seconds": ("sla_seconds", "The time lag that is promised."),
+    "kafka_lag_group_unusual": (
+        "unusual",
+        "1 where lag, time lag or the records written are far from usual at this hour; absent: "
+        "not learnt.",
+    ),
+    "kafka_lag_group_rebalances": (
+        "rebalances",
+        "Rebalances since the run before; of classic groups one stands for one or more.",
+    ),
+    "kafka_lag_group_rebalancing_ratio": (
+        "rebalancing_share",
+        "Share of the last runs that saw a rebalance; from 0.6 on it hardly ever stops.",
+    ),
 }
 
 # Of each group and topic, from ?level=topic on.

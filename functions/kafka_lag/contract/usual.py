@@ -8,7 +8,7 @@ from kafka_lag.contract.columns import DOUBLE, INT, STRING
 
 USUAL_PREFIX = "usual"
 # In the file's metadata: MAJOR.MINOR of its columns, and the last day that was taken in.
-USUAL_VERSION, USUAL_VERSION_KEY = "1.0", "kafka_lag_usual_version"
+USUAL_VERSION, USUAL_VERSION_KEY = "1.1", "kafka_lag_usual_version"
 USUAL_DATE_KEY = "kafka_lag_usual_date"
 
 # An hour is compared with the same hour of the same weekday in so many weeks, of which so many
@@ -18,6 +18,8 @@ USUAL_WEEKS, LEAST_WEEKS = 6, 3
 # A value is unusual from so many times the spread on. The spread is never taken for less than this
 # part of the usual value, nor for less than the floor of its measure: records, s, records/s.
 FAR = 5.0
+# Runs in a row that must be so before it is said: a single one is often chance.
+FAR_RUNS = 3
 USUAL_PART = 0.1
 FLOORS = {"lag": 20.0, "time_lag_seconds": 10.0, "produce_rate": 0.2}
 
@@ -30,7 +32,11 @@ USUAL_COLUMNS = {
     "lag_spread": DOUBLE,
     "usual_time_lag": DOUBLE,
     "time_lag_spread": DOUBLE,
+    "usual_produce_rate": DOUBLE,
+    "produce_rate_spread": DOUBLE,
 }
+# Those that older files lack, which are unknown then.
+USUAL_ADDED = ("usual_produce_rate", "produce_rate_spread")
 
 
 def usual_key(folder: str) -> str:

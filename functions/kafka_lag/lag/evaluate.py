@@ -65,7 +65,8 @@ def evaluate(
     newest = previous_runs.newest
     topics = carry_over.carry_topic_partitions(reading, newest, rules, taken_at)
     topics = add_produce_rate(topics, newest, rules)
-    groups = add_rebalances(carry_over.carry_groups(reading, newest, rules, taken_at), newest)
+    groups = carry_over.carry_groups(reading, newest, rules, taken_at)
+    groups = add_rebalances(groups, newest, rules)
     rows = carry_over.carry_group_partitions(reading, newest, rules, taken_at, topics)
     rows = rows.where(locate(rows, groups, _GROUP) >= 0)
 
@@ -96,7 +97,7 @@ def evaluate(
     unwatched = find_unwatched(reading, newest, rules, taken_at)
     groups = mark_unwatched(groups, unwatched, newest)
     groups = track_incidents(groups, newest, taken_at, rules)
-    groups = add_unusual(groups, previous_runs.usual)
+    groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
     groups = add_deleted_groups(groups, reading, newest)
     groups = add_last_rows(groups, unwatched.groups, contract.UNWATCHED)
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafka_lag import contract
-from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.usual_lag import no_figures
+from kafka_lag.lag.frame import Frame, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,12 @@ class Snapshot:
             contract.GROUPS: self.groups,
         }
         return frames[name]
+
+
+def no_figures() -> Frame:
+    """Before anything is learnt: the columns of the usual figures, no rows."""
+    columns = {name: unknown(kind, 0) for name, kind in contract.USUAL_COLUMNS.items()}
+    return Frame(columns, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import PreviousRows, is_recreated, seconds_between, set_where_read
+from kafka_lag.lag.carry_over import (
+    PreviousRows,
+    Seconds,
+    is_recreated,
+    seconds_between,
+    set_where_read,
+)
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
@@ -71,14 +77,19 @@ def _consumed(rows: Frame, old: Frame) -> Column:
     return read.only(within & (now >= then)).clip(0)
 
 
+def ewma_weight(seconds: Column, rules: Rules) -> Seconds:
+    """The weight of the newest sample in a rate, by the seconds since the one before; 0 unknown."""
+    weight: Seconds = 1.0 - np.exp2(-seconds.fill(0.0) / (rules.window_ms / 2_000))
+    return weight
+
+
 def _ewma(mean: Column, change: Column, seconds: Column, rules: Rules) -> Column:
     """The moving average with one more sample: `change` in `seconds`.
 
     The half-life is half the window, 5 minutes unless configured, over uneven intervals: weight
     1 - 2^(-seconds/half-life), the first sample 1.
     """
-    half_life = rules.window_ms / 2_000
-    weight = 1.0 - np.exp2(-seconds.fill(0.0) / half_life)
+    weight = ewma_weight(seconds, rules)
     speed = change / seconds
     return (mean * (1.0 - weight) + speed * weight).or_else(speed).or_else(mean)
 

@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rebalances of groups from one run to the next, by the epochs that their coordinators count.
+"""Rebalances of groups from one run to the next, and whether they hardly ever stop.
 
-Only groups of the consumer protocol (KIP-848) have an epoch. It rises whenever the members shall be
-assigned anew: one joins, leaves or subscribes to something else, or a topic they read is created or
-gets partitions.
+Groups of the consumer protocol (KIP-848) have an epoch, which their coordinators count. It rises
+whenever the members shall be assigned anew: one joins, leaves or subscribes to something else, or a
+topic they read is created or gets partitions. Of a classic group a rebalance is known by its
+state, or by members or owners that are others than in the reading before: one at least.
 """
 
 from __future__ import annotations
 
-from kafka_lag.lag.carry_over import is_read
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.carry_over import is_read, seconds_between
+from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 
+_CONSUMER = "consumer"
 
-def add_rebalances(groups: Frame, before: Snapshot) -> Frame:
-    """`group_epoch` as last read, in an earlier run if not in this one, and `rebalances` since.
 
-    `rebalances` is unknown without two epochs of one group: when its first is read, in runs that
-    read none, and where the epoch went down or the type changed, as then it is another group of
-    that name.
+def add_rebalances(groups: Frame, before: Snapshot, rules: Rules) -> Frame:
+    """`group_epoch` and `members_hash` as last read, in an earlier run if not in this one,
+    `rebalances` since, and `rebalancing_share`.
+
+    `rebalances` is unknown without two readings of one group: when it is first described, in runs
+    that do not, and where the epoch went down or the type changed, as then it is another group of
+    that name. `rebalancing_share` is that of the last runs that saw one, EWMA with a half-life of
+    half the window; runs that know nothing of it leave it as it is.
     """
     old = before.groups.lazy_take(locate(groups, before.groups, ("consumer_group",)))
     same = ~(groups.strings("group_type") != old.strings("group_type"))
@@ -26,6 +36,30 @@ def add_rebalances(groups: Frame, before: Snapshot) -> Frame:
     # Rows that were not read have all their columns from the run before, this one too.
     epoch = groups.numbers("group_epoch").only(read | same)
     last = old.numbers("group_epoch").only(read & same)
+    is_new = groups.strings("group_type").is_in([_CONSUMER])
+    waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES)
+    # While members wait for an assignment, what they own is neither the old nor the new.
+    members = groups.numbers("members_hash").only((read & ~waiting) | (~read & same) & ~is_new)
+    known = old.numbers("members_hash").only(read & same & ~is_new)
+    waited = old.strings("group_state").is_in(contract.REBALANCING_STATES)
+    # The one that was seen under way is not counted again when it is over.
+    begun = ~waited & (waiting | (members.known & (members.values != known.values)))
+    described = read & groups.numbers("members").known & (waiting | members.known)
+    counted = Column.of(begun.astype(np.int64)).only(known.known & described)
+    rebalances = (epoch - last).only(epoch >= last).or_else(counted)
     return groups.with_columns(
-        group_epoch=epoch.or_else(last), rebalances=(epoch - last).only(epoch >= last)
+        group_epoch=epoch.or_else(last),
+        members_hash=members.or_else(known),
+        rebalances=rebalances,
+        rebalancing_share=_share(groups, old, rebalances, rules),
     )
+
+
+def _share(groups: Frame, old: Frame, rebalances: Column, rules: Rules) -> Column:
+    waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & is_read(groups)
+    seen = (waiting | (rebalances > 0)).astype(np.float64)
+    seconds = seconds_between(groups, old).only(waiting | rebalances.known)
+    kept = np.exp2(-seconds.fill(0.0) / (rules.window_ms / 2_000))
+    last = old.numbers("rebalancing_share")
+    share = last.fill(0.0) * kept + seen * (1.0 - kept)
+    return Column(share, last.known | seconds.known)

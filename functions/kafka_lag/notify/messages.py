@@ -218,6 +218,10 @@ def _write_causes(row: Row) -> Iterator[str]:
         yield f"At risk: retention may delete unread records in {format_short_duration(left)}."
     if unknown := row.get("partitions_unknown"):
         yield f"Not read: {format_quantity(unknown, 'partition')}, counted as last seen."
+    if row.get("unusual"):
+        yield "Unusual: this is not what the group is like at this hour of this weekday."
+    if (row.get("rebalancing_share") or 0.0) >= contract.MOSTLY_REBALANCING:
+        yield "Rebalancing: the group does so all the time; do its members crash, or time out?"
     # markers of transactions are never read, and leave a group that is done one behind
     if row.get("max_lag") == 1:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."

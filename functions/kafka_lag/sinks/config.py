@@ -31,6 +31,7 @@ class Levels:
     members: bool = False
     rebalancing: bool = False
     rates: bool = False
+    unusual: bool = False
 
     @property
     def chosen_metrics(self) -> tuple[str, ...]:

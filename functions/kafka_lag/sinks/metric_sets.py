@@ -126,6 +126,7 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
         contract.REBALANCING: _rebalancing(groups.strings("group_state")),
         contract.PRODUCE_RATE: groups.numbers("produce_rate"),
         contract.CONSUME_RATE: groups.numbers("consume_rate"),
+        contract.UNUSUAL: _as_number(groups.numbers("unusual")),
     }
     return values | {name: chosen[name] for name in levels.chosen_metrics}
 
@@ -137,6 +138,10 @@ def _status(status: Strings) -> Column:
 
 def _rebalancing(state: Strings) -> Column:
     return Column(state.is_in(contract.REBALANCING_STATES).astype(np.int64), state.known)
+
+
+def _as_number(truth: Column) -> Column:
+    return Column(truth.values.astype(np.int64), truth.known)
 
 
 def _sets(frame: Frame, cluster: str, values: Mapping[str, Column]) -> Iterator[MetricSet]:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from kafka_lag import contract
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.usual_lag import no_figures
+from kafka_lag.lag.model import no_figures
 from kafka_lag.snapshots.parquet import from_arrow
 from kafka_lag.snapshots.store import SnapshotStore
 
@@ -71,8 +71,17 @@ def _rows_of_hour(file: Any, group: int, time: datetime) -> Any:
     )
     if not same.any():
         return None
-    return file.read_row_group(group, columns=[*contract.USUAL_COLUMNS]).filter(pa.array(same))
+    columns = [n for n in contract.USUAL_COLUMNS if n in file.schema_arrow.names]
+    return _complete(file.read_row_group(group, columns=columns).filter(pa.array(same)))
 
 
 def _no_rows(file: Any) -> Any:
-    return file.schema_arrow.empty_table()
+    return _complete(file.schema_arrow.empty_table())
+
+
+def _complete(rows: Any) -> Any:
+    """With the columns that a file of an older version lacks, unknown."""
+    for name in contract.USUAL_ADDED:
+        if name not in rows.column_names:
+            rows = rows.append_column(name, pa.nulls(len(rows), pa.float64()))
+    return rows

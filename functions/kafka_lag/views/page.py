@@ -400,6 +400,7 @@ def _environment() -> Environment:
         "SEVERITY_STYLES": SEVERITY_STYLES,
         "SEVERITIES": SEVERITIES,
         "NO_LOSS": contract.NO_LOSS_SECONDS,
+        "MOSTLY_REBALANCING": contract.MOSTLY_REBALANCING,
         "UNSUPPORTED": contract.UNSUPPORTED_GROUP_TYPES,
     }
     return environment

@@ -69,6 +69,7 @@ _GROUP_COLUMNS = (
     *("consumer_group", "owner", "unread_reason", "group_state", "group_type", "members"),
     *("lag", "time_lag_seconds", "time_lag_error_seconds", "seconds_until_loss", "records_lost"),
     *("status", "last_status", "status_reason", "held_status", "held_since"),
+    *("unusual", "rebalancing_share"),
     *("worst_topic", "worst_partition"),
 )
 _GROUP_SEARCHED = ("consumer_group", "owner", "worst_topic")

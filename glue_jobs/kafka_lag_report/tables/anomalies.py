@@ -21,7 +21,11 @@ NORMAL_OF_FEW = 2.0
 
 MEASURES = ("time_lag_seconds", "lag", "produce_rate")
 # How far apart the runs of an hour lie, of the measures that the collector compares.
-WITHIN = {"time_lag_seconds": "time_lag_deviation", "lag": "lag_deviation"}
+WITHIN = {
+    "time_lag_seconds": "time_lag_deviation",
+    "lag": "lag_deviation",
+    "produce_rate": "produce_rate_deviation",
+}
 
 _HOUR = ("cluster", "consumer_group", "hour")
 

@@ -30,5 +30,6 @@ def lag_hourly(groups: DataFrame, weights: DataFrame) -> DataFrame:
         means["lag"],
         sf.stddev_pop("lag").alias("lag_deviation"),
         means["produce_rate"],
+        sf.stddev_pop("produce_rate").alias("produce_rate_deviation"),
         means["consume_rate"],
     )

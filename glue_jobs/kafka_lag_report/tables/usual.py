@@ -19,7 +19,10 @@ from kafka_lag_report.storage import PARQUET, Storage
 from kafka_lag_report.tables.anomalies import usual_hours
 
 # The object's name of each measure's columns.
-_MEASURES = {"lag": "lag", "time_lag_seconds": "time_lag"}
+_MEASURES = {"lag": "lag", "time_lag_seconds": "time_lag", "produce_rate": "produce_rate"}
+# What single runs write lies so much farther apart than `produce_rate`, a moving average with a
+# half-life of five runs: the root of (2 - w) / w, w being the weight of a run, 1 - 2^(-1/5).
+_SINGLE_RUN = 3.8
 # A collector reads the rows of one hour: few others lie in the same row group.
 _ROW_GROUP = 16_384
 _SORTED_BY = ("weekday", "hour", "consumer_group")
@@ -31,7 +34,9 @@ def usual_figures(hours: DataFrame) -> DataFrame:
     A collector compares single runs. They lie farther apart than the hours' means, so the spread
     of the runs within an hour is a part of theirs.
     """
-    spread = sf.sqrt(sf.col("spread") ** 2 + sf.coalesce("within", sf.lit(0.0)) ** 2)
+    single = sf.when(sf.col("measure") == "produce_rate", _SINGLE_RUN).otherwise(1.0)
+    within = single * sf.coalesce("within", sf.lit(0.0))
+    spread = sf.sqrt(sf.col("spread") ** 2 + within**2)
     usual = usual_hours(hours, tuple(_MEASURES)).withColumn("spread", spread)
 
     def of(measure: str, column: str) -> Column:

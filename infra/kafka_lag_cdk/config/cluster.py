@@ -98,7 +98,8 @@ class Alarms(Strict):
     """`groups` get alarms on status, data loss and, where `sla_seconds` names one, on their SLA.
 
     `any_group` watches status, data loss and SLA of all others with a query each, `anomalies` the
-    time lag of some against their own past; names are exact. The reporter's own health always has
+    time lag of some against their own past, `any_unusual` all groups against what the daily report
+    has learnt; names are exact. The reporter's own health always has
     its alarms.
 
     `offset_lag` alarms on more records than these, by group. `brokers` watches disk and processor
@@ -110,6 +111,7 @@ class Alarms(Strict):
 
     groups: Groups = ()
     any_group: bool = True
+    any_unusual: bool = False
     anomalies: Groups = ()
     offset_lag: dict[GroupName, Whole] = Field(default_factory=dict)
     brokers: bool = True
@@ -281,6 +283,11 @@ class Cluster(CollectorKeys):
         return self.alarms.any_group and bool(self.sink_names) and not self.paused
 
     @property
+    def watches_unusual(self) -> bool:
+        """Whether a query watches what is unusual of all groups."""
+        return self.alarms.any_unusual and bool(self.sink_names) and not self.paused
+
+    @property
     def watches_brokers(self) -> bool:
         """Whether there are alarms on the brokers; queries are charged, so none while paused."""
         return self.has_brokers and self.alarms.brokers and not self.paused
@@ -357,6 +364,7 @@ class Cluster(CollectorKeys):
     def _levels(self) -> dict[str, Any]:
         levels = self.levels.model_dump(mode="json")
         levels["named"] = list(dict.fromkeys([*self.levels.named, *self.named_groups]))
+        levels["unusual"] = self.levels.unusual or self.alarms.any_unusual
         if self.scaling and "scaling" not in self.levels.model_fields_set:
             groups = dict.fromkeys(re.escape(scaling.group) for scaling in self.scaling)
             levels["scaling"] = {"allow": rf"^(?:{'|'.join(groups)})\Z", "deny": None}

@@ -156,6 +156,7 @@ class LevelsSection(Section):
     members: bool = _LEVELS.members
     rebalancing: bool = _LEVELS.rebalancing
     rates: bool = _LEVELS.rates
+    unusual: bool = _LEVELS.unusual
     named: Annotated[tuple[str, ...], Listed] = ()
 
 

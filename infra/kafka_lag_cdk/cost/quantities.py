@@ -179,6 +179,7 @@ def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     scaling = sum(_ALARMS_OF_SCALING_BY_AGE if each else _ALARMS_OF_SCALING for each in by_age)
     anomalies = _METRICS_PER_ANOMALY_ALARM * len(alarms.anomalies)
     any_group = sum(groups_in_query(cluster, published, rule) for rule in OF_ANY_GROUP)
+    unusual = published.groups if cluster.watches_unusual else 0
     rules = broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
     brokers = cluster.expected.brokers * len(rules)
     for price, item, units, basis, lever in (
@@ -187,6 +188,7 @@ def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
         ("alarm_metric", "of scaling", scaling, "1 an alarm", "scaling"),
         ("anomaly_metric", "anomalies", anomalies, "3 an alarm", "alarms.anomalies"),
         ("query_alarm_metric", "any group", any_group, "1 a group and alarm", "alarms.any_group"),
+        ("query_alarm_metric", "unusual", unusual, "1 a group", "alarms.any_unusual"),
         ("query_alarm_metric", "of brokers", brokers, "1 a broker and alarm", "alarms.brokers"),
         ("dashboard", "of the cluster", int(cluster.dashboard), "a cluster", "dashboard"),
     ):

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.model import ClusterReading, Snapshot
 from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report, table
 
@@ -119,3 +122,72 @@ def test_no_rebalance_is_left_out_or_counted_twice_whichever_runs_read_the_group
         runs.append(epoch if isinstance(step, int) else step)
     rows = rows_of([*runs, epoch])
     assert sum((row and row[1]) or 0 for row in rows) == epoch - 3
+
+
+# A classic group's members and what they own, as a hash; a state in which they wait for partitions.
+WAITING = "PreparingRebalance"
+
+
+def classic(learned: int | str | None, at: int) -> ClusterReading:
+    found = reading(UNREAD if learned == UNREAD else CLASSIC, at)
+    state = WAITING if learned == WAITING else "Stable"
+    return replace(
+        found,
+        groups=found.groups.with_columns(
+            group_type=Strings.constant("classic", 1),
+            group_state=Strings.constant(state, 1),
+            members_hash=Column.optional([learned if isinstance(learned, int) else 0]).only(
+                np.array([learned not in (UNREAD, None)])
+            ),
+        ),
+    )
+
+
+def classic_rows(runs: Iterable[int | str | None]) -> list[tuple[Any, ...]]:
+    """rebalances and rebalancing_share in each run."""
+    found: list[tuple[Any, ...]] = []
+    snapshot = Snapshot.empty()
+    for number, learned in enumerate(runs):
+        at = NOON + number * MINUTE
+        snapshot = a_report(classic(learned, at), snapshot, at=at).snapshot
+        found += table(snapshot.groups, "rebalances", "rebalancing_share")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("runs", "last"),
+    [
+        pytest.param([1], None, id="first-seen"),
+        pytest.param([1, 1], 0, id="none"),
+        pytest.param([1, -2], 1, id="others"),
+        pytest.param([1, UNREAD], None, id="not-read"),
+        pytest.param([1, UNREAD, 2], 1, id="while-not-read"),
+        pytest.param([1, None, 2], 1, id="while-not-described"),
+        pytest.param([1, WAITING], 1, id="under-way"),
+        pytest.param([1, WAITING, WAITING], 0, id="the-same-one-under-way"),
+        pytest.param([1, WAITING, 2], 0, id="over-and-counted-already"),
+        pytest.param([1, WAITING, 2, 3], 1, id="the-one-after"),
+    ],
+)
+def test_a_classic_group_was_rebalanced_where_its_members_or_what_they_own_changed(
+    runs: list[int | str | None], last: int | None
+) -> None:
+    assert classic_rows(runs)[-1][0] == last
+
+
+@pytest.mark.parametrize(
+    ("runs", "always"),
+    [
+        pytest.param(range(12), True, id="in-each-run"),
+        pytest.param([*[0] * 60, *range(12)], True, id="since-twelve-runs"),
+        pytest.param([*[0] * 60, *range(5)], False, id="for-five-minutes-as-a-deploy-does"),
+        pytest.param([number // 5 for number in range(60)], False, id="in-each-fifth-run"),
+        pytest.param([*range(30), *[29] * 10], False, id="until-ten-minutes-ago"),
+        pytest.param([1, *[WAITING] * 12], True, id="never-settles"),
+        pytest.param([*range(12), *[UNREAD] * 9], True, id="not-read-since"),
+    ],
+)
+def test_a_group_that_most_runs_see_rebalanced_does_so_all_the_time(
+    runs: Iterable[int | str | None], *, always: bool
+) -> None:
+    assert (classic_rows(runs)[-1][1] >= contract.MOSTLY_REBALANCING) is always

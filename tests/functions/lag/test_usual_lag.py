@@ -11,8 +11,10 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.usual_lag import add_unusual, no_figures
-from tests.builders import table
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import no_figures
+from kafka_lag.lag.usual_lag import add_unusual
+from tests.builders import MINUTE, NOON, table
 
 # lag, time lag -> usual lag and spread, usual time lag and spread -> unusual
 CASES: dict[str, tuple[tuple[Any, Any], tuple[Any, Any, Any, Any], bool | None]] = {
@@ -36,7 +38,9 @@ CASES: dict[str, tuple[tuple[Any, Any], tuple[Any, Any, Any, Any], bool | None]]
 def figures() -> Frame:
     rows = [usual for _, usual, _ in CASES.values()]
     numbers = [Column.optional([row[n] for row in rows], float) for n in range(4)]
+    numbers += [Column.unknown(len(rows), float)] * 2
     names = ("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread")
+    names += ("usual_produce_rate", "produce_rate_spread")
     # The collector's groups come in another order.
     return Frame.of(
         {"consumer_group": Strings.of(CASES), **dict(zip(names, numbers, strict=True))}
@@ -50,30 +54,105 @@ def groups() -> Frame:
             "consumer_group": Strings.of([*CASES, "new"]),
             "lag": Column.optional([*(lag for lag, _ in values), 5]),
             "time_lag_seconds": Column.optional([*(age for _, age in values), 5.0], float),
+            "produce_rate": Column.unknown(len(values) + 1, float),
         }
     )
+
+
+RULES = Rules()
+
+
+def compared(frame: Frame, usual: Frame, runs: int = 3) -> Frame:
+    """The same in so many runs."""
+    before = Frame.empty(contract.GROUPS)
+    for run in range(runs):
+        at = NOON + run * MINUTE
+        now = frame.with_columns(read_at=Column.of(np.full(len(frame), at)))
+        before = add_unusual(now, usual, before, at, RULES)
+    return before
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_group_beside_what_is_usual_for_it(case: str) -> None:
     _, usual, unusual = CASES[case]
     rows = table(
-        add_unusual(groups(), figures()),
+        compared(groups(), figures()),
         *("consumer_group", "unusual", "usual_lag", "usual_time_lag"),
     )
     assert [row for row in rows if row[0] == case] == [(case, unusual, usual[0], usual[2])]
 
 
 def test_of_a_group_that_is_not_among_the_figures_nothing_is_said() -> None:
-    found = add_unusual(groups(), figures())
+    found = compared(groups(), figures())
     assert table(found, "unusual", "usual_lag", "usual_time_lag")[-1] == (None, None, None)
 
 
 def test_without_figures_nothing_is_said() -> None:
-    found = add_unusual(groups(), no_figures())
+    found = compared(groups(), no_figures())
     assert set(table(found, "unusual", "usual_lag", "usual_time_lag")) == {(None, None, None)}
 
 
 def test_a_truth_is_stored_as_the_contract_says() -> None:
     assert contract.COLUMNS[contract.GROUPS]["unusual"] == contract.BOOLEAN
-    assert add_unusual(groups(), figures()).numbers("unusual").values.dtype == bool
+    assert compared(groups(), figures()).numbers("unusual").values.dtype == bool
+
+
+@pytest.mark.parametrize(("runs", "unusual"), [(1, False), (2, False), (3, True), (4, True)])
+def test_three_runs_in_a_row_are_unusual_and_fewer_may_be_chance(runs: int, unusual: bool) -> None:
+    found = compared(groups(), figures(), runs)
+    (row,) = [
+        row
+        for row in table(found, "consumer_group", "unusual", "unusual_since")
+        if row[0] == "a backlog by the spread"
+    ]
+    assert row[1:] == (unusual, NOON)
+
+
+# The rate that is written from the eleventh run on, where 10 records/s are usual, and its spread.
+WRITTEN = {
+    "as usual": (10.0, 0.5, False),
+    "nothing any more": (0.0, 0.5, True),
+    "half of it": (5.0, 0.5, True),
+    "a little less": (5.5, 0.5, False),
+    "ten times as much": (100.0, 0.5, True),
+    "nothing, as bursts often leave it": (0.0, 2.5, False),
+    "more, as bursts bring it": (22.0, 2.5, False),
+}
+
+
+def seen_after(rate: float, spread: float) -> int | None:
+    """Runs from the first with the rate until it is called unusual; None where it is not."""
+    one = Strings.of(["g"])
+    known = {"usual_produce_rate": 10.0, "produce_rate_spread": spread}
+    none = ("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread")
+    usual = Frame.of(
+        {
+            "consumer_group": one,
+            **{name: Column.of(np.array([value])) for name, value in known.items()},
+            **{name: Column.unknown(1, float) for name in none},
+        }
+    )
+    before, mean = Frame.empty(contract.GROUPS), 10.0
+    for run in range(20):
+        weight = 1 - 2 ** (-1 / 5)
+        mean += weight * ((rate if run >= 10 else 10.0) - mean)
+        at = NOON + run * MINUTE
+        now = Frame.of(
+            {
+                "consumer_group": one,
+                "read_at": Column.of(np.array([at])),
+                "produce_rate": Column.of(np.array([mean])),
+                "lag": Column.unknown(1),
+                "time_lag_seconds": Column.unknown(1, float),
+            }
+        )
+        before = add_unusual(now, usual, before, at, RULES)
+        if table(before, "unusual") == [(True,)]:
+            return run - 9
+    return None
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_what_is_written_is_seen_to_be_unusual_in_the_third_run(case: str) -> None:
+    rate, spread, unusual = WRITTEN[case]
+    assert seen_after(rate, spread) == (3 if unusual else None)
