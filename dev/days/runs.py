@@ -70,6 +70,8 @@ def _usual(day: Day) -> Frame:
             "lag_spread": Column.of(lag / 2),
             "usual_time_lag": Column.of(age),
             "time_lag_spread": Column.of(age / 2),
+            "usual_produce_rate": Column.unknown(len(learnt), float),
+            "produce_rate_spread": Column.unknown(len(learnt), float),
         }
     )
 

@@ -88,8 +88,10 @@ def test_groups_are_compared_with_the_hour_and_weekday_of_the_run() -> None:
     run = Run(FEW, MANY, store=store_of(usual_object(rows)))
     run(NOON)
     assert said(run, NOON) == (7.0, None, False)
-    run(NOON + MINUTE)
-    assert said(run, NOON + MINUTE) == (7.0, None, True)
+    for minute in (1, 2, 3):
+        run(NOON + minute * MINUTE)
+    assert said(run, NOON + 2 * MINUTE) == (7.0, None, False)
+    assert said(run, NOON + 3 * MINUTE) == (7.0, None, True)
 
 
 def test_the_object_is_read_once_an_hour() -> None:
@@ -137,6 +139,15 @@ def test_an_object_of_no_use_is_one_warning_and_no_failure(data: bytes, words: s
     (warning,) = warnings(run)
     assert words in warning
     assert KEY in warning
+
+
+def test_an_object_without_a_produce_rate_is_read() -> None:
+    data = pq.read_table(io.BytesIO(usual_object([row(12, 7.0)])))
+    old = io.BytesIO()
+    pq.write_table(data.drop_columns([*contract.USUAL_ADDED]), old)
+    run = Run(store=store_of(old.getvalue()))
+    run()
+    assert said(run, NOON)[0] == 7.0
 
 
 def test_a_newer_minor_version_is_read() -> None:

@@ -100,6 +100,8 @@ def _distinct(types: Mapping[str, str], numbers: Iterator[int], words: Mapping[s
             row[name] = Strings.of([word])
         elif kind in _NUMBERS:
             row[name] = Column.of(np.array([next(numbers)], _NUMBERS[kind]))
+        elif kind == contract.BOOLEAN:
+            row[name] = Column.of(np.array([True]))
     return Frame.of(row)
 
 
@@ -125,6 +127,7 @@ def _groups(names: Strings, lags: Column) -> Frame:
         **dict.fromkeys(("members", "partitions_unknown", "partitions_uncommitted"), ones),
         **dict.fromkeys(("drain_seconds", "seconds_until_loss"), minutes),
         **dict.fromkeys(("produce_rate", "consume_rate"), minutes),
+        "unusual": Column.of(np.zeros(len(names), bool)),
         "status": Strings.constant(contract.OK, len(names)),
     }
     return Frame.of(columns).completed(contract.GROUPS)

@@ -86,6 +86,7 @@ def test_a_groups_status_is_a_number(status: str | None, value: int | None) -> N
         ("drain_time", "EstimatedDrainTime", 60),
         ("members", "Members", 1),
         ("rebalancing", "Rebalancing", 0),
+        ("unusual", "Unusual", 0),
     ],
 )
 def test_what_is_published_of_a_group_on_demand(option: str, metric: str, value: float) -> None:

@@ -41,6 +41,7 @@ _ALARMS = {
     "groups": [STEADY, STOPS, DELETED, REBALANCES, AT_RISK],
     "anomalies": [STOPS],
     "offset_lag": {STOPS: 3_000},
+    "any_unusual": True,
 }
 
 

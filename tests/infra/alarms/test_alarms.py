@@ -11,6 +11,7 @@ import pytest
 
 from kafka_lag_cdk.alarm_rules import (
     ANY_GROUP,
+    ANY_UNUSUAL,
     BY_MEMBER,
     GROUP_NOW,
     HEARTBEAT,
@@ -201,7 +202,7 @@ def test_recoveries_are_told_unless_they_are_not_wanted(alarms: ByName) -> None:
     silent = [name for name, alarm in alarms.items() if alarm.get("OKActions") is None]
     # a first deploy would tell an OK of each counter of faults
     counters = {rule.name for rule in OF_REPORTER if rule is not HEARTBEAT}
-    assert set(silent) == {*(rule.name for rule in OF_ANY_GROUP), *counters}
+    assert set(silent) == {*(rule.name for rule in (*OF_ANY_GROUP, ANY_UNUSUAL)), *counters}
 
 
 def test_data_that_is_missing_tells_nobody(alarms: ByName) -> None:
