@@ -33,8 +33,8 @@ settings.load_profile("unhurried")
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 
 # To generate and compile code for each query, and to plan it again after each of its stages, costs
-# several times what it saves on a few rows. The demo, the job as Glue starts it and the benchmark,
-# whose numbers are compared as well, run without these.
+# several times what it saves on a few rows. The demo and the benchmark, whose numbers are compared
+# as well, run without these.
 FEW_ROWS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.codegen.wholeStage": "false",
@@ -56,7 +56,8 @@ MORTAL = (
 )
 THREE_BROKERS = (
     *("kafka/logins/", "kafka/time_lag/", "kafka/times/", "kafka/test_collector_process"),
-    *("kafka/test_denied", "kafka/test_login", "kafka/test_same_as_kafkas_tools"),
+    *("kafka/test_denied", "kafka/test_login", "kafka/test_moving_coordinators"),
+    "kafka/test_same_as_kafkas_tools",
     *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
     *("dev/test_cluster", "dev/test_traffic", "infra/rehearsal/test_deployed"),
 )
@@ -71,7 +72,6 @@ LONGEST = (
     "glue_jobs/test_old_snapshots.py",
     "glue_jobs/test_planted_day.py",
     "glue_jobs/test_usual.py",
-    "glue_jobs/test_killed_runs.py",
     "glue_jobs/test_against_sql.py",
     "contract/test_demo.py",
     "infra/packaging/test_glue_start.py",
@@ -88,6 +88,8 @@ LONGEST = (
     "functions/test_cold_as_warm.py",
     "functions/views/page/test_browser.py",
 )
+# A day through the whole report; every other test that needs Spark is left to `make test-rest`.
+SPARK_OF_EVERY_CHANGE = TESTS / "glue_jobs" / "test_planted_day.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -120,6 +122,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
             return next((folder for folder in SHARING if inside.startswith(folder)), file)
 
     return ByWhatIsShared(config, log)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks the tests that need Spark, and leaves them, but for one file, to `make test-rest`."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker("spark")
+    if item.get_closest_marker("spark") and item.path != SPARK_OF_EVERY_CHANGE:
+        item.add_marker("thorough")
 
 
 def pytest_configure() -> None:

@@ -27,6 +27,7 @@ from kafka_lag_cli.connecting.collect_options import (
     collect_options,
     collect_options_of,
 )
+from kafka_lag_cli.connecting.missing_rights import check_rights_to_read
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.shared import HeldStore, find_interval
@@ -92,10 +93,14 @@ def show(**options: Any) -> int:
     by_document = bool(options["config"])
     logger = WarningPrinter(stderr, by_document)
     report = read_twice(collect, options["gap"], stderr, logger, by_document=by_document)
+    if not len(report.snapshot.groups):
+        check_rights_to_read(collect, report.snapshot)
     check_group(report.snapshot, selection.group, report.unread_brokers)
     code = 0 if options["fail_on"] is None else exit_code(report, selection, options["fail_on"])
     with ignore_closed_pipe():
         _write(report, selection, collect.settings.rules, options)
+    # Groups without any partition are worth to be shown first.
+    check_rights_to_read(collect, report.snapshot)
     return code
 
 

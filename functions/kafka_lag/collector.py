@@ -209,7 +209,7 @@ class Collector:
 
     def _read_request(self, previous: Snapshot, taken_at: int) -> ReadRequest:
         groups = previous.groups
-        gone = groups.strings("status_reason").is_in([contract.GONE])
+        gone = groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
         # A group without lag has nothing to lose, and other protocols cannot confirm a deletion.
         other = groups.strings("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
         return ReadRequest(
@@ -218,7 +218,11 @@ class Collector:
             known_groups=frozenset(
                 groups.where(~gone & ~other).strings("consumer_group").to_list()
             ),
-            known_topics=frozenset(previous.topic_partitions.strings("topic").categories),
+            known_topics=frozenset(
+                topic
+                for rows in (previous.topic_partitions, previous.group_partitions)
+                for topic in rows.strings("topic").categories
+            ),
             topics_near_loss=self._topics_near_loss(previous),
             unread_groups=frozenset(_unread(groups).strings("consumer_group").to_list()),
             unread_partitions=_unread(previous.topic_partitions),

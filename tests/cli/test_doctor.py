@@ -20,7 +20,7 @@ from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
 from kafka_lag.brokers.inspection import Clocks, Inspection, Rights, TopicAhead
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.group_settings import ByName, Rules
-from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.model import Problem, Snapshot
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.cost.prices import load_prices
@@ -30,6 +30,7 @@ from kafka_lag_cli.doctor.cluster import (
     check_clocks,
     check_kinds,
     check_metrics,
+    check_reading,
     check_retention,
     check_transactions,
     check_version,
@@ -441,6 +442,29 @@ def test_a_topic_kept_for_less_than_an_interval_is_said_to_give_no_warning(
     report = replace(report, snapshot=replace(report.snapshot, topic_partitions=rows))
     found = list(check_retention(report, 60_000))
     assert [(each.severity, "orders" in each.what) for each in found] == [("info", True)] * named
+
+
+ALL, NO_TOPICS = Rights(True, True, True, True), Rights(True, False, False, True)
+DENIED_GROUP = Problem("group", "it's", "denied", "commits: GROUP_AUTHORIZATION_FAILED")
+
+
+@pytest.mark.parametrize(
+    ("reads", "problems", "rights", "severity", "what"),
+    [
+        (True, [], ALL, "ok", "1 group with 1 partition read"),
+        (True, [], NO_TOPICS, "info", "1 group with 1 partition read"),
+        (False, [], NO_TOPICS, "warning", "1 group with 0 partitions read"),
+        (True, [DENIED_GROUP], ALL, "warning", "1 thing not read: group it's (denied)"),
+    ],
+    ids=["all", "some", "nothing", "denied"],
+)
+def test_a_reading_is_well_only_where_nothing_is_denied(
+    reads: bool, problems: list[Problem], rights: Rights, severity: str, what: str
+) -> None:
+    commits = {"g": {"orders": [9]}} if reads else {"g": {}}
+    report = a_report(a_reading(commits, {"orders": [(0, 9)]}, problems=problems))
+    found = check_reading(report, rights)
+    assert (found.severity, found.what) == (severity, what)
 
 
 def test_metrics_and_their_dollars_are_those_of_one_reading() -> None:

@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
-from kafka_lag_report.daily_report import main
+from kafka_lag_report.aggregates import group_segments, topic_segments
 from kafka_lag_report.read_snapshots import find_day, read
 from kafka_lag_report.storage import Storage
+from kafka_lag_report.tables.retention_risk import retention_risk
 from tests.builders import MINUTE, NOON, a_reading, a_report, a_snapshot
 
 pytestmark = pytest.mark.spark
@@ -70,9 +71,12 @@ def _local_naive(milliseconds: int) -> datetime:
 
 
 def test_the_reports_tell_the_snapshots_loss_and_margin(spark: SparkSession, folder: Path) -> None:
-    arguments = ["--input", str(folder), "--output", str(folder)]
-    assert main([*arguments, "--date", "2026-01-31"]) == 0
-    report = spark.read.parquet(str(folder / "reports/retention_risk/cluster=c-1"))
+    files, root, today = Storage(), str(folder), date(2026, 1, 31)
+    day = find_day(files, root, root, today, [], today)
+    groups, topics = (
+        read(spark, files, day, name) for name in ("group_partitions", "topic_partitions")
+    )
+    report = retention_risk(group_segments(groups), topic_segments(topics), today)
     rows = {(r.consumer_group, r.topic, r.partition_id): r for r in report.collect()}
     assert rows["orders", "a", 2].records_lost == 2
     assert rows["orders", "a", 2].retention_risk == "LOST"

@@ -14,9 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dev.days import write_day
-from dev.days.describe import Span
 from dev.days.hourly import write_usual_days
-from dev.days.scenarios import older_version, truth
+from dev.days.scenarios import truth
 from dev.report_check import compare, run, written
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.read_snapshots import find_day
@@ -34,14 +33,13 @@ DAY = date(2026, 1, 31)
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 TOMORROW = DAY + timedelta(days=1)
 ODD = "blå & 1/2"
-CLUSTERS = ("truth", ODD, "older", "once", "empty")
+CLUSTERS = ("truth", ODD, "once", "empty")
 
 
 def _write_days(root: Path) -> None:
     """All that can be generated, and what spoils a day: no rows, a single run, a broken object."""
     tens = timedelta(minutes=10)
     write_day(root, truth(), date=DAY, every=tens)
-    write_day(root, older_version(), date=DAY, every=tens, hours=Span(8, 10))
     folder = "bl%C3%A5%20%26%201%2F2"
     write_odd_day(root, folder, MIDNIGHT, seed=1, runs=40)
     cut = min((root / "snapshots/group_partitions" / f"cluster={folder}").rglob("*.parquet"))
@@ -62,6 +60,7 @@ def _reported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     _write_days(root)
     place = ["--input", str(root), "--output", str(root), "--no-history"]
     assert main([*place, "--date", str(DAY)], now=lambda: MIDNIGHT + timedelta(days=1)) == 0
+    assert {path.name for path in root.iterdir()} == {"reports", "snapshots"}
     return root
 
 

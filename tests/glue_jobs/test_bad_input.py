@@ -106,17 +106,6 @@ def test_what_is_not_there_is_named(
     assert reports(state) == {"part-0.parquet": "earlier"}
 
 
-def test_a_named_cluster_without_the_day_is_named_and_costs_no_other(
-    state: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_run(state, "groups", [], at=minute(24 * 60), folder="late")
-
-    assert run(state, state, "--cluster", "demo", "late") == 1
-
-    assert f"no snapshots of late for {DATE}" in capsys.readouterr().err
-    assert any((state / "reports/coverage/cluster=demo").rglob("report.parquet"))
-
-
 def test_a_day_folder_without_files_is_no_day(
     state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,8 +16,6 @@ from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
 
-pytestmark = pytest.mark.spark
-
 DAY = NOON.date()
 GROUPS = ("zebra", "ant")
 

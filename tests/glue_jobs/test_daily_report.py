@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole runs of the job over a day of snapshots in the real layout."""
+"""Whole runs of the job over a day: of two clusters, again after a killed one, and in progress."""
 
 import io
 import shutil
@@ -22,17 +22,19 @@ from tests.glue_jobs.days import NOON, Row, group_row, minute, report_rows, topi
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
+DATE = "2026-01-31"
 KEYS = (667, 166, 167)  # records per run and partition of the demo's skewed topic
 RUNS = range(4)
 ODD = "blå & 1/2"
-# The folders of four clusters that have the same day; one of them has a bad object as well.
-DEMO, OTHER, SPOILT, ENCODED = "demo", "other", "007", quote(ODD, safe="")
+# The folders of two clusters that have the same day; one of them has a bad object as well.
+SPOILT, ENCODED = "007", quote(ODD, safe="")
+OWN = f"cluster={ENCODED}/dt={DATE}"
 
 
-def write_day(root: Path, *, folder: str = "demo", start: datetime = NOON) -> None:
+def write_day(root: Path, *, folder: str) -> None:
     """Four runs of a skewed topic; partition 2's consumer stopped, retention overtakes it."""
     for run in RUNS:
-        at = start + timedelta(minutes=run)
+        at = minute(run)
         ends = [run * keys for keys in KEYS]
         committed = [ends[0], ends[1], 100 if run else None]
         starts = [0, 0, max(run - 1, 0) * 150]
@@ -43,21 +45,26 @@ def write_day(root: Path, *, folder: str = "demo", start: datetime = NOON) -> No
         write_run(root, "groups", [{"consumer_group": "billing"}], at=at, folder=folder)
 
 
-def report(root: Path, *more: str, date: str = "2026-01-31") -> int:
+def report(root: Path, *more: str, now: datetime = NOON + timedelta(days=1)) -> int:
     places = ["--input", str(root), "--output", str(root)]
-    return main([*places, "--date", date, *more])
+    return main([*places, "--date", DATE, *more], now=lambda: now)
 
 
 def written(root: Path) -> dict[str, bytes]:
-    """Every file under reports/, hidden ones too."""
-    files = (path for path in (root / "reports").rglob("*") if path.is_file())
-    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+    """Every file but the snapshots, hidden ones too."""
+    files = (path for path in root.rglob("*") if path.is_file())
+    found = {str(path.relative_to(root)): path for path in files}
+    return {name: p.read_bytes() for name, p in found.items() if not name.startswith("snapshots/")}
 
 
-def rows_of(files: Sequence[Path]) -> list[str]:
-    """The rows of these files in any order, by column."""
-    rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
-    return sorted(repr(sorted(row.items())) for row in rows)
+def places(files: Sequence[str]) -> list[str]:
+    """Files by their names, and those of the history, which are any, by their folders."""
+    return sorted(n.rpartition("/")[0] if n.startswith("history/") else n for n in files)
+
+
+def history_rows(root: Path, dataset: str) -> list[Row]:
+    files = sorted((root / "history" / dataset / OWN).glob("*.parquet"))
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 
 
 def gini(values: Sequence[float]) -> float:
@@ -66,58 +73,78 @@ def gini(values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """A second run over a first one's folder: what there was before it, and what it said."""
+class Reported:
+    """A folder with the reports of one run, and what it said."""
 
     root: Path
-    before: dict[str, bytes]
-    rows: dict[str, list[Row]]
     out: str
     err: str
 
-    def left_alone(self, part: str) -> bool:
-        """Whether the files with this in their path are those there were, unchanged."""
-        before, now = (
-            {name: held for name, held in files.items() if part in name}
-            for files in (self.before, written(self.root))
-        )
-        return bool(before) and before == now
-
 
 @pytest.fixture(name="reported", scope="module")
-def _reported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with four clusters' days and the reports of one run over all of them."""
+def _reported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    """Two clusters' days, one run over both."""
     assert spark
     root = tmp_path_factory.mktemp("reported")
-    for folder in (DEMO, OTHER, SPOILT, ENCODED):
+    for folder in (SPOILT, ENCODED):
         write_day(root, folder=folder)
     bad = write_run(root, "group_partitions", [], at=minute(len(RUNS)), folder=SPOILT)
     pq.write_table(pa.table({"temperature": [21.5]}), bad)
-    assert report(root) == 0
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        assert report(root) == 0
+    return Reported(root, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(name="repaired", scope="module")
+def _repaired(reported: Reported, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The day of one as runs left it that were killed at every step, and one run after them."""
+    root = tmp_path_factory.mktemp("killed") / "copy"
+    shutil.copytree(reported.root, root)
+    history, reports = root / "history", root / "reports"
+    # between the files of a dataset, and before the next dataset
+    (of_groups,) = (history / "groups" / OWN).iterdir()
+    pq.write_table(pq.ParquetFile(of_groups).read().slice(0, 2), of_groups)
+    shutil.rmtree(history / "topic_partitions" / OWN)
+    # while a file was written
+    (of_groups.parent / ".part-half.parquet.tmp").write_bytes(b"PAR1 half")
+    # one run is there in part: its other rows are to come, those of the others are to stay
+    (of_partitions,) = (history / "group_partitions" / OWN).iterdir()
+    rows = pq.ParquetFile(of_partitions).read().sort_by([("taken_at", "ascending")])
+    pq.write_table(rows.slice(1), of_partitions)
+    # while reports were computed, while one was written, and before what it replaces was removed
+    staged = reports / f"_staging-cluster={ENCODED}" / "lag_summary"
+    staged.mkdir(parents=True)
+    (staged / "part-0.parquet").write_bytes(b"PAR1 half")
+    table = reports / "lag_summary" / OWN / "report.parquet"
+    (table.parent / ".report.parquet.tmp").write_bytes(b"PAR1 half")
+    shutil.copy(table, table.with_name("part-of-before.parquet"))
+    (reports / "retention_risk" / OWN / "report.parquet").unlink()
+    (reports / "page" / OWN / "report.html").write_text("of before")
+    tomorrow = reports / "retention_risk" / f"cluster={ENCODED}" / "dt=2026-02-01"
+    tomorrow.mkdir()
+    (tomorrow / "part.parquet").write_text("of another day")
+    assert report(root, "--cluster", ODD) == 0
     return root
 
 
-@pytest.fixture(name="again", scope="module")
-def _again(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> Again:
-    """Another run for all but one of its clusters; `demo` has lost its group partitions."""
-    root = tmp_path_factory.mktemp("again") / "copy"
-    shutil.copytree(reported, root)
-    tomorrow = root / "reports/retention_risk" / f"cluster={ENCODED}" / "dt=2026-02-01"
-    tomorrow.mkdir()
-    (tomorrow / "part.parquet").write_text("of another day")
-    for run in RUNS:
-        write_run(root, "group_partitions", [], at=minute(run))
-    before = written(root)
-    rows = {name: report_rows(root, name, ENCODED) for name in REPORTS}
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        assert report(root, "--no-history", "--cluster", DEMO, SPOILT, ODD) == 0
-    return Again(root, before, rows, out.getvalue(), err.getvalue())
+@pytest.fixture(name="in_progress", scope="module")
+def _in_progress(reported: Reported, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The other's day before it is over, of which there was something unusual before."""
+    root = tmp_path_factory.mktemp("in-progress")
+    for dataset in SNAPSHOTS:
+        place = Path("snapshots") / dataset / f"cluster={SPOILT}"
+        shutil.copytree(reported.root / place, root / place)
+    earlier = root / "reports/anomalies" / f"cluster={SPOILT}" / f"dt={DATE}"
+    earlier.mkdir(parents=True)
+    (earlier / "report.parquet").write_text("of before")
+    assert report(root, now=NOON + timedelta(hours=1)) == 0
+    return root
 
 
-def test_the_demos_topic_is_skewed_in_production(reported: Path) -> None:
+def test_the_demos_topic_is_skewed_in_production(reported: Reported) -> None:
     produced = [(RUNS[-1] - RUNS[0]) * keys for keys in KEYS]
 
-    (row,) = report_rows(reported, "partition_skew")
+    (row,) = report_rows(reported.root, "partition_skew", ENCODED)
 
     assert (row["consumer_group"], row["topic"]) == ("billing", "orders")
     assert (row["production_top_partition"], row["production_skewed"]) == (0, True)
@@ -127,11 +154,11 @@ def test_the_demos_topic_is_skewed_in_production(reported: Path) -> None:
     assert row["production_gini"] == pytest.approx(gini(produced))
 
 
-def test_lag_is_averaged_where_it_is_known(reported: Path) -> None:
+def test_lag_is_averaged_where_it_is_known(reported: Reported) -> None:
     # partition 2: uncommitted in the first run; the log start passes the commit in runs 2 and 3
     lags = [0.0, 0.0, mean([167 - 100, 334 - 150, 501 - 300])]
 
-    (row,) = report_rows(reported, "partition_skew")
+    (row,) = report_rows(reported.root, "partition_skew", ENCODED)
 
     assert row["lag_partitions"] == 3
     assert row["lag_max"] == pytest.approx(lags[2])
@@ -140,8 +167,9 @@ def test_lag_is_averaged_where_it_is_known(reported: Path) -> None:
     assert (row["lag_top_partition"], row["lag_skewed"]) == (2, True)
 
 
-def test_a_partition_overtaken_by_retention_is_lost(reported: Path) -> None:
-    rows = {row["partition_id"]: row for row in report_rows(reported, "retention_risk")}
+def test_a_partition_overtaken_by_retention_is_lost(reported: Reported) -> None:
+    found = report_rows(reported.root, "retention_risk", ENCODED)
+    rows = {row["partition_id"]: row for row in found}
 
     lost = rows[2]
     assert (lost["retention_risk"], lost["records_lost"], lost["least_margin"]) == ("LOST", 200, 0)
@@ -150,81 +178,33 @@ def test_a_partition_overtaken_by_retention_is_lost(reported: Path) -> None:
     assert rows[0]["least_seconds_until_loss"] is None
 
 
-def test_files_have_the_declared_columns_and_millisecond_times(reported: Path) -> None:
-    # nothing is unusual yet on a first day
-    for name, declared in ((n, s) for n, s in REPORTS.items() if n != "anomalies"):
-        (file,) = (reported / "reports" / name / "cluster=demo" / "dt=2026-01-31").glob("*.parquet")
-        schema = pq.read_schema(file)
-
-        assert schema.names == declared.names
-        times = [field.type for field in schema if pa.types.is_timestamp(field.type)]
-        assert set(times) <= {pa.timestamp("ms", tz="UTC")}
+@pytest.mark.parametrize("folder", [SPOILT, ENCODED])
+def test_each_cluster_has_a_page_that_names_its_groups(reported: Reported, folder: str) -> None:
+    page = reported.root / f"reports/page/cluster={folder}/dt={DATE}/report.html"
+    assert "billing" in page.read_text()
 
 
-def test_nothing_but_reports_pages_and_history_is_left_behind(reported: Path) -> None:
-    folders = sorted(path.name for path in (reported / "reports").iterdir())
-    # a report without rows, as nothing is unusual yet, is no folder
-    assert folders == sorted({*REPORTS, "page"} - {"anomalies"})
-    assert sorted(path.name for path in (reported / "history").iterdir()) == sorted(SNAPSHOTS)
-
-
-def test_the_history_is_the_days_rows_in_one_file_each(reported: Path) -> None:
-    for dataset in SNAPSHOTS:
-        objects = sorted((reported / "snapshots" / dataset / "cluster=demo").rglob("*.parquet"))
-        (file,) = (reported / "history" / dataset / "cluster=demo").rglob("*.parquet")
-        assert rows_of([file]) == rows_of(objects)
-
-
-def test_each_cluster_has_a_page_that_names_its_groups(reported: Path) -> None:
-    for folder in (DEMO, OTHER, SPOILT, ENCODED):
-        page = reported / f"reports/page/cluster={folder}/dt=2026-01-31/report.html"
-        assert "billing" in page.read_text()
-
-
-def test_the_message_is_printed_and_where_the_pages_lie(again: Again) -> None:
+def test_the_message_is_printed_and_where_the_pages_lie(reported: Reported) -> None:
     lost = (
         "billing lost at least 200 records of orders on 1 partition: deleted before they were read"
     )
-    assert f"- {SPOILT}: {lost}" in again.out
-    assert f"- {ODD}: {lost}" in again.out
-    for name, folder in ((DEMO, DEMO), (SPOILT, SPOILT), (ODD, ENCODED)):
-        place = f"{again.root}/reports/page/cluster={folder}/dt=2026-01-31/report.html"
-        assert f"Page of {name}: {place}\n" in again.out
-    assert again.err == ""
+    for name, folder in ((SPOILT, SPOILT), (ODD, ENCODED)):
+        assert f"- {name}: {lost}" in reported.out
+        place = f"{reported.root}/reports/page/cluster={folder}/dt={DATE}/report.html"
+        assert f"Page of {name}: {place}\n" in reported.out
+    assert reported.err == ""
 
 
-@pytest.mark.parametrize("part", [f"cluster={OTHER}/", "dt=2026-02-01/"])
-def test_a_second_run_leaves_other_clusters_and_days_alone(again: Again, part: str) -> None:
-    assert again.left_alone(part)
+@pytest.mark.parametrize("folder", [SPOILT, ENCODED])
+def test_folders_of_odd_clusters_keep_their_names(reported: Reported, folder: str) -> None:
+    assert len(report_rows(reported.root, "retention_risk", cluster=folder)) == 3
 
 
-def test_a_second_run_replaces_its_own_output(again: Again) -> None:
-    own = f"cluster={ENCODED}/dt=2026-01-31/"
-    before, after = (
-        {n for n in files if own in n} for files in (again.before, written(again.root))
-    )
-
-    assert {name: report_rows(again.root, name, ENCODED) for name in REPORTS} == again.rows
-    assert after == before
-
-
-def test_output_is_removed_where_the_rows_are_gone(again: Again) -> None:
-    assert report_rows(again.root, "retention_risk") == []
-    assert report_rows(again.root, "retention_risk", cluster=ENCODED) != []
-
-
-def test_folders_of_odd_clusters_keep_their_names(reported: Path, again: Again) -> None:
-    for root in (reported, again.root):
-        for folder in (SPOILT, ENCODED):
-            assert len(report_rows(root, "retention_risk", cluster=folder)) == 3
-    assert ODD in again.out
-
-
-@pytest.mark.parametrize("history", [True, False], ids=["history", "no-history"])
+@pytest.mark.parametrize("progress", [False, True], ids=["over", "in progress"])
 def test_one_bad_object_is_skipped_counted_and_shown(
-    reported: Path, again: Again, history: bool
+    reported: Reported, in_progress: Path, progress: bool
 ) -> None:
-    root = reported if history else again.root
+    root = in_progress if progress else reported.root
     shown = {row["dataset"]: row for row in report_rows(root, "coverage", cluster=SPOILT)}
 
     row = shown["group_partitions"]
@@ -232,8 +212,64 @@ def test_one_bad_object_is_skipped_counted_and_shown(
     assert row["skipped"] == f"{minute(4):%Y%m%dT%H%M%S}Z-0of1.parquet"
     assert shown["topic_partitions"]["objects_skipped"] == 0
     (skew,) = report_rows(root, "partition_skew", cluster=SPOILT)
-    (whole,) = report_rows(reported, "partition_skew")
+    (whole,) = report_rows(reported.root, "partition_skew", cluster=ENCODED)
     assert skew["lag_max"] == whole["lag_max"]
+
+
+def test_output_is_removed_where_there_are_no_rows_any_more(in_progress: Path) -> None:
+    assert not list((in_progress / "reports/anomalies").rglob("*.parquet"))
+
+
+def test_a_day_in_progress_teaches_nothing_and_has_no_history(in_progress: Path) -> None:
+    assert sorted(path.name for path in in_progress.iterdir()) == ["reports", "snapshots"]
+    assert {row["in_progress"] for row in report_rows(in_progress, "coverage", SPOILT)} == {True}
+
+
+@pytest.mark.parametrize("dataset", SNAPSHOTS)
+def test_after_killed_runs_each_row_is_in_the_history_once(
+    reported: Reported, repaired: Path, dataset: str
+) -> None:
+    before, after = (
+        sorted(repr(row) for row in history_rows(root, dataset))
+        for root in (reported.root, repaired)
+    )
+
+    # by hand, of each run: three partitions of the group, four of the topic, one group
+    per_run = {"groups": 1, "group_partitions": 3, "topic_partitions": 4}
+    assert len(before) == len(RUNS) * per_run[dataset]
+    assert after == before
+
+
+@pytest.mark.parametrize("name", sorted(set(REPORTS) - {"anomalies"}))
+def test_after_killed_runs_each_report_is_there_once(
+    reported: Reported, repaired: Path, name: str
+) -> None:
+    rows = report_rows(repaired, name, ENCODED)
+
+    assert rows == report_rows(reported.root, name, ENCODED)
+    assert rows
+    assert "billing" in (repaired / "reports/page" / OWN / "report.html").read_text()
+
+
+@pytest.mark.parametrize("part", [f"cluster={SPOILT}/", "dt=2026-02-01/"])
+def test_a_second_run_leaves_other_clusters_and_days_alone(
+    reported: Reported, repaired: Path, part: str
+) -> None:
+    other = {"reports/retention_risk/" + f"cluster={ENCODED}/dt=2026-02-01/part.parquet"}
+    before = written(reported.root) | dict.fromkeys(other, b"of another day")
+    after = written(repaired)
+
+    assert [name for name in before if part in name]
+    assert {n: b for n, b in after.items() if part in n} == {
+        n: b for n, b in before.items() if part in n
+    }
+
+
+def test_nothing_of_killed_runs_is_left_behind(reported: Reported, repaired: Path) -> None:
+    found = [name for name in written(repaired) if "dt=2026-02-01" not in name]
+
+    assert sorted(set(places(found))) == sorted(set(places([*written(reported.root)])))
+    assert not [name for name in found if "tmp" in name or "_staging" in name]
 
 
 def test_the_default_date_is_yesterday(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole days on which it is known who produced, consumed, stood still and held the lag."""
+"""A whole day of which it is known who produced, consumed, stood still and held the lag."""
 
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 EVERY = timedelta(minutes=10)
 # Of the day's 144 runs.
 NOON = 72
-OWNERS, CAUSES, PAIR = "owners", "causes", "pair"
+# By the dataset and the time of a run.
+Objects = defaultdict[tuple[str, datetime], list[Row]]
 BATCH = {"member_id": "batch-1", "client_id": "batch", "client_host": "/10.0.0.1"}
 REPLAYER = {"member_id": "replay-1", "client_id": "replay", "client_host": "/10.0.0.2"}
 NOBODY: Row = {"member_id": None, "client_id": None, "client_host": None}
 
 
-def write_owners(root: Path) -> None:
+def own(objects: Objects) -> None:
     """A day of one record a second, read every ten minutes, on which owners leave and come back.
 
     Broker 2 leads from 10:00 to 12:00, broker 1 before and after. A batch consumer owns the
@@ -39,7 +41,7 @@ def write_owners(root: Path) -> None:
         committed += {2: 1_700, 20: 10_000}.get(at.hour, 0)
         log = {"topic": "clicks", "topic_id": "id", "partition_id": 0, "leader": leader}
         row = log | {"start_offset": 0, "end_offset": 100_000 + second}
-        write_run(root, "topic_partitions", [row], at=at, folder=OWNERS)
+        objects["topic_partitions", at].append(row)
         read = {"consumer_group": "nightly", "committed_offset": committed, "records_lost": 0}
         lag = {"lag": 100_000 + second - committed, "status": "OK"}
         owner = BATCH if owned else NOBODY
@@ -52,17 +54,15 @@ def write_owners(root: Path) -> None:
             "lag": 100_000,
             "status": "REWIND" if back else "OK",
         }
-        partitions = [row | read | lag | owner, row | replayed | REPLAYER]
-        write_run(root, "group_partitions", partitions, at=at, folder=OWNERS)
-        groups = [{"consumer_group": name} for name in ("nightly", "replays")]
-        write_run(root, "groups", groups, at=at, folder=OWNERS)
+        objects["group_partitions", at] += [row | read | lag | owner, row | replayed | REPLAYER]
+        objects["groups", at] += [{"consumer_group": name} for name in ("nightly", "replays")]
 
 
 # Of a group's topic: each partition's leader, owner, lag and status.
 Topics = dict[tuple[str, str], list[tuple[int, str | None, int, str]]]
-# Two brokers lead a partition each, two members own one each: 99 % of the lag is on one of them.
-TWO: Topics = {("pair", "pairs"): [(1, "a", 990_000, "WARN"), (2, "b", 10_000, "WARN")]}
 TOPICS: Topics = {
+    # Two brokers lead a partition each, two members own one each: 99 % of the lag is on one.
+    ("pair", "pairs"): [(71, "a", 990_000, "WARN"), (72, "b", 10_000, "WARN")],
     # The consumer of partition 3 stands still; broker 13 leads it, and nothing else.
     ("stalls", "s"): [
         (11, "m", 10, "OK"),
@@ -108,64 +108,66 @@ TOPICS: Topics = {
 }
 
 
-def write_topics(root: Path, cluster: str, topics: Topics) -> None:
+def hold(objects: Objects) -> None:
     """A day on which each partition is the same from the first run to the last."""
-    for hour in range(24):
-        at = MIDNIGHT + timedelta(hours=hour)
-        groups, logs = [], []
-        for (group, topic), partitions in topics.items():
+    for run in range(144):
+        at = MIDNIGHT + run * EVERY
+        for (group, topic), partitions in TOPICS.items():
+            objects["groups", at].append({"consumer_group": group})
             for number, (leader, member, lag, status) in enumerate(partitions):
-                end = 2_000_000 + 3_600 * hour
+                end = 2_000_000 + 600 * run
                 log = {"topic": topic, "topic_id": topic, "partition_id": number, "leader": leader}
-                logs.append(log | {"start_offset": 0, "end_offset": end})
+                log |= {"start_offset": 0, "end_offset": end}
+                objects["topic_partitions", at].append(log)
                 who = {"member_id": member, "client_id": member, "client_host": member and "/h"}
                 read = {"committed_offset": end - lag, "lag": lag, "status": status}
-                groups.append(logs[-1] | who | read | {"consumer_group": group, "records_lost": 0})
-        write_run(root, "topic_partitions", logs, at=at, folder=cluster)
-        write_run(root, "group_partitions", groups, at=at, folder=cluster)
-        names = [{"consumer_group": group} for group, _ in topics]
-        write_run(root, "groups", names, at=at, folder=cluster)
+                row = log | who | read | {"consumer_group": group, "records_lost": 0}
+                objects["group_partitions", at].append(row)
 
 
 @pytest.fixture(name="reported", scope="module")
 def _reported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert spark
     root = tmp_path_factory.mktemp("known")
-    write_owners(root)
-    write_topics(root, CAUSES, TOPICS)
-    write_topics(root, PAIR, TWO)
-    place = ["--input", str(root), "--output", str(root)]
+    objects = Objects(list)
+    own(objects)
+    hold(objects)
+    for (dataset, at), rows in objects.items():
+        write_run(root, dataset, rows, at=at)
+    place = ["--input", str(root), "--output", str(root), "--no-history"]
     assert main([*place, "--date", "2026-01-31"], now=lambda: MIDNIGHT + timedelta(days=1)) == 0
     return root
 
 
-def found(reported: Path, report: str, cluster: str, **keys: Any) -> Row:
+def found(reported: Path, report: str, **keys: Any) -> Row:
     """The only row of a report with these keys."""
-    rows = report_rows(reported, report, cluster)
+    rows = report_rows(reported, report)
     (row,) = [row for row in rows if keys.items() <= row.items()]
     return row
 
 
 def test_a_broker_is_credited_with_what_was_produced_while_it_led(reported: Path) -> None:
-    made = {n: found(reported, "broker_hotspots", OWNERS, leader=n)["produced"] for n in (1, 2)}
+    made = {n: found(reported, "broker_hotspots", leader=n)["produced"] for n in (1, 2)}
     # 12 runs of 600 s, and the other 131 differences between 144 runs
     assert made == {1: 78_600, 2: 7_200}
 
 
 def test_what_brokers_produced_adds_up_to_what_was_produced(reported: Path) -> None:
-    rows = report_rows(reported, "broker_hotspots", OWNERS)
-    assert sum(row["produced"] for row in rows) == 85_800
+    rows = report_rows(reported, "broker_hotspots")
+    # a record a second to the one partition, and to each of the other topics'
+    partitions = 1 + sum(map(len, TOPICS.values()))
+    assert sum(row["produced"] for row in rows) == 85_800 * partitions
     assert sum(row["produce_share"] for row in rows) == pytest.approx(1)
 
 
 def test_a_consumer_that_comes_back_consumed_it_all_and_nobody_nothing(reported: Path) -> None:
-    rows = report_rows(reported, "consumer_hotspots", OWNERS)
+    rows = report_rows(reported, "consumer_hotspots")
     nightly = [row for row in rows if row["consumer_group"] == "nightly"]
     assert {row["member_id"]: row["consumed"] for row in nightly} == {"batch-1": 70_200, None: 0}
 
 
 def test_what_a_consumer_read_once_more_counts_again(reported: Path) -> None:
-    row = found(reported, "consumer_hotspots", OWNERS, member_id="replay-1")
+    row = found(reported, "consumer_hotspots", member_id="replay-1")
     # 143 differences of 600 s, and the 5,400 records behind the last commit before noon
     assert row["consumed"] == 143 * 600 + 5_400
 
@@ -173,21 +175,21 @@ def test_what_a_consumer_read_once_more_counts_again(reported: Path) -> None:
 @pytest.mark.parametrize(("member", "hot"), [("a", True), ("b", False)])
 def test_one_of_two_members_can_be_hot(reported: Path, member: str, hot: bool) -> None:
     keys = {"consumer_group": "pair", "member_id": member}
-    assert found(reported, "consumer_hotspots", PAIR, **keys)["hot"] is hot
+    assert found(reported, "consumer_hotspots", **keys)["hot"] is hot
 
 
 def test_the_lag_of_a_hot_member_is_that_many_times_the_others(reported: Path) -> None:
     keys = {"consumer_group": "pair", "member_id": "a"}
-    assert found(reported, "consumer_hotspots", PAIR, **keys)["lag_to_others"] == pytest.approx(99)
+    assert found(reported, "consumer_hotspots", **keys)["lag_to_others"] == pytest.approx(99)
 
 
-@pytest.mark.parametrize(("leader", "hot"), [(1, True), (2, False)])
-def test_a_broker_with_nearly_all_of_the_lag_is_hot(reported: Path, leader: int, hot: bool) -> None:
-    assert found(reported, "broker_hotspots", PAIR, leader=leader)["hot"] is hot
+@pytest.mark.parametrize(("leader", "hot"), [(71, True), (72, False)])
+def test_a_broker_with_most_of_the_lag_is_hot(reported: Path, leader: int, hot: bool) -> None:
+    assert found(reported, "broker_hotspots", leader=leader)["hot"] is hot
 
 
 def cause(reported: Path, group: str) -> tuple[Any, ...]:
-    row = found(reported, "partition_skew", CAUSES, consumer_group=group)
+    row = found(reported, "partition_skew", consumer_group=group)
     return row["cause"], row["cause_leader"], row["cause_member"], row["cause_partitions"]
 
 

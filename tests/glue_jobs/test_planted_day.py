@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One day with planted incidents through the whole job: what its page and its message say.
 
-What was planted is written here by hand; nothing of the report is imported but its entry.
+What was planted is written here by hand; nothing of the report is imported but its entry and the
+names of its columns. Of all tests that need Spark, `make test` has these alone.
 """
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,17 +15,22 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.daily_report import main
+from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
 from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
+DATE = "2026-01-31"
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
-# Runs that never were, of 1,440.
-MISSED = range(600, 604)
+# Minutes between runs, and those of runs that never were: 4 of 144.
+EVERY = 10
+MISSED = range(600, 640)
 HALF_HOURS = range(0, 1440, 30)
 DEPLOYED = 17 * 60
 LONG = "w" * 300
@@ -33,8 +39,8 @@ NONE_LEFT = 30 * 86_400.0
 
 
 def write_shop(root: Path) -> None:
-    """A cluster with no SLA, and four minutes of which nothing was collected."""
-    for number in range(1440):
+    """A cluster with no SLA, and four runs in which nothing was collected."""
+    for number in range(0, 1440, EVERY):
         if number not in MISSED:
             write_run(root, "groups", list(groups_at(number)), at=at(number), folder="shop")
     for number in HALF_HOURS:
@@ -63,7 +69,7 @@ def groups_at(number: int) -> Iterator[Row]:
     why |= {"status_reason": None} if number < 150 else {}
     yield seen("billing", late, status="ERR" if wrong else "OK", **why)
     yield seen("etl", 0.0, records_lost=2_847 if number >= 720 else 0)
-    for name in ("large", "lopsided", "stopped", "odd"):
+    for name in ("ahead", "large", "lopsided", "stopped", "odd"):
         yield seen(name, 30.0)
     yield seen(LONG, 0.0)
 
@@ -95,6 +101,12 @@ def partitions_at(number: int) -> Iterator[Row]:
         yield row_of("large", "big", partition, made * run, made * run + lag)
     for partition, (lag, made) in enumerate([(900, 300), (100, 10), (100, 10), (100, 10)]):
         yield row_of("lopsided", "small", partition, made * run, made * run + lag)
+    # Partition 3 is behind as `big` is under the same broker, and its member owns another.
+    for partition, (leader, member, lag) in enumerate(
+        [(2, "m", 10), (2, "m", 10), (3, "n", 10), (1, "n", 700)]
+    ):
+        row = row_of("ahead", "led", partition, 50 * run, 50 * run + lag)
+        yield {**row, "leader": leader, "member_id": member}
     # Nobody owns these, and the commits stand.
     for partition, made in enumerate((100, 1)):
         yield row_of("stopped", "left-behind", partition, 0, 500 + made * run, owner=False)
@@ -141,7 +153,7 @@ def topic_of(row: Row) -> Row:
 
 def write_fresh(root: Path) -> None:
     """A cluster whose collector was deployed at 17:00 and has missed nothing since."""
-    for number in range(DEPLOYED, 1440, 10):
+    for number in range(DEPLOYED, 1440, EVERY):
         row = row_of("newcomer", "first", 0, number, number)
         write_run(root, "groups", [seen("newcomer", 0.0)], at=at(number), folder="fresh")
         write_run(root, "group_partitions", [row], at=at(number), folder="fresh")
@@ -189,7 +201,7 @@ def _said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Said
     write_fresh(root)
     with redirect_stdout(io.StringIO()) as out:
         places = ["--input", str(root), "--output", str(root)]
-        assert main([*places, "--date", "2026-01-31", "--no-history"]) == 0
+        assert main([*places, "--date", DATE]) == 0
     return Said(root, out.getvalue())
 
 
@@ -199,7 +211,7 @@ def test_unknown_is_never_a_word_of_python(said: Said, cluster: str) -> None:
 
 
 def test_page_and_message_agree_on_the_gap(said: Said) -> None:
-    gap = "1,436 of 1,440 runs were seen; the longest gap lasted 5 min (groups)"
+    gap = "140 of 144 runs were seen; the longest gap lasted 50 min (groups)"
 
     assert gap in said.section("shop", "attention")
     assert len(said.lines(gap)) == 1
@@ -214,12 +226,27 @@ def test_page_and_message_agree_on_a_duration(said: Said) -> None:
 
 
 def test_page_and_message_agree_on_the_worst_skew(said: Said) -> None:
-    (first, second) = re.findall(r"(\S+) is skewed in lag", said.section("shop", "attention"))
-    skewed = said.lines("lag is skewed")
+    skewed = re.findall(r"(\S+) is skewed in lag", said.section("shop", "attention"))
+    first, second, *_ = said.lines("lag is skewed")
 
-    assert (first, second) == ("big", "small")
-    assert ["large on big" in skewed[0], "lopsided on small" in skewed[1]] == [True, True]
-    assert all("as more are produced to it" in line for line in skewed)
+    assert skewed == ["big", "small", "led"]
+    assert ["large on big" in first, "lopsided on small" in second] == [True, True]
+    assert all("as more are produced to it" in line for line in (first, second))
+
+
+def cause(said: Said, topic: str) -> tuple[Any, ...]:
+    """What the report gives for the topic's lag, and whom it names."""
+    rows = report_rows(said.root, "partition_skew", "shop")
+    (row,) = [row for row in rows if row["topic"] == topic]
+    return row["cause"], row["cause_leader"], row["cause_member"], row["cause_partitions"]
+
+
+def test_a_broker_is_the_cause_for_the_first_of_the_groups_that_lag_under_it(said: Said) -> None:
+    assert cause(said, "led") == ("broker", 1, None, [3])
+
+
+def test_of_one_partition_neither_its_broker_nor_its_owner_is_named(said: Said) -> None:
+    assert cause(said, "curious") == ("unexplained", None, None, [0])
 
 
 def test_records_deleted_by_request_are_not_laid_to_retention(said: Said) -> None:
@@ -314,3 +341,45 @@ def test_the_log_is_the_message_then_the_pages(said: Said) -> None:
 
 def test_one_long_name_does_not_widen_the_log(said: Said) -> None:
     assert max(len(line) for line in said.log.splitlines() if "/report.html" not in line) < 250
+
+
+@pytest.mark.parametrize("report", sorted(set(REPORTS) - {"anomalies"}))
+def test_a_report_has_the_declared_columns_and_millisecond_times(said: Said, report: str) -> None:
+    (file,) = (said.root / "reports" / report / "cluster=shop" / f"dt={DATE}").iterdir()
+    schema = pq.read_schema(file)
+
+    assert schema.names == REPORTS[report].names
+    times = [field.type for field in schema if pa.types.is_timestamp(field.type)]
+    assert set(times) <= {pa.timestamp("ms", tz="UTC")}
+
+
+@pytest.mark.parametrize("dataset", SNAPSHOTS)
+def test_the_history_is_the_days_rows_in_one_file(said: Said, dataset: str) -> None:
+    for folder in ("cluster=shop", "cluster=fresh"):
+        objects = sorted((said.root / "snapshots" / dataset / folder).rglob("*.parquet"))
+        (file,) = (said.root / "history" / dataset / folder / f"dt={DATE}").iterdir()
+        assert rows_of([file]) == rows_of(objects)
+
+
+def rows_of(files: Sequence[Path]) -> list[str]:
+    """The rows of these files in any order, by column."""
+    rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+    return sorted(repr(sorted(row.items())) for row in rows)
+
+
+@pytest.mark.parametrize("cluster", ["shop", "fresh"])
+def test_what_is_usual_is_written_for_each_collector(said: Said, cluster: str) -> None:
+    (file,) = (said.root / f"usual/cluster={cluster}").glob("*.parquet")
+
+    assert pq.read_metadata(file).metadata[b"kafka_lag_usual_date"] == DATE.encode()
+
+
+def test_nothing_but_what_is_read_later_is_left_behind(said: Said) -> None:
+    # a report without rows, as nothing is unusual yet, is no folder
+    assert names_in(said.root / "reports") == sorted({*REPORTS, "page"} - {"anomalies"})
+    assert names_in(said.root) == ["history", "reports", "snapshots", "usual"]
+    assert names_in(said.root / "history") == sorted(SNAPSHOTS)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())

@@ -22,8 +22,6 @@ from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import ARROW, NOON, report_rows
 
-pytestmark = pytest.mark.spark
-
 ODD = "blå & 1/2"
 FOLDERS = {"demo": "cluster=demo", ODD: f"cluster={quote(ODD, safe='')}"}
 NAME = "lag_hourly"

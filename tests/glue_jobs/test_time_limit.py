@@ -11,8 +11,6 @@ from kafka_lag_report.daily_report import main
 from kafka_lag_report.time_limit import TimeLimit, cancelling_late_jobs
 from tests.glue_jobs.days import NOON, write_run
 
-pytestmark = pytest.mark.spark
-
 
 @pytest.mark.parametrize(
     ("minutes", "now", "left"),

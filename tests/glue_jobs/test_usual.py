@@ -13,6 +13,9 @@ from pyspark.sql import SparkSession
 
 from dev.days.hourly import Hour, write_hours
 from kafka_lag_report.daily_report import main
+from kafka_lag_report.read_snapshots import FROM_SNAPSHOTS, Day
+from kafka_lag_report.storage import Storage
+from kafka_lag_report.tables.usual import write_usual
 from tests.glue_jobs.days import Row, report_rows, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -67,16 +70,24 @@ def write_saturday(root: Path) -> None:
             }
             for group, much in TODAY.items()
         ]
-        for folder in ("demo", "other"):
-            write_run(root, "groups", rows, at=at, folder=folder)
-            write_run(root, "group_partitions", [], at=at, folder=folder)
-            write_run(root, "topic_partitions", [], at=at, folder=folder)
+        write_run(root, "groups", rows, at=at)
+        write_run(root, "group_partitions", [], at=at)
+        write_run(root, "topic_partitions", [], at=at)
 
 
-def report(root: Path, *more: str, day: date = SATURDAY, today: date | None = None) -> int:
-    now = datetime.combine(today or day + timedelta(days=1), datetime.min.time(), UTC)
-    arguments = ["--input", str(root), "--output", str(root), "--date", str(day)]
-    return main([*arguments, *more], now=lambda: now + timedelta(hours=1))
+def write_alone(spark: SparkSession, root: Path, cluster: str) -> None:
+    """A cluster's object, of reports that lie there."""
+    day = Day(
+        root=f"{root}/snapshots",
+        history=f"{root}/history",
+        date=SATURDAY,
+        in_progress=False,
+        clusters={cluster: f"cluster={cluster}"},
+        absent={},
+        sources={cluster: FROM_SNAPSHOTS},
+        runs={},
+    )
+    write_usual(spark, Storage(), str(root), day, cluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,10 @@ def _reported(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     write_saturday(root)
     (root / KEY).parent.mkdir(parents=True)
     (root / KEY).write_bytes(b"damaged, and written anew")
-    assert report(root) == 0
+    place, now = str(root), datetime(2026, 2, 1, 1, tzinfo=UTC)
+    arguments = ["--input", place, "--output", place, "--date", str(SATURDAY)]
+    assert main(arguments, now=lambda: now) == 0
+    write_alone(spark, root, "other")
     anomalies = report_rows(root, "anomalies", "demo", str(SATURDAY))
     table = pq.ParquetFile(root / KEY).read()
     said = {name.decode(): text.decode() for name, text in table.schema.metadata.items()}
@@ -195,20 +209,13 @@ def test_nothing_but_the_object_is_left_behind(reported: Reported) -> None:
 
 
 def test_a_day_that_is_reported_again_later_does_not_replace_a_newer_object(
-    reported: Reported, tmp_path: Path
+    spark: SparkSession, reported: Reported, tmp_path: Path
 ) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(reported.root, root)
-    path = root / KEY
+    path = tmp_path / KEY
+    path.parent.mkdir(parents=True)
+    shutil.copy(reported.root / KEY, path)
     table = pq.ParquetFile(path).read()
     newer = {"kafka_lag_usual_version": "1.0", "kafka_lag_usual_date": "2026-02-01"}
     pq.write_table(table.slice(0, 1).replace_schema_metadata(newer), path)
-    assert report(root, today=date(2026, 2, 5)) == 0
+    write_alone(spark, tmp_path, "demo")
     assert pq.ParquetFile(path).metadata.num_rows == 1
-
-
-def test_a_day_in_progress_teaches_nothing(reported: Reported, tmp_path: Path) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(reported.root / "snapshots", root / "snapshots")
-    assert report(root, today=SATURDAY) == 0
-    assert not (root / "usual").exists()

@@ -14,6 +14,8 @@ from tests.kafka.looking import (
     await_denial,
     commit,
     create,
+    delete,
+    delete_group,
     denied,
     group,
     looker,
@@ -79,6 +81,24 @@ def test_a_topic_denied_since_the_last_run_keeps_its_rows_and_is_named(
     assert ("topic", "hush-secret", "denied") in [
         (p.scope, p.name, p.reason) for p in report.problems
     ]
+
+
+@pytest.mark.thorough
+def test_a_topic_deleted_while_denied_is_gone_once_it_may_be_described_again(
+    shared_cluster: KafkaCluster,
+) -> None:
+    """Until then brokers deny its name like any other, whether or not there is such a topic."""
+    create(shared_cluster, "hush-brief", 1)
+    commit(shared_cluster, "hush-three", "hush-brief", [0])
+    with looker(shared_cluster, only("^hush")) as eyes:
+        eyes.look_until(lambda seen: ("hush-brief", 0) in partitions(seen, "hush-three"))
+        with denied(shared_cluster, ResourceType.TOPIC, "hush-brief", AclOperation.DESCRIBE):
+            await_denial(shared_cluster, "hush-brief")
+            delete(shared_cluster, "hush-brief")
+            row = partitions(eyes.look(), "hush-three")["hush-brief", 0]
+            assert row["unread_reason"] == "denied"
+        eyes.look_until(lambda seen: ("hush-brief", 0) not in partitions(seen, "hush-three"))
+    delete_group(shared_cluster, "hush-three")
 
 
 def test_topic_settings_that_may_not_be_read_are_unknown_and_the_lag_is_not(

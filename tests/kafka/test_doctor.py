@@ -29,6 +29,9 @@ from confluent_kafka.admin import (
     AclPermissionType,
     ResourcePatternType,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
 )
 
 from dev.kafka import KafkaCluster
@@ -291,6 +294,48 @@ def test_a_password_that_is_wrong_is_a_fault_of_the_login_and_is_not_printed(
     assert "the-wrong-password" not in json.dumps(found)
 
 
+def show(bench: Bench, options: list[str]) -> tuple[int, str]:
+    """The exit code of `kafka-lag show` and what it says."""
+    state = str(bench.folder / "state")
+    code = main(["show", *options, "--gap", "0", "--state", state])
+    printed = bench.capsys.readouterr()
+    return code, " ".join((printed.out + printed.err).split())
+
+
+@pytest.mark.thorough
+def test_a_mechanism_for_which_the_user_has_no_password_is_named_and_the_right_one_printed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PASSWORD_OF_OLDER", "right-for-one")
+    kind = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+    user = UserScramCredentialUpsertion("older", kind, b"right-for-one")
+    rights = [
+        acl("older", ResourceType.BROKER, "kafka-cluster", DESCRIBE),
+        acl("older", ResourceType.GROUP, "*", DESCRIBE),
+        acl("older", ResourceType.TOPIC, "*", DESCRIBE),
+        acl("older", ResourceType.TOPIC, "*", CONFIGS),
+    ]
+    bench.cluster.add_acl(*rights)
+    for future in bench.cluster.admin().alter_user_scram_credentials([user]).values():
+        future.result(PATIENCE)
+    found = one(bench.doctor(bench.options("older")), "login")
+    assert found["severity"] == "fault"
+    assert found["what"] == "rejected with SCRAM-SHA-512, and accepted with SCRAM-SHA-256"
+    assert found["why"].startswith("User and password are right.")
+    assert "right-for-one" not in json.dumps(found)
+    assert bad(bench.doctor(shlex.split(found["repair"]))) == []
+    bench.cluster.remove_acl(*rights)
+
+
+@pytest.mark.thorough
+def test_show_without_any_right_says_what_is_denied_and_fails(bench: Bench) -> None:
+    code, said = show(bench, bench.options("newcomer"))
+    assert code == 1
+    assert "Describe on groups, the cluster, topics is denied to this login" in said
+    assert "kafka-lag doctor" in said
+    assert "filters" not in said
+
+
 def test_an_advertised_address_that_leads_nowhere_is_a_fault_of_the_brokers(bench: Bench) -> None:
     servers = bench.cluster.bootstrap("SASL_PLAINTEXT")
     options = changed(
@@ -317,6 +362,9 @@ def test_each_right_that_is_missing_is_given_by_the_printed_line(bench: Bench) -
     }
     unknown = {each["check"] for each in findings if each["severity"] == "unknown"}
     assert {"ACLs", "hidden topics", "hidden groups"} <= unknown
+    reading = one(findings, "reading")
+    assert reading["what"] == "0 groups with 0 partitions read"
+    assert "Describe on groups, topics is missing" in reading["why"]
     bench.run(*(each["repair"] for each in missing.values()))
     findings = bench.doctor_until(options, lambda found: not bad(found))
     assert {each["what"] for each in findings if each["check"] == "hidden groups"} == {
@@ -402,6 +450,8 @@ def test_each_acl_that_denies_is_taken_back_by_the_printed_line(bench: Bench) ->
         "an ACL denies All on the group it's $(hidden)",
     ]
     assert "1 topic hidden: secret" in [each["what"] for each in findings]
+    reading = one(findings, "reading")["what"]
+    assert "group it's $(hidden) (denied)" in reading
     bench.run(*(each["repair"] for each in faults))
     bench.doctor_until(bench.options(), lambda found: not bad(found))
 

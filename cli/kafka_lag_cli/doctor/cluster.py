@@ -10,7 +10,7 @@ from typing import Final
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.diagnosis import ServerFindings
-from kafka_lag.brokers.inspection import Clocks, Inspection
+from kafka_lag.brokers.inspection import Clocks, Inspection, Rights
 from kafka_lag.brokers.unreachable import find_fault
 from kafka_lag.formatting import (
     format_count,
@@ -190,16 +190,16 @@ def _one_behind(topics: Sequence[str]) -> Finding:
     )
 
 
-def check_reading(report: LagReport) -> Finding:
-    """What a run as the collector makes it could not read, but for what is denied."""
-    problems = [each for each in report.problems if each.reason != contract.DENIED]
+def check_reading(report: LagReport, rights: Rights) -> Finding:
+    """What a run as the collector makes it could not read; what is denied is behind the others."""
+    problems = sorted(report.problems, key=lambda each: each.reason == contract.DENIED)
     rows = len(report.snapshot.group_partitions)
     said = (
         f"{format_quantity(len(report.snapshot.groups), 'group')} with "
         f"{format_quantity(rows, 'partition')} read"
     )
     if not problems:
-        return Finding(READING, "ok", said)
+        return _left_out(said, rows, rights) or Finding(READING, "ok", said)
     some = [f"{each.scope} {printable(each.name)} ({each.reason})" for each in problems]
     return Finding(
         READING,
@@ -207,6 +207,19 @@ def check_reading(report: LagReport) -> Finding:
         f"{format_quantity(len(problems), 'thing')} not read: {format_list(some, _MOST_NAMES)}",
         f"First: {printable(problems[0].detail)}. Runs name each again, and ReadErrors counts it.",
     )
+
+
+def _left_out(said: str, rows: int, rights: Rights) -> Finding | None:
+    """What a reading without an error is worth where rights are missing; None where none is."""
+    kinds = {"groups": rights.groups, "topics": rights.topics}
+    missing = [kind for kind, is_allowed in kinds.items() if is_allowed is False]
+    if not missing:
+        return None
+    why = (
+        f"Describe on {format_list(missing, _MOST_NAMES)} is missing, and brokers leave out in "
+        "silence what this login may not describe: this need not be all there is."
+    )
+    return Finding(READING, "info" if rows else "warning", said, why)
 
 
 def check_retention(report: LagReport, interval_ms: int) -> Iterable[Finding]:

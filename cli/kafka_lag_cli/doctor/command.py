@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,13 @@ from rich.console import Console
 
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.diagnosis import ServerFindings, probe_servers
-from kafka_lag.brokers.inspection import Inspection, inspect_cluster
+from kafka_lag.brokers.inspection import (
+    Inspection,
+    find_scram_mechanism,
+    inspect_cluster,
+)
 from kafka_lag.brokers.source import quiet_library
-from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.errors import ConfigError, LoginError, ReporterError
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
 from kafka_lag_cdk.cost.prices import load_prices
@@ -47,6 +51,7 @@ from kafka_lag_cli.doctor.connection import (
     TCP,
     check_connection,
     is_usable,
+    options_line,
 )
 from kafka_lag_cli.doctor.findings import Finding, has_fault
 from kafka_lag_cli.doctor.findings_text import findings_json, print_findings
@@ -134,9 +139,10 @@ def examine(
     able to.
     """
     access = collect.settings.access
+    probed = _probe(access, access.bootstrap_servers)
     findings = check_connection(
         access,
-        _probe(access, access.bootstrap_servers),
+        probed,
         # A deployed collector has the one of its secret.
         has_certificate=bool(options["certfile"] or options["config"]),
         options=None if options["config"] else options,
@@ -152,13 +158,38 @@ def examine(
             access, collect.make_source(), rules.topics, rules.groups, deadline
         )
     except ReporterError as error:
-        fault = Finding(LOGIN, "fault", printable(str(error)))
+        shown = None if options["config"] else options
+        fault = isinstance(error, LoginError) and _find_other_mechanism(collect, shown, probed)
+        fault = fault or Finding(LOGIN, "fault", printable(str(error)))
         return [*findings, fault, *_not_made(*RIGHTS, *AFTER_LOGIN, because="the login")]
     certfile = options["certfile"]
     repair = rights_repair(access, inspection.login, str(certfile) if certfile else None)
     wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
     findings += [_login(access, repair), *check_rights(inspection, repair, wanted)]
     return [*findings, *_check_cluster(collect, options, inspection)]
+
+
+def _find_other_mechanism(
+    collect: CollectOptions, options: Mapping[str, Any] | None, probed: Iterable[ServerFindings]
+) -> Finding | None:
+    """A fault that is none of user and password, which brokers keep for each mechanism apart."""
+    access = collect.settings.access
+    offered = {each for server in probed for each in server.mechanisms or ()}
+    deadline = time.monotonic() + collect.settings.deadline
+    mechanism = find_scram_mechanism(access, collect.make_source(), offered, deadline)
+    if mechanism is None:
+        return None
+    servers, protocol = access.bootstrap_servers, access.security_protocol
+    repair = None if options is None else options_line(options, servers, protocol, mechanism)
+    return Finding(
+        LOGIN,
+        "fault",
+        f"rejected with {access.sasl_mechanism}, and accepted with {mechanism}",
+        "User and password are right. Brokers keep a password for each mechanism apart, and this "
+        f"user has none for {access.sasl_mechanism}: set sasl_mechanism to {mechanism}, or add the "
+        "user's password for the other.",
+        repair,
+    )
 
 
 def _from_elsewhere(finding: Finding) -> Finding:
@@ -196,7 +227,7 @@ def _check_cluster(
     chosen = plan(report, Snapshot.empty(), levels)
     return [
         *findings,
-        check_reading(report),
+        check_reading(report, inspection.rights),
         *check_retention(report, rules.interval_ms),
         *check_metrics(chosen, levels, region, load_prices()),
     ]

@@ -159,7 +159,7 @@ def _repair(
 ) -> str | None:
     """All options of brokers and login as they would be right, None where nothing shows it."""
     if usable:
-        return _options_line(options, usable, access.security_protocol, access.sasl_mechanism)
+        return options_line(options, usable, access.security_protocol, access.sasl_mechanism)
     tls, mechanisms = found.tls, found.mechanisms
     if found.spoken != "Kafka" or mechanisms is None:
         return None
@@ -176,10 +176,10 @@ def _repair(
         if not known:
             return None
         mechanism = known[0]
-    return _options_line(options, access.bootstrap_servers, protocol, mechanism)
+    return options_line(options, access.bootstrap_servers, protocol, mechanism)
 
 
-def _options_line(
+def options_line(
     options: Mapping[str, Any], servers: Sequence[str], protocol: str, mechanism: str | None
 ) -> str:
     """The command's options with these in place of its own; what is missing is in capitals."""

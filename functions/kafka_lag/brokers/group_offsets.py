@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from kafka.protocol.consumer import OffsetFetchRequest
 
+from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.coordinators import ConsumerGroup, by_coordinator, chunks
 from kafka_lag.brokers.errors import (
@@ -31,13 +32,16 @@ _VERSION = 8
 # What a partition without a commit is answered with.
 _NO_COMMIT = -1
 
+_UNLISTED_RETRIES = 2
+
 
 @dataclass(slots=True)
 class CommittedOffsets:
     """Commits as flat lists: the index of the group in `names`, the table's row, the offset.
 
     `failures` are of rows, by group index and row, that have no offset. `read_at` is the clock,
-    ms, at which a group's answer came; `unread` groups have a failure instead.
+    ms, at which a group's answer came; `unread` groups have a failure instead. `unlisted`: by group
+    the partitions that it was answered with, by topic and number, and that the metadata lacks.
     """
 
     names: tuple[str, ...]
@@ -47,6 +51,19 @@ class CommittedOffsets:
     failures: dict[tuple[int, int], Failure] = field(default_factory=dict)
     read_at: dict[str, int] = field(default_factory=dict)
     unread: dict[str, Failure] = field(default_factory=dict)
+    unlisted: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
+
+    def forget(self, failures: Mapping[str, Failure]) -> None:
+        """Takes back the answers for these groups, which turned out not to be whole."""
+        indexes = {index for index, name in enumerate(self.names) if name in failures}
+        kept = [at for at, index in enumerate(self.group) if index not in indexes]
+        for column in (self.group, self.row, self.offset):
+            column[:] = [column[at] for at in kept]
+        for key in [key for key in self.failures if key[0] in indexes]:
+            del self.failures[key]
+        for name, failure in failures.items():
+            self.read_at.pop(name, None)
+            self.unread[name] = failure
 
     def as_arrays(self) -> tuple[Rows, Rows, Rows]:
         """Group index, row and offset as int64 arrays of one length."""
@@ -107,26 +124,45 @@ def _add_group(
     if failure is not None:
         commits.unread[name] = failure
         return
-    commits.unread.pop(name, None)
-    commits.read_at[name] = read_at
     rows: list[int] = []
     offsets: list[int] = []
+    failures: dict[tuple[int, int], Failure] = {}
+    unlisted: frozenset[tuple[str, int]] = frozenset()
     for topic in group.topics or ():
+        parts = topic.partitions or ()
         code = table.index.get(topic.name)
         if code is None:
+            if topic.name not in table.others:
+                unlisted |= {(topic.name, part.partition_index) for part in parts}
             continue
         first, count = int(table.first[code]), int(table.count[code])
-        # A topic may have grown since, or a commit outlive one that had more partitions.
-        known = [part for part in topic.partitions or () if 0 <= part.partition_index < count]
+        known = [part for part in parts if 0 <= part.partition_index < count]
+        if len(known) < len(parts):
+            # A topic may have grown since, or a commit outlive one that had more partitions.
+            numbers = (part.partition_index for part in parts)
+            unlisted |= {(topic.name, n) for n in numbers if not 0 <= n < count}
         rows += [first + part.partition_index for part in known]
         offsets += [part.committed_offset for part in known]
         for part in known:
             if part.error_code and (failure := failure_of_code(part.error_code)):
-                commits.failures[index, first + part.partition_index] = failure
+                failures[index, first + part.partition_index] = failure
+    if unlisted and unlisted != commits.unlisted.get(name):
+        # Damaged bytes differ from answer to answer; what a deleted topic left behind does not.
+        commits.unlisted[name] = unlisted
+        commits.unread[name] = _unlisted_failure(min(unlisted)[0])
+        return
+    commits.unread.pop(name, None)
+    commits.read_at[name] = read_at
+    commits.failures.update(failures)
     _add_malformed(commits, index, rows, offsets)
     commits.row += rows
     commits.offset += offsets
     commits.group += [index] * len(rows)
+
+
+def _unlisted_failure(topic: str) -> Failure:
+    detail = f"answered with commits on {topic!r} that fit no topic of the metadata"
+    return Failure(contract.ERROR, detail, _UNLISTED_RETRIES)
 
 
 def _add_malformed(

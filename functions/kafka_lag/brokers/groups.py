@@ -157,7 +157,9 @@ async def read_groups(
         return [
             group
             for group in groups
-            if group.name not in once and max(map(_retries, failures(group.name))) > retry
+            if max(map(_retries, failures(group.name))) > retry
+            # One that answers is worth another request, and one that does not is not.
+            and (group.name not in once or group.name in commits.unlisted)
         ]
 
     await retries.retry(live, read)

@@ -11,6 +11,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from kafka import errors
 from kafka.protocol.admin import ACLOperation, DescribeConfigsRequest, DescribeGroupsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from kafka_lag.brokers.access import Access, Login
+from kafka_lag.brokers.access import IAM, Access, Login
 from kafka_lag.brokers.acls import AclListing, list_acls
 from kafka_lag.brokers.bootstrap import connect
 from kafka_lag.brokers.connections import Connections
@@ -33,6 +34,7 @@ from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.brokers.topics import build_table
+from kafka_lag.errors import ReporterError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
@@ -49,6 +51,7 @@ _TOPIC_RESOURCE = 2
 _NAMES_PER_REQUEST = 500
 # More would not change what is said, and cost the brokers a look-up each.
 MOST_LOOKED_UP = 2_000
+_SCRAM = ("SCRAM-SHA-512", "SCRAM-SHA-256")
 # A time that every record is at or after.
 _FIRST = 0
 
@@ -140,6 +143,26 @@ def inspect_cluster(
         return connections.run(inspect.run(login))
     finally:
         connections.close()
+
+
+def find_scram_mechanism(
+    access: Access, credentials: CredentialSource, offered: Collection[str], deadline: float
+) -> str | None:
+    """Another mechanism with which the brokers accept a login that they reject with its own.
+
+    SCRAM proves a password without sending it, so that it may be tried.
+    """
+    if not access.logs_in or access.sasl_mechanism == IAM:
+        return None
+    for mechanism in _SCRAM:
+        if mechanism not in offered or mechanism == access.sasl_mechanism:
+            continue
+        tried = replace(access, sasl_mechanism=mechanism)
+        with suppress(ReporterError):
+            connections, _ = connect(tried, credentials.candidates(), deadline)
+            connections.close()
+            return mechanism
+    return None
 
 
 class _Inspector:

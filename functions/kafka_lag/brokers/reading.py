@@ -35,6 +35,7 @@ from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import ClusterReading, Problem
 
 _REPLICAS_NAMED = 5
+_LEFT_OUT = "the listing of topics left out"
 
 
 def _no_partitions() -> Frame:
@@ -90,6 +91,7 @@ async def read_cluster(
     hidden, gone = await _hidden_and_gone(
         connections, topics, start.missing | end.missing | settings.unknown
     )
+    hidden |= await _forget_partly_listed(connections, request, table, commits)
     lost = gone | hidden.keys()
     rows = _topic_rows(add_settings(end.table, settings.values), start, end, failures)
     return ClusterReading(
@@ -133,6 +135,32 @@ async def _hidden_and_gone(
     """What hides topics, and which are deleted, those that went missing meanwhile included."""
     named = await describe_topics(connections, sorted(missing))
     return {**listing.hidden, **named.hidden}, listing.gone | named.gone
+
+
+async def _forget_partly_listed(
+    connections: Connections, request: ReadRequest, table: TopicTable, commits: CommittedOffsets
+) -> dict[str, Failure]:
+    """Topics that the listing left out though they exist, as groups' commits show.
+
+    Without these a group would be read in part, so it counts as unread. A topic that does not exist
+    may have left commits behind.
+    """
+    unlisted = {
+        name: {topic for topic, _ in partitions if topic not in table.index}
+        for name, partitions in commits.unlisted.items()
+        if name in commits.read_at
+    }
+    names: set[str] = set().union(*unlisted.values())
+    wanted = {name for name in names if request.topics.accepts(name)}
+    left_out = wanted - (await describe_topics(connections, sorted(wanted))).gone
+    commits.forget(
+        {
+            group: malformed(f"names topic {min(topics & left_out)!r}, which {_LEFT_OUT}")
+            for group, topics in unlisted.items()
+            if topics & left_out
+        }
+    )
+    return {topic: malformed(f"{_LEFT_OUT}, and groups commit on it") for topic in left_out}
 
 
 def _without(topics: frozenset[str], rows: Frame) -> Frame:

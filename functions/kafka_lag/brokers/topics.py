@@ -32,7 +32,8 @@ class TopicTable:
 
     `frame` holds topic, topic_id, partition_id, leader, leader_rack, replicas,
     in_sync_replicas; an unknown leader has no leader. `first` and `count` are per topic, in the
-    order of `names`; `index` gives a topic's position in them.
+    order of `names`; `index` gives a topic's position in them. `others` are topics without rows
+    that the brokers named: nobody wants them, or they were not described as they should be.
     """
 
     names: tuple[str, ...]
@@ -40,6 +41,7 @@ class TopicTable:
     first: Rows
     count: Rows
     frame: Frame
+    others: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -97,21 +99,26 @@ async def list_topics(
     """All topics this principal may describe and the filter wants.
 
     A listing leaves out silently what may not be described, so `known` topics that are missing
-    are requested by name. Raises UnansweredError when no broker answers.
+    are requested by name, as are those listed without partitions. Raises UnansweredError when no
+    broker answers.
     """
     answer = await connections.send_to_any(
         lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False)
     )
     racks = _racks(answer)
     listed = [t for t in answer.topics or () if t.name and wanted.accepts(t.name)]
+    others = {t.name for t in answer.topics or () if t.name}
     connections.update_brokers(answer)
     topics, hidden = _check_partitions([topic for topic in listed if topic.partitions])
-    missing = known - {topic.name for topic in topics} - hidden.keys()
+    missing = known | {topic.name for topic in listed}
+    missing -= {topic.name for topic in topics} | hidden.keys()
     named = await describe_topics(
         connections, sorted(name for name in missing if wanted.accepts(name))
     )
     table = build_table(topics + named.found, racks)
-    return TopicListing(table, {**hidden, **named.hidden}, named.gone)
+    hidden |= named.hidden
+    others = (others | hidden.keys()) - named.gone - table.index.keys()
+    return TopicListing(replace(table, others=frozenset(others)), hidden, named.gone)
 
 
 async def describe_topics(connections: Connections, names: list[str]) -> DescribedTopics:

@@ -194,6 +194,11 @@ SLOW = "slow"
 NO_MEMBER = "no_member"
 INACTIVE = "inactive"
 GONE = "gone"
+# Hidden for 30 days, and not known to be deleted: a group, or a topic of a group that is read.
+UNWATCHED, TOPIC_UNWATCHED = "unwatched", "topic_unwatched"
+# Reasons that the last row of a group has, which says only that it ends.
+LAST_ROW_REASONS = (GONE, UNWATCHED)
+UNWATCHED_AFTER_MS = 30 * 86_400_000
 
 # time_lag_method
 METHOD_NONE = "none"

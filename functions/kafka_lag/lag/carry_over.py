@@ -3,8 +3,8 @@
 
 A run that fails to read something loses no state: a carried row has every column of its previous
 row, and the reason why it was not read. It ends when its group or topic is confirmed deleted, when
-the configuration no longer includes it, or after 24 hours. A group or partition that is still
-listed then has a row without numbers.
+the configuration no longer includes it, or after 24 hours: 30 days if it is denied, or listed by
+nobody. A group or partition that is still listed then has a row without numbers.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from kafka_lag.lag.model import ClusterReading, Snapshot
 Seconds: TypeAlias = npt.NDArray[np.float64]
 
 CARRIED_FOR_MS = 24 * 3_600_000
+# An ACL hides for as long as nobody looks, and what is forgotten looks like a recovery.
+HIDDEN_FOR_MS = contract.UNWATCHED_AFTER_MS
 
 _GROUP = ("consumer_group",)
 _PARTITION = ("topic", "partition_id")
@@ -53,18 +55,18 @@ def carry_topic_partitions(
     rows = reading.topic_partitions.completed(contract.TOPIC_PARTITIONS)
     rows = _fill_unread(rows, old, _PARTITION, taken_at, keep=_OF_METADATA)
     hidden = _by_name(old.strings("topic"), reading.hidden_topics)
-    return _append(rows, old, hidden, _PARTITION, taken_at, rules)
+    return _append(rows, old, hidden, _is_young(old, taken_at, hidden.known), _PARTITION, rules)
 
 
 def carry_groups(reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int) -> Frame:
     """Rows of all groups that were requested, without deleted ones."""
     read = reading.groups.completed(contract.GROUPS)
-    rows = _fill_unread(read, previous.groups, _GROUP, taken_at)
+    unlisted = read.strings("consumer_group").is_in(reading.unlisted_groups)
+    rows = _fill_unread(read, previous.groups, _GROUP, taken_at, unlisted)
     listed = {name: read.strings(name).or_else(rows.strings(name)) for name in _OF_LISTING}
     rows = rows.with_columns(**listed)
-    unlisted = read.strings("consumer_group").is_in(reading.unlisted_groups)
     wanted = ~unlisted | rows.numbers("read_at").known
-    return rows.where(wanted & _accepted(rows, rules))
+    return rows.where(wanted & accept_rows(rows, rules))
 
 
 def carry_group_partitions(
@@ -84,23 +86,32 @@ def carry_group_partitions(
     rows = rows.with_columns(unread_reason=reason, read_at=read_at)
     rows = _fill_unread(rows, old, _GROUP_PARTITION, taken_at, keep=("unread_reason", *_MEMBER))
     of_group = _by_name(old.strings("consumer_group"), _unread_reasons(reading.groups))
-    reason = of_group.or_else(_by_name(old.strings("topic"), reading.hidden_topics))
+    of_topic = _by_name(old.strings("topic"), reading.hidden_topics)
+    unlisted = old.strings("consumer_group").is_in(reading.unlisted_groups)
+    hidden = of_topic.known | unlisted | of_group.is_in([contract.DENIED])
     gone = old.strings("topic").is_in(reading.gone_topics)
     gone |= old.strings("consumer_group").is_in(reading.gone_groups)
-    return _append(rows, old, reason.only(~gone), _GROUP_PARTITION, taken_at, rules)
+    reason = of_group.or_else(of_topic).only(~gone)
+    young = _is_young(old, taken_at, hidden)
+    return _append(rows, old, reason, young, _GROUP_PARTITION, rules)
 
 
 def add_deleted_groups(groups: Frame, reading: ClusterReading, previous: Snapshot) -> Frame:
     """The groups, and one last row for each that was deleted since the previous run."""
     old = previous.groups
-    announced = old.strings("status_reason").is_in([contract.GONE])
+    announced = old.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
     deleted = old.where(old.strings("consumer_group").is_in(reading.gone_groups) & ~announced)
-    if not len(deleted):
+    return add_last_rows(groups, deleted, contract.GONE)
+
+
+def add_last_rows(groups: Frame, ended: Frame, reason: str) -> Frame:
+    """The groups, and a row without numbers for each that `ended`, from its previous row."""
+    if not len(ended):
         return groups
-    unknown = Frame.empty(contract.GROUPS).take(np.full(len(deleted), -1, np.int64))
-    known = {name: deleted.columns[name] for name in _OF_DELETED}
-    gone = Strings.constant(contract.GONE, len(deleted))
-    return groups.concat(unknown.with_columns(**known, status_reason=gone))
+    unknown = Frame.empty(contract.GROUPS).take(np.full(len(ended), -1, np.int64))
+    known = {name: ended.columns[name] for name in _OF_DELETED}
+    reasons = Strings.constant(reason, len(ended))
+    return groups.concat(unknown.with_columns(**known, status_reason=reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +183,21 @@ def _keep_members(rows: Frame, groups: Frame, old: Frame) -> Frame:
 
 
 def _fill_unread(
-    rows: Frame, old: Frame, key: tuple[str, ...], taken_at: int, keep: Collection[str] = ()
+    rows: Frame,
+    old: Frame,
+    key: tuple[str, ...],
+    taken_at: int,
+    unlisted: Mask | None = None,
+    keep: Collection[str] = (),
 ) -> Frame:
     """The rows, the unread ones with all columns of the previous run but those to `keep`."""
-    at = np.where(is_read(rows), -1, locate(rows, old, key))
-    at = np.where(Column.of(_is_young(old, taken_at)).take(at).values, at, -1)
+    unread = ~is_read(rows)
+    if not unread.any():
+        return rows
+    at = np.where(unread, locate(rows, old, key), -1)
+    hidden = rows.strings("unread_reason").is_in([contract.DENIED])
+    hidden = hidden if unlisted is None else hidden | unlisted
+    at = np.where(_is_young(old.lazy_take(at), taken_at, hidden), at, -1)
     if "topic_id" in rows:
         at = np.where(_other_topic(rows, old.lazy_take(at)), -1, at)
     new = at < 0
@@ -195,21 +216,27 @@ def _fill_unread(
 
 
 def _append(
-    rows: Frame, old: Frame, reason: Strings, key: tuple[str, ...], taken_at: int, rules: Rules
+    rows: Frame, old: Frame, reason: Strings, young: Mask, key: tuple[str, ...], rules: Rules
 ) -> Frame:
-    """The rows, then those of the old ones that are not among them and have an unread `reason`."""
+    """The rows, then the young ones of the old that are not among them and have a `reason`."""
     absent = locate(old, rows, key) < 0
-    carried = reason.known & _is_young(old, taken_at) & absent & _accepted(old, rules)
+    carried = reason.known & young & absent & accept_rows(old, rules)
     if not carried.any():
         return rows
     return rows.concat(old.with_columns(unread_reason=reason).where(carried))
 
 
-def _is_young(old: Frame, taken_at: int) -> Mask:
-    return old.numbers("read_at") >= taken_at - CARRIED_FOR_MS
+def _is_young(old: Frame, taken_at: int, hidden: Mask) -> Mask:
+    """Previous rows that may be carried over. One run that is unread for another reason does not
+    end the time of what was denied before it.
+    """
+    hidden = hidden | old.strings("unread_reason").is_in([contract.DENIED])
+    limit = np.where(hidden, HIDDEN_FOR_MS, CARRIED_FOR_MS)
+    return old.numbers("read_at") >= taken_at - limit
 
 
-def _accepted(frame: Frame, rules: Rules) -> Mask:
+def accept_rows(frame: Frame, rules: Rules) -> Mask:
+    """Rows whose group and topic the configuration includes."""
     accepted = np.ones(len(frame), bool)
     for column, filter_ in (("consumer_group", rules.groups), ("topic", rules.topics)):
         if column in frame:

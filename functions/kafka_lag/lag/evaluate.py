@@ -7,9 +7,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.lag import carry_over
 from kafka_lag.lag.append_time import AppendTimeEstimates, Backlog, estimate_append_times
-from kafka_lag.lag.carry_over import PreviousRows, add_deleted_groups, is_read, match_previous
+from kafka_lag.lag.carry_over import (
+    PreviousRows,
+    add_deleted_groups,
+    add_last_rows,
+    is_read,
+    match_previous,
+)
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST, Rules
@@ -32,6 +39,7 @@ from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
+from kafka_lag.lag.unwatched import find_unwatched, mark_unwatched
 from kafka_lag.lag.usual_lag import add_unusual
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
@@ -79,9 +87,12 @@ def evaluate(
 
     counts = count_rows(rows, of_topic, allowed, ages, rules)
     groups = roll_up_groups(groups, rows, counts, newest, rules)
+    unwatched = find_unwatched(reading, newest, rules, taken_at)
+    groups = mark_unwatched(groups, unwatched, newest)
     groups = track_incidents(groups, newest, taken_at, rules)
     groups = add_unusual(groups, previous_runs.usual)
     groups = add_deleted_groups(groups, reading, newest)
+    groups = add_last_rows(groups, unwatched.groups, contract.UNWATCHED)
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
     return LagReport(
         snapshot=Snapshot(taken_at, *frames),
@@ -90,7 +101,7 @@ def evaluate(
         lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
         look_ups=estimates.look_ups,
         problems=reading.problems,
-        warnings=tuple(_warnings(rows, previous, estimates)),
+        warnings=(*_warnings(rows, previous, estimates), *unwatched.sentences()),
     )
 
 

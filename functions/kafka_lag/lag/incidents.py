@@ -20,7 +20,8 @@ def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rul
     """The groups with last_status, status_since, held_status, held_since and incident_since.
 
     Times are of runs, ms UTC. A status is held once it has lasted `rules.hold` runs. A run in which
-    the status is unknown does not end it. A group that had been deleted starts anew. A group
+    the status is unknown does not end it. A group that had been deleted starts anew, as does one of
+    which nothing was left that is watched. A group
     without a previous row counts as OK so far.
     """
     old = _find_previous(groups, previous)
@@ -57,8 +58,11 @@ def _incident(
 
 
 def _find_previous(groups: Frame, previous: Snapshot) -> Frame:
-    gone = previous.groups.strings("status_reason").is_in([contract.GONE])
-    old = previous.groups.where(~gone)
+    groups_before = previous.groups
+    reason = groups_before.strings("status_reason")
+    ended = reason.is_in(contract.LAST_ROW_REASONS)
+    ended |= reason.is_in([contract.TOPIC_UNWATCHED]) & ~groups_before.strings("status").known
+    old = groups_before.where(~ended)
     return old.lazy_take(locate(groups, old, ("consumer_group",)))
 
 

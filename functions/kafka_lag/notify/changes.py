@@ -114,8 +114,10 @@ def find_changes(
     changes = list(_end_missing(reported.cluster, taken_at, incidents, rows_at))
     count = len(groups) + len(changes)
     for row in _candidate_rows(groups, reported.incidents):
-        if row["status_reason"] == contract.GONE:
+        if row["status_reason"] in contract.LAST_ROW_REASONS:
             change = _find_deletion(reported, taken_at, row, rows_at)
+        elif _is_unwatched(row):
+            change = _find_unwatched(reported, taken_at, row)
         else:
             change = _find_status_change(reported, taken_at, row)
         if change is not None:
@@ -127,7 +129,9 @@ def _candidate_rows(groups: Frame, incidents: OpenIncidents) -> list[Row]:
     """Rows that may be a change: of groups not OK, with an open incident, or deleted."""
     held, names = groups.strings("held_status"), groups.strings("consumer_group")
     candidates = held.is_in([status for status, rank in _RANK.items() if rank > 0])
-    candidates |= groups.strings("status_reason").is_in([contract.GONE])
+    candidates |= groups.strings("status_reason").is_in(
+        [*contract.LAST_ROW_REASONS, contract.TOPIC_UNWATCHED]
+    )
     candidates |= held.known & names.is_in(incidents)
     return _to_rows(groups.take(np.flatnonzero(candidates & names.known)))
 
@@ -203,11 +207,29 @@ def _find_deletion(
     last = rows_at(reported.taken_at if seen is None else seen).get(group, {})
     if incident is None and not last.get("lag"):
         return None
-    last = {**row, **last, "status_reason": contract.GONE}
+    last = {**row, **last, "status_reason": row["status_reason"]}
     # Where no incident was reported, this is one that begins and ends with the group.
     incident = incident or Incident(contract.OK, taken_at)
     return _build_gone(
         reported.cluster, group, incident, since=taken_at, taken_at=taken_at, row=last
+    )
+
+
+def _is_unwatched(row: Row) -> bool:
+    """Whether nothing that is watched is bad, as the row's topic no longer is."""
+    if row["status_reason"] != contract.TOPIC_UNWATCHED:
+        return False
+    return row["status"] is None or row["held_status"] in (contract.OK, None)
+
+
+def _find_unwatched(reported: Reported, taken_at: int, row: Row) -> StatusChange | None:
+    """Ends an open incident, not as resolved: nobody knows what became of it."""
+    group = row["consumer_group"]
+    incident = reported.incidents.get(group)
+    if incident is None:
+        return None
+    return _build_gone(
+        reported.cluster, group, incident, since=taken_at, taken_at=taken_at, row=row
     )
 
 

@@ -58,6 +58,7 @@ _REASONS = {
     contract.SLOW: "Why: the backlog shrinks, but would take more than ten times its age.",
     contract.NO_MEMBER: "Why: no member of the group reads it.",
 }
+_UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
 _EVENT_NUMBERS = (
     "lag",
     "max_lag",
@@ -159,9 +160,11 @@ def _build_attributes(change: StatusChange) -> dict[str, str | tuple[str, ...]]:
 
 def _write_lines(change: StatusChange) -> Iterator[str]:
     yield _write_headline(change)
-    if lag := _format_lag(change.row):
+    # What is still watched of such a group is well, and not what the message is about.
+    is_watched = change.row.get("status_reason") not in _UNWATCHED
+    if is_watched and (lag := _format_lag(change.row)):
         yield f"{'When last seen' if change.kind == contract.GONE else 'Now'}: {lag}."
-    if change.kind != contract.RESOLVED:
+    if is_watched and change.kind != contract.RESOLVED:
         yield from _write_causes(change.row)
     if owner := change.row.get("owner"):
         yield f"Owner: {_format_name(owner)}."
@@ -176,16 +179,30 @@ def _write_headline(change: StatusChange) -> str:
     previous = change.previous_status
     if change.kind == contract.GONE:
         incident = "" if previous == contract.OK else f" It was {previous}."
-        return f"{group} is gone: {_explain_deletion(change)}. This is no recovery.{incident}"
+        return f"{group} is {_explain_end(change)}. This is no recovery.{incident}"
     return f"{group} is {change.status} since {format_minute(change.since)}, after {previous}."
 
 
-def _explain_deletion(change: StatusChange) -> str:
-    if change.row.get("status_reason") == contract.GONE:
-        return "somebody deleted it, or its offsets expired"
+def _explain_end(change: StatusChange) -> str:
+    reason = change.row.get("status_reason")
+    if reason == contract.GONE:
+        return "gone: somebody deleted it, or its offsets expired"
+    if reason in _UNWATCHED:
+        return f"no longer watched: {_explain_unwatched(change)}"
     return (
-        f"no run since {format_minute(change.since)} has it; somebody deleted it, its offsets "
-        "expired, or the configuration leaves it out"
+        f"gone: no run since {format_minute(change.since)} has it; somebody deleted it, its "
+        "offsets expired, or the configuration leaves it out"
+    )
+
+
+def _explain_unwatched(change: StatusChange) -> str:
+    row = change.row
+    is_topic = row["status_reason"] == contract.TOPIC_UNWATCHED
+    what = f"topic {_format_name(row['worst_topic'])}" if is_topic else "it"
+    since = format_minute(change.since - contract.UNWATCHED_AFTER_MS)
+    return (
+        f"{what} is unread since {since} or earlier, and no broker says that it was deleted. Give "
+        "the reporter its right to Describe back, or deny the name in its configuration"
     )
 
 

@@ -98,7 +98,7 @@ def success_set(cluster: str) -> MetricSet:
 
 def _read(groups: Frame) -> Mask:
     """Groups whose commits were read now: not those gone, nor those of an unsupported type."""
-    gone = groups.strings("status_reason").is_in([contract.GONE])
+    gone = groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
     mask: Mask = ~groups.strings("unread_reason").known & ~gone
     return mask
 

@@ -392,7 +392,7 @@ def _window(record: _Record, offsets: list[dict[str, Any]], lag: int) -> dict[st
 
 def _without_deleted(groups: Frame) -> Frame:
     """Without the groups whose row only says that they were deleted."""
-    return groups.where(~groups.strings("status_reason").is_in([contract.GONE]))
+    return groups.where(~groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS))
 
 
 def _group_row(groups: Frame, group: str) -> Frame:

@@ -53,6 +53,8 @@ _REASONS = {
     contract.NO_MEMBER: "no member",
     contract.INACTIVE: "inactive",
     contract.GONE: "group deleted",
+    contract.UNWATCHED: "no longer watched",
+    contract.TOPIC_UNWATCHED: "a topic no longer watched",
     contract.DENIED: "not read: access denied",
     contract.NO_LEADER: "not read: no leader",
     contract.NO_COORDINATOR: "not read: no coordinator",

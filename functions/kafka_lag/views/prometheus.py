@@ -203,7 +203,7 @@ def _load_cluster(
                 options.match_groups(group_partitions.strings("consumer_group"))
             )
             logs = topic_partitions.where(options.match_topics(topic_partitions.strings("topic")))
-        gone = rows.strings("status_reason").is_in([contract.GONE])
+        gone = rows.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
         groups = rows.where(options.match_groups(rows.strings("consumer_group")) & ~gone)
     except UnusableError as error:
         logging.getLogger(__name__).warning("%s", error)

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain, count, cycle
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.lag.group_settings import NameFilter
 from tests.builders import table
 from tests.functions.brokers.brokers import Brokers, Runs, Topic
 
@@ -185,6 +188,30 @@ def test_a_group_that_is_oddly_answered_is_named(kind: str, change: Change, said
     assert "g" in lags
 
 
+def test_a_group_that_a_listing_left_out_is_read_in_the_next_run_and_then_asked_for_by_name() -> (
+    None
+):
+    """As brokers do while its coordinator moves, without an error."""
+    runs = _runs()
+    runs.brokers.coordinators["g"] = 9
+    assert (("shop", "g"), "OffsetLag") not in runs()
+    del runs.brokers.coordinators["g"]
+    assert runs()[("shop", "g"), "OffsetLag"] == 5
+    runs.brokers.change = lambda _, answer: _unlisting(runs, "g", answer)
+    assert runs()[("shop", "g"), "OffsetLag"] == 5
+    runs.brokers.lasting["FindCoordinator", "g"] = 15
+    runs()
+    groups = runs.collector.memory.newest.groups
+    assert ("g", contract.NO_COORDINATOR) in table(groups, "consumer_group", "unread_reason")
+    assert [line for line in runs.logger.warnings if line.startswith("group 'g' not read")]
+
+
+def _unlisting(runs: Runs, name: str, answer: Any) -> Any:
+    if runs.brokers.kinds[-1] == "ListGroups":
+        answer.groups = [group for group in answer.groups if group.group_id != name]
+    return answer
+
+
 _SEARCHES: list[tuple[str, Change]] = [
     ("FindCoordinator", _set("coordinators.0.key", "x")),
     ("FindCoordinator", _without("coordinators")),
@@ -213,3 +240,84 @@ def test_a_search_for_a_group_that_is_oddly_answered_keeps_the_group_unread(
     groups = runs.collector.memory.newest.groups
     rows = {row[0]: row[1] for row in table(groups, "consumer_group", "unread_reason")}
     assert rows["g"] in {contract.ERROR, contract.NO_COORDINATOR}
+
+
+def _rows(runs: Runs) -> list[tuple[Any, ...]]:
+    rows = runs.collector.memory.newest.group_partitions
+    return table(rows, "consumer_group", "topic", "partition_id", "unread_reason")
+
+
+def _renaming(names: Iterator[str]) -> Change:
+    """Puts the next of these in place of each group's first topic."""
+
+    def change(answer: Any) -> None:
+        for group in answer.groups:
+            for topic in group.topics[:1]:
+                topic.name = next(names)
+
+    return change
+
+
+def test_damaged_topic_names_of_commits_keep_every_row_and_are_named() -> None:
+    runs = _changed("OffsetFetch", _renaming(map("damaged-{}".format, count())))
+    before = _rows(runs)
+    values = runs()
+    assert [row[:3] for row in _rows(runs)] == [row[:3] for row in before]
+    assert {row[3] for row in _rows(runs)} == {"error"}
+    assert [line for line in runs.logger.warnings if "fit no topic of the metadata" in line]
+    assert values[("shop",), "ReadErrors"] == 2
+
+
+def test_an_answer_that_is_right_when_it_comes_again_costs_nothing() -> None:
+    runs = _changed("OffsetFetch", _renaming(chain(["damaged", "other"], cycle("ab"))))
+    before = _rows(runs)
+    values = runs()
+    assert _rows(runs) == before
+    assert (values[("shop",), "ReadErrors"], values[("shop",), "CollectorSuccess"]) == (0, 1)
+
+
+def test_a_group_unread_for_such_an_answer_is_requested_again_in_the_next_run() -> None:
+    runs = _changed("OffsetFetch", _renaming(map("damaged-{}".format, count())))
+    runs()
+    runs.brokers.change = lambda _, answer: answer
+    runs.brokers.groups["g"] = {**runs.brokers.groups["g"], "deleted": [3]}
+    values = runs()
+    assert {row[3] for row in _rows(runs)} == {None}
+    assert values[("shop",), "ReadErrors"] == 0
+
+
+def test_commits_left_behind_on_a_topic_that_does_not_exist_are_no_error() -> None:
+    runs = _runs()
+    runs.brokers.groups["g"] = {"a": [10, 15], "deleted": [3]}
+    values = runs()
+    assert (values[("shop",), "ReadErrors"], values[("shop", "g"), "OffsetLag"]) == (0, 5)
+
+
+def test_commits_on_topics_that_nobody_wants_need_no_second_request() -> None:
+    topics = {"a": Topic([(0, 10)]), "b": Topic([(0, 30)])}
+    brokers = Brokers(topics, {"g": {"a": [10], "b": [20]}})
+    runs = Runs(brokers, topics=NameFilter(allow=re.compile("a")))
+    assert runs()[("shop", "g"), "OffsetLag"] == 0
+    assert brokers.kinds.count("OffsetFetch") == 1
+
+
+def test_a_first_listing_with_a_damaged_name_leaves_its_groups_unread_and_names_both() -> None:
+    runs = _runs()
+    damage = iter([_set("topics.0.name", "x")])
+
+    def change(_: Any, answer: Any) -> Any:
+        if runs.brokers.kinds[-1] == "Metadata":
+            next(damage, lambda _: None)(answer)
+        return answer
+
+    runs.brokers.change = change
+    values = runs()
+    groups = runs.collector.memory.newest.groups
+    assert table(groups, "consumer_group", "lag", "unread_reason") == [
+        ("g", None, "error"),
+        ("h", 5, None),
+    ]
+    assert (("shop", "g"), "OffsetLag") not in values
+    named = sorted(line.partition(" not read")[0] for line in runs.logger.warnings)
+    assert named == ["group 'g'", "topic 'a'"]
+    assert runs()[("shop", "g"), "OffsetLag"] == 5

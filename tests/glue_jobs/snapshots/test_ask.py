@@ -12,8 +12,6 @@ from kafka_lag_report.read_snapshots import requested_days
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import minute, write_run
 
-pytestmark = pytest.mark.spark
-
 A_DAY = 24 * 60
 # the day of minute(0) was yesterday
 NOW = datetime(2026, 2, 1, 3, tzinfo=UTC)

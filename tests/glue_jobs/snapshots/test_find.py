@@ -12,8 +12,6 @@ from kafka_lag_report.schemas import SNAPSHOTS
 from tests.glue_jobs.days import NOON, minute, write_run
 from tests.glue_jobs.snapshots.places import AFTER, DATE, found, utc, write_history
 
-pytestmark = pytest.mark.spark
-
 ODD = "blå & 1/2"
 
 

@@ -23,8 +23,6 @@ from tests.glue_jobs.snapshots.places import (
     write_runs,
 )
 
-pytestmark = pytest.mark.spark
-
 ODD_FOLDER = quote("blå & 1/2", safe="")
 Spoil = Callable[[Path], object]
 SPOILT: dict[str, tuple[Spoil, str]] = {

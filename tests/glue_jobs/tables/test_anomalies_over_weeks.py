@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two months of 200 groups with weekends, a holiday and planted anomalies: what is flagged.
+"""Two months of 60 groups with weekends, a holiday and planted anomalies: what is flagged.
 
-Weekends are 30, 40 and 50 % of a working day, each for a third of the groups. Of these very values
-the rule of before, the same hour of the last 14 days whatever the weekday, flags 88, 73
-and 21 % of the weekends' hours (groups without half days): 169, 141 and 41 of a group in a month.
+Weekends are 30, 40 and 50 % of a working day, each for a third of the groups. Of 200 such
+groups the rule of before, the same hour of the last 14 days whatever the weekday, flags 88, 73 and
+21 % of the weekends' hours (groups without half days): 169, 141 and 41 of a group in a month.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 Array = npt.NDArray[Any]
 
-GROUPS, DAYS, HOURS = 200, 60, 24
+GROUPS, DAYS, HOURS = 60, 60, 24
 FIRST = date(2026, 1, 5)  # a Monday
 LEARNT = 21  # days of which nothing is said, as no weekday was seen three times
 HOLIDAY = 38  # a Thursday in the sixth week

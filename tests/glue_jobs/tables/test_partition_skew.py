@@ -18,8 +18,6 @@ from kafka_lag_report.skew import spread
 from kafka_lag_report.tables.partition_skew import partition_skew
 from tests.glue_jobs.days import Row, frame, group_row, minute, topic_row
 
-pytestmark = pytest.mark.spark
-
 # values by partition -> max_to_mean, top partition, top share, even share, gini, skewed
 SPREADS: dict[str, tuple[list[float | None], tuple[Any, ...]]] = {
     "the demo": ([667, 166, 167], (2.001, 0, 0.667, 1 / 3, 0.334, True)),
@@ -65,7 +63,7 @@ def test_the_expected_gini_is_the_mean_difference(case: str) -> None:
 
 
 def report(spark: SparkSession, groups: list[Row], topics: list[Row]) -> list[Found]:
-    """The report of these rows, of runs a minute apart."""
+    """The report of these rows; cluster `demo` has a run at each time."""
     levels = frame(spark, "group_partitions", groups)
     made = frame(spark, "topic_partitions", topics)
     times = {row.get("taken_at", minute(0)) for row in (*groups, *topics)}
@@ -100,35 +98,45 @@ def producing(amounts: list[int], **more: Any) -> list[Row]:
     ]
 
 
-def test_production_is_the_topics_own_beside_each_groups_lag(spark: SparkSession) -> None:
-    groups = [
-        *lagging([0, 0], consumer_group="a", topic="t"),
-        *lagging([None, None], consumer_group="b", topic="t"),
-        *lagging([1, 1], consumer_group="c", topic="never read"),
-    ]
-    topics = [*producing([400, 0], topic="t"), *producing([9], topic="unread by any")]
+BESIDE: tuple[list[Row], list[Row]] = (
+    [
+        *lagging([0, 0], cluster="beside", consumer_group="a", topic="t"),
+        *lagging([None, None], cluster="beside", consumer_group="b", topic="t"),
+        *lagging([1, 1], cluster="beside", consumer_group="c", topic="never read"),
+    ],
+    [
+        *producing([400, 0], cluster="beside", topic="t"),
+        *producing([9], cluster="beside", topic="unread by any"),
+    ],
+)
+TWICE: tuple[list[Row], list[Row]] = (
+    [row for cluster in ("one", "other") for row in lagging([1, 1], cluster=cluster)],
+    [*producing([400, 0], cluster="one"), *producing([400, 400], cluster="other")],
+)
+LAGS: list[list[int | None]] = [[900, 0, 0], [300, 300, 300], [900, 0, 0], [None, None, None]]
+OF_RUNS = [row for run, of in enumerate(LAGS) for row in lagging(of, taken_at=minute(run))]
 
-    rows = {row["consumer_group"]: row for row in report(spark, groups, topics)}
+
+def test_production_is_the_topics_own_beside_each_groups_lag(found: list[Found]) -> None:
+    rows = {row["consumer_group"]: row for row in found if row["cluster"] == "beside"}
 
     seen = {group: (row["production_skewed"], row["lag_skewed"]) for group, row in rows.items()}
     assert seen == {"a": (True, False), "b": (True, None), "c": (None, False)}
     assert {group: row["lag_partitions"] for group, row in rows.items()} == {"a": 2, "b": 0, "c": 2}
 
 
-def test_the_same_topic_in_two_clusters_is_two_topics(spark: SparkSession) -> None:
-    groups = [row for cluster in ("a", "b") for row in lagging([1, 1], cluster=cluster)]
-    topics = [*producing([400, 0], cluster="a"), *producing([400, 400], cluster="b")]
+def test_the_same_topic_in_two_clusters_is_two_topics(found: list[Found]) -> None:
+    skewed = [
+        (row["cluster"], row["production_skewed"])
+        for row in found
+        if row["cluster"] in {"one", "other"}
+    ]
 
-    skewed = {row["cluster"]: row["production_skewed"] for row in report(spark, groups, topics)}
-
-    assert skewed == {"a": True, "b": False}
+    assert sorted(skewed) == [("one", True), ("other", False)]
 
 
-def test_minutes_skewed_are_those_of_the_runs(spark: SparkSession) -> None:
-    lags: list[list[int | None]] = [[900, 0, 0], [300, 300, 300], [900, 0, 0], [None, None, None]]
-    groups = [row for run, of in enumerate(lags) for row in lagging(of, taken_at=minute(run))]
-
-    (row,) = report(spark, groups, [])
+def test_minutes_skewed_are_those_of_the_runs(found: list[Found]) -> None:
+    (row,) = [row for row in found if row["cluster"] == "demo"]
 
     assert (row["lag_skewed_minutes"], row["production_skewed_minutes"]) == (2.0, None)
 
@@ -253,8 +261,10 @@ CAUSES: dict[str, tuple[list[int], list[Any], list[Any], list[int], tuple[Any, .
 }
 
 
-def test_the_cause_is_where_the_excess_sits(spark: SparkSession) -> None:
-    groups, topics = [], []
+@pytest.fixture(name="found", scope="module")
+def _found(spark: SparkSession) -> list[Found]:
+    """The report of all cases at once, which are of clusters of their own."""
+    groups, topics = [*BESIDE[0], *TWICE[0], *OF_RUNS], [*BESIDE[1], *TWICE[1]]
     for case, (lags, leaders, members, amounts, _) in CAUSES.items():
         groups += lagging(list(lags), topic=case, leader=leaders, member_id=members, cluster=case)
         # what lags under broker 1 lags there for somebody else too
@@ -263,9 +273,13 @@ def test_the_cause_is_where_the_excess_sits(spark: SparkSession) -> None:
         groups += lagging(beside, leader=leaders, **beside_group)
         topics += producing(amounts, topic=case, cluster=case)
 
-    found_rows = report(spark, groups, topics)
-    rows = {row["topic"]: row for row in found_rows if row["consumer_group"] == "billing"}
+    return report(spark, groups, topics)
+
+
+@pytest.mark.parametrize("case", CAUSES)
+def test_the_cause_is_where_the_excess_sits(found: list[Found], case: str) -> None:
+    own = {"cluster": case, "consumer_group": "billing"}.items()
+    (row,) = [row for row in found if own <= row.asDict().items()]
 
     names = ("cause", "cause_leader", "cause_member", "cause_partitions")
-    found = {case: tuple(row[name] for name in names) for case, row in rows.items()}
-    assert found == {case: expected for case, (*_, expected) in CAUSES.items()}
+    assert tuple(row[name] for name in names) == CAUSES[case][-1]

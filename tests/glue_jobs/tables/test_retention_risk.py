@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Retention risk: the worst word and the worst moment of a day."""
 
+from collections.abc import Iterator
+
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 
 from kafka_lag_report.aggregates import (
     group_segments,
@@ -12,12 +15,6 @@ from kafka_lag_report.tables.retention_risk import retention_risk
 from tests.glue_jobs.days import NOON, Row, frame, group_row, minute, topic_row
 
 pytestmark = pytest.mark.spark
-
-
-def report(spark: SparkSession, groups: list[Row], topics: list[Row]) -> DataFrame:
-    levels = frame(spark, "group_partitions", groups)
-    made = frame(spark, "topic_partitions", topics)
-    return retention_risk(group_segments(levels), topic_segments(made), NOON.date())
 
 
 # words and losses of the runs -> the day's word
@@ -30,42 +27,6 @@ WORDS: dict[str, tuple[list[tuple[str | None, int | None]], str | None]] = {
     "no loss does not prove safety": ([(None, 0)], None),
     "nothing known": ([(None, None)], None),
 }
-
-
-def test_the_worst_word_of_the_day(spark: SparkSession) -> None:
-    rows = [
-        group_row(
-            0, 9, 0, 10, topic=case, taken_at=minute(run), records_lost=lost, retention_risk=word
-        )
-        for case, (runs, _) in WORDS.items()
-        for run, (word, lost) in enumerate(runs)
-    ]
-    words = {row["topic"]: row["retention_risk"] for row in report(spark, rows, []).collect()}
-
-    assert words == {case: word for case, (_, word) in WORDS.items()}
-
-
-def test_the_worst_moments_are_told_apart(spark: SparkSession) -> None:
-    rows = [
-        group_row(0, 90, 0, 100, taken_at=minute(0), seconds_until_loss=60.0),
-        group_row(0, 95, 80, 100, taken_at=minute(1), seconds_until_loss=900.0),
-        group_row(0, None, 90, 100, taken_at=minute(2)),
-    ]
-    row = (
-        report(spark, rows, [])
-        .selectExpr(
-            "least_margin",
-            "minute(least_margin_at)",
-            "lag_at_least_margin",
-            "least_seconds_until_loss",
-            "minute(least_seconds_until_loss_at)",
-        )
-        .collect()[0]
-    )
-
-    assert tuple(row) == (15, 1, 5, 60.0, 0)
-
-
 # lag in seconds, records lost, ends of two runs a minute apart -> what had been enough
 NEEDED: dict[str, tuple[float | None, int, tuple[int, int], float | None]] = {
     "the oldest that was unread": (7200.0, 0, (0, 600), 7200.0),
@@ -73,70 +34,91 @@ NEEDED: dict[str, tuple[float | None, int, tuple[int, int], float | None]] = {
     "lost from a topic that stands still": (7200.0, 300, (600, 600), None),
     "never known": (None, 0, (0, 600), None),
 }
+# retention in milliseconds of two runs -> in seconds
+KEPT: dict[str, tuple[list[int | None], float | None]] = {
+    "changed at noon": ([3_600_000, 7_200_000], 7200.0),
+    "known before only": ([3_600_000, None], 3600.0),
+    "made unlimited": ([3_600_000, -1], None),
+    "no retention known": ([None, None], None),
+}
+DAY_MS = 86_400_000
+# retention in milliseconds, cleanup policy -> whether it is unlimited
+SETTINGS: dict[str, tuple[int | None, str | None, bool | None]] = {
+    "no age": (-1, "delete", True),
+    "compacted": (DAY_MS, "compact", True),
+    "both": (DAY_MS, "compact,delete", False),
+    "policy unknown": (DAY_MS, None, None),
+    "no age, policy unknown": (-1, None, True),
+    "age unknown": (None, "delete", None),
+    "no setting known": (None, None, None),
+}
+MOMENTS = "least moments"
 
 
-def test_the_retention_that_would_have_been_enough(spark: SparkSession) -> None:
-    rows = [
-        group_row(
-            0,
-            0,
-            0,
-            end,
-            topic=case,
-            taken_at=minute(run),
-            time_lag_seconds=age,
-            records_lost=lost,
-        )
-        for case, (age, lost, ends, _) in NEEDED.items()
-        for run, end in enumerate(ends)
-    ]
-
-    found = report(spark, rows, []).collect()
-
-    needed = {row["topic"]: row["retention_needed_seconds"] for row in found}
-    assert needed == {case: value for case, (*_, value) in NEEDED.items()}
+def _group_rows() -> Iterator[Row]:
+    """A topic for each case."""
+    for case, (runs, _) in WORDS.items():
+        for run, (word, lost) in enumerate(runs):
+            more: Row = {"records_lost": lost, "retention_risk": word}
+            yield group_row(0, 9, 0, 10, topic=case, taken_at=minute(run), **more)
+    yield group_row(0, 90, 0, 100, topic=MOMENTS, taken_at=minute(0), seconds_until_loss=60.0)
+    yield group_row(0, 95, 80, 100, topic=MOMENTS, taken_at=minute(1), seconds_until_loss=900.0)
+    yield group_row(0, None, 90, 100, topic=MOMENTS, taken_at=minute(2))
+    for case, (age, lost, ends, _) in NEEDED.items():
+        for run, end in enumerate(ends):
+            more = {"time_lag_seconds": age, "records_lost": lost}
+            yield group_row(0, 0, 0, end, topic=case, taken_at=minute(run), **more)
+    for case in (*KEPT, *SETTINGS):
+        yield group_row(0, 9, 0, 10, topic=case)
 
 
-def test_retention_is_the_newest_that_was_known(spark: SparkSession) -> None:
-    kept: dict[str, tuple[list[int | None], float | None]] = {
-        "changed at noon": ([3_600_000, 7_200_000], 7200.0),
-        "known before only": ([3_600_000, None], 3600.0),
-        "made unlimited": ([3_600_000, -1], None),
-        "never known": ([None, None], None),
-    }
-    groups = [group_row(0, 9, 0, 10, topic=case) for case in kept]
-    topics = [
-        topic_row(0, 10, topic=case, taken_at=minute(run), retention_ms=ms, leader=run)
-        for case, (values, _) in kept.items()
-        for run, ms in enumerate(values)
-    ]
-
-    found = report(spark, groups, topics).collect()
-
-    seconds = {row["topic"]: row["retention_seconds"] for row in found}
-    assert seconds == {case: value for case, (_, value) in kept.items()}
+def _topic_rows() -> Iterator[Row]:
+    for case, (values, _) in KEPT.items():
+        for run, ms in enumerate(values):
+            yield topic_row(0, 10, topic=case, taken_at=minute(run), retention_ms=ms, leader=run)
+    for case, (ms, policy, _) in SETTINGS.items():
+        yield topic_row(0, 10, topic=case, retention_ms=ms, cleanup_policy=policy)
 
 
+@pytest.fixture(name="found", scope="module")
+def _found(spark: SparkSession) -> dict[str, Row]:
+    """The report's rows by topic, with the minutes of its moments."""
+    levels = frame(spark, "group_partitions", list(_group_rows()))
+    made = frame(spark, "topic_partitions", list(_topic_rows()))
+    report = retention_risk(group_segments(levels), topic_segments(made), NOON.date())
+    for name in ("least_margin_at", "least_seconds_until_loss_at"):
+        report = report.withColumn(name, sf.minute(name))
+    return {row["topic"]: row.asDict() for row in report.collect()}
+
+
+def test_each_topic_has_a_row(found: dict[str, Row]) -> None:
+    assert found.keys() == {*WORDS, MOMENTS, *NEEDED, *KEPT, *SETTINGS}
+
+
+@pytest.mark.parametrize("case", WORDS)
+def test_the_worst_word_of_the_day(found: dict[str, Row], case: str) -> None:
+    assert found[case]["retention_risk"] == WORDS[case][-1]
+
+
+def test_the_worst_moments_are_told_apart(found: dict[str, Row]) -> None:
+    row = found[MOMENTS]
+
+    assert (row["least_margin"], row["least_margin_at"], row["lag_at_least_margin"]) == (15, 1, 5)
+    assert (row["least_seconds_until_loss"], row["least_seconds_until_loss_at"]) == (60.0, 0)
+
+
+@pytest.mark.parametrize("case", NEEDED)
+def test_the_retention_that_would_have_been_enough(found: dict[str, Row], case: str) -> None:
+    assert found[case]["retention_needed_seconds"] == NEEDED[case][-1]
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_retention_is_the_newest_that_was_known(found: dict[str, Row], case: str) -> None:
+    assert found[case]["retention_seconds"] == KEPT[case][-1]
+
+
+@pytest.mark.parametrize("case", SETTINGS)
 def test_retention_is_unlimited_where_one_setting_says_so_and_limited_where_both_do(
-    spark: SparkSession,
+    found: dict[str, Row], case: str
 ) -> None:
-    day = 86_400_000
-    settings: dict[str, tuple[int | None, str | None, bool | None]] = {
-        "no age": (-1, "delete", True),
-        "compacted": (day, "compact", True),
-        "both": (day, "compact,delete", False),
-        "policy unknown": (day, None, None),
-        "no age, policy unknown": (-1, None, True),
-        "age unknown": (None, "delete", None),
-        "nothing known": (None, None, None),
-    }
-    groups = [group_row(0, 9, 0, 10, topic=case) for case in settings]
-    topics = [
-        topic_row(0, 10, topic=case, taken_at=minute(0), retention_ms=ms, cleanup_policy=policy)
-        for case, (ms, policy, _) in settings.items()
-    ]
-
-    found = report(spark, groups, topics).collect()
-
-    unlimited = {row["topic"]: row["retention_unlimited"] for row in found}
-    assert unlimited == {case: value for case, (*_, value) in settings.items()}
+    assert found[case]["retention_unlimited"] is SETTINGS[case][-1]

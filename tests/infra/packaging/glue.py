@@ -16,6 +16,8 @@ from zipfile import ZipFile
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.conftest import FEW_ROWS, QUICK_JAVA
+
 # What Glue's Python has of all that this project works with.
 _IN_GLUE = ("boto3", "numpy", "pyarrow", "pyspark")
 
@@ -36,9 +38,9 @@ _SPARK = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    # 200 tasks a shuffle, and compiling well what runs once, would be most of the test's time.
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    # To plan again, to generate code, and to compile well what runs once, is most of a small day.
+    **FEW_ROWS,
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
 }
 
 

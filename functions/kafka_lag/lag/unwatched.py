@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is no longer watched: hidden for 30 days, and no broker says that it was deleted.
+
+To drop its rows in silence would look like a recovery: its records are still unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.carry_over import HIDDEN_FOR_MS, accept_rows
+from kafka_lag.lag.columns import Mask, Strings
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import ClusterReading, Snapshot
+
+_GROUP = ("consumer_group",)
+_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Unwatched:
+    """Rows of the previous run that end with this one: of partitions of hidden topics, as groups
+    read them, and of groups that are not listed.
+    """
+
+    partitions: Frame
+    groups: Frame
+
+    def sentences(self) -> Iterator[str]:
+        """One for each topic and group, and since when it is unread."""
+        topics = self.partitions.strings("topic").to_list()
+        yield from _sentences("topic", topics, self.partitions)
+        yield from _sentences("group", self.groups.strings("consumer_group").to_list(), self.groups)
+
+
+def find_unwatched(
+    reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int
+) -> Unwatched:
+    """What was carried over for as long as it may be."""
+    rows, groups = previous.group_partitions, previous.groups
+    is_hidden = rows.strings("topic").is_in(reading.hidden_topics)
+    is_hidden &= ~rows.strings("consumer_group").is_in(reading.gone_groups)
+    is_unlisted = groups.strings("consumer_group").is_in(reading.unlisted_groups)
+    return Unwatched(
+        rows.where(is_hidden & _is_over(rows, taken_at) & accept_rows(rows, rules)),
+        groups.where(is_unlisted & _is_over(groups, taken_at) & accept_rows(groups, rules)),
+    )
+
+
+def mark_unwatched(groups: Frame, unwatched: Unwatched, previous: Snapshot) -> Frame:
+    """The groups, with the reason topic_unwatched and one such partition where nothing else is bad.
+
+    It stays for as long as the incident is open that the partition was part of, and as no status is
+    known: then nothing is left of the group that is watched.
+    """
+    rows = unwatched.partitions
+    old = previous.groups.lazy_take(locate(groups, previous.groups, _GROUP))
+    before = old.strings("status_reason").is_in([contract.TOPIC_UNWATCHED])
+    status = groups.strings("status")
+    at = locate(groups, rows, _GROUP)
+    stays = before & (old.numbers("incident_since").known | ~status.known)
+    marked = ((at >= 0) | stays) & ~status.is_in([contract.WARN, contract.ERR])
+    if not marked.any():
+        return groups
+    reason = Strings.constant(contract.TOPIC_UNWATCHED, len(groups)).only(marked)
+    topic = rows.strings("topic").take(at).or_else(old.strings("worst_topic"))
+    partition = rows.numbers("partition_id").take(at).or_else(old.numbers("worst_partition"))
+    other = ~marked
+    return groups.with_columns(
+        status_reason=reason.or_else(groups.strings("status_reason")),
+        worst_topic=topic.only(marked).or_else(groups.strings("worst_topic").only(other)),
+        worst_partition=partition.only(marked).or_else(
+            groups.numbers("worst_partition").only(other)
+        ),
+        worst_member=groups.strings("worst_member").only(other),
+        worst_leader=groups.numbers("worst_leader").only(other),
+    )
+
+
+def _is_over(rows: Frame, taken_at: int) -> Mask:
+    return rows.numbers("read_at") < taken_at - HIDDEN_FOR_MS
+
+
+def _sentences(kind: str, names: list[str | None], rows: Frame) -> Iterator[str]:
+    read_at = rows.numbers("read_at").values
+    last: dict[str, int] = {}
+    for name, at in zip(names, read_at.tolist(), strict=True):
+        last[str(name)] = max(at, last.get(str(name), at))
+    for name, at in sorted(last.items())[:_NAMED]:
+        since = np.datetime_as_string(np.datetime64(at, "ms"), unit="m")
+        yield (
+            f"{kind} {name!r} is no longer watched: unread since {since}Z, and no broker says that "
+            "it was deleted"
+        )
+    if len(last) > _NAMED:
+        yield f"and {len(last) - _NAMED} more {kind}s are no longer watched"
