@@ -17,7 +17,7 @@ import pytest
 
 from kafka_lag_cli.command import main
 from tests.commands import of_kafka_lag, subcommand, typed_in
-from tests.test_pages_read_well import SHORT
+from tests.test_links import PAGES as SHOWING
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _shown(page: str) -> list[list[str]]:
     """Its calls; of pages that do more than show people the way, those in blocks alone."""
-    return of_kafka_lag(PAGES[page], in_sentences=page in SHORT)
+    return of_kafka_lag(PAGES[page], in_sentences=page in SHOWING)
 
 
 def _parse(arguments: list[str]) -> None:

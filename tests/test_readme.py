@@ -21,7 +21,9 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
 OTHERS = [(ROOT / name).read_text() for name in ("CONTRIBUTING.md", "CHANGELOG.md")]
-EVERYTHING = "\n".join([README, *OTHERS, *DOCS.values()])
+# But for what the changelog says is gone.
+_THERE = [re.sub(r"^### Removed\n.*?(?=^##)", "", x, flags=re.M | re.S) for x in OTHERS]
+EVERYTHING = "\n".join([README, *_THERE, *DOCS.values()])
 
 
 def _table(text: str, heading: str, mark: str = "##") -> list[list[str]]:
@@ -47,6 +49,12 @@ def test_every_make_target_that_is_named_exists(target: str) -> None:
 @pytest.mark.parametrize("module", sorted(set(re.findall(r"python -m ([\w.]+)", EVERYTHING))))
 def test_every_module_that_is_started_exists(module: str) -> None:
     assert find_spec(module) is not None
+
+
+def test_no_page_installs_from_an_index_where_the_name_is_nobodys() -> None:
+    """A folder or a URL says where it comes from: `'../msk-lag-reporter[cdk]'`."""
+    commands = re.findall(r"(?:install|--from|--with|uvx|pipx) .*", EVERYTHING)
+    assert [x for x in commands if re.search(r"[ '\"]msk-lag-reporter\b(?! @)", x)] == []
 
 
 _OPTIONS = re.compile(r"(?<![\w-])(--[a-z][a-z-]+)")
@@ -98,7 +106,7 @@ def test_every_configuration_key_is_documented() -> None:
 _CONFIG = (DOCS["configuration.md"], "A cluster: what its collector does")
 
 
-_FOLDERS = ("dev", "docs", "examples", "functions", "glue_jobs", "infra", "tests")
+_FOLDERS = ("cli", "dev", "docs", "examples", "functions", "glue_jobs", "infra", "tests")
 _FILES = {
     f"/{path.relative_to(ROOT).as_posix()}"
     for folder in _FOLDERS

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import click
 
+from kafka_lag_cli.installation import find_installation
+
 _LEAST_JAVA = 17
 _GET_JAVA = "brew install --cask temurin@17 on macOS, apt install openjdk-17-jre-headless on Debian"
 
@@ -25,9 +27,13 @@ class MissingError(click.ClickException):
 def check_extra(subcommand: str, extra: str, name: str, *modules: str) -> None:
     """Raises MissingError unless the modules of an extra, which people call `name`, are there."""
     if not all(find_spec(module) for module in modules):
-        raise MissingError(
-            f"kafka-lag {subcommand} needs {name}: uv tool install 'msk-lag-reporter[{extra}]'"
-        )
+        command = find_installation().add_extra(extra)
+        if command is None:
+            command = (
+                "install kafka-lag once more from the folder, file or repository that it came "
+                f"from, with its extra {extra}"
+            )
+        raise MissingError(f"kafka-lag {subcommand} needs {name}: {command}")
 
 
 def check_java(subcommand: str, environ: Mapping[str, str]) -> None:

@@ -146,8 +146,8 @@ def read_twice(
 ) -> TwoReadings:
     """Reads the cluster, waits and reads it again. Raises ReporterError.
 
-    Beside somebody who collects into the same state it keeps nothing, and judges by a window of
-    that one's runs, unless a document says the window.
+    Beside somebody who collects into the same state it keeps nothing, and judges by that one's
+    interval, unless a document says it.
     """
     settings = replace(collect.settings, interval_ms=max(gap, 1) * 1000)
     held = HeldStore(FolderStore(collect.state))
@@ -175,11 +175,8 @@ def read_twice(
 
 
 def judge_at(settings: Settings, interval_ms: int) -> Settings:
-    """By a window of as many runs, as far apart as those of whoever collects into the state."""
-    rules = settings.rules
-    runs = rules.window_ms // rules.interval_ms
-    adapted = replace(rules, interval_ms=interval_ms, window_ms=runs * interval_ms)
-    return replace(settings, rules=adapted)
+    """By runs as far apart as those of whoever collects into the state."""
+    return replace(settings, rules=settings.rules.at_interval(interval_ms))
 
 
 def take_readings(

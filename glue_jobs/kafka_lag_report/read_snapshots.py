@@ -73,6 +73,9 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "last_lag": (2, 1),
         "last_time_lag_seconds": (2, 1),
         "uncounted": (2, 1),
+        "commit_gap_seconds": (2, 4),
+        "progress_from": (2, 4),
+        "progress_from_lag": (2, 4),
     },
 }
 DAMAGED = "not a Parquet file, or a damaged one"

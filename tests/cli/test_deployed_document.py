@@ -57,7 +57,7 @@ def an_error(file: Path, *more: str) -> str:
     return line
 
 
-ORDERS = cluster_json(bootstrap_servers=SERVERS, window=4)
+ORDERS = cluster_json(bootstrap_servers=SERVERS, window="4m")
 USERS = cluster_json(name="users", bootstrap_servers=["b-1.users:9096"])
 
 
@@ -174,7 +174,7 @@ def test_faults_are_one_sentence(source: str | None, sentence: str, tmp_path: Pa
 @pytest.mark.parametrize(
     "more",
     [
-        *(["--window", "5"], ["--hold", "3"], ["--owned-by", "a=b"], ["--groups-deny", "x"]),
+        *(["--window", "5m"], ["--hold", "3"], ["--owned-by", "a=b"], ["--groups-deny", "x"]),
         *(["--username", "u"], ["--iam"], ["--cafile", str(AUTHORITY)], ["--ignore-inactive"]),
     ],
     ids=lambda more: more[0],

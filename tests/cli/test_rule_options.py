@@ -37,7 +37,7 @@ def test_every_option_arrives() -> None:
     result = rules(
         *("--allowed-lag", "^a=b$=5", "--allowed-lag", "o=1", "--uncommitted-earliest", "late"),
         *("--uncommitted-earliest", "^new", "--owned-by", "g=pay ments", "--sla-seconds", "g=1.5"),
-        *("--hold", "5", "--window", "4", "--tolerance", "2.5", "--lookup-budget", "0"),
+        *("--hold", "5", "--window", "2m", "--tolerance", "2.5", "--lookup-budget", "0"),
         *("--risk-horizon", "1.5", "--ignore-inactive"),
         interval=30,
     )
@@ -61,7 +61,6 @@ def test_every_option_arrives() -> None:
     [
         (["--hold", "0"], "'--hold': '0': must be greater than or equal to 1 and"),
         (["--hold", "1.5"], "'--hold': '1.5' is not a whole number"),
-        (["--window", "1001"], "--window': '1001': must be greater than or equal to 1 and"),
         (["--tolerance", "soon"], "--tolerance': 'soon' is not a number"),
         (["--tolerance", "nan"], "--tolerance': 'nan': must be a number"),
         (["--tolerance", "0"], "--tolerance': '0': must be greater than or equal to 0.001"),
@@ -87,7 +86,7 @@ def test_a_wrong_value_is_rejected_in_one_sentence_that_names_it(
 
 
 def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
-    call = ("--interval", "30", "--groups-allow", "g", "--allowed-lag", "o=1", "--window", "20")
+    call = ("--interval", "30", "--groups-allow", "g", "--allowed-lag", "o=1", "--window", "10m")
     result = collected(*call).settings.rules
     assert (result.interval_ms, result.window_ms) == (30_000, 600_000)
     assert result.groups.accepts("group")
@@ -96,6 +95,26 @@ def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
     assert result.topics == settings_of(document()).rules.topics
 
 
-def test_the_watcher_rejects_a_window_longer_than_a_day() -> None:
-    with pytest.raises(click.UsageError, match="--window: must be at most 24 hours of intervals"):
-        collected("--interval", "10000")
+@pytest.mark.parametrize(
+    ("interval", "window", "expected"),
+    [
+        ("60", "10", "is a time and no count of runs: 10 runs at 60 s are 10m, so write 10m"),
+        ("15", "10", "is a time and no count of runs: 10 runs at 15 s are 150s, so write 150s"),
+        ("60", "soon", "must be a time in seconds, minutes or hours, such as 90s, 10m or 1h"),
+        ("60", "179s", "must be at least three intervals, and 179s is less than three of 60 s"),
+        ("60", "25h", "must be at most 24h, and is 25h"),
+    ],
+)
+def test_the_watcher_rejects_a_window_that_does_not_fit(
+    interval: str, window: str, expected: str
+) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        collected("--interval", interval, "--window", window)
+    assert caught.value.message.startswith(f"--window: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("interval", "seconds"), [("15", 600), ("200", 600), ("201", 603), ("10000", 30_000)]
+)
+def test_without_a_window_it_is_ten_minutes_or_three_intervals(interval: str, seconds: int) -> None:
+    assert collected("--interval", interval).settings.rules.window_ms == seconds * 1_000

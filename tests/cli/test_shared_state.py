@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`show` beside others who collect into one state: what it keeps, and which window it takes."""
+"""`show` beside others who collect into one state: what it keeps, and which interval it takes."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def test_what_is_no_interval_is_nobody(tmp_path: Path) -> None:
     assert find_interval(tmp_path, "shop", path.stat().st_mtime) is None
 
 
-def test_a_window_is_as_many_runs_of_whoever_collects() -> None:
+def test_a_window_stays_as_long_whoever_collects() -> None:
     rules = Rules(interval_ms=MINUTE, window_ms=10 * MINUTE)
     settings = Settings("shop", Access(("b:9092",)), rules, interval_ms=GAP * 1000)
     adapted = judge_at(settings, 30_000)
-    assert (adapted.rules.interval_ms, adapted.rules.window_ms) == (30_000, 5 * MINUTE)
+    assert (adapted.rules.interval_ms, adapted.rules.window_ms) == (30_000, 10 * MINUTE)
     assert adapted.interval_ms == GAP * 1000

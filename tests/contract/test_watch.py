@@ -72,8 +72,7 @@ def test_the_table_names_the_group_its_lag_its_age_and_its_worst_partition(
 
 
 def test_a_second_run_knows_the_status(arguments: list[str]) -> None:
-    # A window of many minutes: the records were written a while ago on a slow machine.
-    options = ["--interval", "1", "--window", "600", "--output", "json"]
+    options = ["--interval", "1", "--output", "json"]
     command = [*PROGRAM, "watch", *arguments, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as watching:
         assert watching.stdout is not None

@@ -138,13 +138,17 @@ def test_a_cluster_and_a_store_that_both_fail_are_both_named() -> None:
 
 
 def test_metrics_over_the_budget_are_warned_of_and_counted() -> None:
-    run = Run(levels=Levels(max_metrics=len(contract.HEALTH_UNITS) + 4))
+    room, omitted = (
+        len([*contract.HEALTH_UNITS, *contract.GROUP_METRICS]),
+        len(contract.LAG_METRICS),
+    )
+    run = Run(levels=Levels(max_metrics=room))
     run()
     assert run.logger.warnings == [
-        f"2 metrics over the budget of {len(contract.HEALTH_UNITS) + 4} were left out: "
+        f"{omitted} metrics over the budget of {room} were left out: "
         "raise levels.max_metrics or narrow groups and topics"
     ]
-    assert run.sink.values()[CLUSTER, contract.METRICS_OMITTED] == 2
+    assert run.sink.values()[CLUSTER, contract.METRICS_OMITTED] == omitted
 
 
 def test_a_quiet_run_warns_of_nothing() -> None:

@@ -22,10 +22,13 @@ from tests.functions.sinks.otlp_receiver import receiving
 from tests.functions.test_collector_sinks import Through
 
 HEALTH = len(contract.HEALTH_UNITS)
+# Of a group, and of a topic of it.
+GROUP_COST, TOPIC_COST = len(contract.GROUP_METRICS), len(contract.LAG_METRICS)
 PARTITIONS = Levels(partition_groups=NameFilter())
 ROWS = {(*TOPIC, "0"), (*TOPIC, "1")}
 # Room for one group and its topic, and a group that comes before it by name.
-NARROW = Levels(max_metrics=HEALTH + 6)
+GROUPS_ALONE = Levels(max_metrics=HEALTH + GROUP_COST)
+NARROW = Levels(max_metrics=HEALTH + GROUP_COST + TOPIC_COST)
 CROWD: Groups = {"a": {"orders": [0, 0]}, **GROUPS}
 
 
@@ -73,20 +76,20 @@ def test_sinks_of_the_same_levels_share_what_is_made_for_them() -> None:
 
 
 def test_every_sink_hears_of_the_reporters_health_and_of_its_own_budget() -> None:
-    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: Levels(max_metrics=HEALTH + 4)})
+    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: GROUPS_ALONE})
     run()
     one, other = ({k: v for k, v in s.values().items() if k[0] == CLUSTER} for s in run.sinks)
     omitted = (CLUSTER, contract.METRICS_OMITTED)
-    assert (one.pop(omitted), other.pop(omitted)) == (0, 2)
+    assert (one.pop(omitted), other.pop(omitted)) == (0, TOPIC_COST)
     assert one == other
     assert {name for _, name in one} == set(contract.HEALTH_UNITS) - {contract.METRICS_OMITTED}
 
 
 def test_a_budget_that_leaves_metrics_out_is_named_where_it_stands() -> None:
-    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: Levels(max_metrics=HEALTH + 4)})
+    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: GROUPS_ALONE})
     run()
     assert run.logger.warnings == [
-        f"2 metrics over the budget of {HEALTH + 4} were left out: "
+        f"{TOPIC_COST} metrics over the budget of {HEALTH + GROUP_COST} were left out: "
         "raise sinks.1.otlp.levels.max_metrics or narrow groups and topics"
     ]
 

@@ -46,7 +46,7 @@ FULL: dict[str, Any] = {
     ],
     "namespace": "Own",
     "interval_seconds": 30,
-    "window": 4,
+    "window": "120s",
     "deadline_seconds": 20,
     "broker_timeout_seconds": 2.5,
     "levels": {

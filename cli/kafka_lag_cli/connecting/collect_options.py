@@ -21,7 +21,6 @@ from kafka_lag.settings import INTERNAL_TOPICS, Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore
-from kafka_lag_cdk.config.document import window_fault
 from kafka_lag_cli.connecting.deployed_document import read_deployed
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.login_options import SERVERS, brokers_of, login_options
@@ -163,9 +162,6 @@ def collect_options_of(
 def _by_options(
     options: Mapping[str, Any], interval: int, environ: Mapping[str, str]
 ) -> tuple[Settings, Callable[[], CredentialSource]]:
-    fault = window_fault(options["window"], interval)
-    if fault:
-        raise click.UsageError(f"--window: {fault}")
     deny = options["topics_deny"] or re.compile(INTERNAL_TOPICS)
     rules = replace(
         rules_of(options, interval),
@@ -184,9 +180,8 @@ def _by_options(
 
 
 def _with_interval(settings: Settings, seconds: int) -> Settings:
-    """Runs so far apart; the window stays as long as it is."""
-    rules = replace(settings.rules, interval_ms=seconds * 1000)
-    return replace(settings, interval_ms=seconds * 1000, rules=rules)
+    rules = settings.rules.at_interval(seconds * 1000)
+    return replace(settings, interval_ms=rules.interval_ms, rules=rules)
 
 
 def _refuse_beside_config() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,14 @@ import click
 from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules, Tolerance
 from kafka_lag_cdk.config.document import CollectorKeys, ToleranceSection
 from kafka_lag_cdk.config.strict import Strict, validate
+from kafka_lag_cdk.config.window import (
+    DEFAULT_WINDOW,
+    WINDOW_EXPECTED,
+    WINDOW_PATTERN,
+    find_count_fault,
+    find_window_fault,
+    parse_window,
+)
 from kafka_lag_cli.help_sections import add_options, option
 
 # RE is found anywhere in a name; options with RE may be repeated, the first that fits wins.
@@ -23,7 +32,7 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
     interval_ms = round(interval_seconds * 1000)
     return Rules(
         interval_ms=interval_ms,
-        window_ms=options["window"] * interval_ms,
+        window_ms=_window_ms(options["window"], interval_seconds),
         uncommitted=_joined(options["uncommitted_earliest"]),
         allowed_lag=_joined(options["allowed_lag"]),
         owners=_joined(options["owned_by"]),
@@ -34,6 +43,18 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
         risk_horizon_ms=round(options["risk_horizon"] * _HOUR_MS),
         ignore_inactive=options["ignore_inactive"],
     )
+
+
+def _window_ms(text: str | None, interval_seconds: float) -> int:
+    """The window of runs so far apart. Raises click.UsageError for one that does not fit them."""
+    if text is not None:
+        fault = find_count_fault(text, interval_seconds)
+        if fault is None and not re.fullmatch(WINDOW_PATTERN, text):
+            fault = f"{WINDOW_EXPECTED}, not {text!r}"
+        fault = fault or find_window_fault(text, interval_seconds)
+        if fault:
+            raise click.UsageError(f"--window: {fault}")
+    return parse_window(text, interval_seconds)
 
 
 def _number(
@@ -105,7 +126,12 @@ rule_options = add_options(
     _choice("--owned-by", "owner", str, "NAME", "groups: who looks after them"),
     _choice("--sla-seconds", "sla_seconds", float, "S", "groups: time lag promised"),
     _number("--hold", (_KEYS, "hold"), int, "N", "runs until a status is held"),
-    _number("--window", (_KEYS, "window"), int, "N", "runs until unmoved is stuck"),
+    option(
+        "--window",
+        metavar="TIME",
+        help=f"time until unmoved is stuck, at least three intervals ({DEFAULT_WINDOW})",
+        section=SECTION,
+    ),
     _number("--tolerance", _TOLERANCE, float, "S", "error of a time lag to search on from"),
     _number("--lookup-budget", (_KEYS, "lookup_budget"), int, "N", "look-ups by time a run sends"),
     _number("--risk-horizon", (_KEYS, "risk_horizon_hours"), float, "H", "a nearer loss is a risk"),

@@ -79,7 +79,7 @@ def estimate_append_times(
     )
     used, column = np.unique(positions.part, return_inverse=True)
     partitions = topics.lazy_take(used)
-    compacted, reading = _is_compacted(partitions), _columns(partitions, _ENDS)
+    compacted, reading = is_compacted(partitions), _columns(partitions, _ENDS)
     scheduled = find_on_schedule(reading, previous_runs, taken_at, rules.interval_ms)
     ends = align_ends(reading, previous_runs.ends, scheduled)
 
@@ -118,7 +118,7 @@ def _columns(frame: Frame, names: tuple[str, ...]) -> Frame:
     return Frame.of({name: frame.columns[name] for name in names})
 
 
-def _is_compacted(partitions: Frame) -> Mask:
+def is_compacted(partitions: Frame) -> Mask:
     """Partitions of compacted topics: single records may be gone."""
     policy = partitions.strings("cleanup_policy")
     return policy.is_in(word for word in policy.categories if "compact" in word)

@@ -9,7 +9,12 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag import carry_over
-from kafka_lag.lag.append_time import AppendTimeEstimates, Backlog, estimate_append_times
+from kafka_lag.lag.append_time import (
+    AppendTimeEstimates,
+    Backlog,
+    estimate_append_times,
+    is_compacted,
+)
 from kafka_lag.lag.carry_over import (
     PreviousRows,
     add_deleted_groups,
@@ -76,13 +81,14 @@ def evaluate(
     estimates = estimate_append_times(
         rows, topics, backlog, previous.rows, previous_runs, rules, taken_at, look_up
     )
-    ages = estimate_time_lag(rows, lag, allowed, estimates.times, read_at)
+    dated = estimate_time_lag(rows, lag, allowed, estimates.times, read_at)
+    ages = dated.after_cleaning(is_compacted(of_topic))
     rows = add_time_lag(rows, ages, estimates.times)
     rows = add_movement(rows, previous, taken_at, rules)
     rows = add_skips(rows, previous, of_topic, taken_at, rules)
     rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), allowed, rules)
     rows = add_retention(rows, of_topic, read_at, taken_at, rules)
-    rows = add_status(rows, of_group, previous, ages.least, allowed, taken_at, rules)
+    rows = add_status(rows, of_group, previous, dated, allowed, taken_at, rules)
     rows = add_uncounted(rows, lags, taken_at, rules)
 
     counts = count_rows(rows, of_topic, allowed, ages, rules)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -54,12 +54,22 @@ class Tolerance:
     share: float = 0.001
 
 
+# A commit that moves in every run may be seen to do so in every second one only.
+_LEAST_WINDOW_INTERVALS = 3
+
+
+def least_window_ms(interval_ms: int) -> int:
+    """The shortest window of runs so far apart."""
+    return _LEAST_WINDOW_INTERVALS * interval_ms
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The configured rules of an evaluation.
 
     `groups` and `topics` select by name. `interval_ms`: from one run to the next. `window_ms`: W,
-    in which a consumer must move, and for which an unread row counts with its last reading.
+    in which a consumer must move, and for which an unread row counts with its last reading; a time,
+    whatever the interval.
     By topic name: `allowed_lag`, records that are still OK. By group name: `owners`, `sla_seconds`
     and `uncommitted`: a partition without a commit lags from the log start (EARLIEST) or is counted
     apart (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
@@ -80,3 +90,8 @@ class Rules:
     lookup_budget: int = 10_000
     risk_horizon_ms: int = _DAY_MS
     ignore_inactive: bool = False
+
+    def at_interval(self, interval_ms: int) -> Rules:
+        """The same rules for runs so far apart: the window stays, unless it were too short."""
+        window_ms = max(self.window_ms, least_window_ms(interval_ms))
+        return replace(self, interval_ms=interval_ms, window_ms=window_ms)

@@ -29,7 +29,7 @@ def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rule
         observations=_count_observations(previous.rows, most_observations(rules)),
         commit_changed_at=_find_last_change(now, then, previous, taken_at),
         **_find_rewinds(now, previous.rows, taken_at),
-        **learn_pauses(previous.rows, rows, forward, back, taken_at, rules),
+        **learn_pauses(previous.rows, forward, back, taken_at, rules),
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import Seconds, seconds_between
+from kafka_lag.lag.carry_over import Seconds, is_read
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
@@ -43,7 +43,7 @@ _HOLE_INTERVALS = 1.5
 
 
 def learn_pauses(
-    old: Frame, rows: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules
+    old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules
 ) -> dict[str, Column]:
     """The columns of both levels after this run; `old` holds each row of the previous run.
 
@@ -52,9 +52,10 @@ def learn_pauses(
     """
     columns = {name: old.numbers(name) for name in (*_USUAL, *_LONG)}
     since, age = old.numbers("commit_changed_at"), old.numbers("time_lag_seconds")
-    still_for = (old.numbers("read_at").values - since.values) / 1_000
-    forward = forward & since.known
-    window, passed = rules.window_ms / 1_000, seconds_between(rows, old).fill(0.0)
+    seen = _find_last_seen(old)
+    still_for = (seen.values - since.values) / 1_000
+    forward = forward & since.known & seen.known
+    window, passed = rules.window_ms / 1_000, (taken_at - seen.values) / 1_000
     near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)
     traced = columns[_USUAL[-1]].known | columns[_LONG[-1]].known
     long = age.known & (np.minimum(still_for, age.values) > window)
@@ -70,24 +71,50 @@ def learn_pauses(
     return _replace_rows(columns, at, learn_from_move(_read_pauses(old, at), move, window))
 
 
-def find_usual_pauses(rows: Frame, ages: Column, still: Mask, taken_at: int, rules: Rules) -> Mask:
-    """Rows whose age recurring pauses explain.
+def _find_last_seen(old: Frame) -> Column:
+    """The scheduled time, ms, of the run that last read each row.
+
+    Commits are dated by schedules, so no clock may be compared with that: it may be wrong, and a
+    run late. An unread row was last read earlier; its clock must do.
+    """
+    taken_at, read_at = old.numbers("taken_at"), old.numbers("read_at")
+    return taken_at.where(is_read(old), read_at.clip(most=taken_at))
+
+
+@dataclass(frozen=True, slots=True)
+class UsualPauses:
+    """Rows in a pause of a usual length, and those whose age such pauses `explain`.
+
+    Of a group that reads less than is written, pauses are as long as usual and explain nothing.
+    """
+
+    usual: Mask
+    explain: Mask
+
+
+def find_usual_pauses(
+    rows: Frame, ages: Column, still: Mask, warned: Mask, taken_at: int, rules: Rules
+) -> UsualPauses:
+    """Rows in which recurring pauses play a part.
 
     `ages` (s) stand in for a `time_lag_seconds` that is unknown; `still` marks commits that have
-    not moved for a window. For these the pause counts where it is shorter than the age: a group
-    with an old backlog may pause as well, and hours without records are no pause of the group.
+    not moved for a window, `warned` those that were WARN. For still ones the pause counts where it
+    is shorter than the age: a group with an old backlog may pause as well, and hours without
+    records are no pause of the group.
     """
-    mask = np.zeros(len(rows), bool)
+    found = UsualPauses(np.zeros(len(rows), bool), np.zeros(len(rows), bool))
     at = np.flatnonzero(rows.numbers("pauses_seen").known)
     if not len(at):
-        return mask
+        return found
     age = rows.numbers("time_lag_seconds").or_else(ages).take(at)
     since = rows.numbers("commit_changed_at").take(at)
     known_age = np.where(age.known, age.values, np.inf)
     unmoved = np.where(since.known, (taken_at - since.values) / 1_000, np.inf)
-    pauses = _read_pauses(rows, at)
-    mask[at] = is_explained(pauses, known_age, unmoved, still[at], rules.window_ms / 1_000)
-    return mask
+    pauses, window = _read_pauses(rows, at), rules.window_ms / 1_000
+    usual = is_explained(pauses, known_age, unmoved, still[at], window)
+    behind = (still | warned)[at] & ~is_left_as_usual(pauses, known_age - unmoved, window)
+    found.usual[at], found.explain[at] = usual, usual & ~behind
+    return found
 
 
 def _read_pauses(frame: Frame, at: Rows) -> Pauses:
@@ -300,11 +327,21 @@ def _is_due(level: PauseLevel, still: Mask, window: float) -> Mask:
 
 
 def _is_within(level: PauseLevel, age: Seconds, unmoved: Seconds, still: Mask) -> Mask:
-    """Where age and pause are no longer than this level allows."""
+    """Where the pause is no longer than this level allows, or while the commit moves, the age."""
     limit = level.limit
-    mask: Mask = (age <= limit + _LIMIT_RATIO * level.left) & (
-        ~still | (np.minimum(age, unmoved) <= limit)
+    mask: Mask = np.where(
+        still, np.minimum(age, unmoved) <= limit, age <= limit + _LIMIT_RATIO * level.left
     )
+    return mask
+
+
+def is_left_as_usual(pauses: Pauses, left: Seconds, window: float) -> Mask:
+    """Where the last move of the commit left no greater age than usual; `left` is that age.
+
+    It grows from pause to pause if less is read than is written.
+    """
+    usual = np.maximum(pauses.usual.left, np.where(pauses.long.known, pauses.long.left, 0.0))
+    mask: Mask = left <= usual + np.maximum(window, (_LIMIT_RATIO - 1.0) * usual)
     return mask
 
 

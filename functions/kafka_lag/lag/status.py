@@ -8,14 +8,16 @@ from typing import TypeAlias
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import PreviousRows, Seconds, is_read, seconds_between, set_where_read
+from kafka_lag.lag.carry_over import PreviousRows, Seconds, is_read, set_where_read
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_still, is_within_window
 from kafka_lag.lag.ownership import find_unowned
 from kafka_lag.lag.pauses import find_usual_pauses
+from kafka_lag.lag.progress import add_progress, is_not_catching_up, was_warned
 from kafka_lag.lag.sets import distinct
+from kafka_lag.lag.time_lag import Ages
 
 # The rows it fits, and the status and reason that it gives them.
 StatusRule: TypeAlias = tuple[Mask, str | None, str | None]
@@ -23,38 +25,47 @@ StatusRule: TypeAlias = tuple[Mask, str | None, str | None]
 _INACTIVE_MS = 24 * 3_600_000
 # One reading shows no movement.
 _READINGS = 2
-# A backlog is not being caught up with if it takes more than so many times its age to drain. After
-# WARN it must drain within the second, smaller number, so that noise does not flip the status.
-_LONG, _SURE = 10.0, 3.0
+# An estimated age counts as it is where its bounds are no farther apart than this share of the
+# window; else only what is proven of it does.
+_NARROW_SHARE = 0.5
+# After WARN the age must be at most this share of the window, so that noise does not flip it.
+_CALM_SHARE = 0.9
 
 
 def add_status(
     rows: Frame,
     groups: Frame,
     previous: PreviousRows,
-    ages: Column,
+    ages: Ages,
     allowed: Column,
     taken_at: int,
     rules: Rules,
 ) -> Frame:
     """The rows with `status`, `last_status` and `status_reason`, by the first rule that fits.
 
-    `groups` holds each row's group. `ages` is the proven lower bound of the time lag, s; an unknown
-    one counts as 0. `allowed` is the lag, in records, that is still OK. An unread row has no
-    `status`, and keeps its `last_status` and reason. A row without a lag, because nothing is
-    committed, has neither status nor reason. The first reading gives at most a reason. `inactive`
-    stands in for the reason of any status of a group and topic that `find_inactive` finds.
+    `groups` holds each row's group. `allowed` is the lag, in records, that is still OK. An unread
+    row has no `status`, and keeps its `last_status` and reason. A row without a lag, because
+    nothing is committed, has neither status nor reason. The first reading gives at most a reason.
+    `inactive` stands in for the reason of any status of a group and topic that `find_inactive`
+    finds.
     """
     old, window = previous.rows, rules.window_ms / 1_000
-    lag, age = rows.numbers("lag"), ages.fill(0.0)
+    lag, age = rows.numbers("lag"), _judged_age(ages, window)
+    oldest = ages.most.fill(np.inf)
+    rows = add_progress(rows, old, age, taken_at, rules)
     first = rows.numbers("observations") < _READINGS
-    is_unowned, moved = find_unowned(rows, groups), _has_moved(rows, old)
+    is_unowned, moves = find_unowned(rows, groups), _moves_lately(rows, taken_at, rules)
     owned_lately = is_within_window(rows.numbers("owned_at"), taken_at, rules)
     went_back = is_within_window(rows.numbers("rewound_at"), taken_at, rules)
     still = is_still(rows, taken_at, rules)
-    pausing = find_usual_pauses(rows, ages, still, taken_at, rules)
-    since = _not_catching_up_since(rows, old, age, taken_at, rules)
-    not_catching_up = _is_not_catching_up(rows, old, age, since, taken_at, rules)
+    stuck = _was_stuck(old) & ~_has_moved(rows, old)
+    warned, reasons = was_warned(old), old.strings("status_reason")
+    # Between two moves rates fall, which says nothing new of a group that is slow.
+    between = warned & ~_has_moved(rows, old)
+    pauses = find_usual_pauses(rows, ages.least, still, warned, taken_at, rules)
+    not_catching_up = is_not_catching_up(rows, old, age, taken_at, rules)
+    left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, taken_at)
+    kept_up = left_over <= window * np.where(warned, _CALM_SHARE, 1.0)
     rules_in_order: list[StatusRule] = [
         (~is_read(rows), None, None),
         (rows.numbers("records_lost") > 0, contract.ERR, contract.RECORDS_LOST),
@@ -66,16 +77,25 @@ def add_status(
         (first & is_unowned & (age > window), None, contract.NO_MEMBER),
         (first, None, None),
         (went_back, contract.REWIND, None),
+        # Only a commit ends a stop: an age falls by itself where the next record is cleaned away.
+        (stuck & owned_lately, contract.STALL, None),
+        (stuck, contract.STOP, None),
         # When it last moved, it kept up.
-        (_age_after_last_move(rows, age, still, taken_at) <= window, contract.OK, None),
-        (still & pausing, contract.OK, contract.PAUSING),
-        (pausing, contract.OK, None),
+        (kept_up, contract.OK, None),
+        (still & pauses.explain, contract.OK, contract.PAUSING),
+        (pauses.explain, contract.OK, None),
         # It has not moved for a window, with a member that owns it, or without.
-        (still & owned_lately, contract.STALL, None),
-        (still, contract.STOP, None),
+        (still & ~pauses.usual & owned_lately, contract.STALL, None),
+        (still & ~pauses.usual, contract.STOP, None),
         # It moves, and is behind.
         (~not_catching_up, contract.OK, None),
-        (is_unowned & ~moved, contract.WARN, contract.NO_MEMBER),
+        (is_unowned & ~moves, contract.WARN, contract.NO_MEMBER),
+        (between & reasons.is_in([contract.SLOW]), contract.WARN, contract.SLOW),
+        (
+            between & reasons.is_in([contract.FALLING_BEHIND]),
+            contract.WARN,
+            contract.FALLING_BEHIND,
+        ),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]
@@ -87,7 +107,6 @@ def add_status(
         rows,
         last_status=status,
         status_reason=idle.or_else(reason),
-        not_catching_up_since=since,
     )
     return rows.with_columns(status=status)
 
@@ -137,56 +156,32 @@ def _age_after_last_move(rows: Frame, age: Seconds, still: Mask, taken_at: int) 
 
 
 def _has_moved(rows: Frame, old: Frame) -> Mask:
-    """Rows whose commit is another than in the previous run.
-
-    Consumers that assign partitions themselves commit without being members of the group.
-    """
+    """Rows whose commit is another than in the previous run."""
     return rows.numbers("committed_offset") != old.numbers("committed_offset")
 
 
-def _not_catching_up_since(
-    rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules
-) -> Column:
-    """Since when, ms, no run has proven that the backlog is being worked off; unknown if this does.
+def _moves_lately(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+    """Rows whose commit was seen to move within the window.
 
-    A first reading shows no movement. It counts as if that were so for a whole window.
+    Consumers that assign partitions themselves commit without being members of the group. A commit
+    that was never seen to move has no rate, although it was first seen just now.
     """
-    first = rows.numbers("observations") < _READINGS
-    begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
-    since = old.numbers("not_catching_up_since").or_else(begun)
-    return since.only(~_worked_off(rows, old, age * _SURE))
-
-
-def _is_not_catching_up(
-    rows: Frame, old: Frame, age: Seconds, since: Column, taken_at: int, rules: Rules
-) -> Mask:
-    """Rows that are not catching up now, and did not for the window up to now, or were WARN before.
-
-    `since` is `not_catching_up_since`; the window ends with this run, so it is one interval
-    shorter between the first such run and this one. It is waited for because after a burst of
-    records no consumer seems to catch up for some minutes. To drain within _LONG ages is enough
-    not to become WARN; to cease to be WARN takes _SURE ages, by the rates alone.
-    """
-    was_warn = _was_warn(old)
-    lasted = taken_at - since >= rules.window_ms - rules.interval_ms
-    limit = age * np.where(was_warn, _SURE, _LONG)
-    mask: Mask = since.known & (lasted | was_warn) & ~_worked_off(rows, old, limit)
+    changed = is_within_window(rows.numbers("commit_changed_at"), taken_at, rules)
+    mask: Mask = changed & (rows.numbers("consume_rate") > 0)
     return mask
 
 
-def _worked_off(rows: Frame, old: Frame, limit: Seconds) -> Mask:
-    """Rows whose backlog will be gone within `limit`, s, by their rates or since the last reading.
+def _was_stuck(old: Frame) -> Mask:
+    """Rows that the previous run called STOP or STALL."""
+    return old.strings("last_status").is_in([contract.STOP, contract.STALL])
 
-    The rates are averages: they show a burst for minutes after it has ended. The change since the
-    last reading does not. It does not count for rows that were WARN: these must drain by the rates.
+
+def _judged_age(ages: Ages, window: float) -> Seconds:
+    """The age, s, by which a row is judged; an unknown one counts as 0.
+
+    What is proven at least jumps by the distance of two known log ends wherever look-ups are
+    missing. So an estimate counts where its bounds are close.
     """
-    lag, seconds = rows.numbers("lag"), seconds_between(rows, old)
-    shrank_by = old.numbers("lag") - lag
-    shrank = (seconds > 0) & (shrank_by * limit >= lag * seconds)
-    mask: Mask = (rows.numbers("drain_seconds") <= limit) | (shrank & ~_was_warn(old))
-    return mask
-
-
-def _was_warn(old: Frame) -> Mask:
-    """Rows that the previous run called WARN."""
-    return old.strings("last_status").is_in([contract.WARN])
+    narrow = ages.most - ages.least <= window * _NARROW_SHARE
+    age: Seconds = ages.seconds.where(narrow, ages.least).fill(0.0)
+    return age

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -81,3 +81,12 @@ class Ages:
     least: Column
     most: Column
     method: Strings
+
+    def after_cleaning(self, compacted: Mask) -> Ages:
+        """These ages, but for what cleaning may have removed since an earlier run dated them.
+
+        On a compacted topic the record may be gone, and the next one be as new as this run.
+        """
+        carried = compacted & self.method.is_in([contract.METHOD_CARRIED])
+        nothing = Column.of(np.zeros(len(self.seconds)))
+        return replace(self, least=nothing.where(carried & self.least.known, self.least))

@@ -42,6 +42,14 @@ from kafka_lag_cdk.config.types import (
     limits,
     matching,
 )
+from kafka_lag_cdk.config.window import (
+    DEFAULT_WINDOW,
+    WINDOW_EXPECTED,
+    WINDOW_PATTERN,
+    find_count_fault,
+    find_window_fault,
+    parse_window,
+)
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER"]
@@ -60,24 +68,10 @@ _MOST_ALLOWED = 10**12
 _LONGEST_SLA = 366 * 86_400
 _LONGEST_OWNER = 256
 
-_LONGEST_WINDOW_HOURS = 24
 _HOUR_MS = 3_600_000
 
 _RULES, _LEVELS = DEFAULTS.rules, DEFAULTS.levels
-
-
-def window_fault(window: int, interval_seconds: float) -> str | None:
-    """What is wrong with a window of so many intervals, None if nothing.
-
-    Rows that cannot be read are kept for a day: beyond it there is nothing left to count.
-    """
-    hours = window * interval_seconds / 3600
-    if hours <= _LONGEST_WINDOW_HOURS:
-        return None
-    return (
-        f"must be at most {_LONGEST_WINDOW_HOURS} hours of intervals, and {window} of "
-        f"{interval_seconds:g} seconds are {hours:.4g}"
-    )
+_INTERVAL = DEFAULTS.interval_ms / 1000
 
 
 def check_authorities(name: str | None, info: ValidationInfo) -> Path | None:
@@ -267,8 +261,8 @@ class CollectorKeys(Strict):
         str,
         matching(r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}", "is no CloudWatch namespace of your own"),
     ] = DEFAULTS.namespace
-    interval_seconds: Annotated[Number, limits(1, 3600)] = DEFAULTS.interval_ms / 1000
-    window: Annotated[int, limits(1, 1000)] = _RULES.window_ms // _RULES.interval_ms
+    interval_seconds: Annotated[Number, limits(1, 3600)] = _INTERVAL
+    window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = DEFAULT_WINDOW
     hold: Annotated[int, limits(1, 1000)] = _RULES.hold
     tolerance: ToleranceSection = ToleranceSection()
     lookup_budget: Annotated[int, limits(0, 1_000_000)] = _RULES.lookup_budget
@@ -279,14 +273,28 @@ class CollectorKeys(Strict):
     deadline_seconds: Annotated[Number, limits(1, 900)] = DEFAULTS.deadline
     broker_timeout_seconds: Annotated[Number, limits(0.1, 300)] = DEFAULTS.access.broker_timeout
 
+    @field_validator("window", mode="before")
+    @classmethod
+    def _no_count(cls, value: Any, info: ValidationInfo) -> Any:
+        fault = find_count_fault(value, info.data.get("interval_seconds", _INTERVAL))
+        if fault:
+            raise ValueError(fault)
+        return value
+
     @field_validator("window")
     @classmethod
-    def _within_a_day(cls, window: int, info: ValidationInfo) -> int:
+    def _fits_interval(cls, value: str, info: ValidationInfo) -> str:
         # An interval with a fault of its own is absent here.
-        fault = window_fault(window, info.data.get("interval_seconds", 0))
+        fault = find_window_fault(value, info.data.get("interval_seconds", 0))
         if fault:
             raise FaultsError([Fault((), fault, joint=True, beside=("interval_seconds",))])
-        return window
+        return value
+
+    @property
+    def window_ms(self) -> int:
+        """The window; where none is named, as long as the interval needs."""
+        named = self.window if "window" in self.model_fields_set else None
+        return parse_window(named, self.interval_seconds)
 
     @property
     def otlp_endpoints(self) -> tuple[OtlpSection, ...]:
@@ -386,7 +394,8 @@ def written(
     """
     dumped = keys.model_dump(mode="json", include=set(CollectorKeys.model_fields))
     interval_ms = int(dumped.pop("interval_seconds") * 1000)
-    window, horizon_hours = dumped.pop("window"), dumped.pop("risk_horizon_hours")
+    dumped.pop("window")
+    horizon_hours = dumped.pop("risk_horizon_hours")
     tolerance = dumped["tolerance"]
     return {
         contract.DOCUMENT_VERSION_KEY: contract.DOCUMENT_VERSION,
@@ -398,7 +407,7 @@ def written(
         "cafile": cafile,
         **dumped,
         "interval_ms": interval_ms,
-        "window_ms": window * interval_ms,
+        "window_ms": keys.window_ms,
         "tolerance": {"floor_ms": round(tolerance["seconds"] * 1000), "share": tolerance["share"]},
         "risk_horizon_ms": round(horizon_hours * _HOUR_MS),
     }

@@ -153,14 +153,21 @@ def test_a_group_whose_coordinator_falls_silent_waits_for_the_next_one() -> None
     assert runs()[CLUSTER, contract.GROUPS_READ] == 1
 
 
-def test_a_group_that_no_broker_coordinates_any_more_is_named_so() -> None:
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (15, "(no_coordinator): commits: COORDINATOR_NOT_AVAILABLE"),
+        # whatever else is wrong: what cannot be found is the coordinator
+        (-1, "(no_coordinator): commits: UNKNOWN_SERVER_ERROR"),
+        (30, "(denied): commits: GROUP_AUTHORIZATION_FAILED"),
+    ],
+)
+def test_a_group_that_no_broker_coordinates_any_more_is_named_so(code: int, said: str) -> None:
     runs = _runs()
-    runs.brokers.lasting["FindCoordinator", "g"] = 15
+    runs.brokers.lasting["FindCoordinator", "g"] = code
     runs.brokers.lasting["OffsetFetch", "g"] = 16
     runs()
-    assert runs.logger.warnings == [
-        "group 'g' not read (no_coordinator): commits: COORDINATOR_NOT_AVAILABLE"
-    ]
+    assert runs.logger.warnings == [f"group 'g' not read {said}"]
 
 
 def test_an_end_is_read_after_the_commit_that_it_is_compared_with() -> None:

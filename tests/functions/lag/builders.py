@@ -58,6 +58,12 @@ def column(values: list[Any], kind: str = contract.DOUBLE) -> Column:
     return Column.optional(values, DTYPES[kind])
 
 
+def exact_ages(seconds: Column) -> Ages:
+    """Time lags without an error."""
+    method = Strings.constant(contract.METHOD_INTERPOLATED, len(seconds)).only(seconds.known)
+    return Ages(seconds, seconds, seconds, method)
+
+
 def first(frame: Frame, *names: str) -> tuple[Any, ...]:
     """These columns of the first row, None for unknown."""
     return tuple(frame.columns[name].to_list()[0] for name in names)
@@ -248,7 +254,7 @@ class Runs:
 
     def run(
         self,
-        minute: int,
+        minute: float,
         commit: int | Sequence[int],
         end: int | str,
         *,
@@ -260,7 +266,7 @@ class Runs:
 
         `end` is the log's, or the reason why it was not read.
         """
-        at = NOON + minute * MINUTE
+        at = NOON + round(minute * MINUTE)
         commits = [commit] if isinstance(commit, int) else commit
         groups = {f"g{number}": {"t": [each]} for number, each in enumerate(commits)}
         owners = {(name, "t", 0): "m" for name in groups if members}

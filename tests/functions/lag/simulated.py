@@ -20,7 +20,7 @@ from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.status import add_status
 from kafka_lag.snapshots.previous import select_log_ends
 from tests.builders import MINUTE, NOON, a_reading, table
-from tests.functions.lag.builders import stable
+from tests.functions.lag.builders import exact_ages, stable
 
 # Days of a cluster at one run a minute: behaviours as rows of one frame, ages known exactly.
 
@@ -173,6 +173,7 @@ def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
         "topic": cluster.names,
         "topic_id": cluster.names,
         "partition_id": nothing,
+        "taken_at": Column.of(np.full(count, taken_at)),
     }
     topics = Frame.of({**key, "end_offset": end, "read_at": read_at})
     topics = add_produce_rate(topics.completed(contract.TOPIC_PARTITIONS), before, rules)
@@ -187,7 +188,7 @@ def _after(cluster: _Cluster, before: Snapshot, run: int) -> Snapshot:
     memory = match_previous(rows, before)
     rows = add_movement(rows, memory, taken_at, rules)
     rows = add_rates(rows, memory, topics.numbers("produce_rate"), nothing, rules)
-    rows = add_status(rows, stable(count), memory, ages, nothing, taken_at, rules)
+    rows = add_status(rows, stable(count), memory, exact_ages(ages), nothing, taken_at, rules)
     return Snapshot(taken_at, topics, rows, before.groups)
 
 

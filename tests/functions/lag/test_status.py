@@ -22,9 +22,11 @@ from kafka_lag.contract import (
     WARN,
 )
 from kafka_lag.lag.carry_over import match_previous
+from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.status import add_status
+from kafka_lag.lag.time_lag import Ages
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.builders import (
     BEFORE,
@@ -33,6 +35,7 @@ from tests.functions.lag.builders import (
     Row,
     Runs,
     column,
+    exact_ages,
     first,
     group,
     partition,
@@ -59,8 +62,12 @@ LATE: Row = {
     "member_id": "m",
     "owned_at": NOW,
 }
+# It moved in every run, and did not catch up for the window.
+OFTEN: Row = {"commit_gap_seconds": 60.0}
+SLOW_SINCE: Row = {"not_catching_up_since": NOW - 9 * MINUTE}
 STILL: Row = {"commit_changed_at": NOW - 11 * MINUTE}
 ABANDONED: Row = {**STILL, "member_id": None, "owned_at": NOW - 11 * MINUTE}
+YOUNGER: Row = {"time_lag_seconds": 7_200.0}
 HOURLY: Row = {
     "pause_seconds": 3_600.0,
     "pauses_seen": 2.0,
@@ -70,12 +77,17 @@ HOURLY: Row = {
 }
 
 
-def evaluate_row(row: Row, previous: Row | None = None, allowed: int = 0) -> Frame:
+def evaluate_row(
+    row: Row, previous: Row | None = None, allowed: int = 0, ages: Ages | None = None
+) -> Frame:
     frame = rows({**LATE, **row})
-    slow = {**LATE, "not_catching_up_since": NOW - 9 * MINUTE, **(previous or {})}
+    moved_then = {"committed_offset": 499, "commit_changed_at": BEFORE}
+    slow = {**LATE, **moved_then, **OFTEN, **SLOW_SINCE, **(previous or {})}
+    if row.get("commit_changed_at", NOW) != NOW or row.get("committed_offset", 500) is None:
+        slow["committed_offset"] = {**LATE, **row}["committed_offset"]
     memory = match_previous(frame, snapshot(rows(slow, at=BEFORE)))
-    ages, most = frame.numbers("time_lag_seconds"), column([allowed], "long")
-    return add_status(frame, stable(), memory, ages, most, NOW, Rules())
+    exact, most = exact_ages(frame.numbers("time_lag_seconds")), column([allowed], "long")
+    return add_status(frame, stable(), memory, ages or exact, most, NOW, Rules())
 
 
 @pytest.mark.parametrize(
@@ -122,7 +134,10 @@ def test_the_first_rule_that_fits_decides(row: Row, status: str | None, reason: 
 def test_a_commit_beyond_the_end_is_an_error_once_it_is_no_race(
     row: Row, previous: Row, status: str
 ) -> None:
-    found = evaluate_row({"end_offset": 450, "lag": 0, **row}, {"end_offset": 440, **previous})
+    found = evaluate_row(
+        {"end_offset": 450, "lag": 0, **row},
+        {"end_offset": 440, "committed_offset": 500, **previous},
+    )
     assert first(found, *STATUS) == (status, BEYOND_END if status == ERR else None)
 
 
@@ -148,11 +163,27 @@ def test_a_still_commit_is_a_stall_where_somebody_could_move_it(row: Row, status
         pytest.param({**STILL, "pauses_seen": 1.0}, (STALL, None), id="seen-once"),
         pytest.param({**STILL, "work_between_pauses": None}, (STALL, None), id="an-old-count"),
         pytest.param({**STILL, "work_since_pause": 6_000.0}, (STALL, None), id="unusual-work"),
-        pytest.param({**STILL, "work_since_pause": None}, (OK, PAUSING), id="after-a-gap"),
         pytest.param(
-            {**STILL, "work_since_pause": 6_000.0, "pauses_seen": 4.0},
+            {**STILL, **YOUNGER, "work_since_pause": None}, (OK, PAUSING), id="after-a-gap"
+        ),
+        pytest.param(
+            {**STILL, **YOUNGER, "work_since_pause": 6_000.0, "pauses_seen": 4.0},
             (OK, PAUSING),
             id="well-known-and-pausing-most-of-the-time",
+        ),
+        pytest.param({**STILL, "time_lag_seconds": 7_860.0}, (OK, PAUSING), id="twice-left"),
+        pytest.param(
+            {**STILL, "time_lag_seconds": 7_861.0}, (WARN, FALLING_BEHIND), id="more-is-left"
+        ),
+        pytest.param(
+            {**STILL, "pause_age_left": 0.0, "time_lag_seconds": 1_260.0},
+            (OK, PAUSING),
+            id="a-window-is-left",
+        ),
+        pytest.param(
+            {**STILL, "pause_age_left": 0.0, "time_lag_seconds": 1_261.0},
+            (WARN, FALLING_BEHIND),
+            id="more-than-a-window-is-left",
         ),
         pytest.param(
             {"commit_changed_at": NOW - 9 * HOUR, "time_lag_seconds": 7_200.0},
@@ -193,6 +224,8 @@ def test_a_commit_that_keeps_up_whenever_it_moves_is_not_slow(
     [
         pytest.param({}, {"lag": 101}, OK, id="the-last-reading-saw-it-shrink"),
         pytest.param({"lag": 10_000}, {"lag": 10_001}, WARN, id="but-hardly"),
+        pytest.param({}, {"lag": 101, "commit_gap_seconds": 160.0}, OK, id="moves-often"),
+        pytest.param({}, {"lag": 101, "commit_gap_seconds": 161.0}, WARN, id="moves-seldom"),
         pytest.param({}, {"lag": 100}, WARN, id="it-stood"),
         pytest.param({}, {"lag": None}, WARN, id="unread-before"),
         pytest.param({}, {"lag": 200, "last_status": WARN}, WARN, id="slow-one-reading-is-no-end"),
@@ -204,6 +237,104 @@ def test_a_backlog_is_worked_off_by_the_rates_or_unless_slow_before_by_the_last_
     row: Row, previous: Row, status: str
 ) -> None:
     assert first(evaluate_row(row, previous), "status") == (status,)
+
+
+# A commit that moves every 5 minutes: nothing but what its moves leave over counts.
+SELDOM: Row = {
+    "commit_gap_seconds": 300.0,
+    "commit_changed_at": NOW - 5 * MINUTE,
+    "progress_from": NOW - 3 * MINUTE,
+    "progress_from_lag": 110,
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "previous", "status"),
+    [
+        # In 180 s of the 5,400 s that are 3 ages a thirtieth of it must go.
+        pytest.param({}, {"progress_from_lag": 104}, OK, id="gone-within-3-ages"),
+        pytest.param({}, {"progress_from_lag": 103}, WARN, id="later"),
+        pytest.param({}, {"progress_from": NOW - 179 * SECOND}, WARN, id="moves-too-close"),
+        pytest.param({"committed_offset": 499}, {}, WARN, id="it-did-not-move"),
+        pytest.param({}, {"last_status": WARN}, OK, id="after-warn"),
+        pytest.param({"drain_seconds": 1.0}, {"progress_from_lag": 90}, WARN, id="rates-mislead"),
+        pytest.param({}, {"progress_from": None}, WARN, id="first-move"),
+    ],
+)
+def test_a_commit_that_moves_seldom_is_judged_by_what_its_moves_leave(
+    row: Row, previous: Row, status: str
+) -> None:
+    assert first(evaluate_row(row, {**SELDOM, **previous}), "status") == (status,)
+
+
+@pytest.mark.parametrize(
+    ("previous", "expected"),
+    [
+        pytest.param({}, (NOW, 100), id="worked-off"),
+        pytest.param({"progress_from_lag": 101}, (NOW - 3 * MINUTE, 101), id="lower"),
+        pytest.param({"progress_from_lag": 100}, (NOW, 100), id="no-lower"),
+        pytest.param(
+            {"progress_from_lag": 101, "progress_from": NOW - 10 * MINUTE}, (NOW, 100), id="window"
+        ),
+        pytest.param(
+            {"progress_from_lag": 101, "progress_from": NOW - 10 * MINUTE + 1},
+            (NOW - 10 * MINUTE + 1, 101),
+            id="within-the-window",
+        ),
+        pytest.param({"committed_offset": 501}, (NOW, 100), id="back"),
+        pytest.param({"committed_offset": 500}, (NOW - 3 * MINUTE, 110), id="unmoved"),
+    ],
+)
+def test_later_moves_are_compared_with_the_highest_lag_of_the_window(
+    previous: Row, expected: tuple[int, int]
+) -> None:
+    found = evaluate_row({}, {**SELDOM, **previous})
+    assert first(found, "progress_from", "progress_from_lag") == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "gap"),
+    [
+        pytest.param({"commit_changed_at": NOW - 5 * MINUTE}, 300.0, id="since-the-last-move"),
+        pytest.param({"commit_changed_at": NOW - HOUR}, 600.0, id="a-window-at-most"),
+        pytest.param({"time_lag_seconds": 30.0}, 90.0, id="time-without-unread-records"),
+        pytest.param({"commit_gap_seconds": 1_200.0}, 600.0, id="halved-in-a-window"),
+    ],
+)
+def test_gaps_between_moves_are_remembered_for_a_while(previous: Row, gap: float) -> None:
+    seen = {"commit_gap_seconds": 60.0, "commit_changed_at": NOW - 10 * MINUTE}
+    found = evaluate_row({}, {**seen, **previous})
+    assert first(found, "commit_gap_seconds") == (pytest.approx(gap),)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "status"),
+    [
+        pytest.param(350.0, 650.0, WARN, id="close-bounds"),
+        pytest.param(349.0, 650.0, OK, id="far-bounds"),
+        pytest.param(601.0, None, WARN, id="proven"),
+        pytest.param(350.0, None, OK, id="without-an-upper-bound"),
+    ],
+)
+def test_an_estimated_age_counts_where_its_bounds_are_close(
+    least: float, most: float | None, status: str
+) -> None:
+    seconds, low, high = column([601.0]), column([least]), column([most])
+    ages = Ages(seconds, low, high, Strings.of(["interpolated"]))
+    assert first(evaluate_row({"time_lag_seconds": 601.0}, ages=ages), "status") == (status,)
+
+
+@pytest.mark.parametrize(
+    ("most", "previous", "status"),
+    [(540.0, WARN, OK), (541.0, WARN, WARN), (None, WARN, WARN), (None, OK, OK)],
+)
+def test_warn_ends_by_the_age_once_its_upper_bound_is_well_within_the_window(
+    most: float | None, previous: str, status: str
+) -> None:
+    seconds, low, high = column([530.0]), column([520.0]), column([most])
+    ages = Ages(seconds, low, high, Strings.of(["interpolated"]))
+    found = evaluate_row({"time_lag_seconds": 530.0}, {"last_status": previous}, ages=ages)
+    assert first(found, "status") == (status,)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +404,7 @@ def test_a_topic_is_inactive_once_it_is_not_touched_for_a_day(
     row: Row, other: Row, idle: bool
 ) -> None:
     frame = rows({**LEFT, **row}, {**BESIDE, **other})
-    ages, allowed = column([0.0, 0.0]), column([0, 0], "long")
+    ages, allowed = exact_ages(column([0.0, 0.0])), column([0, 0], "long")
     previous = match_previous(frame, snapshot(rows()))
     found = add_status(frame, stable(2), previous, ages, allowed, NOW, Rules())
     assert (found.strings("status_reason").to_list()[0] == INACTIVE) == idle
@@ -289,7 +420,7 @@ def test_a_topic_is_inactive_once_it_is_not_touched_for_a_day(
 )
 def test_inactive_is_a_reason_beside_any_status(row: Row, status: str) -> None:
     frame = rows({**LEFT, "observations": 10, **row})
-    ages, allowed = column([86_400.0]), column([0], "long")
+    ages, allowed = exact_ages(column([86_400.0])), column([0], "long")
     memory = match_previous(frame, snapshot(rows()))
     found = add_status(frame, stable(), memory, ages, allowed, NOW, Rules())
     assert first(found, "status", "status_reason") == (status, INACTIVE)
@@ -401,6 +532,12 @@ def test_that_no_member_reads_old_records_is_reported_from_the_first_reading() -
     found = [group(report, *STATUS_AND_REASON) for report in reports]
     assert found == [(None, NO_MEMBER)] + [(WARN, NO_MEMBER)] * 10 + [(ERR, None)] * 2
     assert group(reports[0], "last_status", "held_status", "incident_since") == (None,) * 3
+
+
+def test_a_rebalance_that_nobody_takes_part_in_excuses_nothing() -> None:
+    report = Runs(look_up=WITHOUT_MEMBERS).run(0, 100, 240, members=0, state="PreparingRebalance")
+
+    assert partition(report, *STATUS_AND_REASON) == (None, NO_MEMBER)
 
 
 def test_of_the_first_reading_nothing_is_held() -> None:

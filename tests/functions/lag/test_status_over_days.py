@@ -162,7 +162,7 @@ def test_trouble_is_told_once_after_so_many_runs(
 
 
 def test_a_group_that_comes_back_is_ok_once_its_speed_is_known(history: StatusHistory) -> None:
-    assert history.changes("back after 6 hours", 360) == [(360, WARN), (368, OK)]
+    assert history.changes("back after 6 hours", 360) == [(360, WARN), (363, OK)]
 
 
 @pytest.mark.parametrize(

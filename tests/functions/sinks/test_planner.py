@@ -18,7 +18,7 @@ from tests.functions.sinks.reports import a_report
 
 HEALTH = len(contract.HEALTH_UNITS)
 # What a set costs.
-GROUP, TOPIC = 4, 2
+GROUP = len(contract.GROUP_METRICS)
 CLUSTER = Levels(max_metrics=HEALTH + 2 * GROUP, topics=False)
 OWN = Levels(max_metrics=HEALTH + GROUP, topics=False)
 
@@ -66,12 +66,12 @@ def test_own_levels_begin_with_what_the_snapshot_holds() -> None:
     ("places", "warned"),
     [
         pytest.param([], [], id="no-sink"),
-        pytest.param([(CLUSTER, "levels")] * 2, [(4, CLUSTER, "levels")], id="the-clusters-once"),
-        pytest.param([(OWN, "x")], [(8, OWN, "x")], id="own-alone"),
+        pytest.param([(CLUSTER, "levels")] * 2, [(GROUP, CLUSTER, "levels")], id="shared"),
+        pytest.param([(OWN, "x")], [(2 * GROUP, OWN, "x")], id="own-alone"),
         pytest.param([(Levels(), "x")], [], id="room-for-all"),
         pytest.param(
             [(OWN, "y"), (CLUSTER, "levels"), (OWN, "x")],
-            [(8, OWN, "y"), (4, CLUSTER, "levels"), (8, OWN, "x")],
+            [(2 * GROUP, OWN, "y"), (GROUP, CLUSTER, "levels"), (2 * GROUP, OWN, "x")],
             id="each-place-to-change",
         ),
     ],

@@ -58,8 +58,28 @@ def test_each_alarm_names_a_section_that_is_there(name: str) -> None:
     assert f"\n#### {name}\n" in MANUAL
 
 
-def test_a_lasting_failure_is_alarmed_whatever_the_interval() -> None:
-    dropped = alarms("plain")["messages-dropped"]
-    # one event a snapshot is dropped, which may be the only one of an hour
-    assert (dropped["DatapointsToAlarm"], dropped["EvaluationPeriods"]) == (1, 1)
-    assert dropped["Threshold"] == 1
+DECIDING = (
+    *("MetricName", "ComparisonOperator", "Threshold"),
+    *("DatapointsToAlarm", "EvaluationPeriods", "Period"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # one event a snapshot is dropped, which may be the only one of an hour
+        (
+            "messages-dropped",
+            ("AsyncEventsDropped", "GreaterThanOrEqualToThreshold", 1, 1, 1, 15 * 60),
+        ),
+        # no run in two whole hours
+        ("messages-silent", ("Invocations", "LessThanThreshold", 1, 2, 2, 3600)),
+    ],
+)
+def test_what_decides_is_counted_of_the_function_alone(
+    name: str, expected: tuple[object, ...]
+) -> None:
+    found = alarms("plain")[name]
+    assert tuple(found[key] for key in DECIDING) == expected
+    assert (found["Namespace"], found["Statistic"]) == ("AWS/Lambda", "Maximum")
+    assert [each["Name"] for each in found["Dimensions"]] == ["FunctionName"]

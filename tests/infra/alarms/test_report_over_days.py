@@ -82,6 +82,13 @@ def test_a_run_that_fails_is_no_success_and_the_next_good_one_ends_it(
     assert observed[-1][0] == FIRST // HOUR + 2 * 24
 
 
+def test_it_reads_the_deployments_own_metric(alarm: Mapping[str, Any]) -> None:
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("KafkaLag", "DailyReportSuccess")
+    assert alarm["Dimensions"] == [{"Name": "Deployment", "Value": "ours"}]
+    # metrics may be delivered twice, so no sum
+    assert alarm["Statistic"] == "Maximum"
+
+
 def test_it_names_the_job_and_its_section(alarm: Mapping[str, Any]) -> None:
     assert alarm["AlarmName"] == "ours/daily-report/report-missing"
     assert "Job: job." in alarm["AlarmDescription"]

@@ -63,7 +63,7 @@ def test_an_interval_that_is_no_interval_is_told_once(seconds: Any) -> None:
 def test_the_intervals_that_are_listed_are_those_that_are_taken(seconds: int) -> None:
     (sentence,) = refused_cluster(interval_seconds=61)
     listed = {int(number) for number in re.findall(r"\d+", sentence)}
-    is_taken = cluster_faults(interval_seconds=seconds, window=1) == ()
+    is_taken = cluster_faults(interval_seconds=seconds) == ()
     assert is_taken is (seconds in listed)
 
 

@@ -144,17 +144,56 @@ def test_the_first_expression_in_the_document_that_matches_decides() -> None:
 
 @pytest.mark.parametrize(
     ("interval", "window", "good"),
-    [(3600, 24, True), (3600, 25, False), (86.4, 1000, True), (86.5, 1000, False)],
+    [(3600, "24h", True), (60, "1441m", False), (200, "10m", True), (200, "86401s", False)],
 )
-def test_the_window_is_a_day_at_most(interval: float, window: int, good: bool) -> None:
+def test_the_window_is_a_day_at_most(interval: float, window: str, good: bool) -> None:
     message = document_faults(interval_seconds=interval, window=window)
-    assert bool(message) != good
-    assert all(t.startswith("window: must be at most 24 hours of intervals, and ") for t in message)
+    assert message == ([] if good else [f"window: must be at most 24h, and is {window}"])
+
+
+@pytest.mark.parametrize(
+    ("interval", "window", "good"), [(200, "600s", True), (200, "599s", False), (3600, "3h", True)]
+)
+def test_the_window_is_three_intervals_at_least(interval: float, window: str, good: bool) -> None:
+    message = document_faults(interval_seconds=interval, window=window)
+    too_short = "window: must be at least three intervals, and 599s is less than three of 200 s"
+    assert message == ([] if good else [f"{too_short}: write 10m"])
+
+
+@pytest.mark.parametrize(
+    ("interval", "window", "meant"),
+    [(60, 10, "10m"), (60, "10", "10m"), (15, 10, "150s"), (300, 12, "1h"), (60, 10.0, "10m")],
+)
+def test_a_count_of_runs_is_refused_with_the_window_that_it_meant(
+    interval: float, window: Any, meant: str
+) -> None:
+    assert document_faults(interval_seconds=interval, window=window) == [
+        f"window: is a time and no count of runs: {window} runs at {interval} s are {meant}, "
+        f"so write {meant}"
+    ]
+
+
+@pytest.mark.parametrize("value", ["soon", "10 m", "0m", "-5m", "1d", "", True, None])
+def test_a_window_is_a_whole_number_of_seconds_minutes_or_hours(value: Any) -> None:
+    (message,) = document_faults(window=value)
+    assert message.startswith("window: must be ")
+
+
+@pytest.mark.parametrize(
+    ("interval", "window", "seconds"),
+    [(15, None, 600), (200, None, 600), (201, None, 603), (3600, None, 10_800), (15, "1h", 3_600)],
+)
+def test_the_window_is_ten_minutes_or_three_intervals_unless_it_is_named(
+    interval: float, window: str | None, seconds: int
+) -> None:
+    named = {} if window is None else {"window": window}
+    rules = settings_of(document(interval_seconds=interval, **named)).rules
+    assert rules.window_ms == seconds * 1_000
 
 
 def test_a_window_of_a_wrong_interval_is_not_complained_of_twice() -> None:
     assert [
-        fault.partition(":")[0] for fault in document_faults(interval_seconds=0, window=1000)
+        fault.partition(":")[0] for fault in document_faults(interval_seconds=0, window="20h")
     ] == ["interval_seconds"]
 
 
@@ -164,7 +203,6 @@ def test_a_window_of_a_wrong_interval_is_not_complained_of_twice() -> None:
         ("interval_seconds", 1, 3600),
         ("deadline_seconds", 1, 900),
         ("broker_timeout_seconds", 0.1, 300),
-        ("window", 1, 1000),
         ("hold", 1, 1000),
         ("lookup_budget", 0, 1_000_000),
     ],
@@ -177,7 +215,7 @@ def test_numbers_are_taken_up_to_their_bounds(key: str, low: float, high: float)
 
 
 @pytest.mark.parametrize("value", ["10", True, 10.5, None])
-@pytest.mark.parametrize("key", ["window", "max_metrics", "hold", "lookup_budget"])
+@pytest.mark.parametrize("key", ["max_metrics", "hold", "lookup_budget"])
 def test_a_count_is_a_whole_number_and_nothing_that_looks_like_one(key: str, value: Any) -> None:
     changes = {"levels": {key: value}} if key == "max_metrics" else {key: value}
     assert len(document_faults(**changes)) == 1

@@ -28,8 +28,7 @@ INTERVALS = (
         ({"sla_seconds": {"a.b: c": 0}}, "sla_seconds.a.b: c: must be greater than 0 and less "
             "than or equal to 31622400"),
         ({"interval_seconds": 90}, f"interval_seconds: {INTERVALS}"),
-        ({"interval_seconds": 3600, "window": 25}, "window: must be at most 24 hours of intervals, "
-            "and 25 of 3600 seconds are 25"),
+        ({"interval_seconds": 3600, "window": "25h"}, "window: must be at most 24h, and is 25h"),
         ({"ca_file": "no.pem"}, "ca_file: there is no file no.pem"),
         ({"secret_id": "x"}, "secret_id: follows from auth; leave it out"),
         ({"collector": {}}, "collector: unknown key"),
@@ -85,7 +84,7 @@ def test_what_is_missing_everywhere_is_missing_in_the_clusters() -> None:
         pytest.param(
             {"groups": {"deny": "X"}}, {"alarms": {"groups": ["X"]}}, "alarms.groups[0]", id="names"
         ),
-        pytest.param({"interval_seconds": 300}, {"window": 1000}, "window", id="window"),
+        pytest.param({"interval_seconds": 300}, {"window": "10m"}, "window", id="window"),
     ],
 )
 def test_what_goes_wrong_with_a_clusters_own_keys_only_is_told_with_it(

@@ -166,7 +166,7 @@ def test_a_switch_is_described_by_its_metrics_and_no_other(key: str) -> None:
 
 def test_a_description_is_a_row_of_the_docs_without_its_links() -> None:
     found = described(DOCS)
-    assert found["clusters", "window"].startswith("intervals, 1 to 1000 and 24 hours at most")
+    assert found["clusters", "window"].startswith("a time, such as 90s, 10m or 1h")
     assert found["shared", "athena"].startswith('or `"off"`: no database')
     assert found["clusters", "scaling", "max"] == "tasks; never above `partitions`"
     assert found["clusters", "levels", "partitions", "topics"]

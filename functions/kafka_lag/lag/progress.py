@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a backlog is being worked off: by the rates, or from one move of the commit to another.
+
+Rates are averages over a few minutes: they say it where commits come as often as the runs. A commit
+that moves less often takes many records at once, and seems to catch up in the run that sees it. So
+it is judged by the lag that its moves leave over, against the highest such lag of the last window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.carry_over import Seconds, seconds_between, set_where_read
+from kafka_lag.lag.columns import Column, Mask
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.skips import has_skipped
+
+# A backlog is not being caught up with if it takes more than so many times its age to drain. After
+# WARN it must drain within the second, smaller number, so that noise does not flip the status.
+_LONG, _SURE = 10.0, 3.0
+# One reading shows no movement.
+_READINGS = 2
+# Moves of the commit that are compared lie so many intervals apart at least.
+_APART_INTERVALS = 3
+# Rates count where no two moves of the commit lay farther apart lately than so many intervals.
+_OFTEN_INTERVALS = 2.5
+
+
+def add_progress(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Frame:
+    """The rows with what shows whether their backlog is worked off; unread rows are unchanged.
+
+    `commit_gap_seconds`: the longest time between two moves of the commit lately, a window at most;
+    it halves in each window. `progress_from_lag`: the lag, records, after the move of the commit in
+    the run of `progress_from` (ms). It is the highest of the last window, and later ones are
+    compared with it.
+    `not_catching_up_since`: since when, ms, nothing has proven that the backlog is being worked
+    off; unknown if this run does. A first reading shows no movement: it counts as a whole window.
+    """
+    forward = rows.numbers("committed_offset") > old.numbers("committed_offset")
+    moved = forward & ~has_skipped(rows, old)
+    gaps = _find_gaps(old, moved, taken_at, rules)
+    gains = _gains_surely(rows, old, age, taken_at, rules) & moved
+    often, was_warn = _is_often(gaps, rules), was_warned(old)
+    drains = often & _drains_within(rows, age * _SURE)
+    sure = (rows.numbers("lag") == 0) | drains | (gains & ~(often & was_warn))
+    first = rows.numbers("observations") < _READINGS
+    begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
+    since = old.numbers("not_catching_up_since")
+    # Between two moves that are far apart nothing is to be seen.
+    looked = moved | often | first
+    since = since.or_else(begun.only(looked)).only(~sure)
+    renewed = _starts_anew(rows, old, gains, moved, taken_at, rules)
+    this_run = Column.of(np.full(len(rows), taken_at, np.int64))
+    return set_where_read(
+        rows,
+        commit_gap_seconds=gaps,
+        progress_from=this_run.where(renewed, old.numbers("progress_from")),
+        progress_from_lag=rows.numbers("lag").where(renewed, old.numbers("progress_from_lag")),
+        not_catching_up_since=since,
+    )
+
+
+def is_not_catching_up(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Mask:
+    """Rows that are not catching up now, and did not for the window up to now, or were WARN before.
+
+    The window ends with this run, so it is one interval shorter between the first such run and this
+    one. It is waited for because after a burst of records no consumer seems to catch up for some
+    minutes. To drain within _LONG ages is enough not to become WARN; to cease to be WARN takes
+    _SURE ages.
+    """
+    since, was_warn = rows.numbers("not_catching_up_since"), was_warned(old)
+    lasted = taken_at - since >= rules.window_ms - rules.interval_ms
+    often = _is_often(rows.numbers("commit_gap_seconds"), rules)
+    drains = _drains_within(rows, age * np.where(was_warn, _SURE, _LONG))
+    drains |= ~was_warn & _shrinks(rows, old, age * _LONG)
+    mask: Mask = since.known & (lasted | was_warn) & ~(often & drains)
+    return mask
+
+
+def was_warned(old: Frame) -> Mask:
+    """Rows that the previous run called WARN."""
+    return old.strings("last_status").is_in([contract.WARN])
+
+
+def _drains_within(rows: Frame, limit: Seconds) -> Mask:
+    return rows.numbers("drain_seconds") <= limit
+
+
+def _shrinks(rows: Frame, old: Frame, limit: Seconds) -> Mask:
+    """Rows whose backlog is gone within `limit`, s, if it shrinks on as since the last reading.
+
+    Rates show a burst of records for minutes after it has ended; this does not.
+    """
+    lag, seconds = rows.numbers("lag"), seconds_between(rows, old)
+    mask: Mask = (seconds > 0) & ((old.numbers("lag") - lag) * limit >= lag * seconds)
+    return mask
+
+
+def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
+    """`commit_gap_seconds` after this run. Time in which nothing was unread counts in no gap."""
+    window, interval = rules.window_ms / 1_000, rules.interval_ms / 1_000
+    unmoved = (taken_at - old.numbers("commit_changed_at")) / 1_000
+    unread = (old.numbers("time_lag_seconds") + interval).fill(np.inf)
+    gap = unmoved.clip(0.0, np.minimum(unread, window))
+    known = old.numbers("commit_gap_seconds")
+    lately = known * np.exp2(-gap.fill(0.0) / window)
+    longest = Column(np.maximum(gap.values, lately.fill(0.0)), gap.known)
+    return longest.or_else(known).where(moved, known)
+
+
+def _is_often(gaps: Column, rules: Rules) -> Mask:
+    return gaps <= _OFTEN_INTERVALS * rules.interval_ms / 1_000
+
+
+def _gains_surely(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Mask:
+    """Rows whose lag has shrunk so fast that it will be gone within _SURE times its age.
+
+    A run sees a commit up to an interval after it was made: a lag that grows may seem to shrink by
+    what is written in that time. Over _APART_INTERVALS that is too little to count.
+    """
+    lag = rows.numbers("lag")
+    seconds = (taken_at - old.numbers("progress_from")) / 1_000
+    gain = old.numbers("progress_from_lag") - lag
+    apart = seconds >= _APART_INTERVALS * rules.interval_ms / 1_000
+    mask: Mask = apart & (gain * age * _SURE >= lag * seconds)
+    return mask
+
+
+def _starts_anew(
+    rows: Frame, old: Frame, gains: Mask, moved: Mask, taken_at: int, rules: Rules
+) -> Mask:
+    """Rows whose lag of this run is what later ones are compared with.
+
+    After a gain, where it is no lower than that one, once a window is over, and where somebody set
+    the commit, back or past records.
+    """
+    highest, since = old.numbers("progress_from_lag"), old.numbers("progress_from")
+    over = taken_at - since >= rules.window_ms
+    changed = rows.numbers("committed_offset") != old.numbers("committed_offset")
+    was_set = changed & ~moved
+    higher = rows.numbers("lag") >= highest
+    mask: Mask = was_set | (moved & (~since.known | gains | over | higher))
+    return mask
