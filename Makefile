@@ -26,7 +26,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 TARGETS ?=
-.PHONY: help setup demo report test test-rest test-all test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
+.PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve test-glue-5 faults soak \
         bench-import compare cost package cdk diff deploy synth destroy schema rehearse audit
 
@@ -61,9 +61,12 @@ test: setup ## the tests of every change, one real broker and one day in Spark i
 	$(PYTEST) -m "not thorough"
 
 test-rest: setup ## the tests that make test leaves out
-	$(PYTEST) -m thorough
+	$(PYTEST) -m "thorough and not timed"
 
-test-all: test test-rest ## all tests
+test-all: test test-rest ## all tests but those of test-timed
+
+test-timed: setup ## the tests that go by the clock, which need a machine that is not busy
+	$(BIN)/pytest -m timed
 
 # Names of folders or of files below tests or tests/functions, with or without test_ and .py.
 M ?=

@@ -182,7 +182,7 @@ class LambdaProcess:
     def invoke(self, event: Any) -> Answer:
         """What the function answers; once its process has ended, an error of type `Ended`."""
         self._api.events.put(event)
-        answer = self._api.answers.get(timeout=60)
+        answer = self._api.answers.get(timeout=240)
         if answer.error and answer.error["errorType"] == _ENDED:
             self._api.answers.put(answer)
         return answer

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.dev.cluster_fixture import shared_cluster
+from tests.dev.cluster_fixture import mortal_cluster, shared_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
 
-__all__ = ["shared_cluster"]
+__all__ = ["mortal_cluster", "shared_cluster"]
 
 TESTS = Path(__file__).parent
 
@@ -49,11 +49,23 @@ SYNTHESISING = (
     *("infra/scaling", "infra/storage/test_", "infra/test_"),
 )
 
+# Tests that stop brokers, and all others of three brokers: one process has the cluster of each.
+MORTAL = (
+    *("kafka/test_silence", "kafka/test_rotation", "dev/test_nodes"),
+    *("kafka/times/test_silence", "kafka/time_lag/test_silence"),
+)
+THREE_BROKERS = (
+    *("kafka/logins/", "kafka/time_lag/", "kafka/times/", "kafka/test_collector_process"),
+    *("kafka/test_denied", "kafka/test_login", "kafka/test_same_as_kafkas_tools"),
+    *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
+    *("dev/test_cluster", "dev/test_traffic", "infra/rehearsal/test_deployed"),
+)
+
 # Folders of which all files read what is made once for a process.
 SHARING = ("dev/days/",)
 
 # Files that take longest begin first: else one process ends with them while the other has nothing
-# left to do. The campaign is the last: its brokers answer in time only where a core is left over.
+# left to do.
 LONGEST = (
     "glue_jobs/test_daily_report.py",
     "glue_jobs/test_old_snapshots.py",
@@ -64,6 +76,7 @@ LONGEST = (
     "infra/packaging/test_glue_start.py",
     "infra/rehearsal/test_deployed.py",
     "kafka/test_silence.py",
+    "kafka/test_same_as_kafkas_tools.py",
     "dev/test_processes.py",
     "infra/storage/queries/test_reports.py",
     *SYNTHESISING,
@@ -76,20 +89,17 @@ LONGEST = (
 )
 # A day through the whole report; every other test that needs Spark is left to `make test-rest`.
 SPARK_OF_EVERY_CHANGE = TESTS / "glue_jobs" / "test_planted_day.py"
-LAST = "kafka/test_faults.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts the files that take longest to the front, and one to the end. OSError without one."""
-    for name in (*LONGEST, LAST):
+    """Sorts the files that take longest to the front. OSError without one."""
+    for name in LONGEST:
         if not any(TESTS.glob(f"{name}*")):
             raise FileNotFoundError(TESTS / name)
     items.sort(key=lambda item: _place(item.path.relative_to(TESTS).as_posix()))
 
 
 def _place(file: str) -> int:
-    if file == LAST:
-        return len(LONGEST) + 1
     return next((at for at, name in enumerate(LONGEST) if file.startswith(name)), len(LONGEST))
 
 
@@ -104,6 +114,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
             inside = file.removeprefix("tests/")
             if inside.startswith(SYNTHESISING):
                 return "tests that synthesise"
+            if inside.startswith(MORTAL):
+                return "tests that stop brokers"
+            if inside.startswith(THREE_BROKERS):
+                return "tests of three brokers"
             return next((folder for folder in SHARING if inside.startswith(folder)), file)
 
     return ByWhatIsShared(config, log)

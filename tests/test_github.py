@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,62 @@ def _questions(form: str) -> str:
     return "\n".join(str(field["attributes"]) for field in fields if "id" in field)
 
 
-def test_ci_runs_what_must_pass_on_each_version_of_python() -> None:
-    (job,) = _read("workflows/ci.yml")["jobs"].values()
-    assert ".ci/run" in [step.get("run") for step in job["steps"]]
-    assert (ROOT / ".ci/run").stat().st_mode & 0o111
+def _runs_of(job: Any) -> list[tuple[str, str | None]]:
+    """Each command of a job, with the part that it is told to do."""
+    steps = [step for step in job["steps"] if "run" in step]
+    return [(step["run"].strip(), step.get("env", {}).get("PART")) for step in steps]
+
+
+def test_ci_runs_the_tests_of_every_change_on_each_version_of_python() -> None:
+    job = _read("workflows/ci.yml")["jobs"]["changes"]
+    assert (".ci/run", "changes") in _runs_of(job)
     first, last = re.findall(r"Python 3\.(\d+) to 3\.(\d+)", (ROOT / "README.md").read_text())[0]
     versions = [f"3.{minor}" for minor in range(int(first), int(last) + 1)]
     assert job["strategy"]["matrix"]["python"] == versions
 
 
-def test_ci_may_change_nothing() -> None:
-    assert _read("workflows/ci.yml")["permissions"] == {"contents": "read"}
+def test_ci_runs_all_other_tests_once() -> None:
+    job = _read("workflows/ci.yml")["jobs"]["rest"]
+    assert (".ci/run", "rest") in _runs_of(job)
+    assert "strategy" not in job
+
+
+@pytest.mark.parametrize(
+    ("part", "targets"),
+    [
+        (None, ["lint types test", "test-rest"]),
+        ("changes", ["lint types test"]),
+        ("rest", ["test-rest"]),
+    ],
+)
+def test_what_must_pass_is_both_parts_unless_one_is_named(
+    part: str | None, targets: list[str], tmp_path: Path
+) -> None:
+    for tool in ("make", "chromium", "promtool", "prometheus"):
+        (tmp_path / tool).write_text(f'#!/bin/sh\necho "{tool} $*"\n')
+        (tmp_path / tool).chmod(0o755)
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"} | ({"PART": part} if part else {})
+    done = subprocess.run(
+        [ROOT / ".ci/run"], env=environ, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [f"make {target}" for target in targets]
+
+
+def test_what_goes_by_the_clock_runs_each_night() -> None:
+    read = _read("workflows/nightly.yml")
+    # YAML takes the key `on` for true.
+    assert read[True]["schedule"]
+    (job,) = read["jobs"].values()
+    commands = [words.split()[0] for words in job["strategy"]["matrix"]["target"]]
+    assert {"faults", "soak", "test-timed"} <= {*commands}
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {*commands} <= {*targets}
+    assert any("make ${{ matrix.target }}" in run for run, _ in _runs_of(job))
+
+
+@pytest.mark.parametrize("workflow", ["ci", "nightly"])
+def test_a_workflow_may_change_nothing(workflow: str) -> None:
+    assert _read(f"workflows/{workflow}.yml")["permissions"] == {"contents": "read"}
 
 
 @pytest.mark.parametrize(

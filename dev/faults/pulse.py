@@ -23,11 +23,13 @@ _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 class Pulse:
     """Asks each broker for its API versions ten times a second, and not through the proxies.
 
-    What takes longer than 0.3 s is recorded as a trouble of that broker, `slow` times in all.
+    What takes longer than `slow_ms` is recorded as a trouble of that broker, `slow` times in all.
     """
 
-    def __init__(self, truth: Truth, addresses: Mapping[int, str]) -> None:
-        self._truth = truth
+    def __init__(
+        self, truth: Truth, addresses: Mapping[int, str], *, slow_ms: int = _SLOW_MS
+    ) -> None:
+        self._truth, self._slow_ms = truth, slow_ms
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._slow: list[tuple[int, int]] = []
@@ -74,7 +76,7 @@ class Pulse:
             read_answer(connection)
         finally:
             answered = now_ms()
-            if answered - sent > _SLOW_MS:
+            if answered - sent > self._slow_ms:
                 with self._lock:
                     self._slow.append((sent, answered))
                 self._truth.was_troubled(node, sent, answered)

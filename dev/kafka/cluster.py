@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from dev.kafka.access import (
     new_users,
     wait_for,
 )
+from dev.kafka.archive import archive_of, reading, writing
 from dev.kafka.errors import KafkaClusterError
 from dev.kafka.jars import KafkaServer, kafka_server
 from dev.kafka.node.certificates import Authority, ClientPair
@@ -51,7 +53,7 @@ class KafkaCluster:
     `folder` must be missing or empty and, like the temporary one made without it, is removed at
     the end unless `keep` or a broker failed to start. `settings` are broker settings that win
     over the ones made here. `users` are `admin` (may do all) and `monitor` (may describe, and no
-    more).
+    more). `java_options` are null for the quickest start.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class KafkaCluster:
         folder: Path | None = None,
         keep: bool = False,
         settings: Mapping[str, str] | None = None,
-        java_options: Sequence[str] = QUICK_START,
+        java_options: Sequence[str] | None = None,
     ) -> None:
         self.cluster_id = new_id()
         self.users = new_users("admin", "monitor")
@@ -69,7 +71,7 @@ class KafkaCluster:
         self.cafile = self.folder / "ca.pem"
         self._authority = Authority()
         self._settings = dict(settings or {})
-        self._java_options = tuple(java_options)
+        self._java_options = java_options
         self._keep = keep
         self._nodes = new_nodes(brokers, self.folder)
         self._advertised: dict[int, dict[Protocol, str]] = {}
@@ -177,11 +179,10 @@ class KafkaCluster:
     def _start_all(self) -> None:
         self._guard = guard = Guard.over(self.folder, keep=self._keep)
         server = kafka_server()
+        java = quick_start(server) if self._java_options is None else self._java_options
         for node in self._nodes:
             self._write_node(node, server)
-            process = BrokerProcess(
-                node, class_path=server.class_path, java=self._java_options, guard=guard
-            )
+            process = BrokerProcess(node, class_path=server.class_path, java=java, guard=guard)
             self._processes[node.id] = process
         self._authority.write(self.cafile, [node.keystore for node in self._nodes])
         for process in self._processes.values():
@@ -212,6 +213,18 @@ class KafkaCluster:
                 for user in self.users
             ]
         )
+
+
+@cache
+def quick_start(server: KafkaServer) -> tuple[str, ...]:
+    """Java's options for brokers and Kafka's own tools that live for seconds or minutes."""
+    archive = archive_of(server, _leave_classes)
+    return QUICK_START if archive is None else (*QUICK_START, *reading(archive))
+
+
+def _leave_classes(archive: Path) -> None:
+    with KafkaCluster(brokers=1, java_options=(*QUICK_START, *writing(archive))) as cluster:
+        cluster.stop(1)
 
 
 def _empty_folder(folder: Path | None) -> Path:

@@ -31,9 +31,14 @@ class KafkaServer:
     folder: Path
 
     @property
+    def jars(self) -> Path:
+        """The folder of all jars."""
+        return self.folder / "jars"
+
+    @property
     def class_path(self) -> str:
         """All jars, as Java takes them."""
-        return str(self.folder / "jars" / "*")
+        return str(self.jars / "*")
 
     @property
     def bootstrap(self) -> Path:
@@ -70,7 +75,7 @@ def _download(pom: Path, version: str, folder: Path) -> None:
     console.print(f"Downloading the jars of Kafka {version} with Maven, once (about 45 MB) ...")
     with tempfile.TemporaryDirectory(prefix="download-", dir=folder.parent) as scratch:
         server = KafkaServer(Path(scratch, "server"))
-        _copy_dependencies(pom, version, server.folder / "jars")
+        _copy_dependencies(pom, version, server.jars)
         _make_bootstrap(server, Path(scratch))
         # A rename is all or nothing; it fails when another process was quicker, whose files serve.
         with suppress(OSError):
@@ -81,7 +86,7 @@ def _download(pom: Path, version: str, folder: Path) -> None:
 def _copy_dependencies(pom: Path, version: str, jars: Path) -> None:
     command = ["mvn", "-q", "-B", "-f", str(pom), f"-Dkafka.version={version}"]
     command.append("dependency:copy-dependencies")
-    _run([*command, f"-DoutputDirectory={jars}"], what="fetch Kafka's jars")
+    run_program([*command, f"-DoutputDirectory={jars}"], what="fetch Kafka's jars")
 
 
 def _make_bootstrap(server: KafkaServer, scratch: Path) -> None:
@@ -89,11 +94,12 @@ def _make_bootstrap(server: KafkaServer, scratch: Path) -> None:
     properties = scratch / "server.properties"
     properties.write_text(format_properties(scratch / "data"), encoding="utf-8")
     command = ["java", "-cp", server.class_path, "kafka.tools.StorageTool", "format"]
-    _run([*command, "-t", new_id(), "-c", str(properties)], what="format a Kafka node")
+    run_program([*command, "-t", new_id(), "-c", str(properties)], what="format a Kafka node")
     shutil.copy(scratch / "data" / server.bootstrap.name, server.bootstrap)
 
 
-def _run(command: list[str], *, what: str) -> None:
+def run_program(command: list[str], *, what: str) -> str:
+    """Return what it prints; KafkaClusterError where it is not there or fails, with its words."""
     program = shutil.which(command[0])
     if program is None:
         raise KafkaClusterError(
@@ -109,6 +115,7 @@ def _run(command: list[str], *, what: str) -> None:
     if done.returncode != 0:
         said = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
         raise KafkaClusterError(f"{command[0]} could not {what}:\n{said}")
+    return done.stdout
 
 
 @dataclass(frozen=True, slots=True)

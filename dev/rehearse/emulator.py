@@ -21,8 +21,8 @@ from dev.rehearse.errors import RehearsalError
 
 ACCOUNT, REGION = "111122223333", "eu-west-1"
 
-_STARTED_WITHIN = 60.0
-_STOPPED_WITHIN = 10.0
+_STARTED_WITHIN = 240.0
+_STOPPED_WITHIN = 120.0
 _LOG_LINES = 30
 
 Event = dict[str, Any]

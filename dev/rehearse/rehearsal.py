@@ -26,7 +26,7 @@ from kafka_lag.snapshots.keys import object_key
 # went back, which holds at once.
 _RUNS, _REWOUND_AFTER = 3, 2
 _MINUTE_MS = 60_000
-_EVENT_WITHIN = 30.0
+_EVENT_WITHIN = 240.0
 _MESSAGE_WITHIN = 20
 
 

@@ -13,7 +13,7 @@ from dev.kafka.jars import BrokerFeature
 from dev.kafka.readiness import NEVER_TIMES_OUT
 from dev.traffic.stage import Stage
 
-_ANSWERS_WITHIN = 10.0
+_ANSWERS_WITHIN = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from dev.traffic.catalog import chosen, possible
 from dev.traffic.stage import Stage
 
 STOPS_WITHIN = 3.0
-READY_WITHIN = 60.0
-_TOPICS_WITHIN = 20.0
+READY_WITHIN = 240.0
+_TOPICS_WITHIN = 120.0
 _POLL = 0.25
 
 
@@ -97,7 +97,7 @@ class Traffic:
         _create_topics(self._admin, self._chosen)
         topics = [behaviour.topic.name for behaviour in self._chosen]
         wait_for_topics(self._servers, topics)
-        producer = Producer({**self._config, "linger.ms": 200, "message.timeout.ms": 10_000})
+        producer = Producer({**self._config, "linger.ms": 200, "message.timeout.ms": 60_000})
         for behaviour in self._chosen:
             running = Running(behaviour, self._stage(behaviour, producer), self._admin)
             self._running[behaviour.name] = running

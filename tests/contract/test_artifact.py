@@ -25,6 +25,7 @@ from tests.kafka.looking import commit, create, produce
 
 pytestmark = [
     pytest.mark.kafka,
+    pytest.mark.thorough,
     pytest.mark.skipif(sys.platform != "linux", reason="Lambda's packages are Linux's"),
 ]
 

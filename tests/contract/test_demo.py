@@ -16,8 +16,13 @@ import pytest
 from tests.kafka_versions import needing_features
 
 # Far more than it takes: it may stand beside other tests, and fetch Kafka first.
-_SECONDS = 600
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(_SECONDS + 60)]
+_SECONDS = 1_500
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.spark,
+    pytest.mark.thorough,
+    pytest.mark.timeout(_SECONDS + 60),
+]
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,21 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
-from kafka_lag import collect_lag, contract
+from kafka_lag import contract
 from kafka_lag.errors import ConfigError, LoginError, SourceError, StoreError
 from kafka_lag_cdk.config.document import normalised
-from tests.kafka.looking import commit, create, produce
+from tests.contract.deployed import (
+    BUCKET,
+    EVENT,
+    SECRET,
+    Deployed,
+    deployed_for,
+    emf_lines,
+    forget,
+    write_traffic,
+)
 
-pytestmark = pytest.mark.kafka
-
-BUCKET, SECRET = "snapshots", "AmazonMSK_monitor"
-EVENT = {"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}
-KEY = "cluster=orders/dt=2026-01-31/hour=12/20260131T120000Z-0of1.parquet"
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 @pytest.fixture(scope="module")
@@ -33,38 +37,7 @@ def aws() -> Iterator[AwsStandIn]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _traffic(shared_cluster: KafkaCluster) -> None:
-    create(shared_cluster, "handled", 2)
-    produce(shared_cluster, "handled", {0: 10, 1: 20})
-    commit(shared_cluster, "handlers", "handled", [4, 20])
-
-
-class Deployed:
-    """The function as one deployment has it: its document, its secret, its bucket."""
-
-    def __init__(self, cluster: KafkaCluster, aws: AwsStandIn, folder: Path) -> None:
-        self.aws = aws
-        self.path = folder / "config.json"
-        self.password = cluster.users["monitor"].password
-        self.document: dict[str, Any] = {
-            "cluster": "orders",
-            "bootstrap_servers": cluster.bootstrap("SASL_SSL").split(","),
-            "cafile": str(cluster.cafile),
-            "secret_id": SECRET,
-            "groups": {"allow": "^handlers$"},
-            "topics": {"allow": "^handled$"},
-            "broker_timeout_seconds": 5,
-        }
-
-    def secret(self, text: str) -> None:
-        client = self.aws.client("secretsmanager")
-        client.create_secret(Name=SECRET, SecretString=text)
-
-    def login(self, password: str | None = None) -> str:
-        return json.dumps({"username": "monitor", "password": password or self.password})
-
-    def invoke(self, event: Any = None) -> Any:
-        self.path.write_text(json.dumps(normalised(self.document)))
-        return collect_lag.handler(EVENT if event is None else event, None)
+    write_traffic(shared_cluster)
 
 
 @pytest.fixture
@@ -74,71 +47,15 @@ def deployed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Deployed]:
-    for name, value in aws.environment().items():
-        monkeypatch.setenv(name, value)
-    function = Deployed(shared_cluster, aws, tmp_path)
-    monkeypatch.setenv(contract.ENV_CONFIG, str(function.path))
-    monkeypatch.setenv(contract.ENV_BUCKET, BUCKET)
-    location = {"LocationConstraint": "eu-west-1"}
-    aws.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
-    _forget()
-    yield function
-    _forget()
-    aws.reset()
-
-
-def _forget() -> None:
-    """As a new container starts."""
-    collect_lag._collector.cache_clear()
-    collect_lag._logger.cache_clear()
-
-
-def _emf(out: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in out.splitlines() if '"_aws"' in line]
-
-
-def test_metrics_go_to_stdout_stamped_with_the_scheduled_minute(
-    deployed: Deployed, capsys: pytest.CaptureFixture[str]
-) -> None:
-    deployed.secret(deployed.login())
-    deployed.invoke()
-    lines = _emf(capsys.readouterr().out)
-    said = {tuple(v for k, v in line.items() if k in _DIMENSIONS): line for line in lines}
-    assert said["orders", "handlers"]["OffsetLag"] == 6
-    assert said["orders", "handlers", "handled"]["OffsetLag"] == 6
-    assert {line["_aws"]["Timestamp"] for line in lines} == {1769860800000}
-    assert "CollectorSuccess" in lines[-1]
-
-
-_DIMENSIONS = ("Cluster Name", "Consumer Group", "Topic")
-
-
-def test_three_datasets_are_written_under_the_scheduled_times_key(deployed: Deployed) -> None:
-    deployed.secret(deployed.login())
-    assert deployed.invoke() == {"groups": 1, "objects_written": 3}
-    listed = deployed.aws.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]
-    keys = {item["Key"] for item in listed}
-    assert keys == {f"snapshots/{dataset}/{KEY}" for dataset in contract.DATASETS}
+    with deployed_for(shared_cluster, aws, tmp_path, monkeypatch) as function:
+        yield function
 
 
 def test_a_repeated_event_changes_nothing(deployed: Deployed) -> None:
     deployed.secret(deployed.login())
     deployed.invoke()
-    _forget()
+    forget()
     assert deployed.invoke() == {"groups": 1, "objects_written": 0}
-
-
-def test_the_snapshot_holds_the_lag_of_each_partition(deployed: Deployed, tmp_path: Path) -> None:
-    deployed.secret(deployed.login())
-    deployed.invoke()
-    path = tmp_path / "rows.parquet"
-    client = deployed.aws.client("s3")
-    client.download_file(BUCKET, f"snapshots/group_partitions/{KEY}", str(path))
-    table = pq.read_table(path).select(["partition_id", "lag", "committed_offset"])
-    assert table.to_pylist() == [
-        {"partition_id": 0, "lag": 6, "committed_offset": 4},
-        {"partition_id": 1, "lag": 0, "committed_offset": 20},
-    ]
 
 
 def test_a_rotated_secret_that_brokers_have_not_learnt_falls_back_to_the_previous(
@@ -206,7 +123,7 @@ def test_a_wrong_password_fails_the_run_and_appears_nowhere(
         deployed.invoke()
     captured = capsys.readouterr()
     assert "hunter2" not in captured.out + captured.err
-    assert _emf(captured.out) == []
+    assert emf_lines(captured.out) == []
 
 
 def test_an_unreachable_broker_fails_the_run_and_writes_nothing(deployed: Deployed) -> None:
@@ -224,7 +141,7 @@ def test_a_missing_bucket_fails_the_run_after_the_metrics_went_out(
     monkeypatch.setenv(contract.ENV_BUCKET, "no-such-bucket")
     with pytest.raises(StoreError, match="no-such-bucket"):
         deployed.invoke()
-    lines = _emf(capsys.readouterr().out)
+    lines = emf_lines(capsys.readouterr().out)
     assert any("OffsetLag" in line for line in lines)
     assert not any("CollectorSuccess" in line for line in lines)
 

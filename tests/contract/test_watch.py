@@ -18,9 +18,9 @@ import pytest
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag_cli.command import main
-from tests.kafka.looking import commit, create, produce
+from tests.kafka.looking import PATIENCE, commit, create, produce
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 VARIABLE = "MONITOR_PASSWORD"
 SHOW = ("show", "--gap", "0")
@@ -44,6 +44,7 @@ def _arguments(
         *("--bootstrap-servers", shared_cluster.bootstrap("SASL_SSL")),
         *("--security-protocol", "SASL_SSL", "--username", "monitor"),
         *("--password-env", VARIABLE, "--cafile", str(shared_cluster.cafile)),
+        *("--timeout", "120"),
         *("--groups-allow", "^watchers$", "--topics-allow", "^watched$"),
         *("--state", str(tmp_path / "state")),
     ]
@@ -172,7 +173,7 @@ def test_a_second_reading_shows_who_stands_still(
     call = ["show", *arguments, "--gap", "1"]
     assert main(call) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "watchers" in line]
-    assert "idle 1 s" in line
+    assert re.search(r"idle \d+ s", line)
 
 
 @pytest.mark.parametrize(
@@ -220,14 +221,14 @@ def test_a_process_serves_what_it_collects(arguments: list[str]) -> None:
         with urlopen(f"{url}healthz") as answer:  # noqa: S310  # our own
             health = answer.status, answer.read()
         serving.send_signal(signal.SIGTERM)
-        ended = serving.wait(timeout=60)
+        ended = serving.wait(timeout=PATIENCE)
     assert b'"mine"' in found
     assert (health, ended) == ((200, b"ok\n"), 0)
 
 
 def _wait_for(url: str, words: bytes) -> bytes:
     """The first answer with these words."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         try:
             with urlopen(url) as answer:  # noqa: S310  # our own

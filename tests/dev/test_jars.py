@@ -8,7 +8,7 @@ import pytest
 from dev.kafka import KafkaClusterError
 from dev.kafka.jars import kafka_server
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 def test_jars_that_are_there_are_not_fetched_again() -> None:

@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes one by one: stopped, killed, paused, started again."""
 
-from collections.abc import Iterator
-
 import pytest
 from confluent_kafka import KafkaException
 
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.kafka.readiness import brokers_seen, groups_served, quiet_admin, wait_until
+from tests.dev.cluster_fixture import make_whole
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 VICTIM = 3
 
 
 @pytest.fixture
-def cluster(shared_cluster: KafkaCluster) -> Iterator[KafkaCluster]:
-    """The shared cluster, made whole again whatever a test left of it."""
-    yield shared_cluster
-    if shared_cluster.alive(VICTIM):
-        shared_cluster.resume(VICTIM)
-    else:
-        shared_cluster.start(VICTIM)
-    everyone = set(shared_cluster.node_ids)
-    wait_until(lambda: seen(shared_cluster) == everyone, what="the cluster whole again")
+def cluster(mortal_cluster: KafkaCluster) -> KafkaCluster:
+    """Whole, whatever a test left of it."""
+    make_whole(mortal_cluster)
+    return mortal_cluster
 
 
 def seen(cluster: KafkaCluster) -> set[int]:
@@ -44,9 +38,9 @@ def test_a_stopped_node_is_missed_and_comes_back(cluster: KafkaCluster) -> None:
     cluster.stop(VICTIM)
 
     assert not cluster.alive(VICTIM)
-    wait_until(lambda: seen(cluster) == {1, 2}, what="node 3 missed", timeout=20)
+    wait_until(lambda: seen(cluster) == {1, 2}, what="node 3 missed")
     cluster.start(VICTIM)
-    assert answers(cluster, VICTIM)
+    wait_until(lambda: answers(cluster, VICTIM), what="node 3 answering")
 
 
 def test_a_killed_node_comes_back_to_a_client_that_asked_for_a_group_meanwhile(
@@ -59,9 +53,9 @@ def test_a_killed_node_comes_back_to_a_client_that_asked_for_a_group_meanwhile(
     assert not cluster.alive(VICTIM)
     assert not groups_served(admin, ["a"], timeout=0.5)
     cluster.start(VICTIM)
-    assert answers(cluster, VICTIM)
+    wait_until(lambda: answers(cluster, VICTIM), what="node 3 answering")
     # A request that had timed out would abort this very process now.
-    wait_until(lambda: groups_served(admin, ["a"]), what="the group served", timeout=20)
+    wait_until(lambda: groups_served(admin, ["a"]), what="the group served")
 
 
 def test_a_paused_node_lives_and_does_not_answer_until_it_goes_on(cluster: KafkaCluster) -> None:
@@ -70,7 +64,7 @@ def test_a_paused_node_lives_and_does_not_answer_until_it_goes_on(cluster: Kafka
     assert cluster.alive(VICTIM)
     assert not answers(cluster, VICTIM)
     cluster.resume(VICTIM)
-    wait_until(lambda: answers(cluster, VICTIM), what="node 3 answering", timeout=20)
+    wait_until(lambda: answers(cluster, VICTIM), what="node 3 answering")
 
 
 def test_a_running_node_cannot_be_started(cluster: KafkaCluster) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dev.kafka import KafkaCluster, KafkaClusterError
-from dev.kafka.readiness import wait_until
+from dev.kafka.readiness import READY_WITHIN, wait_until
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 ROOT = Path(__file__).parents[2]
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -69,8 +69,8 @@ def brokers_in(folder: Path) -> list[str]:
 
 def wait_until_nothing_is_left(folder: Path) -> None:
     """Wait until neither process nor file of the cluster exists."""
-    wait_until(lambda: not brokers_in(folder), what="every broker gone", timeout=20)
-    wait_until(lambda: not folder.exists(), what="the folder gone", timeout=20)
+    wait_until(lambda: not brokers_in(folder), what="every broker gone")
+    wait_until(lambda: not folder.exists(), what="the folder gone")
 
 
 def test_closing_leaves_neither_process_nor_folder(folder: Path) -> None:
@@ -109,7 +109,7 @@ def test_the_command_ends_clean(start: Start, folder: Path, number: signal.Signa
 
     process.send_signal(number)
 
-    assert process.wait(20) == 0
+    assert process.wait(READY_WITHIN) == 0
     wait_until_nothing_is_left(folder)
 
 
@@ -122,7 +122,7 @@ def test_the_command_keeps_the_files_when_told_and_its_passwords_to_itself(
 
     process.send_signal(signal.SIGINT)
 
-    assert process.wait(20) == 0
+    assert process.wait(READY_WITHIN) == 0
     assert stat.S_IMODE(password.stat().st_mode) == 0o600
     assert password.read_text() not in command
 

@@ -18,11 +18,13 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AclOperation, AdminClient, NewTopic, ResourceType
 
 from dev.kafka import KafkaCluster
+from dev.kafka.access import acl
+from dev.kafka.cluster import quick_start
 from dev.kafka.jars import kafka_server, kafka_version
-from dev.kafka.readiness import quiet_admin
+from dev.kafka.readiness import READY_WITHIN, quiet_admin
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
@@ -35,6 +37,10 @@ from kafka_lag.snapshots.previous import Memory
 
 Row = dict[str, Any]
 
+# Seconds that are waited at most, for brokers and for whatever a test waits for: on a machine that
+# is busy as well nothing but what hangs takes so long.
+PATIENCE = READY_WITHIN
+
 
 @dataclass(slots=True)
 class Looker:
@@ -44,7 +50,7 @@ class Looker:
     rules: Rules
     memory: Memory
 
-    def look(self, seconds: float = 45.0) -> LagReport:
+    def look(self) -> LagReport:
         """One reading and its evaluation, which the next look starts from."""
         before = self.memory.newest
         request = ReadRequest(
@@ -53,7 +59,7 @@ class Looker:
             known_groups=frozenset(before.groups.strings("consumer_group").to_list()),
             known_topics=frozenset(before.topic_partitions.strings("topic").categories),
         )
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE
         reading = self.source.read(request, deadline)
         look_up = look_up_until(self.source, deadline, time.monotonic)
         now = int(time.time() * 1000)
@@ -61,9 +67,9 @@ class Looker:
         self.memory = self.memory.add_run(report.snapshot, self.rules.interval_ms, stored=True)
         return report
 
-    def look_until(self, holds: Callable[[LagReport], bool], seconds: float = 60) -> LagReport:
+    def look_until(self, holds: Callable[[LagReport], bool]) -> LagReport:
         """The first report for which this holds; brokers take a moment to hear of changes."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE
         while not holds(report := self.look()):
             assert time.monotonic() < deadline, report.problems[:20]
             time.sleep(0.1)
@@ -71,11 +77,11 @@ class Looker:
 
 
 def access(cluster: KafkaCluster, **changes: Any) -> Access:
-    """The way in over SASL_SSL, with a broker timeout that suits tests."""
+    """The way in over SASL_SSL, with time enough for every answer."""
     options: Row = {
         "bootstrap_servers": tuple(cluster.bootstrap("SASL_SSL").split(",")),
         "cafile": str(cluster.cafile),
-        "broker_timeout": 5.0,
+        "broker_timeout": PATIENCE,
     }
     return Access(**{**options, **changes})
 
@@ -86,17 +92,32 @@ def login(cluster: KafkaCluster, user: str = "monitor") -> FixedCredentials:
     return FixedCredentials(Credentials(known.username, known.password))
 
 
-def await_denial(cluster: KafkaCluster, topic: str, seconds: float = 30) -> None:
+def await_denial(cluster: KafkaCluster, topic: str) -> None:
     """Returns once every broker hides the topic from the monitor: they hear of it one by one."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE
     for node in cluster.node_ids:
         own = {"bootstrap.servers": cluster.broker_address(node)}
         while True:
             # A new client asks the broker that it was given; one that knows others asks any.
-            reported = quiet_admin(cluster.client_config("monitor") | own).list_topics(topic, 10)
+            reported = quiet_admin(cluster.client_config("monitor") | own).list_topics(
+                topic, PATIENCE
+            )
             if reported.topics[topic].error is not None:
                 break
             assert time.monotonic() < deadline, f"broker {node} does not deny {topic}"
+
+
+@contextmanager
+def denied(
+    cluster: KafkaCluster, kind: ResourceType, name: str, what: AclOperation
+) -> Iterator[None]:
+    """While this lasts the monitor may not do this to this resource."""
+    binding = acl("monitor", kind, name, what, allow=False)
+    cluster.add_acl(binding)
+    try:
+        yield
+    finally:
+        cluster.remove_acl(binding)
 
 
 @contextmanager
@@ -134,17 +155,17 @@ def group(report: LagReport, name: str) -> Row:
 
 
 def create(cluster: KafkaCluster, topic: str, count: int = 1, **options: Any) -> None:
-    """A topic, with three replicas by default."""
-    options = {"replication_factor": 3, **options}
+    """A topic, with three replicas by default, or as many as there are brokers."""
+    options = {"replication_factor": min(3, len(cluster.node_ids)), **options}
     for future in cluster.admin().create_topics([NewTopic(topic, count, **options)]).values():
-        future.result(20)
+        future.result(PATIENCE)
 
 
 def delete(cluster: KafkaCluster, topic: str) -> None:
     """Deletes a topic and returns when no broker lists it any more."""
-    for future in cluster.admin().delete_topics([topic], operation_timeout=20).values():
-        future.result(20)
-    deadline = time.monotonic() + 20
+    for future in cluster.admin().delete_topics([topic], operation_timeout=PATIENCE).values():
+        future.result(PATIENCE)
+    deadline = time.monotonic() + PATIENCE
     while any(topic in _topics_of(cluster, node) for node in cluster.node_ids):
         assert time.monotonic() < deadline
 
@@ -153,7 +174,7 @@ def delete_group(cluster: KafkaCluster, name: str) -> None:
     """Deletes a group; librdkafka asks again when an answer is late, and then there is none."""
     for future in cluster.admin().delete_consumer_groups([name]).values():
         try:
-            future.result(20)
+            future.result(PATIENCE)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
                 raise
@@ -161,7 +182,7 @@ def delete_group(cluster: KafkaCluster, name: str) -> None:
 
 def _topics_of(cluster: KafkaCluster, node: int) -> set[str]:
     client = AdminClient({"bootstrap.servers": cluster.broker_address(node, "PLAINTEXT")})
-    return set(client.list_topics(timeout=10).topics)
+    return set(client.list_topics(timeout=PATIENCE).topics)
 
 
 def produce(cluster: KafkaCluster, topic: str, counts: Mapping[int, int]) -> None:
@@ -170,13 +191,13 @@ def produce(cluster: KafkaCluster, topic: str, counts: Mapping[int, int]) -> Non
     for partition, count in counts.items():
         for _ in range(count):
             producer.produce(topic, b"record", partition=partition)
-    assert producer.flush(20) == 0
+    assert producer.flush(PATIENCE) == 0
 
 
 def commit(cluster: KafkaCluster, name: str, topic: str, offsets: Iterable[int]) -> None:
     """Commits for a group without members, partition 0 onwards."""
     at = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     # A coordinator that has not heard of a new topic yet refuses each partition, not the request.
     while any(partition.error for partition in _committed(cluster, name, at)):
         assert time.monotonic() < deadline
@@ -186,13 +207,14 @@ def commit(cluster: KafkaCluster, name: str, topic: str, offsets: Iterable[int])
 def _committed(cluster: KafkaCluster, name: str, at: list[TopicPartition]) -> list[TopicPartition]:
     request = [ConsumerGroupTopicPartitions(name, at)]
     (future,) = cluster.admin().alter_consumer_group_offsets(request).values()
-    partitions: list[TopicPartition] = future.result(20).topic_partitions
+    partitions: list[TopicPartition] = future.result(PATIENCE).topic_partitions
     return partitions
 
 
 def tool_says(cluster: KafkaCluster) -> dict[tuple[str, str, int], Row]:
     """What Kafka's console tool describes of all groups: committed, end and lag as it counts."""
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", kafka_server().class_path]
+    server = kafka_server()
+    command = ["java", *quick_start(server), "-cp", server.class_path]
     # Where it was before it was written anew in Java (KAFKA-14589).
     package = "kafka.admin" if kafka_version() < (3, 8) else "org.apache.kafka.tools.consumer.group"
     tool = f"{package}.ConsumerGroupCommand"

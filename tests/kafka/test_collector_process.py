@@ -7,12 +7,13 @@ from dev.benchmarks.collector_process import RUNS, command, options_of, read_fig
 from dev.benchmarks.soak import samples_of
 from dev.kafka import KafkaCluster
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 def test_a_soak_has_figures_of_the_collecting_process(shared_cluster: KafkaCluster) -> None:
-    samples = list(samples_of(shared_cluster, 5.0, 1))
-    assert samples[-1]["seconds"] >= 5
+    # A run has the interval's time: far more than it takes.
+    samples = list(samples_of(shared_cluster, 20.0, 10))
+    assert samples[-1]["seconds"] >= 20
     assert samples[-1]["runs"] >= 1
     assert samples[-1]["errors"] == 0
     assert all(each["resident_mb"] > 20 and each["descriptors"] > 3 for each in samples)

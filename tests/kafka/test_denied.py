@@ -2,21 +2,21 @@
 """What an ACL hides: brokers leave it out of their lists in silence, and we say so."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from dev.kafka import KafkaCluster
-from dev.kafka.access import acl
 from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import (
+    PATIENCE,
     await_denial,
     commit,
     create,
     delete,
     delete_group,
+    denied,
     group,
     looker,
     only,
@@ -25,20 +25,7 @@ from tests.kafka.looking import (
     rows,
 )
 
-pytestmark = pytest.mark.kafka
-
-
-@contextmanager
-def denied(
-    cluster: KafkaCluster, kind: ResourceType, name: str, what: AclOperation
-) -> Iterator[None]:
-    """While this lasts the monitor may not do this to this resource."""
-    binding = acl("monitor", kind, name, what, allow=False)
-    cluster.add_acl(binding)
-    try:
-        yield
-    finally:
-        cluster.remove_acl(binding)
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,22 +36,6 @@ def _topics(shared_cluster: KafkaCluster) -> None:
     commit(shared_cluster, "hush-one", "hush-open", [4])
     commit(shared_cluster, "hush-two", "hush-open", [2])
     commit(shared_cluster, "hush-two", "hush-secret", [5])
-
-
-def test_a_group_denied_since_the_last_run_keeps_its_row_and_is_named(
-    shared_cluster: KafkaCluster,
-) -> None:
-    with looker(shared_cluster, only("^hush")) as eyes:
-        eyes.look()
-        with denied(shared_cluster, ResourceType.GROUP, "hush-one", AclOperation.DESCRIBE):
-            report = eyes.look_until(lambda seen: bool(seen.problems))
-    assert group(report, "hush-one")["unread_reason"] == "denied"
-    assert group(report, "hush-one")["lag"] == 5
-    row = partitions(report, "hush-one")["hush-open", 0]
-    assert (row["lag"], row["committed_offset"], row["unread_reason"]) == (None, 4, "denied")
-    assert [(p.scope, p.name, p.reason) for p in report.problems] == [
-        ("group", "hush-one", "denied")
-    ]
 
 
 def test_a_denied_group_costs_no_other_group_anything(shared_cluster: KafkaCluster) -> None:
@@ -152,7 +123,7 @@ def _retention(report: LagReport) -> dict[str, int | None]:
 
 def _look_anew_until(cluster: KafkaCluster, holds: Callable[[LagReport], bool]) -> LagReport:
     """The first report for which this holds, each by a new source that remembers nothing."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while True:
         with looker(cluster, only("^hush")) as eyes:
             report = eyes.look()

@@ -36,12 +36,13 @@ from confluent_kafka.admin import (
 
 from dev.kafka import KafkaCluster
 from dev.kafka.access import acl, monitor_acls, new_users
+from dev.kafka.cluster import quick_start
 from dev.kafka.jars import kafka_server, kafka_version
 from dev.kafka.node.certificates import Authority
 from kafka_lag_cli.command import main
-from tests.kafka.looking import commit, create, produce
+from tests.kafka.looking import PATIENCE, commit, create, produce
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 Found: TypeAlias = dict[str, Any]
 NOWHERE = "127.0.0.1:1"
@@ -85,7 +86,7 @@ class Bench:
         return [
             *("--bootstrap-servers", self.cluster.bootstrap(), "--security-protocol", "SASL_SSL"),
             *("--username", user, "--password-env", f"PASSWORD_OF_{user.upper()}"),
-            *("--cafile", str(self.cluster.cafile)),
+            *("--cafile", str(self.cluster.cafile), "--timeout", "120"),
         ]
 
     def doctor(self, options: list[str]) -> list[Found]:
@@ -97,7 +98,7 @@ class Bench:
         return findings
 
     def doctor_until(
-        self, options: list[str], holds: Callable[[list[Found]], bool], seconds: float = 20
+        self, options: list[str], holds: Callable[[list[Found]], bool], seconds: float = PATIENCE
     ) -> list[Found]:
         """The first findings for which this holds, as brokers hear of ACLs a moment later."""
         deadline = time.monotonic() + seconds
@@ -121,7 +122,7 @@ class Bench:
             for line in lines
         ]
         for process, line in zip(started, lines, strict=True):
-            said, _ = process.communicate(timeout=60)
+            said, _ = process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, f"{line}\n{said}"
 
 
@@ -143,11 +144,12 @@ def _bench(
         f'sasl.jaas.config={module} required username="{admin.username}" '
         f'password="{admin.password}";\n'
     )
-    class_path = kafka_server().class_path
+    server = kafka_server()
+    options = " ".join(map(shlex.quote, quick_start(server)))
     tool = tmp_path / "kafka-acls.sh"
     tool.write_text(
-        "#!/bin/sh\nexec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-        f'-cp {shlex.quote(class_path)} {_acl_command(Path(class_path).parent)} "$@"\n'
+        f"#!/bin/sh\nexec java {options} -cp {shlex.quote(server.class_path)} "
+        f'{_acl_command(server.jars)} "$@"\n'
     )
     tool.chmod(0o755)
     return Bench(cluster, tmp_path, capsys)
@@ -417,7 +419,7 @@ def member_of(cluster: KafkaCluster, group: str, topic: str) -> Iterator[None]:
     )
     try:
         consumer.subscribe([topic])
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not consumer.assignment():
             consumer.poll(0.1)
             assert time.monotonic() < deadline
@@ -460,10 +462,10 @@ def test_topics_written_in_transactions_get_an_option_that_allows_their_markers(
     create(bench.cluster, "paid.in-full", 1, replication_factor=1)
     config = {"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "log_level": 0}
     producer = Producer({**config, "transactional.id": "payments"})
-    producer.init_transactions(30)
+    producer.init_transactions(PATIENCE)
     producer.begin_transaction()
     producer.produce("paid.in-full", b"record")
-    producer.commit_transaction(30)
+    producer.commit_transaction(PATIENCE)
     commit(bench.cluster, "billing", "paid.in-full", [1])
     (found,) = [e for e in bench.doctor(bench.options()) if e["check"] == "transactions"]
     assert found["severity"] == "info"
@@ -477,14 +479,14 @@ def test_records_of_the_future_are_their_producers_until_they_are_gone(bench: Be
     create(bench.cluster, "tomorrow", 1, replication_factor=1)
     producer = Producer({"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "log_level": 0})
     producer.produce("tomorrow", b"record", timestamp=int((time.time() + HOUR) * 1000))
-    assert producer.flush(20) == 0
+    assert producer.flush(PATIENCE) == 0
     found = one(bench.doctor(bench.options()), "clocks")
     assert (found["severity"], found["repair"]) == ("warning", None)
     assert "1 topic has records up to " in found["what"]
     assert found["what"].endswith(": tomorrow")
     assert found["why"].startswith("Producers set these times (CreateTime)")
     for future in bench.cluster.admin().delete_records([TopicPartition("tomorrow", 0, 1)]).values():
-        future.result(20)
+        future.result(PATIENCE)
     bench.doctor_until(bench.options(), lambda findings: not bad(findings))
 
 
@@ -495,7 +497,7 @@ def test_a_group_of_which_no_lag_is_computed_is_named(bench: Bench) -> None:
     )
     try:
         consumer.subscribe(["orders"])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while True:
             consumer.poll(0.1)
             kinds = [e for e in bench.doctor(bench.options()) if e["check"] == "kinds of groups"]
@@ -546,7 +548,7 @@ def remove_all_acls(cluster: KafkaCluster) -> None:
         AclPermissionType.ANY,
     )
     for future in cluster.admin().delete_acls([everything]).values():
-        future.result(20)
+        future.result(PATIENCE)
 
 
 def test_a_line_for_what_prefixes_of_others_hide_shuts_nobody_out(bench: Bench) -> None:

@@ -17,9 +17,10 @@ from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import SourceError
-from tests.kafka.looking import access
+from tests.dev.cluster_fixture import make_whole
+from tests.kafka.looking import PATIENCE, access
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 class Rotated(FixedCredentials):
@@ -43,10 +44,9 @@ class Rotated(FixedCredentials):
 
 
 @pytest.fixture(name="cluster", scope="module")
-def _cluster() -> Iterator[KafkaCluster]:
-    """Its own: a broker that restarts leads nothing for a while."""
-    with KafkaCluster() as brokers:
-        yield brokers
+def _cluster(mortal_cluster: KafkaCluster) -> KafkaCluster:
+    make_whole(mortal_cluster)
+    return mortal_cluster
 
 
 def test_a_password_rotated_while_connected_is_learnt_when_a_broker_refuses_the_old(
@@ -76,13 +76,13 @@ def _client(cluster: KafkaCluster, node: int, account: Account) -> AdminClient:
 
 def _problems(source: KafkaSource) -> Any:
     try:
-        return source.read(ReadRequest(), time.monotonic() + 20).problems
+        return source.read(ReadRequest(), time.monotonic() + PATIENCE).problems
     except SourceError as error:
         return (error,)
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -14,7 +14,7 @@ from tests.kafka import statuses
 from tests.kafka.statuses import Recording, Seen, recorded
 from tests.kafka_versions import needing_features
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough, pytest.mark.timed]
 
 WINDOW = statuses.RULES.window_ms // statuses.RULES.interval_ms
 # Members join late, and on a busy machine looks are late or left out.

@@ -30,6 +30,7 @@ from tests.programs import find_program, lacking
 
 pytestmark = [
     pytest.mark.kafka,
+    pytest.mark.thorough,
     pytest.mark.timeout(900),
     pytest.mark.skipif(sys.platform != "linux", reason="Lambda's packages are Linux's"),
 ]

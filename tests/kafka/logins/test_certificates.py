@@ -25,7 +25,7 @@ from tests.kafka.logins.ways import (
     whole,
 )
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 def test_a_certificate_of_a_strange_authority_is_refused_in_a_sentence_without_its_key(

@@ -20,7 +20,7 @@ from kafka_lag.errors import LoginError
 from kafka_lag_cdk.config.document import normalised
 from tests.kafka.logins.ways import fields
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 BUCKET, MINUTE = "deployed", 1_769_860_800_000
 

@@ -32,8 +32,9 @@ from tests.functions.brokers.strangers import (
     stays_silent,
 )
 from tests.kafka.logins.ways import certificate
+from tests.kafka.looking import PATIENCE
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 SCRAM = "SCRAM-SHA-512"
 WRONG = "not-the-password-of-anybody"
@@ -90,7 +91,7 @@ class Mistaken:
         *,
         mechanism: str | None = None,
         cafile: Path | None = None,
-        broker_timeout: float = 10.0,
+        broker_timeout: float = PATIENCE,
     ) -> SourceError:
         """What a client of these settings hears, with the server's address as SERVER."""
         if protocol.startswith("SASL"):
@@ -100,7 +101,7 @@ class Mistaken:
         )
         began = time.monotonic()
         with pytest.raises(SourceError) as caught:
-            KafkaSource(access, FixedCredentials(login)).read(ReadRequest(), began + 45)
+            KafkaSource(access, FixedCredentials(login)).read(ReadRequest(), began + PATIENCE)
         seconds = time.monotonic() - began
         text = str(caught.value).replace(server, "SERVER")
         print(f"\n[{seconds:.2f} s] {text}")
@@ -291,21 +292,32 @@ def test_an_http_server(client: Mistaken, protocol: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("serve", "sentence"),
+    ("serve", "seconds", "sentence"),
     [
-        (greets(b"SSH-2.0-OpenSSH_9.2\r\n"), f"SSH is spoken there, not Kafka. {STRANGER}"),
-        (greets(b"220 mail ESMTP\r\n"), f'"220 mail ESMTP" is said there, not Kafka. {STRANGER}'),
+        (
+            greets(b"SSH-2.0-OpenSSH_9.2\r\n"),
+            PATIENCE,
+            f"SSH is spoken there, not Kafka. {STRANGER}",
+        ),
+        (
+            greets(b"220 mail ESMTP\r\n"),
+            PATIENCE,
+            f'"220 mail ESMTP" is said there, not Kafka. {STRANGER}',
+        ),
         (
             stays_silent,
+            1.0,
             "the port takes connections and says nothing. Check that it is one of Kafka's, and "
             "whether the broker hangs.",
         ),
     ],
     ids=["SSH", "SMTP", "silence"],
 )
-def test_a_port_of_something_else(client: Mistaken, serve: Any, sentence: str) -> None:
+def test_a_port_of_something_else(
+    client: Mistaken, serve: Any, seconds: float, sentence: str
+) -> None:
     with port(serve) as server:
-        error = client.of(server, broker_timeout=1.0)
+        error = client.of(server, broker_timeout=seconds)
     assert str(error) == f"No broker could be reached over PLAINTEXT: SERVER: {sentence}"
 
 

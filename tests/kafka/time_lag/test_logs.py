@@ -15,6 +15,7 @@ from dev.kafka import KafkaCluster
 from dev.kafka.readiness import wait_until
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName
+from tests.kafka.looking import PATIENCE
 from tests.kafka.time_lag.watched import (
     HOUR,
     MINUTE,
@@ -27,7 +28,7 @@ from tests.kafka.time_lag.watched import (
     watched,
 )
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +37,11 @@ def caught_up(shared_cluster: KafkaCluster) -> Watched:
     topic = watched(shared_cluster, "markers", [])
     config = {"bootstrap.servers": shared_cluster.bootstrap("PLAINTEXT"), "log_level": 0}
     producer = Producer({**config, "transactional.id": "markers"})
-    producer.init_transactions(20)
+    producer.init_transactions(PATIENCE)
     for moment in ago(2 * HOUR, HOUR):
         producer.begin_transaction()
         producer.produce("markers", b"record", timestamp=moment)
-        producer.commit_transaction(20)
+        producer.commit_transaction(PATIENCE)
     topic.commit(3)
     return topic
 
@@ -172,7 +173,7 @@ def _let_cleaners_rest(cluster: KafkaCluster, ms: str | None, how: AlterConfigOp
         entry = ConfigEntry("log.cleaner.backoff.ms", ms, incremental_operation=how)
         broker = ConfigResource(ResourceType.BROKER, str(node), incremental_configs=[entry])
         for future in cluster.admin().incremental_alter_configs([broker]).values():
-            future.result(20)
+            future.result(PATIENCE)
 
 
 def living(topic: Watched) -> list[int]:
@@ -188,7 +189,7 @@ def living(topic: Watched) -> list[int]:
     )
     consumer.assign([TopicPartition(topic.name, 0, OFFSET_BEGINNING)])
     found: list[int] = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if (message := consumer.poll(1)) is None:
             continue

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,10 +16,11 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.model import LagReport
 from kafka_lag.lag.time_index import LookupResults, TimestampLookups
 from kafka_lag.snapshots.previous import Memory
-from tests.kafka.looking import Looker, access, login, only
+from tests.dev.cluster_fixture import make_whole
+from tests.kafka.looking import PATIENCE, Looker, access, login, only
 from tests.kafka.time_lag.watched import GRACE, HOUR, Watched, dated, every, said, watched
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 TIMES = every(HOUR, 20)
 PARTITIONS = range(6)
@@ -28,12 +29,11 @@ LEAST, MORE = 2, 10
 
 
 @pytest.fixture(scope="module")
-def topic() -> Iterator[Watched]:
-    """On a cluster of its own: a broker that was silent leads nothing for a while."""
-    with KafkaCluster() as brokers:
-        made = watched(brokers, "scattered", *[TIMES] * len(PARTITIONS))
-        made.commit(*[MORE] * len(PARTITIONS))
-        yield made
+def topic(mortal_cluster: KafkaCluster) -> Watched:
+    make_whole(mortal_cluster)
+    made = watched(mortal_cluster, "scattered", *[TIMES] * len(PARTITIONS))
+    made.commit(*[MORE] * len(PARTITIONS))
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,11 @@ class Victim:
 
 def victim_of(topic: Watched) -> Victim:
     """Told by brokers that are all alive; the group's commits are as the victim wants them."""
-    for node in topic.cluster.node_ids:
-        if not topic.cluster.alive(node):
-            topic.cluster.start(node)
+    make_whole(topic.cluster)
     with topic.looker() as eyes:
         report = eyes.look_until(lambda seen: topic.reported(seen) == len(PARTITIONS))
     (described,) = topic.cluster.admin().describe_consumer_groups(["on-scattered"]).values()
-    coordinator = described.result(20).coordinator.id
+    coordinator = described.result(PATIENCE).coordinator.id
     leaders = [topic.row(report, partition)["leader"] for partition in PARTITIONS]
     node = next(leader for leader in leaders if leader != coordinator)
     topic.commit(*(LEAST if leader == node else MORE for leader in leaders))
@@ -85,7 +83,7 @@ class Hung:
 @pytest.fixture(scope="module")
 def hung(topic: Watched) -> Hung:
     victim = victim_of(topic)
-    with topic.looker(broker_timeout=2.0) as eyes:
+    with topic.looker(broker_timeout=10.0) as eyes:
         before = eyes.look()
         topic.cluster.pause(victim.node)
         try:

@@ -12,16 +12,17 @@ from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import Rules
 from tests.kafka.looking import (
+    PATIENCE,
     Row,
     await_denial,
     commit,
     delete,
+    denied,
     group,
     looker,
     only,
     partitions,
 )
-from tests.kafka.test_denied import denied
 from tests.kafka.time_lag.watched import (
     DAY,
     GRACE,
@@ -33,24 +34,7 @@ from tests.kafka.time_lag.watched import (
     watched,
 )
 
-pytestmark = pytest.mark.kafka
-
-
-def test_a_topic_made_anew_is_dated_by_its_own_records(shared_cluster: KafkaCluster) -> None:
-    old, new = every(DAY, 10), every(HOUR, 12)
-    topic = watched(shared_cluster, "anew", old)
-    topic.commit(5)
-    with topic.looker() as eyes:
-        first = topic.row(eyes.look())
-        delete(shared_cluster, "anew")
-        # The same commit and a later end: nothing but the topic id tells the two apart.
-        topic = watched(shared_cluster, "anew", new)
-        topic.commit(5)
-        report = eyes.look()
-    row = topic.row(report)
-    assert [dated(first), dated(row)] == pytest.approx([old[5], new[5]], abs=1)
-    assert (row["time_lag_method"], row["observations"]) == (contract.METHOD_RECORD_TIME, 1)
-    assert report.warnings == ("topic 'anew' was recreated or truncated: its history starts anew",)
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 def test_a_topic_made_anew_has_no_bounds_from_the_old_one(shared_cluster: KafkaCluster) -> None:
@@ -77,7 +61,7 @@ def test_records_in_partitions_that_were_added_are_dated_at_once(
         eyes.look()
         grown = shared_cluster.admin().create_partitions([NewPartitions("wider", 2)])
         for future in grown.values():
-            future.result(20)
+            future.result(PATIENCE)
         wait_until_led(shared_cluster, "wider", 2)
         topic.write(times, partition=1)
         topic.commit(3, 6)
@@ -125,7 +109,7 @@ def test_a_topic_that_may_not_be_described_costs_no_other_its_date(
     shared_cluster: KafkaCluster, both: Rules
 ) -> None:
     with denied(shared_cluster, ResourceType.TOPIC, "veiled", AclOperation.DESCRIBE):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while VEILED in (found := _first_look(shared_cluster, both)):
             assert time.monotonic() < deadline
     assert list(found) == [OPEN]

@@ -25,7 +25,7 @@ from tests.kafka.time_lag.watched import (
     watched,
 )
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 Clock: TypeAlias = Callable[[int], int]
 

@@ -16,13 +16,24 @@ from confluent_kafka.admin import AdminClient
 from dev.kafka import KafkaCluster
 from dev.kafka.readiness import wait_until
 from kafka_lag.lag.model import LagReport
-from tests.kafka.looking import Looker, Row, commit, create, group, looker, only, partitions, rows
+from tests.kafka.looking import (
+    PATIENCE,
+    Looker,
+    Row,
+    commit,
+    create,
+    group,
+    looker,
+    only,
+    partitions,
+    rows,
+)
 
 # Milliseconds; records are dated back from NOW.
 NOW = int(time.time() * 1000)
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 # The rows of one look are read so many ms from each other at most, brokers that hang included.
-GRACE = 10 * SECOND
+GRACE = 20 * MINUTE
 
 # Brokers here look every second for what is too old, and records are days old when written.
 _KEPT = {"retention.ms": "-1"}
@@ -56,7 +67,7 @@ class Watched:
         for batch in batches:
             for moment in batch:
                 producer.produce(self.name, b"record", next(next_keys), partition, timestamp=moment)
-            assert producer.flush(20) == 0
+            assert producer.flush(PATIENCE) == 0
         assert not errors
 
     def commit(self, *offsets: int) -> None:
@@ -67,10 +78,10 @@ class Watched:
         """Deletes what partition 0 holds below this offset."""
         request = [TopicPartition(self.name, 0, offset)]
         for future in self.cluster.admin().delete_records(request).values():
-            future.result(20)
+            future.result(PATIENCE)
 
     @contextmanager
-    def looker(self, broker_timeout: float = 5.0, **rules: Any) -> Iterator[Looker]:
+    def looker(self, broker_timeout: float = PATIENCE, **rules: Any) -> Iterator[Looker]:
         """Looks at this topic and group only, by rules that may differ from the usual."""
         mine = replace(only(f"^(on-)?{self.name}$"), **rules)
         with looker(self.cluster, mine, broker_timeout=broker_timeout) as eyes:
@@ -122,7 +133,7 @@ def wait_until_led(cluster: KafkaCluster, name: str, count: int) -> None:
 
 
 def _led(client: AdminClient, name: str, count: int) -> bool:
-    reported = client.list_topics(name, timeout=10).topics[name].partitions.values()
+    reported = client.list_topics(name, timeout=PATIENCE).topics[name].partitions.values()
     return [partition.leader > 0 for partition in reported] == [True] * count
 
 

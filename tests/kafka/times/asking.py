@@ -19,7 +19,7 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.time_index import NEWEST, TimestampLookups
-from tests.kafka.looking import access, login, only
+from tests.kafka.looking import PATIENCE, access, login, only
 
 # Times in tests are minutes since this hour of yesterday; answers are offsets with such minutes.
 MINUTE = 60_000
@@ -35,7 +35,7 @@ class Index:
     pattern: str
     partitions: Frame | None = None
 
-    def read(self, seconds: float = 30.0) -> ClusterReading:
+    def read(self, seconds: float = PATIENCE) -> ClusterReading:
         mine = only(self.pattern)
         reading = self.source.read(
             ReadRequest(mine.groups, mine.topics), time.monotonic() + seconds
@@ -45,7 +45,7 @@ class Index:
 
     def read_all(self, count: int) -> None:
         """Reads until so many partitions are led and answer; brokers take a moment to agree."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while True:
             read = self.read().topic_partitions
             if len(read) == count and not read.strings("unread_reason").known.any():
@@ -53,7 +53,7 @@ class Index:
             assert time.monotonic() < deadline
             time.sleep(0.1)
 
-    def ask(self, *asked: tuple[str, int, float], seconds: float = 20.0) -> list[Any]:
+    def ask(self, *asked: tuple[str, int, float], seconds: float = PATIENCE) -> list[Any]:
         """Offset and minute for each topic, partition and minute (or NEWEST); NONE or SILENT."""
         assert self.partitions is not None
         wanted = Frame.of(
@@ -90,4 +90,4 @@ def write(cluster: KafkaCluster, topic: str, *batches: list[int], partition: int
             producer.produce(
                 topic, b"record", partition=partition, timestamp=BASE + minute * MINUTE
             )
-        assert producer.flush(20) == 0
+        assert producer.flush(PATIENCE) == 0

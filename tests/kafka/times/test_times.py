@@ -16,16 +16,16 @@ from dev.kafka.access import acl
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, TimestampLookups
-from tests.kafka.looking import await_denial, create
+from tests.kafka.looking import PATIENCE, await_denial, create
 from tests.kafka.times.asking import NONE, SILENT, index, write
 from tests.kafka_versions import needs
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 
 def delete_before(cluster: KafkaCluster, topic: str, offset: int) -> None:
     for future in cluster.admin().delete_records([TopicPartition(topic, 0, offset)]).values():
-        future.result(20)
+        future.result(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -57,22 +57,6 @@ def test_the_first_record_at_or_after_a_time_is_named_with_its_own_time(
         assert brokers.ask((topic, 0, minute)) == [answer]
 
 
-def test_many_positions_of_many_partitions_are_answered_in_one_call(
-    shared_cluster: KafkaCluster,
-) -> None:
-    create(shared_cluster, "many-positions", 6)
-    for partition in range(6):
-        write(shared_cluster, "many-positions", list(range(partition, 100)), partition=partition)
-    asked = [("many-positions", p, m) for m in (5, 5, NEWEST, 90, 7, 5, 120) for p in range(6)]
-    with index(shared_cluster, "^many-positions$") as brokers:
-        brokers.read_all(6)
-        answers = brokers.ask(*asked)
-    reported = {NEWEST: 99.0, 5: 5.0, 90: 90.0, 7: 7.0}
-    assert answers == [
-        (reported[m] - p, reported[m]) if m in reported else NONE for _, p, m in asked
-    ]
-
-
 def test_what_nobody_leads_or_knows_is_unanswered_and_the_rest_is_not(
     shared_cluster: KafkaCluster,
 ) -> None:
@@ -90,7 +74,7 @@ def test_what_nobody_leads_or_knows_is_unanswered_and_the_rest_is_not(
             }
         )
         questions = TimestampLookups(partitions, np.zeros(5, np.int64))
-        answers = brokers.source.look_up(questions, time.monotonic() + 20)
+        answers = brokers.source.look_up(questions, time.monotonic() + PATIENCE)
     assert answers.found.tolist() == [True, False, False, False, False]
     assert not answers.none.any()
 

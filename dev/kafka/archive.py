@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A broker's classes as Java keeps them for the next start (CDS): that takes half the time."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from rich.console import Console
+
+from dev.kafka.errors import KafkaClusterError
+from dev.kafka.jars import KafkaServer, run_program
+
+
+def reading(archive: Path) -> tuple[str, ...]:
+    """Java's options; one that it refuses, or does not find, it does without, in silence."""
+    return f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off"
+
+
+def writing(archive: Path) -> tuple[str, ...]:
+    """Java's options: a process that ends in good order leaves its classes there."""
+    return f"-XX:ArchiveClassesAtExit={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"
+
+
+def archive_of(
+    server: KafkaServer, train: Callable[[Path], None], *, version: str | None = None
+) -> Path | None:
+    """Return the archive of these jars for this Java, made beside them when there is none.
+
+    `train` has a broker start and end that leaves its archive in the file. `version` is what Java
+    says of its own build. Null where none can be made: brokers start without, later.
+    """
+    archive = server.folder / f"classes-{_digest(server, version or _java_version())}.jsa"
+    if not archive.is_file():
+        with suppress(KafkaClusterError, OSError):
+            _make(archive, train)
+    return archive if archive.is_file() else None
+
+
+def _make(archive: Path, train: Callable[[Path], None]) -> None:
+    console = Console(stderr=True)
+    console.print("Keeping the classes of Kafka's broker for quick starts, once (some seconds) ...")
+    with tempfile.TemporaryDirectory(prefix="archive-", dir=archive.parent) as scratch:
+        made = Path(scratch, archive.name)
+        train(made)
+        # A rename is all or nothing: of two processes the later one's file stays, and both serve.
+        made.replace(archive)
+
+
+def _digest(server: KafkaServer, version: str) -> str:
+    """All that Java compares before it takes an archive."""
+    jars = [(jar, jar.stat()) for jar in sorted(server.jars.glob("*.jar"))]
+    known = [f"{jar} {found.st_size} {found.st_mtime_ns}" for jar, found in jars]
+    return hashlib.sha256("\n".join([version, *known]).encode()).hexdigest()[:16]
+
+
+def _java_version() -> str:
+    return run_program(["java", "-Xinternalversion"], what="say its version")
