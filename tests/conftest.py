@@ -56,7 +56,8 @@ MORTAL = (
 )
 THREE_BROKERS = (
     *("kafka/logins/", "kafka/time_lag/", "kafka/times/", "kafka/test_collector_process"),
-    *("kafka/test_denied", "kafka/test_login", "kafka/test_same_as_kafkas_tools"),
+    *("kafka/test_denied", "kafka/test_login", "kafka/test_moving_coordinators"),
+    "kafka/test_same_as_kafkas_tools",
     *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
     *("dev/test_cluster", "dev/test_traffic", "infra/rehearsal/test_deployed"),
 )

@@ -80,6 +80,9 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "commit_gap_seconds": (2, 4),
         "progress_from": (2, 4),
         "progress_from_lag": (2, 4),
+        "skipped_from": (2, 4),
+        "skipped_to": (2, 4),
+        "skipped_at": (2, 4),
     },
 }
 DAMAGED = "not a Parquet file, or a damaged one"

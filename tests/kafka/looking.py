@@ -50,7 +50,7 @@ class Looker:
     rules: Rules
     memory: Memory
 
-    def look(self) -> LagReport:
+    def look(self, seconds: float = PATIENCE) -> LagReport:
         """One reading and its evaluation, which the next look starts from."""
         before = self.memory.newest
         request = ReadRequest(
@@ -59,7 +59,7 @@ class Looker:
             known_groups=frozenset(before.groups.strings("consumer_group").to_list()),
             known_topics=frozenset(before.topic_partitions.strings("topic").categories),
         )
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + seconds
         reading = self.source.read(request, deadline)
         look_up = look_up_until(self.source, deadline, time.monotonic)
         now = int(time.time() * 1000)

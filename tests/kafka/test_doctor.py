@@ -317,7 +317,7 @@ def test_a_mechanism_for_which_the_user_has_no_password_is_named_and_the_right_o
     ]
     bench.cluster.add_acl(*rights)
     for future in bench.cluster.admin().alter_user_scram_credentials([user]).values():
-        future.result(20)
+        future.result(PATIENCE)
     found = one(bench.doctor(bench.options("older")), "login")
     assert found["severity"] == "fault"
     assert found["what"] == "rejected with SCRAM-SHA-512, and accepted with SCRAM-SHA-256"

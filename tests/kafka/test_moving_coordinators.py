@@ -10,7 +10,7 @@ import pytest
 from dev.faults.elections import elect_preferred, reorder_replicas
 from dev.kafka import KafkaCluster
 from kafka_lag.lag.model import LagReport
-from tests.kafka.looking import commit, create, looker, only, produce, rows
+from tests.kafka.looking import PATIENCE, commit, create, looker, only, produce, rows
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -22,7 +22,7 @@ MOVES = 6
 def move(cluster: KafkaCluster, by: int) -> None:
     """Every group gets another coordinator."""
     nodes = cluster.node_ids
-    known = cluster.admin().list_topics(COMMITS, 10).topics[COMMITS].partitions
+    known = cluster.admin().list_topics(COMMITS, PATIENCE).topics[COMMITS].partitions
     orders = {n: [nodes[(n + by + at) % len(nodes)] for at in range(len(nodes))] for n in known}
     address = cluster.broker_address(nodes[0], "PLAINTEXT")
     reorder_replicas(address, {COMMITS: orders})
@@ -55,9 +55,9 @@ def test_from_the_second_run_on_a_group_is_read_or_named_while_coordinators_move
         eyes.look_until(lambda seen: set(lags(seen)) == set(NAMES))
         thread = threading.Thread(target=moves)
         thread.start()
-        seen = [eyes.look(5.0)]
+        seen = [eyes.look(30.0)]
         while not over.is_set():
-            seen.append(eyes.look(5.0))
+            seen.append(eyes.look(30.0))
         thread.join()
         last = eyes.look_until(lambda report: set(lags(report).values()) == {5})
     assert all(set(lags(report)) == set(NAMES) for report in [*seen, last])

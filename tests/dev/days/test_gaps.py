@@ -12,7 +12,7 @@ from tests.dev.days.conftest import Ask
 
 KEYS = {"taken_at", "topic", "partition_id", "consumer_group"}
 # Only a broker that is asked by time tells the first, and there is none; no group pauses again and
-# again, so that the others are known.
+# again, and none skips records, so that the others are known.
 NEVER = {
     "next_record_time",
     "pause_seconds",
@@ -24,6 +24,9 @@ NEVER = {
     "work_between_long_pauses",
     "work_since_long_pause",
     "long_pause_age_left",
+    "skipped_from",
+    "skipped_to",
+    "skipped_at",
 }
 NULLABLE = [
     (dataset, column)

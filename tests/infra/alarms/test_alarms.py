@@ -229,19 +229,6 @@ def test_anomalies_are_those_above_the_band_and_have_no_threshold(alarms: ByName
     ]
 
 
-def test_an_anomaly_is_one_of_the_groups_time_lag(alarms: ByName) -> None:
-    (learnt,) = [
-        e["MetricStat"] for e in alarms[f"anomaly/{STOPS}"]["Metrics"] if "MetricStat" in e
-    ]
-    metric = learnt["Metric"]
-    assert (metric["Namespace"], metric["MetricName"]) == ("KafkaLag", "EstimatedTimeLag")
-    assert {each["Name"]: each["Value"] for each in metric["Dimensions"]} == {
-        "Cluster Name": "shop",
-        "Consumer Group": STOPS,
-    }
-    assert learnt["Period"] == 60
-
-
 @pytest.mark.parametrize(("minutes", "counts"), [(1, (3, 5)), (30, (3, 5)), (60, (3, 3))])
 def test_the_query_asks_for_no_more_than_the_three_hours_that_it_can_see(
     minutes: int, counts: tuple[int, int], template: dict[str, Any]

@@ -28,7 +28,7 @@ from tests.infra.storage.queries.story import (
 )
 
 JUST_AFTER_MIDNIGHT = datetime(2026, 2, 1, 0, 1, tzinfo=UTC)
-LEFT_OK = STOPPED + 12  # unmoved, and its next record unread, for longer than ten minutes
+LEFT_OK = STOPPED + 11  # unmoved, and its next record unread, for longer than ten minutes
 
 
 def _of(rows: list[Row], group: str, cluster: str = SHOP, **more: object) -> Row:
