@@ -178,6 +178,7 @@ class Reader:
                 "protocol": _strings([group.protocol for group in groups], every).only(read),
                 "members": Column(members.astype(np.int32), read),
                 "group_epoch": Column(members, read & counted & (members > 0)),
+                "members_hash": Column(members, read & ~counted),
             }
         )
         return _where(frame, np.array([g.exists.holds(second) for g in groups], bool))

@@ -364,21 +364,31 @@ def test_a_second_member_of_a_kip_848_group_is_a_rebalance_and_peace_is_none(
     assert rebalances == seen[-1]["group_epoch"] - quiet["group_epoch"]
 
 
-def test_a_classic_group_has_no_epoch_and_so_no_number_of_rebalances(
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
+def test_twenty_rebalances_of_a_classic_group_are_seen_each_between_two_readings(
     one_broker: KafkaCluster,
 ) -> None:
+    """A second member joins and leaves ten times; peace between two readings is none."""
     name = "rebalanced-old"
     create(one_broker, name, 4)
     produce(one_broker, name, dict.fromkeys(range(4), 5))
+    seen = []
     with (
         joining(one_broker, name, "classic") as join,
         looker(one_broker, only(f"^{name}$")) as eyes,
     ):
         first = join()
         settled(eyes, name, [first])
-        seen = settled(eyes, name, [first, join()])
+        quiet = settled(eyes, name, [first])[-1]
+        for _ in range(10):
+            second = join()
+            seen.append(settled(eyes, name, [first, second]))
+            second.close()
+            seen.append(settled(eyes, name, [first]))
 
-    assert {(row["group_epoch"], row["rebalances"]) for row in seen} == {(None, None)}
+    assert (quiet["group_epoch"], quiet["rebalances"]) == (None, 0)
+    assert [sum(row["rebalances"] or 0 for row in rows) >= 1 for rows in seen] == [True] * 20
 
 
 def test_a_group_denied_since_the_last_run_keeps_its_row_and_is_named(

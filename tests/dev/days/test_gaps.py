@@ -27,6 +27,8 @@ NEVER = {
     "skipped_from",
     "skipped_to",
     "skipped_at",
+    # Days know no usual rate.
+    "usual_produce_rate",
 }
 NULLABLE = [
     (dataset, column)

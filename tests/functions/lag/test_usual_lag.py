@@ -39,8 +39,10 @@ def figures() -> Frame:
     rows = [usual for _, usual, _ in CASES.values()]
     numbers = [Column.optional([row[n] for row in rows], float) for n in range(4)]
     numbers += [Column.unknown(len(rows), float)] * 2
-    names = ("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread")
-    names += ("usual_produce_rate", "produce_rate_spread")
+    names = (
+        *("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread"),
+        *("usual_produce_rate", "produce_rate_spread"),
+    )
     # The collector's groups come in another order.
     return Frame.of(
         {"consumer_group": Strings.of(CASES), **dict(zip(names, numbers, strict=True))}

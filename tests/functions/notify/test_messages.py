@@ -131,6 +131,14 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         ),
         ({"partitions_unknown": 1}, "Not read: 1 partition, counted as last seen."),
         (
+            {"unusual": True},
+            "Unusual: this is not what the group is like at this hour of this weekday.",
+        ),
+        (
+            {"rebalancing_share": 0.6},
+            "Rebalancing: the group does so all the time; do its members crash, or time out?",
+        ),
+        (
             {"max_lag": 1},
             "Hint: if the topic is written in transactions, set its allowed_lag to 1.",
         ),

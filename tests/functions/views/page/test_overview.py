@@ -92,6 +92,9 @@ def test_each_state_has_its_wording(store: MemoryStore, group: str, place: int, 
             "unknownno member",
         ),
         ({"status": "OK", "members": 0}, "OK"),
+        ({"status": "OK", "unusual": True}, "OKunusual at this hour"),
+        ({"status": "OK", "rebalancing_share": 0.6}, "OKrebalancing all the time"),
+        ({"status": "OK", "unusual": False, "rebalancing_share": 0.5}, "OK"),
     ],
 )
 def test_a_group_that_is_not_well_says_why(more: dict[str, Any], text: str) -> None:
