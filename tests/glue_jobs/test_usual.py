@@ -49,6 +49,7 @@ def write_weeks(root: Path) -> None:
                 lag=much * LAG,
                 lag_deviation=much * 1_000.0,
                 produce_rate=much * RATE,
+                produce_rate_deviation=2.0,
             )
             for group in TODAY
             for hour in (HOUR, HOUR + 1)
@@ -167,7 +168,7 @@ def test_the_object_has_a_row_for_each_weekday_hour_and_group(reported: Reported
     hours = (HOUR, HOUR + 1)
     assert keys == [(d, h, group) for d in range(1, 8) for h in hours for group in sorted(TODAY)]
     assert reported.metadata == {
-        "kafka_lag_usual_version": "1.0",
+        "kafka_lag_usual_version": "1.1",
         "kafka_lag_usual_date": "2026-01-31",
     }
 
@@ -198,6 +199,9 @@ def test_the_spread_of_a_run_takes_in_that_of_an_hours_runs(reported: Reported) 
     assert row["usual_time_lag"] == 102.5
     assert row["time_lag_spread"] == pytest.approx(math.hypot(5.0, 3.0), abs=0.06)
     assert row["usual_lag"] == 5125.0
+    # Single runs lie 3.8 times as far apart as the moving averages that the hour knows.
+    assert row["usual_produce_rate"] == pytest.approx(51.25, abs=0.06)
+    assert row["produce_rate_spread"] == pytest.approx(math.hypot(2.5, 7.6), abs=0.06)
     assert row["lag_spread"] == pytest.approx(math.hypot(250.0, 1025.0), abs=0.06)
 
 

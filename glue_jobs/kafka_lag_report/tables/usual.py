@@ -38,6 +38,8 @@ def usual_figures(hours: DataFrame) -> DataFrame:
     within = single * sf.coalesce("within", sf.lit(0.0))
     spread = sf.sqrt(sf.col("spread") ** 2 + within**2)
     usual = usual_hours(hours, tuple(_MEASURES)).withColumn("spread", spread)
+    # Reports of older releases do not know how far apart the rates of runs lie.
+    usual = usual.where("measure != 'produce_rate' OR within IS NOT NULL")
 
     def of(measure: str, column: str) -> Column:
         # More digits would mean nothing, and not compress.

@@ -78,7 +78,10 @@ def write_hours(path: Path, values: Array, pairs: list[tuple[int, int]]) -> str:
     path.mkdir()
     for judged, day in pairs:
         unknown = pa.nulls(GROUPS * HOURS, pa.float64())
-        others = ("time_lag_seconds", "time_lag_deviation", "lag_deviation", "produce_rate")
+        others = (
+            *("time_lag_seconds", "time_lag_deviation", "lag_deviation"),
+            *("produce_rate", "produce_rate_deviation"),
+        )
         table = pa.table(
             {
                 "cluster": [str(judged)] * (GROUPS * HOURS),

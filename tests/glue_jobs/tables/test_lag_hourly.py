@@ -31,6 +31,7 @@ CASES: dict[str, tuple[dict[float, Row], int, Row]] = {
             "lag": 175.0,
             "lag_deviation": 50.0,
             "produce_rate": 1.75,
+            "produce_rate_deviation": 0.5,
             "consume_rate": 3.5,
         },
     ),
