@@ -3,12 +3,14 @@
 
 Truth: STOP and STALL need a commit that no run saw move for longer than the window, REWIND one that
 went back within it, and each is there where it must be, but for pauses that recur; see `movement`.
-WARN, STOP and STALL need a record that is proven to be older than the window. Lost records are an
+STOP and STALL need a record that may be older than the window by what the row knows of it, WARN one
+that may be older than what ends a WARN: statuses go by the estimated age. Lost records are an
 error, nothing unread is OK. A group is as bad as the worst of its rows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +22,8 @@ from kafka_lag import contract
 _SEVERITY = {"OK": 0, "WARN": 1, "STOP": 2, "STALL": 2, "REWIND": 2, "ERR": 2}
 _GROUP_WORDS = ("OK", "WARN", "ERR")
 _STANDING = (contract.STOP, contract.STALL)
+# A WARN ends where the age is surely at most this share of the window.
+_CALM_SHARE = 0.9
 # Of each status its reasons; no topic of a campaign is ever left for so long as to be inactive.
 _REASONS: Mapping[str | None, tuple[str | None, ...]] = {
     None: (None, contract.NO_MEMBER),
@@ -72,8 +76,9 @@ class Statuses(Judge):
             self._wrong("status", where, status, "the group never had a member")
         if status == contract.REWIND and not moves.may_be_rewound():
             self._wrong("status", where, status, "it did not go back within the window")
-        if status in (*_STANDING, contract.WARN) and not self._oldest_proven(row) > window:
-            self._wrong("status", where, status, f"nothing proves an age over {window}")
+        least = window * (_CALM_SHARE if status == contract.WARN else 1.0)
+        if status in (*_STANDING, contract.WARN) and not self._oldest_possible(row) > least:
+            self._wrong("status", where, status, f"the age is surely not over {least:g}")
         if pausing and not moves.may_pause():
             self._doubt("status", where, "pausing", "no such pauses came before")
         if status is None and moves.surely_judged():
@@ -91,6 +96,11 @@ class Statuses(Judge):
         before, seconds = row["next_record_before"], row["time_lag_seconds"]
         known = before is not None and seconds is not None
         return (row["read_at"] - before) / 1_000 if known else 0.0
+
+    def _oldest_possible(self, row: Row) -> float:
+        """The greatest age, s, that the row's bracket allows."""
+        after = row["next_record_after"]
+        return math.inf if after is None else (row["read_at"] - after) / 1_000
 
     def group_status(self, group: str, row: Row, rows: list[Row], counted: list[Any]) -> None:
         statuses = [r["status"] or (None if is_read(r) else r["last_status"]) for r in rows]

@@ -21,6 +21,7 @@ from tests.dev.faults.builders import (
     earlier_run,
     frames,
     history,
+    judged,
     moved,
     rules,
     run,
@@ -187,6 +188,21 @@ def test_a_bad_status_needs_a_record_older_than_the_window(status: str) -> None:
         row |= {"status_reason": "falling_behind" if status == "WARN" else None}
         row |= {"seconds_until_loss": 604_795.0}
     assert "status" in rules(run(frames=planted), replace(TRUTH, topics=topics))
+
+
+@pytest.mark.parametrize(
+    ("status", "oldest", "wrong"),
+    [("STOP", 1.0, True), ("STOP", 1.01, False), ("WARN", 0.9, True), ("WARN", 0.91, False)],
+)
+def test_a_bad_status_may_go_by_an_age_that_is_not_proven(
+    status: str, oldest: float, wrong: bool
+) -> None:
+    planted = frames()
+    row = planted[P][0]
+    row |= {"status": status, "status_reason": "falling_behind" if status == "WARN" else None}
+    row["next_record_after"] = row["read_at"] - round(oldest * run().window_ms)
+    found = judged(run(frames=planted)).wrong
+    assert any("surely not over" in each.truth for each in found) == wrong
 
 
 @pytest.mark.parametrize(("age", "wrong"), [(22.98, False), (60.0, True)])
