@@ -152,6 +152,7 @@ def _full_cluster(existing: Existing, brokers: Brokers, *, changed: bool) -> dic
                 "min": 2,
                 "max": 8 if changed else 12,
                 "partitions": 12,
+                "suspended": not changed,
                 "steps": {
                     "metric": "ScalingLag",
                     "out": [

@@ -165,6 +165,7 @@ def changes(rehearsal: Rehearsal) -> list[str]:
         "days of the log": _log_days(rehearsal),
         "threshold of the alarm on the SLA": _threshold(rehearsal, "sla/billing"),
         "most tasks": _latest(rehearsal, "ScalableTarget", "billing")["MaxCapacity"],
+        "what is suspended": _suspended(rehearsal, "billing"),
         "lag of the first step": _first_step(rehearsal),
     }
     expected = {
@@ -173,6 +174,7 @@ def changes(rehearsal: Rehearsal) -> list[str]:
         "days of the log": 30,
         "threshold of the alarm on the SLA": 600,
         "most tasks": 8,
+        "what is suspended": [],
         "lag of the first step": 20000,
     }
     return [f"{name}: {found[name]}" for name in expected if found[name] != expected[name]]
@@ -263,6 +265,11 @@ def _latest(rehearsal: Rehearsal, kind: str, having: str) -> dict[str, Any]:
     ]
     latest: dict[str, Any] = found[-1]
     return latest
+
+
+def _suspended(rehearsal: Rehearsal, service: str) -> list[str]:
+    state = _latest(rehearsal, "ScalableTarget", service).get("SuspendedState", {})
+    return [activity for activity, suspended in state.items() if suspended]
 
 
 def _first_step(rehearsal: Rehearsal) -> float:

@@ -47,7 +47,8 @@ class Kind:
     """A type of resource: the call that makes it, and what it then is called.
 
     `parameters` makes the call's parameters of the properties. `make` and `remove` act on
-    ministack where it has the service.
+    ministack where it has the service. `registered`: what the service holds once it is made, where
+    the call also updates and so keeps what it is not given.
     """
 
     service: str
@@ -56,6 +57,11 @@ class Kind:
     parameters: Callable[[Properties], Properties] = dict
     make: Callable[[Properties], str] | None = None
     remove: Callable[[str, Properties], None] | None = None
+    registered: Callable[[str], Properties] | None = None
+
+    def holds(self, made: str, properties: Properties) -> Properties:
+        """What is in force under this id."""
+        return self.registered(made) if self.registered else properties
 
 
 def register(report: Report) -> None:
@@ -71,17 +77,19 @@ def _handler(name: str, kind: Kind, report: Report) -> dict[str, Any]:
     def create(_logical_id: str, properties: Properties, _stack: str) -> Made:
         check(kind.service, kind.operation, kind.parameters(_without_tags(properties)))
         made = kind.make(properties) if kind.make else kind.identify(properties)
-        report("resource", change="create", type=name, id=made, properties=properties)
+        held = kind.holds(made, properties)
+        report("resource", change="create", type=name, id=made, properties=held)
         return made, {"Arn": made, "Id": made}
 
     def update(made: str, old: Properties, new: Properties, _stack: str) -> Made:
         check(kind.service, kind.operation, kind.parameters(_without_tags(new)))
         again = made
         if kind.make:
-            if kind.remove:
+            if kind.remove and not kind.registered:
                 kind.remove(made, old)
             again = kind.make(new)
-        report("resource", change="update", type=name, id=again, properties=new)
+        held = kind.holds(again, new)
+        report("resource", change="update", type=name, id=again, properties=held)
         return again, {"Arn": again, "Id": again}
 
     def delete(made: str, properties: Properties) -> None:
@@ -134,6 +142,20 @@ def _target_of(properties: Properties) -> Properties:
 def _target_id(properties: Properties) -> str:
     parts = ("ResourceId", "ScalableDimension", "ServiceNamespace")
     return "|".join(properties[part] for part in parts)
+
+
+_scalable_targets: dict[str, Properties] = {}
+
+
+def _register_target(properties: Properties) -> str:
+    """As AWS does it: of a target that is there, what is not given is not changed."""
+    target = _target_id(properties)
+    _scalable_targets[target] = {**_scalable_targets.get(target, {}), **properties}
+    return target
+
+
+def _deregister_target(target: str, _: Properties) -> None:
+    _scalable_targets.pop(target, None)
 
 
 def _policy_arn(properties: Properties) -> str:
@@ -271,7 +293,12 @@ def _secrets_by_arn(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 KINDS = {
     "AWS::ApplicationAutoScaling::ScalableTarget": Kind(
-        "application-autoscaling", "RegisterScalableTarget", identify=_target_id
+        "application-autoscaling",
+        "RegisterScalableTarget",
+        identify=_target_id,
+        make=_register_target,
+        remove=_deregister_target,
+        registered=_scalable_targets.__getitem__,
     ),
     "AWS::ApplicationAutoScaling::ScalingPolicy": Kind(
         "application-autoscaling",

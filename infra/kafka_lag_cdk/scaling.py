@@ -48,12 +48,6 @@ _LONGEST_GROUP = 200
 _Policy = autoscaling.CfnScalingPolicy
 _Adjustment = autoscaling.CfnScalingPolicy.StepAdjustmentProperty
 
-_SUSPENDED = autoscaling.CfnScalableTarget.SuspendedStateProperty(
-    dynamic_scaling_in_suspended=True,
-    dynamic_scaling_out_suspended=True,
-    scheduled_scaling_suspended=True,
-)
-
 
 def construct_id_of(scaling: Scaling) -> str:
     """The same wherever the service stands in the configuration, and no other service's."""
@@ -89,7 +83,13 @@ class ServiceScaling(Construct):
             resource_id=resource_id,
             min_capacity=scaling.min,
             max_capacity=min(scaling.max, scaling.partitions),
-            suspended_state=_SUSPENDED if scaling.suspended else None,
+            # All of it, also to resume: what a template leaves out stays as it was registered [API
+            # reference, RegisterScalableTarget].
+            suspended_state=autoscaling.CfnScalableTarget.SuspendedStateProperty(
+                dynamic_scaling_in_suspended=scaling.suspended,
+                dynamic_scaling_out_suspended=scaling.suspended,
+                scheduled_scaling_suspended=scaling.suspended,
+            ),
         )
         self._target_id = target.ref
         self.alarms: tuple[cloudwatch.IAlarm, ...] = ()
