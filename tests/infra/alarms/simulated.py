@@ -20,8 +20,8 @@ from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet, health_set, lag_sets, success_set
 from kafka_lag.snapshots.previous import Memory
+from kafka_lag_cdk.simulation.metrics import Metrics
 from tests.builders import MINUTE, NOON, a_reading
-from tests.infra.cloudwatch.metrics import Metrics
 
 CLUSTER = "shop"
 MINUTES = range(140)

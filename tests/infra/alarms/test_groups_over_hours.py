@@ -8,6 +8,13 @@ from typing import Any, Literal
 
 import pytest
 
+from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
+from kafka_lag_cdk.simulation.timeline import (
+    contributor_states,
+    invocations,
+    states,
+    transitions,
+)
 from tests.infra.alarms.conftest import SILENCE, ByName, Lines
 from tests.infra.alarms.simulated import (
     AT_RISK,
@@ -21,13 +28,6 @@ from tests.infra.alarms.simulated import (
     STOPPED,
     STOPS,
     metrics_of,
-)
-from tests.infra.cloudwatch.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
-from tests.infra.cloudwatch.timeline import (
-    contributor_states,
-    invocations,
-    states,
-    transitions,
 )
 
 # An edge for the anomaly alarm, as if CloudWatch had learnt it of a group that keeps up.

@@ -16,10 +16,10 @@ from kafka_lag import contract
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet
 from kafka_lag_cdk.alarms import Recipients, report_alarm
+from kafka_lag_cdk.simulation.evaluation import ALARM, OK, Assumptions
+from kafka_lag_cdk.simulation.metrics import Metrics
+from kafka_lag_cdk.simulation.timeline import states, transitions
 from tests.builders import MINUTE, NOON
-from tests.infra.cloudwatch.evaluation import ALARM, OK, Assumptions
-from tests.infra.cloudwatch.metrics import Metrics
-from tests.infra.cloudwatch.timeline import states, transitions
 from tests.infra.resolve import ACCOUNT, REGION, of_type
 
 HOUR, DAY = 60, 24 * 60

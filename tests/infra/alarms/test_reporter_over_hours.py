@@ -12,13 +12,13 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet
+from kafka_lag_cdk.simulation.alarms import series_of
+from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
+from kafka_lag_cdk.simulation.metrics import Metrics
+from kafka_lag_cdk.simulation.timeline import invocations, states, transitions
 from tests.builders import MINUTE, NOON
 from tests.infra.alarms.conftest import SILENCE, ByName, Lines
 from tests.infra.alarms.simulated import CLUSTER, MINUTES, metrics_of
-from tests.infra.cloudwatch.alarms import series_of
-from tests.infra.cloudwatch.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
-from tests.infra.cloudwatch.metrics import Metrics
-from tests.infra.cloudwatch.timeline import invocations, states, transitions
 
 # Alarms may be there so many minutes before the first run.
 DEPLOY = 20

@@ -15,10 +15,10 @@ from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import emf_line
 from kafka_lag.sinks.metric_sets import ConfiguredSink
+from kafka_lag_cdk.simulation.autoscaling import ScalingAssumptions, Service
+from kafka_lag_cdk.simulation.metrics import Metrics
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger, RecordingSink
-from tests.infra.cloudwatch.metrics import Metrics
-from tests.infra.scaling.autoscaling import Assumed, Service
 
 # Records that one task works off in a minute.
 SPEED = 1200
@@ -26,7 +26,7 @@ PARTITIONS = 12
 # Of each three partitions in a row one is led by each broker.
 BROKERS = 3
 
-_ASSUMED = Assumed()
+_ASSUMED = ScalingAssumptions()
 
 
 class Topic:
@@ -103,7 +103,7 @@ def simulate(
     story: Story,
     resources: Mapping[str, dict[str, Any]],
     tasks: int,
-    assumed: Assumed = _ASSUMED,
+    assumed: ScalingAssumptions = _ASSUMED,
 ) -> Simulation:
     """The story from its first minute to its last."""
     topic, metrics, sink = Topic(story.behind), Metrics(epoch=NOON), RecordingSink()

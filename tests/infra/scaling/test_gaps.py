@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.infra.cloudwatch.evaluation import Assumptions
-from tests.infra.cloudwatch.metrics import Metrics, Series
+from kafka_lag_cdk.simulation.autoscaling import ScalingAssumptions, Service
+from kafka_lag_cdk.simulation.evaluation import Assumptions
+from kafka_lag_cdk.simulation.metrics import Metrics, Series
 from tests.infra.configured import STEPS
-from tests.infra.scaling.autoscaling import Assumed, Service
 from tests.infra.scaling.services import Resources
 
 LAG = Series.of("KafkaLag", "ScalingLag", {"Cluster Name": "orders", "Consumer Group": "billing"})
@@ -35,7 +35,7 @@ def changes(
     for minute, (value, delay) in enumerate(minutes):
         if value is not None:
             metrics.put(LAG, minute, value, delay)
-    service = Service(resources, metrics, BEGUN, Assumed(alarms=Assumptions(extra)))
+    service = Service(resources, metrics, BEGUN, ScalingAssumptions(alarms=Assumptions(extra)))
     by_minute = [(minute, service.minute(minute)) for minute in range(len(minutes))]
     return [(minute, change) for minute, change in by_minute if change]
 

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 import pytest
 
-from tests.infra.cloudwatch.evaluation import Assumptions
-from tests.infra.scaling.autoscaling import Assumed
+from kafka_lag_cdk.simulation.autoscaling import ScalingAssumptions
+from kafka_lag_cdk.simulation.evaluation import Assumptions
 from tests.infra.scaling.services import Resources
 from tests.infra.scaling.simulated import Simulation, Story, simulate
 
@@ -65,7 +65,7 @@ def test_lines_that_come_late_cost_time_and_no_step(
 def test_a_policy_that_compares_the_newest_value_does_the_same(
     resolved: dict[str, Resources], day: Simulation
 ) -> None:
-    assert simulate(DAY, resolved["steps"], tasks=2, assumed=Assumed("newest")) == day
+    assert simulate(DAY, resolved["steps"], tasks=2, assumed=ScalingAssumptions("newest")) == day
 
 
 def test_a_service_that_follows_the_age_works_the_flood_off_too(
@@ -86,7 +86,7 @@ def test_a_collector_that_dies_leaves_the_tasks_as_they_are(
     resolved: dict[str, Resources], kind: str, extra: int
 ) -> None:
     """What it published before counts for as long as CloudWatch looks back beyond its periods."""
-    assumed = Assumed(alarms=Assumptions(extra))
+    assumed = ScalingAssumptions(alarms=Assumptions(extra))
     dead = range(8, 60)
     high = simulate(Story(lambda _: FLOOD, 60, dead), resolved[kind], 2, assumed)
     assert all(change > 0 for _, change in high.changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CloudWatch keeps of embedded metrics: every value by series and minute, and its arrival."""
+"""What CloudWatch keeps of metrics: every value by series and minute, and when it arrived."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class Metrics:
         self._values: dict[Series, dict[int, list[_Value]]] = defaultdict(lambda: defaultdict(list))
 
     def feed(self, lines: Iterable[str], delay: int | None = None) -> None:
-        """Takes lines of a log; those without an `_aws` member are no metrics and are passed by."""
+        """Takes lines of a log in the embedded metric format; other lines are passed by."""
         for line in lines:
             document = json.loads(line)
             if "_aws" in document:
                 self._take(document, delay)
 
     def put(self, series: Series, minute: int, value: float, delay: int | None = None) -> None:
-        """One value, as a service such as Lambda publishes it by itself."""
+        """One value, as PutMetricData or a service such as Lambda publishes it."""
         arrives = minute + (self._delay if delay is None else delay)
         self._values[series][minute].append(_Value(value, arrives))
 
@@ -76,14 +76,19 @@ class Metrics:
         yield from tuple(self._values)
 
     def first(self, series: Series, seen: int) -> int | None:
-        """The first minute of which a value is seen, None where none is."""
+        """The first minute of which a value is seen by the minute `seen`, None where none is."""
         minutes = self._values.get(series, {}).items()
         known = [minute for minute, values in minutes if any(v.arrives <= seen for v in values)]
         return min(known, default=None)
 
     def point(self, series: Series, statistic: str, minutes: range, seen: int) -> float | None:
-        """The statistic of the values in these minutes that have arrived, None without any."""
-        by_minute = self._values.get(series, {})
+        """The statistic of the values of these minutes that have arrived by the minute `seen`.
+
+        None without any.
+        """
+        by_minute = self._values.get(series)
+        if by_minute is None:
+            return None
         values = [
             each.value
             for minute in minutes
@@ -109,5 +114,7 @@ def minutes_of(period_seconds: int) -> int:
     """A period in whole minutes. Raises ValueError for periods of seconds."""
     minutes, rest = divmod(period_seconds, _SECONDS)
     if rest or not minutes:
-        raise ValueError(f"a period of {period_seconds} s is of high resolution, which is not here")
+        raise ValueError(
+            f"a period of {period_seconds} s is not whole minutes, which is all that is modelled"
+        )
     return minutes

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.infra.cloudwatch.alarms import Properties, Watched, query_of, series_of
-from tests.infra.cloudwatch.evaluation import (
+from kafka_lag_cdk.simulation.alarms import Properties, Watched, query_of
+from kafka_lag_cdk.simulation.evaluation import (
     ALARM,
     INSUFFICIENT_DATA,
     OK,
     Assumptions,
     state_of,
 )
-from tests.infra.cloudwatch.metrics import Metrics, Series
+from kafka_lag_cdk.simulation.metrics import Metrics, Series
 
 _ACTIONS = {
     ALARM: "AlarmActions",
@@ -23,7 +23,7 @@ _ACTIONS = {
     INSUFFICIENT_DATA: "InsufficientDataActions",
 }
 _THREE_HOURS = 180
-_SCALES = ":autoscaling:"
+_SCALING_ACTION = ":autoscaling:"
 
 _ASSUMED = Assumptions()
 
@@ -49,15 +49,16 @@ def states(
     It begins in INSUFFICIENT_DATA. Raises ValueError for an alarm with contributors.
     """
     if query_of(properties):
-        raise ValueError("a query has contributors: ask contributor_states")
-    watched, series = Watched.of(properties, band), series_of(properties)
+        raise ValueError("a query has contributors: use contributor_states")
+    watched = Watched.of(properties, band)
     observed: list[str] = []
     state, warming = INSUFFICIENT_DATA, "WarmUpConfiguration" in properties
     for now in minutes:
-        warming = warming and _warming(properties, watched, metrics, minutes.start, now)
+        values = watched.values(metrics, now, assumed)
+        newest = values[-1] is not None
+        warming = warming and _warming(properties, watched, metrics, minutes.start, now, newest)
         if not warming:
-            points = watched.points(series, metrics, now, assumed)
-            state = state_of(points, watched.counts, state, assumed.undecided)
+            state = state_of(watched.points(values), watched.counts, state, assumed.undecided)
         observed.append(state)
     return observed
 
@@ -73,12 +74,12 @@ def contributor_states(
     A contributor is in OK or ALARM only, is OK before it has data, and becomes OK when the query
     does not return it any more, whatever missing data is treated as.
     """
-    query, watched = query_of(properties), Watched.of(properties)
+    query = query_of(properties)
     if query is None:
         raise ValueError("the alarm has no query")
     return {
         tuple(value for _, value in sorted(series.dimensions)): _contributor(
-            watched, series, metrics, minutes, assumed
+            Watched.of(properties, series=series), series, metrics, minutes, assumed
         )
         for series in query.matches(metrics)
     }
@@ -86,10 +87,10 @@ def contributor_states(
 
 def transitions(observed: Sequence[str], start: int = 0) -> list[tuple[int, str]]:
     """Each minute in which a state is another than the one before, and which; `start` the first."""
-    before = [INSUFFICIENT_DATA, *observed]
+    previous = [INSUFFICIENT_DATA, *observed]
     return [
         (start + index, state)
-        for index, (state, old) in enumerate(zip(observed, before, strict=False))
+        for index, (state, old) in enumerate(zip(observed, previous, strict=False))
         if state != old
     ]
 
@@ -108,7 +109,7 @@ def invocations(
         Invocation(minute, action, state)
         for minute, state in enumerate(observed, start)
         for action in properties.get(_ACTIONS[state], ())
-        if minute in begins or _SCALES in action
+        if minute in begins or _SCALING_ACTION in action
     ]
 
 
@@ -118,32 +119,30 @@ def _contributor(
     observed: list[str] = []
     state = OK
     for now in minutes:
-        points = watched.points(series, metrics, now, assumed)
+        points = watched.points(watched.values(metrics, now, assumed))
         returned = any(point is not None for point in points)
         if not returned and assumed.series_end == "three hours":
-            returned = _lately(series, metrics, now)
+            returned = _had_data(series, metrics, now)
         new = state_of(points, watched.counts, state, assumed.undecided) if returned else OK
         state = state if new == INSUFFICIENT_DATA else new
         observed.append(state)
     return observed
 
 
-def _lately(series: Series, metrics: Metrics, now: int) -> bool:
+def _had_data(series: Series, metrics: Metrics, now: int) -> bool:
     minutes = range(now - _THREE_HOURS + 1, now + 1)
     return metrics.point(series, "SampleCount", minutes, now) is not None
 
 
 def _warming(
-    properties: Properties, watched: Watched, metrics: Metrics, created: int, now: int
+    properties: Properties, watched: Watched, metrics: Metrics, created: int, now: int, newest: bool
 ) -> bool:
     """Whether an alarm still waits, for its time or, if it is configured to, for a full window."""
-    observed: Mapping[str, Any] = properties["WarmUpConfiguration"]
-    if now - created >= observed["WarmUpPeriodDurationInMinutes"]:
+    configured: Mapping[str, Any] = properties["WarmUpConfiguration"]
+    if now - created >= configured["WarmUpPeriodDurationInMinutes"]:
         return False
-    if observed.get("OnlyStartEvaluatingAfterWarmUpPeriodEnds", False):
+    if configured.get("OnlyStartEvaluatingAfterWarmUpPeriodEnds", False):
         return True
-    series = series_of(properties)
-    first = metrics.first(series, now)
-    newest = range(now - watched.period + 1, now + 1)
+    first = watched.first(metrics, now)
     full = first is not None and now - first >= watched.counts.periods * watched.period
-    return not (full and metrics.point(series, "SampleCount", newest, now) is not None)
+    return not (full and newest)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.infra.cloudwatch.evaluation import ALARM, OK, Assumptions
-from tests.infra.cloudwatch.metrics import Metrics, Series
-from tests.infra.cloudwatch.timeline import contributor_states, states, transitions
+from kafka_lag_cdk.simulation.evaluation import ALARM, OK, Assumptions
+from kafka_lag_cdk.simulation.metrics import Metrics, Series
+from kafka_lag_cdk.simulation.timeline import contributor_states, states, transitions
 
 QUERY = (
     'SELECT MAX(GroupStatus) FROM SCHEMA("KafkaLag","Cluster Name","Consumer Group") '
@@ -77,10 +77,10 @@ def test_a_series_that_ends_becomes_ok_whenever_the_query_returns_it_no_more(
 )
 def test_a_query_of_another_shape_is_refused(query: str) -> None:
     alarm = {**ANY_GROUP, "Metrics": [{"Id": "q", "Expression": query, "Period": 60}]}
-    with pytest.raises(ValueError, match="not a query that the model knows"):
+    with pytest.raises(ValueError, match="not a query that is modelled"):
         contributor_states(alarm, Metrics(), range(1))
 
 
 def test_an_alarm_with_contributors_has_no_one_state() -> None:
-    with pytest.raises(ValueError, match="ask contributor_states"):
+    with pytest.raises(ValueError, match="use contributor_states"):
         states(ANY_GROUP, Metrics(), range(1))

@@ -10,8 +10,8 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet
+from kafka_lag_cdk.simulation.metrics import Metrics, Series
 from tests.builders import MINUTE, NOON
-from tests.infra.cloudwatch.metrics import Metrics, Series
 
 DIMENSIONS = ((contract.DIMENSION_CLUSTER, "shop"), (contract.DIMENSION_GROUP, "billing"))
 LAG = Series.of("KafkaLag", contract.OFFSET_LAG, dict(DIMENSIONS))

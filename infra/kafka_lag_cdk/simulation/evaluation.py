@@ -15,18 +15,21 @@ Point: TypeAlias = bool | None
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What AWS leaves open, so that a test can show an alarm right whichever it is.
+    """What AWS leaves open about alarms; a rule is right when it is right whichever it is.
 
     `extra_points`: how far the evaluation range exceeds the evaluation periods; AWS's examples
     have 2 and the number is not stated. `undecided`: the state when all that is known breaches but
     is too little and too young for an alarm, either the one before or OK.
     `series_end`: when a query no longer returns a series that ended, with its last value in the
     evaluation range or with the last in three hours, which is as far as such alarms look.
+    `empty_series`: what FILL makes of a metric without any value in the evaluation range, either
+    its value or nothing.
     """
 
     extra_points: int = 2
     undecided: Literal["retain", "OK"] = "retain"
     series_end: Literal["range", "three hours"] = "range"
+    empty_series: Literal["filled", "missing"] = "filled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Counts:
 
 
 def state_of(
-    points: Sequence[Point], counts: Counts, before: str, undecided: str = "retain"
+    points: Sequence[Point], counts: Counts, previous: str, undecided: str = "retain"
 ) -> str:
     """The state after these points of the evaluation range, oldest first.
 
@@ -47,17 +50,17 @@ def state_of(
     them count, and missing ones are filled in only up to the number of periods.
     """
     real = [point for point in points if point is not None]
-    lacking = counts.periods - len(real)
-    if lacking <= 0:
+    missing = counts.periods - len(real)
+    if missing <= 0:
         return _counted(sum(real[-counts.periods :]), counts)
     if counts.missing in ("breaching", "notBreaching"):
-        filled = lacking if counts.missing == "breaching" else 0
+        filled = missing if counts.missing == "breaching" else 0
         return _counted(sum(real) + filled, counts)
     if real and (sum(real) >= counts.datapoints or not all(real)):
         return _counted(sum(real), counts)
     if counts.missing == "ignore":
-        return before
-    return _breaches_and_gaps(points, counts, before if undecided == "retain" else OK)
+        return previous
+    return _breaches_and_gaps(points, counts, previous if undecided == "retain" else OK)
 
 
 def _counted(breaching: int, counts: Counts) -> str:

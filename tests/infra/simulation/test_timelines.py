@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.infra.cloudwatch.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
-from tests.infra.cloudwatch.metrics import Metrics, Series
-from tests.infra.cloudwatch.timeline import Invocation, invocations, states, transitions
+from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
+from kafka_lag_cdk.simulation.metrics import Metrics, Series
+from kafka_lag_cdk.simulation.timeline import Invocation, invocations, states, transitions
 
 LAG = Series.of("KafkaLag", "OffsetLag", {"Cluster Name": "shop"})
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:alarms"
@@ -135,3 +135,68 @@ def test_the_band_of_an_anomaly_alarm_is_given() -> None:
     assert states(alarm, metrics, range(4), band=10.0) == [OK, OK, ALARM, ALARM]
     with pytest.raises(ValueError, match="give the band"):
         states(alarm, metrics, range(4))
+
+
+LOST = Series.of("KafkaLag", "RecordsLost", {"Cluster Name": "shop"})
+
+
+def math(expression: str, *names: str) -> dict[str, Any]:
+    """An alarm on an expression over metrics of these ids and names."""
+    stats: list[dict[str, Any]] = [
+        {
+            "Id": name.lower(),
+            "MetricStat": {
+                "Metric": {
+                    "Namespace": "KafkaLag",
+                    "MetricName": name,
+                    "Dimensions": [{"Name": "Cluster Name", "Value": "shop"}],
+                },
+                "Stat": "Maximum",
+                "Period": 60,
+            },
+            "ReturnData": False,
+        }
+        for name in names
+    ]
+    counts = {"EvaluationPeriods": 2, "Threshold": 5, "TreatMissingData": "notBreaching"}
+    operator = {"ComparisonOperator": "GreaterThanThreshold"}
+    return {"Metrics": [{"Id": "result", "Expression": expression}, *stats], **counts, **operator}
+
+
+def put(metrics: Metrics, series: Series, values: str) -> None:
+    for minute, sign in enumerate(values):
+        if sign != "-":
+            metrics.put(series, minute, float(sign))
+
+
+def test_an_expression_has_a_value_where_its_metrics_have() -> None:
+    metrics = Metrics()
+    put(metrics, LAG, "8888888")
+    put(metrics, LOST, "00---00")
+    alarm = math("offsetlag + 0 * recordslost", "OffsetLag", "RecordsLost")
+    assumed = Assumptions(extra_points=0)
+    expected = [OK, ALARM, OK, OK, OK, OK, ALARM]
+    assert states(alarm, metrics, range(7), assumed) == expected
+
+
+@pytest.mark.parametrize(("lost", "alarms"), [("0" * 8, []), ("0--0----", [2, 5, 6, 7])])
+def test_fill_lets_a_metric_count_while_another_is_missing(lost: str, alarms: list[int]) -> None:
+    metrics = Metrics()
+    put(metrics, LAG, "8" * 8)
+    put(metrics, LOST, lost)
+    alarm = math("IF(FILL(recordslost, -1) < 0, offsetlag, 0)", "OffsetLag", "RecordsLost")
+    observed = states(alarm, metrics, range(8), Assumptions(extra_points=0))
+    assert [minute for minute, state in enumerate(observed) if state == ALARM] == alarms
+
+
+def test_where_fill_sees_no_empty_metric_the_alarm_has_no_data() -> None:
+    metrics = Metrics()
+    put(metrics, LAG, "8" * 8)
+    alarm = math("IF(FILL(recordslost, -1) < 0, offsetlag, 0)", "OffsetLag", "RecordsLost")
+    assumed = Assumptions(empty_series="missing")
+    assert ALARM not in states(alarm, metrics, range(8), assumed)
+
+
+def test_an_expression_over_a_metric_that_the_alarm_lacks_is_an_error() -> None:
+    with pytest.raises(ValueError, match="not metrics of the alarm: recordslost"):
+        states(math("recordslost", "OffsetLag"), Metrics(), range(1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.infra.cloudwatch.evaluation import (
+from kafka_lag_cdk.simulation.evaluation import (
     ALARM,
     INSUFFICIENT_DATA,
     OK,
