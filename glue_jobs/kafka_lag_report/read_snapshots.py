@@ -63,6 +63,16 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "rebalancing_share": (2, 4),
         "usual_produce_rate": (2, 4),
         "unusual_since": (2, 4),
+        "worst_status": (2, 5),
+        "loss_since": (2, 5),
+        "loss_seen_at": (2, 5),
+        "held_loss_since": (2, 5),
+        "at_risk_since": (2, 5),
+        "at_risk_seen_at": (2, 5),
+        "held_at_risk_since": (2, 5),
+        "sla_broken_since": (2, 5),
+        "sla_broken_seen_at": (2, 5),
+        "held_sla_broken_since": (2, 5),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),
@@ -83,6 +93,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "skipped_from": (2, 4),
         "skipped_to": (2, 4),
         "skipped_at": (2, 4),
+        "consumer_status": (2, 5),
     },
 }
 DAMAGED = "not a Parquet file, or a damaged one"

@@ -112,6 +112,7 @@ GROUP_PARTITIONS = columns(
     status=STRING,
     last_status=STRING,
     status_reason=STRING,
+    consumer_status=STRING,
     uncounted=STRING,
     published=STRING,
 )
@@ -163,6 +164,16 @@ GROUPS = columns(
     unusual=BOOLEAN,
     usual_produce_rate=DOUBLE,
     unusual_since=TIMESTAMP,
+    worst_status=STRING,
+    loss_since=TIMESTAMP,
+    loss_seen_at=TIMESTAMP,
+    held_loss_since=TIMESTAMP,
+    at_risk_since=TIMESTAMP,
+    at_risk_seen_at=TIMESTAMP,
+    held_at_risk_since=TIMESTAMP,
+    sla_broken_since=TIMESTAMP,
+    sla_broken_seen_at=TIMESTAMP,
+    held_sla_broken_since=TIMESTAMP,
 )
 
 SNAPSHOTS = {

@@ -167,7 +167,7 @@ HISTORY_PREFIX = "history"
 REPORT_PREFIX = "reports"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
-SCHEMA_VERSION = "2.4"
+SCHEMA_VERSION = "2.5"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 
 # Why a row was not read this time (null: it was).
@@ -204,6 +204,21 @@ UNWATCHED, TOPIC_UNWATCHED = "unwatched", "topic_unwatched"
 # Reasons that the last row of a group has, which says only that it ends.
 LAST_ROW_REASONS = (GONE, UNWATCHED)
 UNWATCHED_AFTER_MS = 30 * 86_400_000
+# A backlog is SLOW that takes more than so many times its age to be worked off.
+SLOW_FROM_AGES = 10.0
+
+# consumer_status of a partition and worst_status of a group: what the consumer does, whatever was
+# lost; with how bad that is, by the group's numbers. The other four are reasons as well.
+STOPPED, STALLED, REWOUND = "stopped", "stalled", "rewound"
+CONSUMER_STATUS_SEVERITIES = {
+    STOPPED: GROUP_STATUS_VALUES[ERR],
+    STALLED: GROUP_STATUS_VALUES[ERR],
+    REWOUND: GROUP_STATUS_VALUES[ERR],
+    BEYOND_END: GROUP_STATUS_VALUES[ERR],
+    FALLING_BEHIND: GROUP_STATUS_VALUES[WARN],
+    SLOW: GROUP_STATUS_VALUES[WARN],
+    NO_MEMBER: GROUP_STATUS_VALUES[WARN],
+}
 
 # time_lag_method
 METHOD_NONE = "none"

@@ -41,6 +41,7 @@ _OF_DELETED = (
     "consumer_group",
     "owner",
     "last_status",
+    "worst_status",
     "held_status",
     "held_since",
     "incident_since",

@@ -17,9 +17,11 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.skips import has_skipped
 
-# A backlog is not being caught up with if it takes more than so many times its age to drain. After
-# WARN it must drain within the second, smaller number, so that noise does not flip the status.
-_LONG, _SURE = 10.0, 3.0
+# After WARN a backlog must drain within so many times its age, so that noise does not flip the
+# status.
+_SURE = 3.0
+# What makes a status WARN.
+_WARNINGS = (contract.FALLING_BEHIND, contract.SLOW, contract.NO_MEMBER)
 # One reading shows no movement.
 _READINGS = 2
 # Moves of the commit that are compared lie so many intervals apart at least.
@@ -67,21 +69,23 @@ def is_not_catching_up(rows: Frame, old: Frame, age: Seconds, taken_at: int, rul
 
     The window ends with this run, so it is one interval shorter between the first such run and this
     one. It is waited for because after a burst of records no consumer seems to catch up for some
-    minutes. To drain within _LONG ages is enough not to become WARN; to cease to be WARN takes
+    minutes. To drain within SLOW_FROM_AGES is enough not to become WARN; to cease to be WARN takes
     _SURE ages.
     """
     since, was_warn = rows.numbers("not_catching_up_since"), was_warned(old)
     lasted = taken_at - since >= rules.window_ms - rules.interval_ms
     often = _is_often(rows.numbers("commit_gap_seconds"), rules)
-    drains = _drains_within(rows, age * np.where(was_warn, _SURE, _LONG))
-    drains |= ~was_warn & _shrinks(rows, old, age * _LONG)
+    drains = _drains_within(rows, age * np.where(was_warn, _SURE, contract.SLOW_FROM_AGES))
+    drains |= ~was_warn & _shrinks(rows, old, age * contract.SLOW_FROM_AGES)
     mask: Mask = since.known & (lasted | was_warn) & ~(often & drains)
     return mask
 
 
 def was_warned(old: Frame) -> Mask:
-    """Rows that the previous run called WARN."""
-    return old.strings("last_status").is_in([contract.WARN])
+    """Rows that the previous run called WARN, or would have but for a loss."""
+    status = old.strings("last_status")
+    behind_a_loss = status.is_in([contract.ERR]) & old.strings("consumer_status").is_in(_WARNINGS)
+    return status.is_in([contract.WARN]) | behind_a_loss
 
 
 def _drains_within(rows: Frame, limit: Seconds) -> Mask:

@@ -305,7 +305,22 @@ def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, An
         "worst_partition": worst.numbers("partition_id"),
         "worst_member": worst.strings("member_id"),
         "worst_leader": worst.numbers("leader"),
+        "worst_status": _find_worst_status(sets, rows, counted),
     }
+
+
+def _find_worst_status(sets: Sets, rows: Frame, counted: Counted) -> Strings:
+    """For each set what the consumer does in its worst partition; null where all is well.
+
+    The partition is found as the worst one is (`_find_worst`), by what consumers do alone: so it is
+    that one, unless it only lost records. Then another may be stopped, and a reader must know. A
+    partition that was not read counts as it was when it last was.
+    """
+    words = rows.strings("consumer_status")
+    codes = words.codes_in(tuple(contract.CONSUMER_STATUS_SEVERITIES))
+    severities = np.array(tuple(contract.CONSUMER_STATUS_SEVERITIES.values()), np.int32)
+    severity = Column(severities[codes.values], codes.known)
+    return words.take(sets.first_at_maximum(*_order_worst(rows, counted, severity)))
 
 
 def fill_last_status(rows: Frame) -> Strings:
@@ -326,13 +341,17 @@ def _find_worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> 
     There is none in a set without lag, nor where all known rows are OK and another is missing,
     which may be worse. Of two rows with one severity, a topic that the group has left comes second.
     """
-    left = rows.strings("status_reason").is_in([contract.INACTIVE])
-    rank = np.where(severity.known & (severity.values > 0), 2 * severity.values - left, 0)
-    age, lag = _or_less(counted.counts.age), _or_less(counted.counts.lag)
-    bad = rank > 0
-    at = sets.first_at_maximum(bad | counted.lagging(), rank, age, lag)
+    bad, *keys = _order_worst(rows, counted, severity)
+    at = sets.first_at_maximum(bad | counted.lagging(), *keys)
     sure = ~sets.have(counted.counts.missing) | sets.have(bad)
     return np.where(sure, at, -1)
+
+
+def _order_worst(rows: Frame, counted: Counted, severity: Column) -> tuple[Mask, Rows, Rows, Rows]:
+    """Rows that are bad, and keys to order rows by, the worst with the largest."""
+    left = rows.strings("status_reason").is_in([contract.INACTIVE])
+    rank = np.where(severity.known & (severity.values > 0), 2 * severity.values - left, 0)
+    return rank > 0, rank, _or_less(counted.counts.age), _or_less(counted.counts.lag)
 
 
 def _or_less(column: Column) -> Rows:

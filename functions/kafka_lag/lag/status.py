@@ -22,6 +22,12 @@ from kafka_lag.lag.time_lag import Ages
 # The rows it fits, and the status and reason that it gives them.
 StatusRule: TypeAlias = tuple[Mask, str | None, str | None]
 
+# What the consumer does, where its status has a word of its own.
+_WORDS = {
+    contract.STOP: contract.STOPPED,
+    contract.STALL: contract.STALLED,
+    contract.REWIND: contract.REWOUND,
+}
 _INACTIVE_MS = 24 * 3_600_000
 # One reading shows no movement.
 _READINGS = 2
@@ -41,8 +47,10 @@ def add_status(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The rows with `status`, `last_status` and `status_reason`, by the first rule that fits.
+    """The rows with `status`, `last_status`, `status_reason` and `consumer_status`.
 
+    By the first rule that fits. A loss is ERR whatever the consumer does; that stands in
+    `consumer_status`, by the same rules: null where nothing is wrong with it.
     `groups` holds each row's group. `allowed` is the lag, in records, that is still OK. An unread
     row has no `status`, and keeps its `last_status` and reason. A row without a lag, because
     nothing is committed, has neither status nor reason. The first reading gives at most a reason.
@@ -59,22 +67,25 @@ def add_status(
     went_back = is_within_window(rows.numbers("rewound_at"), taken_at, rules)
     still = is_still(rows, taken_at, rules)
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
-    warned, reasons = was_warned(old), old.strings("status_reason")
+    warned, reasons = was_warned(old), _warning_reasons(old)
     # Between two moves rates fall, which says nothing new of a group that is slow.
     between = warned & ~_has_moved(rows, old)
     pauses = find_usual_pauses(rows, ages.least, still, warned, taken_at, rules)
     not_catching_up = is_not_catching_up(rows, old, age, taken_at, rules)
     left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, taken_at)
-    kept_up = left_over <= window * np.where(warned, _CALM_SHARE, 1.0)
+    # What is left of a log that deletes unread records is young however late the group is, and may
+    # be nothing.
+    losing = is_read(rows) & (rows.numbers("records_lost") > 0)
+    kept_up = (left_over <= window * np.where(warned, _CALM_SHARE, 1.0)) & ~losing
+    nothing_left = (lag <= allowed) & ~(losing & still & ~owned_lately)
     rules_in_order: list[StatusRule] = [
         (~is_read(rows), None, None),
-        (rows.numbers("records_lost") > 0, contract.ERR, contract.RECORDS_LOST),
         (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
         # Nothing is committed.
         (~lag.known, None, None),
-        (lag <= allowed, contract.OK, None),
+        (nothing_left, contract.OK, None),
         # One reading shows no movement, only that nobody is there to read what is old.
-        (first & is_unowned & (age > window), None, contract.NO_MEMBER),
+        (first & is_unowned & ((age > window) | losing), None, contract.NO_MEMBER),
         (first, None, None),
         (went_back, contract.REWIND, None),
         # Only a commit ends a stop: an age falls by itself where the next record is cleaned away.
@@ -100,15 +111,27 @@ def add_status(
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]
     fits = np.select([where for where, _, _ in rules_in_order], list(range(len(rules_in_order))))
-    status = Strings.of(status for _, status, _ in rules_in_order).take(fits)
-    reason = Strings.of(reason for _, _, reason in rules_in_order).take(fits)
+    # Behind all rules: a loss, whichever of them fits.
+    judged = np.where(losing, len(rules_in_order), fits)
+    rules_in_order.append((losing, contract.ERR, contract.RECORDS_LOST))
+    status = Strings.of(status for _, status, _ in rules_in_order).take(judged)
+    reason = Strings.of(reason for _, _, reason in rules_in_order).take(judged)
+    consumer = Strings.of(_name_consumer_status(*rule[1:]) for rule in rules_in_order).take(fits)
     idle = Strings.constant(contract.INACTIVE, len(rows)).only(find_inactive(rows, taken_at))
     rows = set_where_read(
         rows,
         last_status=status,
         status_reason=idle.or_else(reason),
+        consumer_status=consumer,
     )
     return rows.with_columns(status=status)
+
+
+def _name_consumer_status(status: str | None, reason: str | None) -> str | None:
+    """What a rule that gives this status and reason says of the consumer."""
+    return _WORDS.get(status or "") or (
+        reason if reason in contract.CONSUMER_STATUS_SEVERITIES else None
+    )
 
 
 def find_inactive(rows: Frame, taken_at: int) -> Mask:
@@ -174,6 +197,11 @@ def _moves_lately(rows: Frame, taken_at: int, rules: Rules) -> Mask:
 def _was_stuck(old: Frame) -> Mask:
     """Rows that the previous run called STOP or STALL."""
     return old.strings("last_status").is_in([contract.STOP, contract.STALL])
+
+
+def _warning_reasons(old: Frame) -> Strings:
+    """Why the previous run called a row WARN, or would have but for a loss."""
+    return old.strings("consumer_status").or_else(old.strings("status_reason"))
 
 
 def _judged_age(ages: Ages, window: float) -> Seconds:

@@ -108,6 +108,7 @@ class Part:
     status: str | None = contract.OK
     last_status: str | None = None
     reason: str | None = None
+    consumer: str | None = None
     committed: int | None = 10
     unread: str | None = None
     uncommitted: bool = False
@@ -178,6 +179,7 @@ def frame_of(parts: Sequence[Part]) -> Frame:
         "status": Strings.of(of["status"]),
         "last_status": Strings.of(of["last_status"]),
         "status_reason": Strings.of(of["reason"]),
+        "consumer_status": Strings.of(of["consumer"]),
     }
     return Frame.of(columns).completed(contract.GROUP_PARTITIONS)
 

@@ -111,6 +111,103 @@ def test_the_last_status_is_kept_where_none_is_known(runs: str, last: str | None
     assert minutes(after(runs), "last_status") == (last,)
 
 
+@pytest.mark.parametrize(
+    ("status", "word"), [(None, contract.STOPPED), (contract.OK, None), (contract.WARN, None)]
+)
+def test_what_the_consumer_does_is_kept_with_the_last_status(
+    status: str | None, word: str | None
+) -> None:
+    before = run(contract.ERR, Frame.empty(contract.GROUPS), NOON)
+    before = before.with_columns(worst_status=Strings.of([contract.STOPPED]))
+    assert of_group(run(status, before, NOON + MINUTE), "worst_status") == (word,)
+
+
+# Troubles: x has them, . has not, ? is not known, a blank is a run that never was.
+
+LOST = {"x": 5, ".": 0, "?": None}
+RISK = {"x": 9.0, ".": contract.NO_LOSS_SECONDS, "?": None}
+AGE = {"x": 61.0, ".": 60.0, "?": None}
+
+
+def troubled(runs: str, rules: Rules = RULES) -> Frame:
+    """The row after one run a minute in which all troubles were so; promised is a minute."""
+    row = Frame.empty(contract.GROUPS)
+    for minute, letter in enumerate(runs):
+        if letter != " ":
+            at = NOON + minute * MINUTE
+            groups = groups_of(
+                "g",
+                records_lost=Column.optional([LOST[letter]]),
+                seconds_until_loss=Column.optional([RISK[letter]], np.float64),
+                time_lag_seconds=Column.optional([AGE[letter]], np.float64),
+                time_lag_error_seconds=Column.of(np.zeros(1)),
+                sla_seconds=Column.of(np.array([60.0])),
+            )
+            row = track_incidents(groups, left_behind(row, at - MINUTE), at, rules)
+    return row
+
+
+@pytest.mark.parametrize("name", ["loss", "at_risk", "sla_broken"])
+@pytest.mark.parametrize(
+    ("runs", "since", "held_since"),
+    [
+        pytest.param(".....", None, None, id="none"),
+        pytest.param(".x", 1, None, id="new"),
+        pytest.param(".xx", 1, None, id="not-yet-held"),
+        pytest.param(".xxx", 1, 1, id="held"),
+        pytest.param(".xxx..", 1, 1, id="gone-for-two-runs"),
+        pytest.param(".xxx...", None, None, id="gone-for-as-many-as-hold-one"),
+        pytest.param(".x..x", 1, 1, id="it-comes-and-goes"),
+        pytest.param(".x...x", 5, None, id="another-one"),
+        pytest.param(".xxx...x", 7, None, id="another-one-after-a-held-one"),
+        pytest.param(".xxx??????", 1, 1, id="unknown-ends-nothing"),
+        pytest.param(".x?x", 1, 1, id="unknown-between"),
+        pytest.param(".x??", 1, None, id="unknown-proves-nothing"),
+        pytest.param("?????", None, None, id="never-known"),
+        pytest.param("x x", 0, 0, id="a-run-was-missed"),
+    ],
+)
+def test_a_trouble_is_held_once_it_lasted_and_ends_once_it_stays_away(
+    name: str, runs: str, since: int | None, held_since: int | None
+) -> None:
+    names = (f"{name}_since", f"held_{name}_since")
+    assert minutes(troubled(runs), *names) == (since, held_since)
+
+
+@pytest.mark.parametrize(("hold", "held_since"), [(1, 1), (2, 1), (3, None)])
+def test_a_trouble_is_held_after_as_many_runs_as_configured(
+    hold: int, held_since: int | None
+) -> None:
+    assert minutes(troubled(".xx", Rules(hold=hold)), "held_loss_since") == (held_since,)
+
+
+@pytest.mark.parametrize(
+    ("age", "error", "promised", "before", "since"),
+    [
+        pytest.param(61.0, 0.0, 60.0, False, 1, id="older-than-promised"),
+        pytest.param(60.0, 0.0, 60.0, False, None, id="just-kept"),
+        pytest.param(61.0, None, 60.0, False, 1, id="at-least-so-old"),
+        pytest.param(9.0, None, 60.0, True, 0, id="a-least-age-ends-nothing"),
+        pytest.param(9.0, 0.0, 60.0, True, None, id="kept-again"),
+        pytest.param(99.0, 0.0, None, True, None, id="promised-no-more"),
+        pytest.param(None, None, 60.0, True, 0, id="unknown"),
+    ],
+)
+def test_a_promise_is_broken_by_an_age_that_is_proven(
+    age: float | None, error: float | None, promised: float | None, before: bool, since: int | None
+) -> None:
+    rules = Rules(hold=1)
+    groups = groups_of(
+        "g",
+        time_lag_seconds=Column.optional([age], np.float64),
+        time_lag_error_seconds=Column.optional([error], np.float64),
+        sla_seconds=Column.optional([promised], np.float64),
+    )
+    earlier = troubled("x" if before else ".", rules)
+    found = track_incidents(groups, left_behind(earlier, NOON), NOON + MINUTE, rules)
+    assert minutes(found, "sla_broken_since") == (since,)
+
+
 def test_a_group_that_was_gone_starts_anew() -> None:
     gone = after("WWW").with_columns(status_reason=Strings.of([contract.GONE]))
     again = run(contract.OK, gone, NOON + 3 * MINUTE)

@@ -90,6 +90,23 @@ def evaluate_row(
     return add_status(frame, stable(), memory, ages or exact, most, NOW, Rules())
 
 
+@pytest.mark.parametrize("word", [SLOW, FALLING_BEHIND, NO_MEMBER])
+def test_between_two_moves_a_loss_changes_no_word_of_the_consumer(word: str) -> None:
+    losing: Row = {"records_lost": 1, "commit_changed_at": BEFORE, "drain_seconds": None}
+    before: Row = {"last_status": ERR, "status_reason": RECORDS_LOST, "consumer_status": word}
+    found = evaluate_row({**losing, **OFTEN, **SLOW_SINCE}, before)
+    expected = FALLING_BEHIND if word == NO_MEMBER else word
+    assert first(found, "consumer_status", *STATUS) == (expected, ERR, RECORDS_LOST)
+
+
+@pytest.mark.parametrize("drain", [20_000.0, 10_000.0])
+def test_a_slow_group_that_loses_records_stays_slow_within_ten_ages(drain: float) -> None:
+    losing: Row = {"records_lost": 1, "drain_seconds": drain}
+    before: Row = {"last_status": ERR, "status_reason": RECORDS_LOST, "consumer_status": SLOW}
+    found = evaluate_row({**losing, **OFTEN, **SLOW_SINCE}, before)
+    assert first(found, "consumer_status") == (SLOW,)
+
+
 @pytest.mark.parametrize(
     ("row", "status", "reason"),
     [

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statuses and reasons in words: alike on a terminal, the page, in messages and in the docs."""
+
+from kafka_lag import contract
+
+# By consumer_status and worst_status, status_reason and unread_reason.
+WORDS = {
+    contract.STOPPED: "stopped",
+    contract.STALLED: "stalled",
+    contract.REWOUND: "rewound",
+    contract.BEYOND_END: "beyond the end",
+    contract.FALLING_BEHIND: "falling behind",
+    contract.SLOW: "too slow",
+    contract.NO_MEMBER: "no member",
+    contract.RECORDS_LOST: "records lost",
+    contract.PAUSING: "pausing",
+    contract.INACTIVE: "inactive",
+    contract.GONE: "group deleted",
+    contract.UNWATCHED: "no longer watched",
+    contract.TOPIC_UNWATCHED: "a topic no longer watched",
+    contract.DENIED: "not read: access denied",
+    contract.NO_LEADER: "not read: no leader",
+    contract.NO_COORDINATOR: "not read: no coordinator",
+    contract.TIMEOUT: "not read: timed out",
+    contract.ERROR: "not read: error",
+}
+# What each word of a consumer means, as a clause that can follow a colon.
+MEANINGS = {
+    contract.STOPPED: "no member owns the partition, and its commit does not move",
+    contract.STALLED: "a member owns the partition, and its commit does not move",
+    contract.REWOUND: "its commit went back, and has not been where it was",
+    contract.BEYOND_END: "its commit lies beyond the end of the log; was the topic made anew?",
+    contract.FALLING_BEHIND: "the backlog does not shrink",
+    contract.SLOW: (
+        "the backlog shrinks, but working it off would take more than "
+        f"{contract.SLOW_FROM_AGES:g} times its age"
+    ),
+    contract.NO_MEMBER: "no member of the group reads it",
+}
+
+
+def find_word(name: str) -> str:
+    """The word of a status or reason; a name of a later version with blanks."""
+    return WORDS.get(name, name.replace("_", " "))
+
+
+def name_troubles(consumer: str | None, reason: str | None, records_lost: int | None) -> list[str]:
+    """What a status stands for, in words: what the consumer does, why else, and whether it lost.
+
+    `consumer` is the `worst_status` of a group or the `consumer_status` of a partition, `reason`
+    its `status_reason`. A loss hides no consumer, and no consumer a loss.
+    """
+    why = [] if reason in (consumer, contract.RECORDS_LOST) else [reason]
+    lost = contract.RECORDS_LOST if records_lost or reason == contract.RECORDS_LOST else None
+    return [find_word(name) for name in (consumer, *why, lost) if name]
