@@ -18,7 +18,7 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.errors import ConfigError
-from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
+from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, TaskSettings, Tolerance
 from kafka_lag.sinks.config import CLOUDWATCH, EMF, Levels, OtlpConfig, SinkConfig
 
 # Kafka's and MSK's own bookkeeping, which nobody's consumers lag on by accident.
@@ -252,6 +252,16 @@ def _rules(document: Mapping[str, Any]) -> Rules:
         lookup_budget=document["lookup_budget"],
         risk_horizon_ms=document["risk_horizon_ms"],
         ignore_inactive=document["ignore_inactive"],
+        tasks=ByName.of((name, _tasks(keys)) for name, keys in document["tasks"].items()),
+    )
+
+
+def _tasks(document: Mapping[str, Any]) -> TaskSettings:
+    return TaskSettings(
+        capacity=document["capacity"],
+        catch_up_seconds=document["catch_up_seconds"],
+        members_per_task=document["members_per_task"],
+        prefer_even=document["prefer_even"],
     )
 
 

@@ -73,6 +73,17 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "sla_broken_since": (2, 5),
         "sla_broken_seen_at": (2, 5),
         "held_sla_broken_since": (2, 5),
+        "settled_since": (2, 5),
+        "capacity": (2, 5),
+        "capacity_low": (2, 5),
+        "capacity_high": (2, 5),
+        "capacity_samples": (2, 5),
+        "rates_lately": (2, 5),
+        "tasks_needed": (2, 5),
+        "tasks_needed_reason": (2, 5),
+        "hottest_topic": (2, 5),
+        "hottest_partition": (2, 5),
+        "hottest_share": (2, 5),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),
@@ -118,6 +129,7 @@ _TYPES = {
     "boolean": {"bool"},
     "timestamp": {"timestamp[ms, tz=UTC]", "timestamp[us, tz=UTC]"},
     "array<int>": {"list<int32>"},
+    "array<double>": {"list<double>"},
 }
 
 

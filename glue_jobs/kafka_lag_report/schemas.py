@@ -26,6 +26,7 @@ DOUBLE = DoubleType()
 BOOLEAN = BooleanType()
 TIMESTAMP = TimestampType()
 INT_LIST = ArrayType(INT)
+DOUBLE_LIST = ArrayType(DOUBLE)
 
 CLUSTER = StructField("cluster", STRING)
 
@@ -174,6 +175,17 @@ GROUPS = columns(
     sla_broken_since=TIMESTAMP,
     sla_broken_seen_at=TIMESTAMP,
     held_sla_broken_since=TIMESTAMP,
+    settled_since=TIMESTAMP,
+    capacity=DOUBLE,
+    capacity_low=DOUBLE,
+    capacity_high=DOUBLE,
+    capacity_samples=DOUBLE_LIST,
+    rates_lately=DOUBLE_LIST,
+    tasks_needed=INT,
+    tasks_needed_reason=STRING,
+    hottest_topic=STRING,
+    hottest_partition=INT,
+    hottest_share=DOUBLE,
 )
 
 SNAPSHOTS = {

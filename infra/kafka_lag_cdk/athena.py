@@ -32,6 +32,7 @@ _GLUE_TYPES = {
     contract.BOOLEAN: "boolean",
     contract.TIMESTAMP: "timestamp",
     contract.INT_LIST: "array<int>",
+    contract.DOUBLE_LIST: "array<double>",
 }
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet"
 

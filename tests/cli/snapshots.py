@@ -56,6 +56,6 @@ def _frame(dataset: str, rows: tuple[dict[str, Any], ...]) -> Frame:
     columns: dict[str, Column | Strings] = {}
     for name, kind in contract.COLUMNS[dataset].items():
         values = [row.get(name) for row in rows]
-        is_string = kind in (contract.STRING, contract.INT_LIST)
+        is_string = kind == contract.STRING or kind in contract.LISTS
         columns[name] = Strings.of(values) if is_string else Column.optional(values, DTYPES[kind])
     return Frame(columns, len(rows))

@@ -26,6 +26,7 @@ _SAME = {
     contract.BOOLEAN: ("bool", "boolean", "boolean"),
     contract.TIMESTAMP: ("timestamp[ms, tz=UTC]", "timestamp", "timestamp"),
     contract.INT_LIST: ("list<int32>", "array<int>", "array<int>"),
+    contract.DOUBLE_LIST: ("list<double>", "array<double>", "array<double>"),
 }
 _ALL = {**contract.COLUMNS, **REPORT_COLUMNS}
 

@@ -60,7 +60,7 @@ def _as_spark(values: list[Any], dataset: str, name: str) -> list[Any]:
     kind = contract.COLUMNS[dataset][name]
     if kind == contract.TIMESTAMP:
         return [None if v is None else _local_naive(v) for v in values]
-    if kind == contract.INT_LIST:
+    if kind in contract.LISTS:
         return [None if v is None else list(v) for v in values]
     return values
 

@@ -15,7 +15,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
 from kafka_lag.errors import ConfigError
-from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
+from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, TaskSettings, Tolerance
 from kafka_lag.settings import Settings, from_environment, settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
 from kafka_lag_cdk.config.document import Document, LevelsSection, normalised
@@ -40,6 +40,14 @@ FULL: dict[str, Any] = {
     "lookup_budget": 7,
     "risk_horizon_hours": 1.5,
     "ignore_inactive": True,
+    "tasks": {
+        "g": {
+            "capacity": 250.5,
+            "catch_up_seconds": 120,
+            "members_per_task": 2,
+            "prefer_even": False,
+        }
+    },
     "sinks": [
         "cloudwatch",
         {"otlp": {"endpoint": "https://c:4318/v1/metrics", "levels": {"topics": False}}},
@@ -77,6 +85,7 @@ WHOLE = Settings(
         lookup_budget=7,
         risk_horizon_ms=5_400_000,
         ignore_inactive=True,
+        tasks=ByName.of([("g", TaskSettings(250.5, 120, 2, prefer_even=False))]),
     ),
     levels=Levels(
         max_metrics=50,
@@ -226,7 +235,9 @@ def keys_of(document: Any, place: Place = ()) -> Iterator[Place]:
             yield from keys_of(each, (*place, index))
     elif isinstance(document, dict) and (not place or place[-1] not in BY_NAME):
         for key, value in document.items():
-            yield (*place, key)
+            # Of these only what is below the names is a key.
+            if place[-1:] != ("tasks",):
+                yield (*place, key)
             yield from keys_of(value, (*place, key))
 
 

@@ -39,6 +39,7 @@ _TYPES = {
     contract.BOOLEAN: "BOOLEAN",
     contract.TIMESTAMP: "TIMESTAMP",
     contract.INT_LIST: "INTEGER[]",
+    contract.DOUBLE_LIST: "DOUBLE[]",
 }
 # As which a Parquet file's times in UTC are read.
 _STORED_TIME = "TIMESTAMPTZ"

@@ -9,10 +9,12 @@ from kafka_lag.contract.columns import BOOLEAN as BOOLEAN
 from kafka_lag.contract.columns import COLUMNS as COLUMNS
 from kafka_lag.contract.columns import DATASETS as DATASETS
 from kafka_lag.contract.columns import DOUBLE as DOUBLE
+from kafka_lag.contract.columns import DOUBLE_LIST as DOUBLE_LIST
 from kafka_lag.contract.columns import GROUP_PARTITIONS as GROUP_PARTITIONS
 from kafka_lag.contract.columns import GROUPS as GROUPS
 from kafka_lag.contract.columns import INT as INT
 from kafka_lag.contract.columns import INT_LIST as INT_LIST
+from kafka_lag.contract.columns import LISTS as LISTS
 from kafka_lag.contract.columns import LONG as LONG
 from kafka_lag.contract.columns import STRING as STRING
 from kafka_lag.contract.columns import TIMESTAMP as TIMESTAMP
@@ -97,6 +99,7 @@ GROUP_STATUS = "GroupStatus"
 TIME_TO_DATA_LOSS = "TimeToDataLoss"
 SCALING_LAG = "ScalingLag"
 SCALING_LAG_PER_MEMBER = "ScalingLagPerMember"
+TASKS_NEEDED = "TasksNeeded"
 ESTIMATED_DRAIN_TIME = "EstimatedDrainTime"
 MEMBERS = "Members"
 REBALANCING = "Rebalancing"
@@ -140,6 +143,7 @@ METRIC_UNITS = {
     TIME_TO_DATA_LOSS: SECONDS,
     SCALING_LAG: COUNT,
     SCALING_LAG_PER_MEMBER: COUNT,
+    TASKS_NEEDED: COUNT,
     ESTIMATED_DRAIN_TIME: SECONDS,
     MEMBERS: COUNT,
     REBALANCING: NO_UNIT,
@@ -152,7 +156,7 @@ METRIC_UNITS = {
 # Of each level before options; a partition has those of a topic.
 LAG_METRICS = (OFFSET_LAG, ESTIMATED_TIME_LAG)
 GROUP_METRICS = (*LAG_METRICS, GROUP_STATUS, TIME_TO_DATA_LOSS)
-SCALING_METRICS = (SCALING_LAG, SCALING_LAG_PER_MEMBER)
+SCALING_METRICS = (SCALING_LAG, SCALING_LAG_PER_MEMBER, TASKS_NEEDED)
 # Of each group, where the key of `levels` is true.
 CHOSEN_METRICS = {
     "drain_time": (ESTIMATED_DRAIN_TIME,),
@@ -219,6 +223,16 @@ CONSUMER_STATUS_SEVERITIES = {
     SLOW: GROUP_STATUS_VALUES[WARN],
     NO_MEMBER: GROUP_STATUS_VALUES[WARN],
 }
+
+# tasks_needed_reason: what makes it that many, then why it is not known.
+NEEDED_FOR_RATE = "rate"
+NEEDED_FOR_RECENT_RATE = "recent_rate"
+NEEDED_FOR_BACKLOG = "backlog"
+NEEDED_FOR_HOT_PARTITION = "hot_partition"
+LIMITED_BY_PARTITIONS = "partitions"
+NO_CAPACITY = "no_capacity"
+PARTITIONS_UNREAD = "partitions_unread"
+NO_RATE = "no_rate"
 
 # time_lag_method
 METHOD_NONE = "none"

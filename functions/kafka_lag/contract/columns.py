@@ -15,6 +15,8 @@ DOUBLE = "double"
 BOOLEAN = "boolean"
 TIMESTAMP = "timestamp"  # milliseconds, UTC
 INT_LIST = "list<int>"
+DOUBLE_LIST = "list<double>"
+LISTS = (INT_LIST, DOUBLE_LIST)
 
 COLUMNS = {
     TOPIC_PARTITIONS: {
@@ -154,5 +156,16 @@ COLUMNS = {
         "sla_broken_since": TIMESTAMP,
         "sla_broken_seen_at": TIMESTAMP,
         "held_sla_broken_since": TIMESTAMP,
+        "settled_since": TIMESTAMP,
+        "capacity": DOUBLE,
+        "capacity_low": DOUBLE,
+        "capacity_high": DOUBLE,
+        "capacity_samples": DOUBLE_LIST,
+        "rates_lately": DOUBLE_LIST,
+        "tasks_needed": INT,
+        "tasks_needed_reason": STRING,
+        "hottest_topic": STRING,
+        "hottest_partition": INT,
+        "hottest_share": DOUBLE,
     },
 }

@@ -15,6 +15,7 @@ from kafka_lag.lag.append_time import (
     estimate_append_times,
     is_compacted,
 )
+from kafka_lag.lag.capacity import add_capacity
 from kafka_lag.lag.carry_over import (
     PreviousRows,
     add_deleted_groups,
@@ -42,6 +43,7 @@ from kafka_lag.lag.rollup import (
 )
 from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
+from kafka_lag.lag.tasks_needed import add_tasks_needed
 from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
 from kafka_lag.lag.unwatched import find_unwatched, mark_unwatched
@@ -66,7 +68,7 @@ def evaluate(
     topics = carry_over.carry_topic_partitions(reading, newest, rules, taken_at)
     topics = add_produce_rate(topics, newest, rules)
     groups = carry_over.carry_groups(reading, newest, rules, taken_at)
-    groups = add_rebalances(groups, newest, rules)
+    groups = add_rebalances(groups, newest, taken_at, rules)
     rows = carry_over.carry_group_partitions(reading, newest, rules, taken_at, topics)
     rows = rows.where(locate(rows, groups, _GROUP) >= 0)
 
@@ -94,6 +96,8 @@ def evaluate(
 
     counts = count_rows(rows, of_topic, allowed, ages, rules)
     groups = roll_up_groups(groups, rows, counts, newest, rules)
+    groups = add_capacity(groups, rows, previous, previous_runs, rules)
+    groups = add_tasks_needed(groups, rows, counts, previous, newest, taken_at, rules)
     unwatched = find_unwatched(reading, newest, rules, taken_at)
     groups = mark_unwatched(groups, unwatched, newest)
     groups = track_incidents(groups, newest, taken_at, rules)

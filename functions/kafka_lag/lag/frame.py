@@ -130,7 +130,7 @@ class _LazyColumns(Mapping[str, AnyColumn]):
 
 def unknown(kind: str, length: int) -> AnyColumn:
     """A column of a contract type in which nothing is known."""
-    if kind in (contract.STRING, contract.INT_LIST):
+    if kind == contract.STRING or kind in contract.LISTS:
         return Strings.unknown(length)
     return Column.unknown(length, DTYPES[kind])
 

@@ -54,6 +54,21 @@ class Tolerance:
     share: float = 0.001
 
 
+@dataclass(frozen=True, slots=True)
+class TaskSettings:
+    """How the tasks that a group needs are reckoned.
+
+    `capacity`: records/s of one member; None: what is learnt. `catch_up_seconds`: within these a
+    backlog is to be worked off. `prefer_even`: no more partitions for one task than it can carry,
+    where each gets as many as any other, or one more.
+    """
+
+    capacity: float | None = None
+    catch_up_seconds: float = 300.0
+    members_per_task: int = 1
+    prefer_even: bool = True
+
+
 # A commit that moves in every run may be seen to do so in every second one only.
 _LEAST_WINDOW_INTERVALS = 3
 
@@ -74,7 +89,8 @@ class Rules:
     and `uncommitted`: a partition without a commit lags from the log start (EARLIEST) or is counted
     apart (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
     lags. `lookup_budget`: look-ups per run. `risk_horizon_ms`: a loss sooner than this is a risk.
-    `ignore_inactive`: topics that a group has left count in none of its sums.
+    `ignore_inactive`: topics that a group has left count in none of its sums. `tasks`, by group
+    name: how those that it needs are reckoned.
     """
 
     groups: NameFilter = field(default_factory=NameFilter)
@@ -90,6 +106,11 @@ class Rules:
     lookup_budget: int = 10_000
     risk_horizon_ms: int = _DAY_MS
     ignore_inactive: bool = False
+    tasks: ByName[TaskSettings] = field(default_factory=ByName)
+
+    def tasks_of(self, group: str) -> TaskSettings:
+        """The group's, the default ones where nothing is configured for it."""
+        return self.tasks.get(group) or TaskSettings()
 
     def at_interval(self, interval_ms: int) -> Rules:
         """The same rules for runs so far apart: the window stays, unless it were too short."""

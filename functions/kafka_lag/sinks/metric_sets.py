@@ -116,9 +116,11 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
     values[contract.TIME_TO_DATA_LOSS] = groups.numbers("seconds_until_loss")
     names, members = groups.strings("consumer_group"), groups.numbers("members")
     lag = scaling.numbers("scaling_lag").take(locate(groups, scaling, ("consumer_group",)))
-    lag = lag.only(match_names(names, levels.scaling))
+    scaled = match_names(names, levels.scaling)
+    lag = lag.only(scaled)
     values[contract.SCALING_LAG] = lag
     values[contract.SCALING_LAG_PER_MEMBER] = lag / members.clip(1)
+    values[contract.TASKS_NEEDED] = groups.numbers("tasks_needed").only(scaled)
     values[contract.SLA_USED] = groups.numbers("time_lag_seconds") / groups.numbers("sla_seconds")
     chosen = {
         contract.ESTIMATED_DRAIN_TIME: groups.numbers("drain_seconds"),

@@ -24,6 +24,7 @@ _ARROW: dict[str, Any] = {
     contract.BOOLEAN: pa.bool_(),
     contract.TIMESTAMP: pa.timestamp("ms", tz="UTC"),
     contract.INT_LIST: pa.list_(pa.int32()),
+    contract.DOUBLE_LIST: pa.list_(pa.float64()),
 }
 
 
@@ -71,7 +72,7 @@ def _to_arrow(column: AnyColumn, kind: str) -> Any:
         return pa.array(column.values, _ARROW[kind], mask=~column.known)
     codes = pa.array(column.codes.values, pa.int32(), mask=~column.known)
     categories = pa.array(column.categories, _ARROW[kind])
-    if kind == contract.INT_LIST:
+    if kind in contract.LISTS:
         return categories.take(codes)
     return pa.DictionaryArray.from_arrays(codes, categories)
 
@@ -79,7 +80,7 @@ def _to_arrow(column: AnyColumn, kind: str) -> Any:
 def from_arrow(chunks: Any, kind: str) -> AnyColumn:
     """A table's column as one of this contract type, null as unknown."""
     array = chunks.combine_chunks()
-    if kind == contract.INT_LIST:
+    if kind in contract.LISTS:
         return Strings.of(None if row is None else tuple(row) for row in array.to_pylist())
     if kind == contract.STRING:
         return _strings(array)

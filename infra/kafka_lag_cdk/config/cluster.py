@@ -359,7 +359,7 @@ class Cluster(CollectorKeys):
             secret_id=secret if secret and not is_token(secret) else None,
             cafile=CA_FILE if self.ca_file else None,
         )
-        return whole | {"levels": self._levels()}
+        return whole | {"levels": self._levels(), "tasks": self._tasks() | whole["tasks"]}
 
     def _levels(self) -> dict[str, Any]:
         levels = self.levels.model_dump(mode="json")
@@ -369,6 +369,13 @@ class Cluster(CollectorKeys):
             groups = dict.fromkeys(re.escape(scaling.group) for scaling in self.scaling)
             levels["scaling"] = {"allow": rf"^(?:{'|'.join(groups)})\Z", "deny": None}
         return levels
+
+    def _tasks(self) -> dict[str, Any]:
+        """By expression, the keys that services give for their groups."""
+        given = {each.group: each.task_keys() for each in reversed(self.scaling)}
+        return {
+            rf"^{re.escape(group)}\Z": keys for group, keys in given.items() if keys is not None
+        }
 
 
 def _msk_ports(way_in: str) -> tuple[int, ...]:

@@ -33,6 +33,7 @@ from kafka_lag.settings import (
 )
 from kafka_lag_cdk.config.faults import ConfigurationError, Fault, FaultsError
 from kafka_lag_cdk.config.strict import FOLDER, Strict, validate
+from kafka_lag_cdk.config.tasks import TaskKeys
 from kafka_lag_cdk.config.types import (
     ByExpression,
     Expression,
@@ -254,6 +255,7 @@ class CollectorKeys(Strict):
     sla_seconds: ByExpression[Annotated[Number, limits(0, _LONGEST_SLA, above=True)]] = Field(
         default_factory=dict
     )
+    tasks: ByExpression[TaskKeys] = Field(default_factory=dict)
     levels: LevelsSection = LevelsSection()
     sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = cast(
         "tuple[Sink, ...]", DEFAULTS.sinks

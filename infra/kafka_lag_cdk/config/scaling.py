@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from kafka_lag import contract
 from kafka_lag_cdk.config.faults import Fault, FaultsError
 from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.tasks import TaskKeys
 from kafka_lag_cdk.config.types import Count, GroupName, Listed, Name, Positive, Whole
 
 Minutes = Annotated[int, Field(ge=1, le=60)]
@@ -65,7 +66,7 @@ class Tracking(Strict):
     scale_in: bool = True
 
 
-class Scaling(Strict):
+class Scaling(TaskKeys):
     """One service and its group; never more tasks than the group has `partitions` to read.
 
     While `suspended` all is there and nothing acts: to watch the alarms first.

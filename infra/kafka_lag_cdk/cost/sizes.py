@@ -26,7 +26,7 @@ RUN_LOG = 800
 _DATASET_SIZES = {
     contract.TOPIC_PARTITIONS: (6_500, 20, 18),
     contract.GROUP_PARTITIONS: (18_000, 33, 39),
-    contract.GROUPS: (12_500, 45, 40),
+    contract.GROUPS: (17_500, 46, 40),
 }
 OBJECTS_PER_RUN = len(_DATASET_SIZES)
 

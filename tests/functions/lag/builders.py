@@ -79,7 +79,7 @@ def _frame(dataset: str, values: tuple[Row, ...], at: int) -> Frame:
     columns: dict[str, AnyColumn] = {}
     for name, kind in contract.COLUMNS[dataset].items():
         cells = [row.get(name) for row in filled]
-        if kind in (contract.STRING, contract.INT_LIST):
+        if kind == contract.STRING or kind in contract.LISTS:
             columns[name] = Strings.of(cells)
         else:
             columns[name] = column(cells, kind)

@@ -46,6 +46,7 @@ OF_GROUP: dict[str, Value] = {
     contract.TIME_TO_DATA_LOSS: of(GROUPS, "seconds_until_loss"),
     contract.SCALING_LAG: of(SCALING, "scaling_lag"),
     contract.SCALING_LAG_PER_MEMBER: share(of(SCALING, "scaling_lag"), of(GROUPS, "members")),
+    contract.TASKS_NEEDED: of(GROUPS, "tasks_needed"),
     contract.ESTIMATED_DRAIN_TIME: of(GROUPS, "drain_seconds"),
     contract.MEMBERS: of(GROUPS, "members"),
     # and prepares a rebalance

@@ -31,11 +31,12 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     contract.BOOLEAN: st.booleans(),
     contract.TIMESTAMP: st.integers(0, 4_102_444_800_000),
     contract.INT_LIST: st.lists(st.integers(0, 9), max_size=3).map(tuple),
+    contract.DOUBLE_LIST: st.lists(st.floats(0, 9), max_size=3).map(tuple),
 }
 
 
 def column_of(kind: str, values: list[Any]) -> Column | Strings:
-    if kind in (contract.STRING, contract.INT_LIST):
+    if kind == contract.STRING or kind in contract.LISTS:
         return Strings.of(values)
     return Column.optional(values, DTYPES[kind])
 
@@ -56,7 +57,7 @@ def as_read(value: Any, kind: str) -> Any:
         return None
     if kind == contract.TIMESTAMP:
         return EPOCH + timedelta(milliseconds=value)
-    return list(value) if kind == contract.INT_LIST else value
+    return list(value) if kind in contract.LISTS else value
 
 
 @DATASETS
@@ -103,6 +104,7 @@ def test_the_file_has_the_contracts_columns_types_and_version(dataset: str) -> N
         (contract.BOOLEAN, "bool"),
         (contract.TIMESTAMP, "timestamp[ms, tz=UTC]"),
         (contract.INT_LIST, "list<item: int32>"),
+        (contract.DOUBLE_LIST, "list<item: double>"),
     ],
 )
 def test_each_contract_type_is_this_arrow_type(kind: str, expected: str) -> None:

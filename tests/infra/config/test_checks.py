@@ -27,7 +27,7 @@ TRACKED = {**SERVICE, "max": 8, "tracking": {"lag_per_member": 10}}
         {"scaling": [TRACKED], "groups": {"allow": "^bill"}},
         {"scaling": [BY_STEPS], "levels": {"scaling": {"allow": "."}}},
         {"scaling": [BY_STEPS], "interval_seconds": 300},
-        {"scaling": [BY_STEPS], "levels": {"max_metrics": 15}},
+        {"scaling": [BY_STEPS], "levels": {"max_metrics": 16}},
         {"levels": {"max_metrics": 0}},
     ],
 )
@@ -96,9 +96,9 @@ def test_the_fault_is_told_of_the_service_that_has_it() -> None:
 @pytest.mark.parametrize(
     ("given", "needed"),
     [
-        pytest.param({}, 15, id="the group alone"),
-        pytest.param({"levels": {"members": True, "rebalancing": True}}, 17, id="with options"),
-        pytest.param({"alarms": {"groups": ["billing", "stock"]}}, 19, id="beside another"),
+        pytest.param({}, 16, id="the group alone"),
+        pytest.param({"levels": {"members": True, "rebalancing": True}}, 18, id="with options"),
+        pytest.param({"alarms": {"groups": ["billing", "stock"]}}, 20, id="beside another"),
     ],
 )
 def test_all_groups_that_are_named_must_fit_into_the_budget(

@@ -27,7 +27,7 @@ def frame_of(dataset: str, rows: Sequence[Row]) -> Frame:
     columns: dict[str, Column | Strings] = {}
     for name, kind in contract.COLUMNS[dataset].items():
         values = [row.get(name) for row in rows]
-        is_string = kind in (contract.STRING, contract.INT_LIST)
+        is_string = kind == contract.STRING or kind in contract.LISTS
         columns[name] = Strings.of(values) if is_string else Column.optional(values, DTYPES[kind])
     return Frame.of(columns)
 

@@ -20,7 +20,7 @@ def frame_of(dataset: str, rows: Sequence[Row]) -> Frame:
     """Rows as the dataset has them; a column that a row does not name is unknown."""
     columns = {
         name: Strings.of(row.get(name) for row in rows)
-        if kind in (contract.STRING, contract.INT_LIST)
+        if kind == contract.STRING or kind in contract.LISTS
         else Column.optional([row.get(name) for row in rows], DTYPES[kind])
         for name, kind in contract.COLUMNS[dataset].items()
     }

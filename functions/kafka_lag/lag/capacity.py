@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capacity: records a second that one member of a group reads while it has a backlog.
+
+It is seen only of a member that never ran dry: one that had more to read, when its commits last
+moved, than it has read since. A consumer that catches up at each commit has less then, however
+seldom it commits: what it reads until the next one is all that lay there, and what came meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
+from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import PreviousRuns
+from kafka_lag.lag.recent import Recent
+from kafka_lag.lag.sets import Sets, distinct
+from kafka_lag.lag.skips import has_skipped
+
+# Values that are kept: a capacity that falls is the middle one after eight of them.
+MOST_SAMPLES = 15
+# One of them may be of a minute in which the member did something else.
+_FEWEST_SAMPLES = 3
+# A commit may trail what is read by some seconds, as with checkpoints, and commits that come once a
+# run then seem to leave all over that they read.
+_BACKLOG_TO_READ = 1.25
+# Standard deviations of the interval: 95 of 100.
+_SPREAD = 1.96
+_GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
+
+
+def add_capacity(
+    groups: Frame,
+    rows: Frame,
+    previous: PreviousRows,
+    previous_runs: PreviousRuns,
+    rules: Rules,
+) -> Frame:
+    """The groups with `capacity`, its interval and the samples behind it.
+
+    `capacity`: records/s of one member, as configured, else the upper median of the samples;
+    unknown while these are fewer than three. `capacity_low`, `capacity_high`: an interval that
+    holds the median of 95 of 100 such rows of samples, by their order; unknown likewise.
+    `capacity_samples`: the last 15, a value a minute (an interval) in which a member was saturated.
+    """
+    old = previous_runs.newest.groups
+    old = old.lazy_take(locate(groups, old, _GROUP))
+    sample, runs = _sample(groups, rows, previous, previous_runs, rules)
+    samples = Recent.of(old.strings("capacity_samples"), MOST_SAMPLES).appended(sample, runs)
+    enough = samples.count >= _FEWEST_SAMPLES
+    margin = np.floor((samples.count - _SPREAD * np.sqrt(samples.count)) / 2)
+    low = np.maximum(margin, 0).astype(np.int64)
+    return groups.with_columns(
+        capacity=_find_configured(groups, rules).or_else(samples.upper_median().only(enough)),
+        capacity_low=samples.sorted_value(low).only(enough),
+        capacity_high=samples.sorted_value(samples.count - 1 - low).only(enough),
+        capacity_samples=samples.to_lists(),
+    )
+
+
+def _find_configured(groups: Frame, rules: Rules) -> Column:
+    names = groups.strings("consumer_group")
+    values = [rules.tasks_of(name).capacity for name in names.categories]
+    at = np.where(names.known, names.codes.values, -1).astype(np.int64)
+    return Column.optional(values, np.float64).take(at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """Members with partitions that had the same owner in the run before, and their rows.
+
+    `since`: the run, ms, that saw their commits move before this one.
+    """
+
+    sets: Sets
+    group: Rows
+    since: Column
+
+    def at_row(self, column: Column) -> Column:
+        """A member's value at each of its rows."""
+        return column.take(np.where(self.sets.of_row < self.sets.count, self.sets.of_row, -1))
+
+
+def _sample(
+    groups: Frame,
+    rows: Frame,
+    previous: PreviousRows,
+    previous_runs: PreviousRuns,
+    rules: Rules,
+) -> tuple[Column, Rows]:
+    """Records/s that a saturated member of each group read, their mean; and over how many runs."""
+    old = previous.rows
+    members = _find_members(groups, rows, old)
+    committed, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
+    moved = (
+        (committed > then) & ~has_skipped(rows, old) & (members.sets.of_row < members.sets.count)
+    )
+    newest = previous_runs.newest.taken_at
+    earlier = (newest - members.since) / 1_000
+    seconds = members.sets.maximum(seconds_between(rows, old)) + earlier
+    read = members.sets.total((committed - then).only(moved))
+    settled = groups.numbers("settled_since").take(members.group)
+    lasts = (members.since >= settled) & (read > 0) & (seconds > 0)
+    # What lies there can only have become more since the commits moved.
+    lag = old.numbers("lag").only(moved)
+    lasts &= members.sets.total(lag, moved & ~lag.known) >= read * _BACKLOG_TO_READ
+    left_over = _find_left_over(rows, old, members, lasts, previous_runs).only(moved)
+    backlog = members.sets.total(left_over, moved & ~left_over.known)
+    saturated = lasts & (backlog >= read * _BACKLOG_TO_READ)
+    of_group = Sets(np.where(saturated, members.group, len(groups)).astype(np.int64), len(groups))
+    number = of_group.rows()
+    interval = rules.interval_ms / 1_000
+    runs = of_group.total(seconds.only(saturated)) / number / interval
+    counted = np.maximum(np.round(runs.fill(0.0)), 1).astype(np.int64)
+    return of_group.total((read / seconds).only(saturated)) / number, counted
+
+
+def _find_members(groups: Frame, rows: Frame, old: Frame) -> _Members:
+    at_group = locate(rows, groups, _GROUP)
+    owner = rows.strings("member_id")
+    same = is_read(rows) & is_read(old) & (owner == old.strings("member_id")) & (at_group >= 0)
+    same &= groups.numbers("members").take(at_group).known
+    every, first = distinct(
+        np.where(same, at_group + 1, 0), np.where(same, owner.codes.values + 1, 0)
+    )
+    sets = every.without(~same)
+    # Of a commit that was never seen to move it is not known when it was made.
+    since = old.numbers("commit_changed_at").only(old.numbers("commit_gap_seconds").known)
+    return _Members(sets, at_group[first], sets.maximum(since))
+
+
+def _find_left_over(
+    rows: Frame, old: Frame, members: _Members, wanted: Mask, previous_runs: PreviousRuns
+) -> Column:
+    """Records that lay before each row's commit in the run in which its member's moved before.
+
+    That is the lag of the run before, or where they moved earlier, what the end of the log of that
+    run says; unknown where no run of then is.
+    """
+    newest = previous_runs.newest.taken_at
+    since = members.at_row(members.since.only(wanted))
+    found = old.numbers("lag").only(since == newest)
+    for scheduled, ends in zip(previous_runs.scheduled, previous_runs.ends, strict=False):
+        of_run = since == scheduled
+        if scheduled == newest or not of_run.any():
+            continue
+        at = np.flatnonzero(of_run)
+        partitions = Frame.of({name: rows.columns[name].take(at) for name in _PARTITION})
+        end = Column.unknown(len(rows))
+        end.values[at], end.known[at] = _parts(ends, locate(partitions, ends, _PARTITION))
+        found = found.or_else((end - old.numbers("committed_offset")).clip(0))
+    return found
+
+
+def _parts(ends: Frame, at: Rows) -> tuple[Rows, Mask]:
+    end = ends.numbers("end_offset").take(at)
+    return end.values, end.known

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks that a group needs: for what is written, and to work off its backlog in time.
+
+One task can read no more than its capacity, and one partition has one reader: a partition counts
+as one member at most. The number comes to rest: it rises with the mean of the last minutes, and
+falls only to what the greatest of them needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_lag import contract
+from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
+from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import Rules, TaskSettings
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.recent import Recent
+from kafka_lag.lag.rollup import Counted, fill_last_status
+from kafka_lag.lag.sets import Sets
+
+_GROUP = ("consumer_group",)
+# The time over which rates are compared, and over which one is a mean.
+_LATELY_MS, _MEAN_MS = 900_000, 180_000
+# Runs at least, whatever the interval.
+_FEWEST_RATES = 3
+# In two runs in a row so many times the mean: more records come, and it is no noise.
+_JUMP = 1.3
+_RUNS_OF_A_JUMP = 2
+# So much more must fit into fewer tasks: noise would take it back.
+_SPARE = 1.03
+# A task that is given this much more than its capacity by an even division still keeps up: neither
+# of the two is known better.
+_FITS = 1.02
+# A partition that gets less than this share of an even part of the records is not written to.
+_IDLE = 0.05
+# Numbers that differ by less are the same.
+_EPSILON = 1e-9
+
+Values = npt.NDArray[np.float64]
+
+
+def add_tasks_needed(
+    groups: Frame,
+    rows: Frame,
+    counted: Counted,
+    previous: PreviousRows,
+    before: Snapshot,
+    taken_at: int,
+    rules: Rules,
+) -> Frame:
+    """The groups, which have their `capacity`, with `tasks_needed` and why it is that many.
+
+    `rates_lately`: records/s that were written to the group's partitions, a value a run of the last
+    15 minutes; unknown without a capacity. `tasks_needed_reason`: one of the contract's. All is
+    unknown, and the reason says why, where a partition was not read in this run.
+    `hottest_topic`, `hottest_partition` and `hottest_share`: the partition to which most records
+    are written, and its share of the group's.
+    """
+    old = before.groups.lazy_take(locate(groups, before.groups, _GROUP))
+    left = rows.strings("status_reason").is_in([contract.INACTIVE])
+    sets = counted.counts.sets(Sets(locate(rows, groups, _GROUP), len(groups))).without(left)
+    unread = sets.have(counted.counts.missing | ~is_read(rows))
+    settings = _Settings.of(groups, rules)
+    capacity = groups.numbers("capacity")
+    most = max(_FEWEST_RATES, round(_LATELY_MS / rules.interval_ms))
+    rates = Recent.of(old.strings("rates_lately").only(capacity.known), most)
+    rates = rates.appended(*_written(sets, rows, previous, capacity, rules))
+    work = _Work.of(sets, rows, counted, capacity, settings, taken_at, rules)
+    known = capacity.known & ~unread & (rates.count > 0)
+
+    now = work.members(_present_rate(rates))
+    lately = work.members(rates.greatest_mean(max(1, round(_MEAN_MS / rules.interval_ms))) * _SPARE)
+    needed, for_rate = settings.tasks(now.members), settings.tasks(now.members_for_rate)
+    lately_needed = np.maximum(settings.tasks(lately.members_for_rate), for_rate)
+    last = old.numbers("tasks_needed").fill(np.inf)
+    # While more than a task's time of backlog is left, fewer tasks would only make it last.
+    rest = np.where(now.backlog < 1.0, np.maximum(lately_needed, needed), last)
+    tasks = np.maximum(needed, np.minimum(last, rest))
+    tasks = np.where(np.isfinite(tasks), tasks, needed).astype(np.int32)
+    reason = np.select(
+        [
+            unread,
+            ~capacity.known,
+            ~known,
+            tasks > needed,
+            now.is_full,
+            now.has_hot,
+            needed > for_rate,
+        ],
+        range(7),
+        default=7,
+    )
+    hottest = work.hottest
+    return groups.with_columns(
+        rates_lately=rates.to_lists(),
+        tasks_needed=Column(tasks, known),
+        tasks_needed_reason=_REASONS.take(reason),
+        hottest_topic=rows.strings("topic").take(hottest),
+        hottest_partition=rows.numbers("partition_id").take(hottest),
+        hottest_share=work.share.take(hottest),
+    )
+
+
+_REASONS = Strings.of(
+    [
+        contract.PARTITIONS_UNREAD,
+        contract.NO_CAPACITY,
+        contract.NO_RATE,
+        contract.NEEDED_FOR_RECENT_RATE,
+        contract.LIMITED_BY_PARTITIONS,
+        contract.NEEDED_FOR_HOT_PARTITION,
+        contract.NEEDED_FOR_BACKLOG,
+        contract.NEEDED_FOR_RATE,
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What is configured, a value a group."""
+
+    catch_up_seconds: Values
+    members_per_task: Values
+    prefer_even: Mask
+
+    @classmethod
+    def of(cls, groups: Frame, rules: Rules) -> _Settings:
+        names = groups.strings("consumer_group")
+        each = [rules.tasks_of(name) for name in names.categories]
+        each.append(TaskSettings())
+        at = np.where(names.known, names.codes.values, -1)
+
+        def column(value: Callable[[TaskSettings], float]) -> Values:
+            return np.array([value(settings) for settings in each], np.float64)[at]
+
+        return cls(
+            column(lambda settings: settings.catch_up_seconds),
+            column(lambda settings: settings.members_per_task),
+            column(lambda settings: settings.prefer_even) > 0,
+        )
+
+    def tasks(self, members: Values) -> Values:
+        """Tasks with so many members."""
+        return np.ceil(members / self.members_per_task - _EPSILON)
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """Members that a group needs in all, and for what is written alone.
+
+    `backlog`: members' time that is left to work off. `is_full`: every partition has a member of
+    its own. `has_hot`: a partition is more than one member can read, or needs one nearly alone.
+    """
+
+    members: Values
+    members_for_rate: Values
+    backlog: Values
+    is_full: Mask
+    has_hot: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What there is to read, by partition; `share` is a partition's of what is written.
+
+    `backlog`: members that would work it off in time, a value a partition.
+    """
+
+    sets: Sets
+    share: Column
+    backlog: Column
+    behind: Mask
+    capacity: Column
+    prefer_even: Mask
+
+    @classmethod
+    def of(
+        cls,
+        sets: Sets,
+        rows: Frame,
+        counted: Counted,
+        capacity: Column,
+        settings: _Settings,
+        taken_at: int,
+        rules: Rules,
+    ) -> _Work:
+        produced = counted.produce_rate.clip(0.0)
+        in_set = np.where(sets.of_row < sets.count, sets.of_row, -1)
+        total = sets.total(produced).take(in_set)
+        stalled = fill_last_status(rows).is_in([contract.STALL])
+        backlog = _find_backlog(rows, counted.surplus, produced, taken_at, rules)
+        backlog = backlog.only(_moves(rows, taken_at, rules) & ~stalled)
+        in_time = (capacity * settings.catch_up_seconds).take(in_set)
+        behind = sets.have(counted.lagging() & ~stalled)
+        return cls(
+            sets, produced / total, backlog / in_time, behind, capacity, settings.prefer_even
+        )
+
+    @property
+    def hottest(self) -> npt.NDArray[np.int64]:
+        """The row of each group's partition with most of the records, -1 where none is known."""
+        return self.sets.first_at_maximum(self.share.known, self.share.values)
+
+    def members(self, rate: Column) -> _Needed:
+        """What so many records a second, and the backlog, need."""
+        in_set = np.where(self.sets.of_row < self.sets.count, self.sets.of_row, -1)
+        of_rate = (self.share * (rate / self.capacity).take(in_set)).fill(0.0)
+        for_rate, hot = self._count(of_rate)
+        backlog = self.backlog.fill(0.0)
+        total = self.sets.total(Column.of(np.minimum(of_rate + backlog, 1.0))).fill(0.0)
+        readable = self._readable(backlog)
+        with_backlog = np.where(self.prefer_even, _divide(readable, total), np.ceil(total))
+        members = np.maximum(for_rate, np.minimum(with_backlog, readable))
+        members = np.where(self.behind, np.maximum(members, 1.0), members)
+        whole = self.sets.total(Column.of(of_rate + backlog)).fill(0.0)
+        return _Needed(
+            members,
+            for_rate,
+            self.sets.total(Column.of(np.minimum(backlog, 1.0))).fill(0.0),
+            (members >= readable) & (whole > readable + _EPSILON),
+            hot,
+        )
+
+    def _count(self, load: Values) -> tuple[Values, Mask]:
+        """Members for a load, a value a partition in members, and where a hot one decides it."""
+        sets = self.sets
+        hot = load >= 1.0
+        rest = Column.of(load).only(~hot)
+        alone = sets.rows(hot).fill(0.0)
+        total, hottest = sets.total(rest).fill(0.0), sets.maximum(rest).fill(0.0)
+        number = np.maximum(self._readable(np.zeros(len(load))) - alone, 0.0)
+        plain = np.ceil(total - _EPSILON)
+        even = np.maximum(_divide(number, total), plain)
+        others = (total - hottest) / np.maximum(number - 1, 1.0)
+        uneven = np.where(number > 0, np.ceil(number / _fit(number, hottest, others)), 0.0)
+        members = np.where(self.prefer_even, np.maximum(uneven, even), plain)
+        return alone + members, (alone > 0) | (self.prefer_even & (uneven > even))
+
+    def _readable(self, backlog: Values) -> Values:
+        """Partitions of each group that are written to, or have a backlog that moves."""
+        in_set = np.where(self.sets.of_row < self.sets.count, self.sets.of_row, -1)
+        even = 1.0 / self.sets.rows().take(in_set).fill(1.0)
+        found: Values = self.sets.rows((self.share >= _IDLE * even) | (backlog > 0)).fill(0.0)
+        return found
+
+
+def _divide(partitions: Values, work: Values) -> Values:
+    """Members for so much work, where each has as many partitions as any other, or one more."""
+    each = work / np.maximum(partitions, 1.0)
+    found: Values = np.where(work > 0, np.ceil(partitions / _fit(partitions, each, each)), 0.0)
+    return found
+
+
+def _fit(partitions: Values, hottest: Values, others: Values) -> Values:
+    """How many partitions one member can read, the hottest among them; one at least."""
+    spare = np.maximum(_FITS - hottest, 0.0)
+    more = np.where(others > 0, spare / np.where(others > 0, others, 1.0), partitions)
+    found: Values = np.clip(1.0 + np.floor(more), 1.0, np.maximum(partitions, 1.0))
+    return found
+
+
+def _written(
+    sets: Sets, rows: Frame, previous: PreviousRows, capacity: Column, rules: Rules
+) -> tuple[Column, npt.NDArray[np.int64]]:
+    """Records/s written to each group's partitions since the run before, and over how many runs."""
+    old = previous.rows
+    seconds = seconds_between(rows, old)
+    grown = (rows.numbers("end_offset") - old.numbers("end_offset")).clip(0) / seconds
+    grown = grown.only(is_read(rows) & is_read(old))
+    rate = sets.total(grown, ~grown.known).only(capacity.known)
+    runs = sets.maximum(seconds).fill(0.0) / (rules.interval_ms / 1_000)
+    return rate, np.maximum(np.round(runs), 1).astype(np.int64)
+
+
+def _present_rate(rates: Recent) -> Column:
+    """Records/s: the mean of the last minutes, or what the last runs have in common beyond that."""
+    mean, least = rates.mean(), rates.last(_RUNS_OF_A_JUMP).minimum()
+    return least.where((least > mean * _JUMP) & (rates.count > _RUNS_OF_A_JUMP), mean)
+
+
+def _find_backlog(
+    rows: Frame, surplus: Column, produced: Column, taken_at: int, rules: Rules
+) -> Column:
+    """Records that a consumer left over at its last commit, not those that came after it.
+
+    A run sees a commit up to an interval after it was made.
+    """
+    gap = rows.numbers("commit_gap_seconds").fill(0.0)
+    since = (taken_at - rows.numbers("commit_changed_at")) / 1_000
+    after = since.clip(0.0, gap).fill(0.0) + rules.interval_ms / 1_000
+    return (surplus - produced.fill(0.0) * after).clip(0.0)
+
+
+def _moves(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+    """Rows whose commit moved not longer ago than it usually takes, and a run more."""
+    gap = rows.numbers("commit_gap_seconds").fill(0.0) + rules.interval_ms / 1_000
+    since = (taken_at - rows.numbers("commit_changed_at")) / 1_000
+    mask: Mask = since <= gap
+    return mask
