@@ -8,6 +8,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.programs import find_program
 
+# In ms: what only a browser that hangs takes.
+LONGEST_WAIT = 240_000
 _FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -24,6 +26,6 @@ def chromium() -> Iterator[Browser]:
     """One headless Chromium; without one a skip, or a failure where CI is set."""
     path = find_program("chromium", "google-chrome", package="chromium")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=_FLAGS)
+        browser = driver.chromium.launch(executable_path=path, args=_FLAGS, timeout=LONGEST_WAIT)
         yield browser
         browser.close()

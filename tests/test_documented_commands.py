@@ -85,7 +85,7 @@ def test_what_the_readme_serves_answers_on_a_machine_without_snapshots(folder: P
         try:
             assert served.stdout
             (place,) = re.findall(r"http://([\d.]+:\d+)", served.stdout.readline())
-            connection = HTTPConnection(place, timeout=60)
+            connection = HTTPConnection(place, timeout=240)
             connection.request("GET", "/burrow/admin/ready")
             answer = connection.getresponse()
         finally:

@@ -112,6 +112,7 @@ class LocalServer:
         health: Callable[[], str | None] | None = None,
         connections: int = _CONNECTIONS,
         request_seconds: float = _REQUEST_SECONDS,
+        idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
         self._snapshots = snapshots
         self._clock = clock
@@ -121,9 +122,8 @@ class LocalServer:
         self._health = health or (lambda: None)
         self._token_fault: ConfigError | None = None
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._server = _Server(
-            (host, port), _handler(self.answer, request_seconds), family, connections
-        )
+        handler = _handler(self.answer, request_seconds, idle_seconds)
+        self._server = _Server((host, port), handler, family, connections)
         self._thread = Thread(target=self._server.serve_forever, args=(_POLL_SECONDS,), daemon=True)
         name = f"[{host}]" if ":" in host else host
         self.url = f"http://{name}:{self._server.server_port}"
@@ -194,9 +194,11 @@ def _is_own_name(host: str) -> bool:
 class _TimedReader(io.RawIOBase):
     """A connection's bytes; TimeoutError where a request begins or ends too late."""
 
-    def __init__(self, connection: socket.socket, request_seconds: float) -> None:
+    def __init__(
+        self, connection: socket.socket, request_seconds: float, idle_seconds: float
+    ) -> None:
         self._connection = connection
-        self._request_seconds = request_seconds
+        self._request_seconds, self._idle_seconds = request_seconds, idle_seconds
         self._deadline: float | None = None
 
     def begin(self) -> None:
@@ -207,7 +209,9 @@ class _TimedReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        left = _IDLE_SECONDS if self._deadline is None else self._deadline - time.monotonic()
+        left = self._idle_seconds
+        if self._deadline is not None:
+            left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
         self._connection.settimeout(left)
@@ -215,26 +219,26 @@ class _TimedReader(io.RawIOBase):
             count = self._connection.recv_into(buffer)
         finally:
             # An answer has its own time.
-            self._connection.settimeout(_IDLE_SECONDS)
+            self._connection.settimeout(self._idle_seconds)
         if self._deadline is None:
             self._deadline = time.monotonic() + self._request_seconds
         return count
 
 
 def _handler(
-    respond: Callable[[Request, str], Answer], request_seconds: float
+    respond: Callable[[Request, str], Answer], request_seconds: float, idle_seconds: float
 ) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         """One connection; what it sends beyond a request's head is never read."""
 
         protocol_version = "HTTP/1.1"
-        timeout = _IDLE_SECONDS
+        timeout = idle_seconds
 
         def setup(self) -> None:
             """A client that sends its request byte by byte must not keep a thread."""
             super().setup()
             self.rfile.close()
-            self._reader = _TimedReader(self.connection, request_seconds)
+            self._reader = _TimedReader(self.connection, request_seconds, idle_seconds)
             self.rfile = io.BufferedReader(self._reader)
 
         def handle_one_request(self) -> None:

@@ -30,7 +30,7 @@ from tests.functions.runs import GROUPS, TOPICS
 BEGIN = NOON / 1000
 READING = a_reading(GROUPS, TOPICS)
 # Longer than anything takes here; a test that waits for so long has failed.
-LONG = 30.0
+LONG = 240.0
 
 
 class Clock:
@@ -92,6 +92,12 @@ class _FakeCluster(CollectOptions):
         self.removed.put(None)
 
 
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the folder of a cluster is made."""
+    monkeypatch.chdir(tmp_path)
+
+
 def a_cluster(
     source: _WatchedSource | None = None,
     closed: tuple[Exception, ...] = (),
@@ -100,7 +106,7 @@ def a_cluster(
 ) -> _FakeCluster:
     settings = Settings("shop", Access(("b:9092",)), Rules(), interval_ms=interval * 1000)
     chosen = source or _WatchedSource(READING)
-    return _FakeCluster(settings, make_source, Path("nowhere"), None, chosen, list(closed))
+    return _FakeCluster(settings, make_source, Path("state"), None, chosen, list(closed))
 
 
 def test_it_is_not_healthy_before_a_first_run_has_succeeded() -> None:

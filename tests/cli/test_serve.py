@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -60,7 +59,7 @@ def _server(folder: Path) -> Iterator[LocalServer]:
 def ask(
     server: LocalServer, path: str, method: str = "GET", **headers: str
 ) -> tuple[HTTPResponse, bytes]:
-    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=240)
     result = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, headers=result)
     response = connection.getresponse()
@@ -90,7 +89,7 @@ def test_every_view_is_served(server: LocalServer, path: str) -> None:
 
 
 def test_a_connection_serves_one_request_after_the_other(server: LocalServer) -> None:
-    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=240)
     for method in ("GET", "HEAD", "GET"):
         connection.request(method, LAG)
         response = connection.getresponse()
@@ -239,7 +238,7 @@ def test_many_requests_at_once_are_all_answered(server: LocalServer) -> None:
 
     def ask_with_the_others(_: int) -> int:
         ready.wait()
-        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=240)
         connection.request("GET", LAG)
         status = connection.getresponse().status
         connection.close()
@@ -257,7 +256,7 @@ def test_connections_wait_until_they_are_accepted(folder: Path) -> None:
     address = "127.0.0.1", int(server.url.rpartition(":")[2])
     with ExitStack() as waiting:
         for _ in range(256):
-            waiting.enter_context(socket.create_connection(address, timeout=60))
+            waiting.enter_context(socket.create_connection(address, timeout=240))
 
 
 def test_with_a_token_only_its_owners_are_answered(folder: Path) -> None:
@@ -404,11 +403,11 @@ def test_the_command_serves_until_it_is_ended(folder: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split()[0]
-        connection = HTTPConnection(url.removeprefix("http://").rstrip("/"), timeout=60)
+        connection = HTTPConnection(url.removeprefix("http://").rstrip("/"), timeout=240)
         connection.request("GET", "/burrow/admin/ready")
         answered = connection.getresponse().read()
         process.send_signal(signal.SIGTERM)
-        ended = process.wait(timeout=60)
+        ended = process.wait(timeout=240)
 
     assert (answered, ended) == (b"READY", 0)
 
@@ -457,37 +456,34 @@ def test_connections_beyond_the_most_wait_until_one_ends(folder: Path) -> None:
         with socket.create_connection(address) as held, socket.create_connection(address) as other:
             for line in (held, other):
                 line.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
-            held.settimeout(10)
+            held.settimeout(240)
             assert held.recv(65_536).startswith(b"HTTP/1.1 200")
             other.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 other.recv(65_536)
             held.close()
-            other.settimeout(60)
+            other.settimeout(240)
             assert other.recv(65_536).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.timeout(240)
 def test_it_ends_while_a_connection_waits(folder: Path) -> None:
-    with ExitStack() as lines:
-        with serving(folder, connections=1) as server:
-            address = "127.0.0.1", int(server.url.rpartition(":")[2])
-            held, waiting = (
-                lines.enter_context(socket.create_connection(address, timeout=60)) for _ in range(2)
-            )
-            held.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
-            assert held.recv(65_536)
-            waiting.settimeout(0.3)
-            with pytest.raises(TimeoutError):
-                waiting.recv(1)
-            began = time.monotonic()
-        # Idle connections would end after 30 s.
-        assert time.monotonic() - began < 25
+    with ExitStack() as lines, serving(folder, connections=1, idle_seconds=3000.0) as server:
+        address = "127.0.0.1", int(server.url.rpartition(":")[2])
+        held, waiting = (
+            lines.enter_context(socket.create_connection(address, timeout=240)) for _ in range(2)
+        )
+        held.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+        assert held.recv(65_536)
+        waiting.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            waiting.recv(1)
 
 
 def test_a_request_that_does_not_end_frees_its_place(folder: Path) -> None:
     with serving(folder, connections=1, request_seconds=2.0) as server:
         address = "127.0.0.1", int(server.url.rpartition(":")[2])
-        with socket.create_connection(address, timeout=60) as slow:
+        with socket.create_connection(address, timeout=240) as slow:
             slow.sendall(b"GET /heal")
             assert slow.recv(65_536) == b""
             assert ask(server, "/healthz")[0].status == 200

@@ -31,7 +31,7 @@ def test_a_watched_process_ends_with_its_parent(sleeper: subprocess.Popen[bytes]
 
     guard.close()
 
-    assert sleeper.wait(60) == -signal.SIGKILL
+    assert sleeper.wait(240) == -signal.SIGKILL
 
 
 def test_a_paused_process_ends_as_well(sleeper: subprocess.Popen[bytes]) -> None:
@@ -41,7 +41,7 @@ def test_a_paused_process_ends_as_well(sleeper: subprocess.Popen[bytes]) -> None
 
     guard.close()
 
-    assert sleeper.wait(60) == -signal.SIGKILL
+    assert sleeper.wait(240) == -signal.SIGKILL
 
 
 def test_a_forgotten_process_is_left_alone(sleeper: subprocess.Popen[bytes]) -> None:

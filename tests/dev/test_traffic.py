@@ -81,10 +81,10 @@ def test_what_ends_a_behaviour_is_told() -> None:
     admin = AdminClient({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
     running = Running(behaviour, nowhere(), admin)
     running.thread.start()
-    running.thread.join(10)
+    running.thread.join(READY_WITHIN)
 
     with pytest.raises(RuntimeError, match="Traffic broken failed"):
-        running.wait_until_ready(10)
+        running.wait_until_ready(READY_WITHIN)
     assert isinstance(running.error, ZeroDivisionError)
 
 

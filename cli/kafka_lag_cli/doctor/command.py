@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from kafka_lag.brokers.access import IAM, Access
-from kafka_lag.brokers.diagnosis import ServerFindings, probe_servers
+from kafka_lag.brokers.diagnosis import ProbeLimits, ServerFindings, probe_servers
 from kafka_lag.brokers.inspection import (
     Inspection,
     find_scram_mechanism,
@@ -255,7 +255,7 @@ def _probe(access: Access, servers: tuple[str, ...]) -> tuple[ServerFindings, ..
         servers,
         access.cafile,
         tls_first=access.security_protocol.endswith("SSL"),
-        seconds=access.broker_timeout,
+        limits=ProbeLimits(total=access.broker_timeout),
     )
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from kafka import errors
@@ -14,7 +15,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from kafka_lag.brokers.access import Access, Login
 from kafka_lag.brokers.connections import Connections
-from kafka_lag.brokers.diagnosis import PROBE_TIME, ServerFindings, probe_servers
+from kafka_lag.brokers.diagnosis import PROBE_LIMITS, ProbeLimits, ServerFindings, probe_servers
 from kafka_lag.brokers.errors import LOGIN_ERRORS, is_login_rejected, login_error
 from kafka_lag.brokers.unreachable import advertised_error, unreachable_error
 from kafka_lag.errors import ConfigError, LoginError, SourceError
@@ -50,12 +51,15 @@ class BootstrapError(Exception):
 
 
 def connect(
-    access: Access, logins: Iterable[Login | None], deadline: float
+    access: Access,
+    logins: Iterable[Login | None],
+    deadline: float,
+    limits: ProbeLimits = PROBE_LIMITS,
 ) -> tuple[Connections, Login | None]:
     """Connections that know the cluster's brokers, and the first of the logins that one accepts.
 
-    Where all fail, the error says what is found on the servers' ports. Raises LoginError,
-    SourceError or ConfigError.
+    Where all fail, the error says what is found on the servers' ports within `limits`. Raises
+    LoginError, SourceError or ConfigError.
     """
     connections: Connections | None = None
     failed: BootstrapError | None = None
@@ -68,7 +72,7 @@ def connect(
             # A server that hangs is waited for each time, of what is left.
             connections.limit_broker_time(deadline)
             try:
-                connections.run(bootstrap(connections))
+                connections.run(bootstrap(connections, limits))
             except BootstrapError as error:
                 failed = error
                 if error.rejects_login:
@@ -79,7 +83,7 @@ def connect(
         if failed is None:
             raise LoginError("There is no login to try.")
         findings = failed.findings or diagnose(
-            access, [server for server, _ in failed.causes], deadline
+            access, [server for server, _ in failed.causes], deadline, limits
         )
         raise unreachable_error(
             access, failed.causes, findings, has_certificate=login is not None
@@ -90,30 +94,41 @@ def connect(
         raise
 
 
-def explain_unread(connections: Connections, error: SourceError, deadline: float) -> SourceError:
+def explain_unread(
+    connections: Connections, error: SourceError, deadline: float, limits: ProbeLimits
+) -> SourceError:
     """What keeps us from the brokers that a bootstrap server named; else the error itself."""
     brokers = connections.pool.manager.cluster.brokers()
     addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in brokers}
     down = connections.down()
     causes = [(addresses[node], why.detail) for node, why in down.items() if node in addresses]
-    findings = diagnose(connections.access, [server for server, _ in causes], deadline)
+    findings = diagnose(connections.access, [server for server, _ in causes], deadline, limits)
     return advertised_error(connections.access, causes, findings) or error
 
 
 def diagnose(
-    access: Access, servers: list[str], deadline: float, *, mechanisms: bool = True
+    access: Access,
+    servers: list[str],
+    deadline: float,
+    limits: ProbeLimits,
+    *,
+    mechanisms: bool = True,
 ) -> tuple[ServerFindings, ...]:
     """What is found on the servers' ports, in a part of the time that is left."""
-    seconds = min(PROBE_TIME, _PROBE_SHARE * (deadline - time.monotonic()))
+    seconds = min(limits.total, _PROBE_SHARE * (deadline - time.monotonic()))
     if seconds <= 0:
         return ()
     tls = access.security_protocol.endswith("SSL")
     return probe_servers(
-        servers, access.cafile, tls_first=tls, mechanisms=mechanisms, seconds=seconds
+        servers,
+        access.cafile,
+        tls_first=tls,
+        mechanisms=mechanisms,
+        limits=replace(limits, total=seconds),
     )
 
 
-async def bootstrap(connections: Connections) -> None:
+async def bootstrap(connections: Connections, limits: ProbeLimits = PROBE_LIMITS) -> None:
     """Learns the brokers. Raises BootstrapError."""
     pool = connections.pool
     servers = {server.node_id: server for server in pool.manager.cluster.bootstrap_brokers()}
@@ -131,7 +146,7 @@ async def bootstrap(connections: Connections) -> None:
             raise
 
     addresses = {node: f"{server.host}:{server.port}" for node, server in servers.items()}
-    look = _Look(connections, list(addresses.values()))
+    look = _Look(connections, list(addresses.values()), limits)
     try:
         first = connections.first_of(attempt(node) for node in servers)
         connection, metadata = await _wait_for_first(connections, first, look)
@@ -148,8 +163,8 @@ async def bootstrap(connections: Connections) -> None:
 class _Look:
     """A look at ports while they are waited for, which sends nothing that counts as a login."""
 
-    def __init__(self, connections: Connections, servers: list[str]) -> None:
-        self._access, self._servers = connections.access, servers
+    def __init__(self, connections: Connections, servers: list[str], limits: ProbeLimits) -> None:
+        self._access, self._servers, self._limits = connections.access, servers, limits
         self._deadline = time.monotonic() + connections.seconds_left()
         self._found: tuple[ServerFindings, ...] = ()
 
@@ -165,7 +180,9 @@ class _Look:
 
     def _run(self) -> None:
         with suppress(ConfigError):
-            self._found = diagnose(self._access, self._servers, self._deadline, mechanisms=False)
+            self._found = diagnose(
+                self._access, self._servers, self._deadline, self._limits, mechanisms=False
+            )
 
 
 async def _wait_for_first(connections: Connections, answer: Any, look: _Look) -> Any:

@@ -29,18 +29,28 @@ from kafka_lag.brokers.login import tls_context
 # "no response" took the connection and said nothing, "closed" ended it without a word.
 Spoken: TypeAlias = Literal["Kafka", "HTTP", "SSH", "unknown", "no response", "closed"]
 
-# Seconds for all servers, which are looked at side by side.
-PROBE_TIME = 2.0
 
-# Seconds that a server has to answer, before it counts as not responding: more where connecting
-# took long.
-_QUIET = 0.4
-# After a TLS handshake brokers object to a missing client certificate, and some others greet. What
-# they say would be lost with a connection that they close on a request.
-_FIRST_WORD = 0.1
+@dataclass(frozen=True, slots=True)
+class ProbeLimits:
+    """Seconds that are waited for what a port may say.
+
+    `total` is for all servers, which are looked at side by side. A server that says nothing within
+    `answer` to a request of Kafka's, and then within `http_answer` to one of HTTP's, is not
+    responding; both are more where connecting took long. `first_word` is given after a TLS
+    handshake, when brokers object to a missing client certificate, and some others greet: what
+    they say would be lost with a connection that they close on a request. `rejection` is what
+    brokers may keep back the answer to a login that fails: 0.1 s, unless they are set to more.
+    """
+
+    total: float = 2.0
+    answer: float = 0.4
+    http_answer: float = 0.4
+    first_word: float = 0.1
+    rejection: float = 1.0
+
+
+PROBE_LIMITS = ProbeLimits()
 _ROUND_TRIPS = 4
-# Brokers keep back the answer to a login that fails: 0.1 s, unless they are set to more.
-_REJECTION_DELAY = 1.0
 _NO_MECHANISM = CLIENT_ID
 _LONGEST_ANSWER = 1_000_000
 _LONGEST_BANNER = 60
@@ -100,21 +110,21 @@ def probe_servers(
     *,
     tls_first: bool,
     mechanisms: bool = True,
-    seconds: float = PROBE_TIME,
+    limits: ProbeLimits = PROBE_LIMITS,
 ) -> tuple[ServerFindings, ...]:
-    """What each server speaks, within so many seconds for all, in the order given.
+    """What each server speaks, as far as it shows within these limits, in the order given.
 
     Certificates are checked against `cafile`, None for the system's; `tls_first` is what a client
     of this configuration would speak. To find `mechanisms` costs the brokers a failed
     authentication in their metrics. Raises ConfigError for a cafile without certificates.
     """
     context = tls_context(cafile)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + limits.total
     found: dict[str, ServerFindings] = {}
 
     def probe(server: str) -> None:
         try:
-            found[server] = _Probe(server, context, end, mechanisms=mechanisms).run(
+            found[server] = _Probe(server, context, end, limits, mechanisms=mechanisms).run(
                 tls_first=tls_first
             )
         except Exception:  # noqa: BLE001 - what a stranger's port says must not hide the error
@@ -155,7 +165,13 @@ class _Probe:
     """One server, looked at until `end` (time.monotonic)."""
 
     def __init__(
-        self, server: str, context: ssl.SSLContext, end: float, *, mechanisms: bool
+        self,
+        server: str,
+        context: ssl.SSLContext,
+        end: float,
+        limits: ProbeLimits,
+        *,
+        mechanisms: bool,
     ) -> None:
         self._server = server
         self._asks_mechanisms = mechanisms
@@ -163,7 +179,8 @@ class _Probe:
         self._host, self._port = host.strip("[]"), int(port)
         self._context = context
         self._end = end
-        self._quiet = _QUIET
+        self._limits = limits
+        self._round_trips = 0.0
         self._addresses: list[Any] = []
 
     def run(self, *, tls_first: bool) -> ServerFindings:
@@ -190,6 +207,10 @@ class _Probe:
         """So long at most, and above zero, as a time-out of zero is no time-out."""
         return max(min(seconds, self._end - time.monotonic()), 0.001)
 
+    @property
+    def _answer_time(self) -> float:
+        return max(self._limits.answer, self._round_trips)
+
     def _connect(self) -> socket.socket:
         began, fault = time.monotonic(), "no address"
         for family, address in list(self._addresses):
@@ -204,14 +225,14 @@ class _Probe:
                 continue
             self._addresses = [(family, address)]
             took = time.monotonic() - began
-            self._quiet = max(self._quiet, _ROUND_TRIPS * took)
+            self._round_trips = max(self._round_trips, _ROUND_TRIPS * took)
             return connection
         raise _NoConnectionError(fault)
 
     def _connect_with_tls(self, context: ssl.SSLContext) -> ssl.SSLSocket:
         connection = self._connect()
         try:
-            connection.settimeout(self._left(self._quiet))
+            connection.settimeout(self._left(self._answer_time))
             return context.wrap_socket(connection, server_hostname=self._host.rstrip("."))
         except BaseException:
             connection.close()
@@ -269,13 +290,13 @@ class _Probe:
         """What is spoken on connections made in this way, the first of which may be there."""
         first = _Conversation(connection or connect(), self._left)
         with closing(first):
-            reply = first.listen(_FIRST_WORD) if found.tls else _Reply()
+            reply = first.listen(self._limits.first_word) if found.tls else _Reply()
             if reply.is_silence:
-                reply = first.ask(ApiVersionsRequest(version=0), self._quiet)
+                reply = first.ask(ApiVersionsRequest(version=0), self._answer_time)
             if reply.is_silence:
                 with closing(_Conversation(connect(), self._left)) as another:
                     another.send(b"GET / HTTP/1.0\r\n\r\n")
-                    reply = another.listen(self._quiet)
+                    reply = another.listen(max(self._limits.http_answer, self._round_trips))
                 if not _is_http(reply.said):
                     # It may have been slow all the while.
                     reply = first.hear(0.0)
@@ -286,7 +307,7 @@ class _Probe:
 
     def _mechanisms(self, kafka: _Conversation) -> tuple[str, ...] | None:
         request = SaslHandshakeRequest(version=1, mechanism=_NO_MECHANISM)
-        answer = kafka.ask(request, self._quiet + _REJECTION_DELAY).answer
+        answer = kafka.ask(request, self._answer_time + self._limits.rejection).answer
         if answer is None:
             return None
         if answer.error_code == _ILLEGAL_SASL_STATE:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from kafka_lag.brokers.access import Access, Login
 from kafka_lag.brokers.bootstrap import connect, explain_unread
 from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.diagnosis import PROBE_LIMITS, ProbeLimits
 from kafka_lag.brokers.login import CredentialSource
 from kafka_lag.brokers.reading import ReadRequest, read_cluster, without_name
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
@@ -48,8 +49,10 @@ class KafkaSource:
         access: Access,
         credentials: CredentialSource,
         clock: Callable[[], float] = time.time,
+        limits: ProbeLimits = PROBE_LIMITS,
     ) -> None:
         self._access = access
+        self._limits = limits
         self._credentials = credentials
         self._clock = clock
         self._settings_cache = TopicSettingsCache()
@@ -92,7 +95,9 @@ class KafkaSource:
             return LookupResults.unanswered(len(look_ups))
         connections.set_deadline(deadline)
         return self._run(
-            connections, look_up(connections, look_ups, self._budget, deadline), self._budget
+            connections,
+            look_up(connections, look_ups, self._budget, deadline, time.monotonic),
+            self._budget,
         )
 
     def not_responding(self) -> tuple[Problem, ...]:
@@ -123,7 +128,7 @@ class KafkaSource:
         try:
             return self._read(connections, request)
         except SourceError as error:
-            raise explain_unread(connections, error, deadline) from error
+            raise explain_unread(connections, error, deadline, self._limits) from error
 
     def _read(self, connections: Connections, request: ReadRequest) -> ClusterReading:
         self._budget = None
@@ -160,7 +165,9 @@ class KafkaSource:
             self._unaccepted = []
 
     def _connect(self, deadline: float) -> Connections:
-        self._connections, login = connect(self._access, self._credentials.candidates(), deadline)
+        self._connections, login = connect(
+            self._access, self._credentials.candidates(), deadline, self._limits
+        )
         self._credentials.remember(login)
         return self._connections
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import socketserver
 import ssl
@@ -24,6 +25,9 @@ from tests.functions.brokers.answers import ANSWERS
 LOOK_UPS = "look-ups"
 ALL = "all requests"
 HANDSHAKE = "TLS handshake"
+
+# Bytes: socket.request.max.bytes, unless it is set.
+_LARGEST_REQUEST = 104_857_600
 
 _REQUESTS = {
     each.API_KEY: each
@@ -62,14 +66,26 @@ class Broker:
 
     def __post_init__(self) -> None:
         broker = self
+        self._lock, self._at_work, self._steps = threading.Lock(), 0, 0
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
-                broker.serve(self.request)
+                try:
+                    broker.serve(self.request)
+                finally:
+                    broker._works(-1)
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
             block_on_close = False
+
+            def get_request(self) -> Any:
+                broker._works(+1)
+                try:
+                    return super().get_request()
+                except OSError:
+                    broker._works(-1)
+                    raise
 
         self.server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
@@ -78,23 +94,60 @@ class Broker:
     def address(self) -> str:
         return f"127.0.0.1:{self.server.server_address[1]}"
 
+    def is_idle(self) -> bool:
+        """Whether all that was sent to it has come, and is answered or never will be."""
+        before = self._steps
+        try:
+            coming, _, _ = select.select([self.server, *self.open], [], [], 0)
+        except (OSError, ValueError):  # a connection that ends now
+            return False
+        with self._lock:
+            return not coming and self._at_work == 0 and self._steps == before
+
+    def _works(self, change: int) -> None:
+        with self._lock:
+            self._at_work += change
+            self._steps += 1
+
+    @contextmanager
+    def _rests(self) -> Iterator[None]:
+        """While it waits for what is still to come. It is at work again before it takes that."""
+        self._works(-1)
+        try:
+            yield
+        finally:
+            self._works(+1)
+
     def serve(self, connection: Any) -> None:
         self.connections_made += 1
-        raw = connection
-        self.open.append(raw)
+        # An answer that was sent has arrived.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with self._lock:
+            self.open.append(connection)
         try:
             if HANDSHAKE in self.hangs_on:
-                _wait_for_end(connection)
+                with self._rests():
+                    _wait_for_end(connection)
                 return
             if self.tls is not None:
-                connection = self.tls.wrap_socket(connection, server_side=True)
-            while frame := _received(connection):
+                encrypted = self.tls.wrap_socket(connection, server_side=True)
+                with self._lock:
+                    self.open[self.open.index(connection)] = encrypted
+                connection = encrypted
+            while frame := self._next(connection):
                 if (answer := self._answer(frame)) is not None:
                     connection.sendall(struct.pack(">i", len(answer)) + answer)
         except OSError:
             pass
         finally:
-            self.open.remove(raw)
+            with self._lock:
+                self.open.remove(connection)
+
+    def _next(self, connection: Any) -> bytes | None:
+        if not (isinstance(connection, ssl.SSLSocket) and connection.pending()):
+            with self._rests():
+                select.select([connection], [], [])
+        return _received(connection)
 
     def cut(self) -> None:
         """Ends all connections, as a broker that restarts does."""
@@ -163,8 +216,10 @@ def _wait_for_end(connection: Any) -> None:
 
 
 def _received(connection: Any) -> bytes | None:
-    size = _exactly(connection, 4)
-    return size and _exactly(connection, struct.unpack(">i", size)[0])
+    """None at the end, and for what is no request of Kafka's, as brokers do."""
+    head = _exactly(connection, 4)
+    size = struct.unpack(">i", head)[0] if head else -1
+    return _exactly(connection, size) if 0 < size <= _LARGEST_REQUEST else None
 
 
 def _exactly(connection: Any, count: int) -> bytes | None:

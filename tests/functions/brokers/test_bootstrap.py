@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kafka_lag.brokers.access import Access
+from kafka_lag.brokers.diagnosis import ProbeLimits
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
@@ -20,6 +21,10 @@ from tests.functions.brokers.listening import cluster
 from tests.functions.brokers.strangers import patient_http_server
 
 TIMEOUT = 0.3
+# More than any test may take: reached by what hangs alone.
+NEVER = 3000.0
+# An HTTP server answers however busy the machine is.
+UNHURRIED = ProbeLimits(total=NEVER, http_answer=NEVER)
 
 
 @pytest.fixture(name="mute")
@@ -32,10 +37,8 @@ def _mute() -> Iterator[str]:
 def _refused(*servers: str, protocol: str = "PLAINTEXT") -> str:
     access = Access(servers, protocol, None, broker_timeout=TIMEOUT)
     source = KafkaSource(access, FixedCredentials())
-    began = time.monotonic()
     with pytest.raises(SourceError) as caught:
-        source.read(ReadRequest(), began + 10)
-    assert time.monotonic() - began < 5
+        source.read(ReadRequest(), time.monotonic() + NEVER)
     return str(caught.value)
 
 
@@ -63,25 +66,24 @@ def test_a_server_that_never_answers_is_given_up_after_its_time(mute: str, proto
     assert protocol in message
 
 
+@pytest.mark.timeout(240)
 def test_a_server_that_waits_for_the_end_of_a_line_is_not_waited_for() -> None:
     with patient_http_server() as server:
-        access = Access((server,), "PLAINTEXT", None, broker_timeout=60.0)
-        began = time.monotonic()
+        access = Access((server,), "PLAINTEXT", None, broker_timeout=NEVER)
+        source = KafkaSource(access, FixedCredentials(), limits=UNHURRIED)
         with pytest.raises(SourceError, match="HTTP is spoken there, not Kafka"):
-            KafkaSource(access, FixedCredentials()).read(ReadRequest(), began + 300)
-        print(f"{time.monotonic() - began:.2f} s")
-        assert time.monotonic() - began < 30
+            source.read(ReadRequest(), time.monotonic() + 10 * NEVER)
 
 
 def test_a_broker_has_its_whole_time_beside_a_server_of_another_kind() -> None:
     with patient_http_server() as server, cluster(1) as brokers:
         brokers[1].hangs_on = {"ApiVersions"}
-        access = Access((server, brokers[1].address), "PLAINTEXT", None, broker_timeout=4.0)
+        access = Access((server, brokers[1].address), "PLAINTEXT", None, broker_timeout=3.0)
         began = time.monotonic()
         with pytest.raises(SourceError) as caught:
-            KafkaSource(access, FixedCredentials()).read(ReadRequest(), began + 40)
-        assert time.monotonic() - began >= 4.0
-    assert f"{server}: HTTP is spoken there" in str(caught.value)
+            KafkaSource(access, FixedCredentials()).read(ReadRequest(), began + NEVER)
+        # The server is known after some two seconds, which is what would end it earlier.
+        assert time.monotonic() - began >= 3.0
     assert f"{brokers[1].address}: the port takes connections and says nothing" in str(caught.value)
 
 

@@ -15,11 +15,12 @@ from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from tests.functions.brokers.listening import HANDSHAKE, Cluster, cluster
+from tests.functions.brokers.skipped_waits import skipping_waits
 
 
 @pytest.fixture(name="brokers")
 def _brokers() -> Iterator[Cluster]:
-    with cluster() as brokers:
+    with cluster() as brokers, skipping_waits(brokers):
         yield brokers
 
 
@@ -33,9 +34,9 @@ def read(source: KafkaSource) -> list[tuple[str, str]]:
 
 
 def soon(holds: Callable[[], bool]) -> bool:
-    """Whether it holds within a minute: brokers hear of an end a moment later."""
-    end = time.monotonic() + 60
-    while not holds() and time.monotonic() < end:
+    """Whether it holds within minutes: brokers hear of an end a moment later."""
+    end = time.time() + 240
+    while not holds() and time.time() < end:
         time.sleep(0.02)
     return holds()
 
@@ -67,7 +68,7 @@ def test_a_broker_that_hangs_in_a_handshake_costs_no_other_its_connection(tmp_pa
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     authority.issue_cert("127.0.0.1").configure_cert(context)
     tls = {"security_protocol": "SSL", "cafile": str(tmp_path / "ca.pem")}
-    with cluster(tls=context) as brokers:
+    with cluster(tls=context) as brokers, skipping_waits(brokers):
         brokers[2].hangs_on = {HANDSHAKE}
         source = KafkaSource(brokers.access(broker_timeout=2.0, **tls), FixedCredentials())
         for _ in range(3):

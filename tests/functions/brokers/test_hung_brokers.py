@@ -18,22 +18,22 @@ from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.time_index import TimestampLookups
 from tests.functions.brokers.listening import ALL, LOOK_UPS, Cluster, cluster
+from tests.functions.brokers.skipped_waits import skipping_waits
 
 KNOWN = frozenset({"group-1", "group-2", "group-3"})
 
 
 @pytest.fixture(name="brokers")
 def _brokers() -> Iterator[Cluster]:
-    with cluster() as brokers:
+    with cluster() as brokers, skipping_waits(brokers):
         yield brokers
 
 
-# A fifth of a run is a broker's: long enough for one that answers on a machine that is busy.
 RUN = 5.0
 
 
 class Reader:
-    """A source, whose runs have so many seconds."""
+    """A source, whose runs have so many seconds, of which they `took` some."""
 
     def __init__(self, brokers: Cluster, broker_timeout: float = 10.0, seconds: float = RUN):
         self.source = KafkaSource(brokers.access(broker_timeout=broker_timeout), FixedCredentials())
@@ -87,7 +87,7 @@ def test_one_hung_broker_costs_its_own_rows_however_long_it_may_take(
 
 @pytest.mark.parametrize("count", [3, 12])
 def test_brokers_that_all_hang_end_a_run_in_its_time_with_what_they_did(count: int) -> None:
-    with cluster(count) as brokers:
+    with cluster(count) as brokers, skipping_waits(brokers):
         read = Reader(brokers)
         read()
         for broker in brokers.brokers:
@@ -98,7 +98,7 @@ def test_brokers_that_all_hang_end_a_run_in_its_time_with_what_they_did(count: i
 
 
 def test_half_of_many_brokers_that_hang_leave_the_others_rows() -> None:
-    with cluster(12) as brokers:
+    with cluster(12) as brokers, skipping_waits(brokers):
         read = Reader(brokers)
         read()
         for broker in brokers.brokers[:6]:
@@ -126,6 +126,10 @@ def test_a_broker_that_hangs_on_look_ups_alone_is_named(brokers: Cluster) -> Non
     reading = read()
     brokers[2].hangs_on = {LOOK_UPS}
     assert read.look_up(reading) == [True, False, True]
+    requests = list(brokers[2].requests)
+    assert read.look_up(reading) == [True, False, True]
+    # Nor is it waited for a second time.
+    assert brokers[2].requests == requests
     (problem,) = read.source.not_responding()
     assert (problem.scope, problem.name, problem.reason) == ("broker", "2", contract.TIMEOUT)
     read()
@@ -136,7 +140,9 @@ def test_a_broker_named_by_the_reading_is_not_named_twice(brokers: Cluster) -> N
     read = Reader(brokers, broker_timeout=1.0)
     brokers[2].hangs_on = {ALL}
     reading = read()
+    requests = list(brokers[2].requests)
     assert read.look_up(reading) == [True, False, True]
+    assert brokers[2].requests == requests
     assert read.source.not_responding() == ()
 
 

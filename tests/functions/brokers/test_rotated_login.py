@@ -13,13 +13,14 @@ from kafka_lag.brokers.login import SecretCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from tests.functions.brokers.listening import ALL, Cluster, cluster
+from tests.functions.brokers.skipped_waits import skipping_waits
 
 OLD, NEW, NEWER = "old", "new", "newer"
 
 
 @pytest.fixture(name="brokers")
 def _brokers() -> Iterator[Cluster]:
-    with cluster() as brokers:
+    with cluster() as brokers, skipping_waits(brokers):
         for broker in brokers.brokers:
             broker.passwords = {OLD}
         yield brokers
@@ -99,8 +100,7 @@ def test_a_broker_that_learns_late_is_read_once_the_login_is_known(brokers: Clus
     assert read() == [1, 2]
     assert read() == [1, 2]
     read.secret.versions.append(NEWER)
-    # A busy machine may take more than one broker's time-out for a login.
-    assert [1, 2, 3] in (read() for _ in range(3))
+    assert read() == [1, 2, 3]
     brokers[3].passwords = {OLD}
     cut(brokers, 3)
     assert read() == [1, 2, 3]
@@ -125,7 +125,7 @@ def test_a_hung_broker_is_waited_for_once_though_another_refuses_a_login(
     began = time.monotonic()
     assert read() == [1, 3]
     # Twice would be four seconds.
-    assert time.monotonic() - began < 3.9
+    assert time.monotonic() - began < 3.0
 
 
 def test_after_a_rotation_new_connections_begin_with_the_new_login(brokers: Cluster) -> None:

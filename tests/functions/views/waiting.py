@@ -7,7 +7,7 @@ from threading import Barrier
 
 from tests.fakes import MemoryStore
 
-_TIMEOUT_SECONDS = 60
+_TIMEOUT_SECONDS = 240
 
 
 class WaitingStore(MemoryStore):

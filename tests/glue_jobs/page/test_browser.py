@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from kafka_lag_report.page.render import render
 from kafka_lag_report.page.sections import COLUMNS
-from tests.chromium import chromium
+from tests.chromium import LONGEST_WAIT, chromium
 from tests.glue_jobs.page.pages import NASTY, full
 
 GROUPS = 400
@@ -51,6 +51,7 @@ def _open(browser: Browser, path: Path, width: int, *, script: bool = True) -> O
     context = browser.new_context(
         viewport={"width": width, "height": 800}, java_script_enabled=script
     )
+    context.set_default_timeout(LONGEST_WAIT)
     opened = Opened(context.new_page())
     opened.page.on("request", lambda request: opened.requests.append(request.url))
     opened.page.on("console", lambda message: opened.complaints.append(message.text))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from dev.kafka.access import Credentials as User
 from dev.kafka.node.certificates import Authority
 from dev.kafka.node.settings import Protocol
 from kafka_lag.brokers.access import IAM, Access, Credentials, Login
+from kafka_lag.brokers.diagnosis import PROBE_LIMITS, ProbeLimits
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
@@ -38,6 +40,9 @@ pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 SCRAM = "SCRAM-SHA-512"
 WRONG = "not-the-password-of-anybody"
+
+# Brokers answer however busy the machine is.
+UNHURRIED = ProbeLimits(total=PATIENCE, answer=PATIENCE, http_answer=PATIENCE)
 
 
 @pytest.fixture(name="lapsed", scope="module")
@@ -81,7 +86,10 @@ class Mistaken:
     ) -> SourceError:
         """What a client hears that speaks this protocol at that listener of broker 1."""
         server = self.cluster.broker_address(1, listener)
-        return self.of(server, protocol, login, mechanism=mechanism, cafile=cafile)
+        # Where certificates are wanted, that is the first word.
+        first_word = PATIENCE if listener == "SSL" else UNHURRIED.first_word
+        limits = replace(UNHURRIED, first_word=first_word)
+        return self.of(server, protocol, login, mechanism=mechanism, cafile=cafile, limits=limits)
 
     def of(
         self,
@@ -92,6 +100,7 @@ class Mistaken:
         mechanism: str | None = None,
         cafile: Path | None = None,
         broker_timeout: float = PATIENCE,
+        limits: ProbeLimits = UNHURRIED,
     ) -> SourceError:
         """What a client of these settings hears, with the server's address as SERVER."""
         if protocol.startswith("SASL"):
@@ -99,9 +108,10 @@ class Mistaken:
         access = Access(
             (server,), protocol, mechanism, str(cafile or self.cluster.cafile), broker_timeout
         )
+        source = KafkaSource(access, FixedCredentials(login), limits=limits)
         began = time.monotonic()
         with pytest.raises(SourceError) as caught:
-            KafkaSource(access, FixedCredentials(login)).read(ReadRequest(), began + PATIENCE)
+            source.read(ReadRequest(), began + 3 * PATIENCE)
         seconds = time.monotonic() - began
         text = str(caught.value).replace(server, "SERVER")
         print(f"\n[{seconds:.2f} s] {text}")
@@ -261,7 +271,8 @@ def test_a_name_that_the_certificate_does_not_hold(client: Mistaken) -> None:
 
 
 def test_a_certificate_of_the_brokers_that_has_expired(odd: KafkaCluster, lapsed: Path) -> None:
-    assert str(Mistaken(odd).at("SSL", "SSL", cafile=lapsed / "ca.pem")) == (
+    server = odd.broker_address(1, "SSL")
+    assert str(Mistaken(odd).of(server, "SSL", cafile=lapsed / "ca.pem")) == (
         "No broker could be reached over SSL: SERVER: the broker's certificate (127.0.0.1) expired "
         "on Jan 31 00:00:00 2026 GMT. Renew it at the brokers."
     )
@@ -285,7 +296,9 @@ STRANGER = "Name a port of the brokers in bootstrap_servers."
 def test_an_http_server(client: Mistaken, protocol: str) -> None:
     for server in (port(answers(BAD_REQUEST)), patient_http_server()):
         with server as address:
-            assert str(client.of(address, protocol)) == (
+            # The second waits for the end of what is no line of its own.
+            limits = replace(UNHURRIED, answer=PROBE_LIMITS.answer)
+            assert str(client.of(address, protocol, limits=limits)) == (
                 f"No broker could be reached over {protocol}: SERVER: HTTP is spoken there, not "
                 f"Kafka. {STRANGER}"
             )
@@ -317,7 +330,8 @@ def test_a_port_of_something_else(
     client: Mistaken, serve: Any, seconds: float, sentence: str
 ) -> None:
     with port(serve) as server:
-        error = client.of(server, broker_timeout=seconds)
+        limits = PROBE_LIMITS if serve is stays_silent else UNHURRIED
+        error = client.of(server, broker_timeout=seconds, limits=limits)
     assert str(error) == f"No broker could be reached over PLAINTEXT: SERVER: {sentence}"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.chromium import chromium
+from tests.chromium import LONGEST_WAIT, chromium
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import NOON
 from tests.functions.views.page.served import Served, serving
@@ -25,7 +25,7 @@ _SCRIPT = _FOLDER / "node_modules" / "axe-core" / "axe.min.js"
 @pytest.fixture(name="browser", scope="package")
 def _browser() -> Iterator[Browser]:
     # What a page shows in the end: only one that never does takes so long.
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=LONGEST_WAIT)
     with chromium() as browser:
         yield browser
 

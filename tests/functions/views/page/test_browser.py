@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from kafka_lag.views.page import link
+from tests.chromium import LONGEST_WAIT
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import MINUTE, NOON, a_group
 from tests.functions.views.page.served import Served, serving
@@ -49,6 +50,7 @@ def _visit(browser: Browser) -> Iterator[Visit]:
 
         def visit(url: str, width: int = DESKTOP, **more: Any) -> Opened:
             context = browser.new_context(viewport={"width": width, "height": 800}, **more)
+            context.set_default_timeout(LONGEST_WAIT)
             contexts.callback(context.close)
             opened = Opened(context.new_page())
             opened.page.on("request", lambda request: opened.requests.append(request.url))
