@@ -64,6 +64,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "usual_produce_rate": (2, 4),
         "unusual_since": (2, 4),
         "worst_status": (2, 5),
+        "worst_status_since": (2, 5),
         "loss_since": (2, 5),
         "loss_seen_at": (2, 5),
         "held_loss_since": (2, 5),

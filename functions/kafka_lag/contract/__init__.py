@@ -71,11 +71,15 @@ EVENT_SCHEMA_VERSION = "1"
 
 # What a message reports, and the status of a group that was deleted, which is no held status.
 OPENED, WORSE, BETTER, RESOLVED = "opened", "worse", "better", "resolved"
+LOSS_BEGUN, LOSS_ENDED = "loss_begun", "loss_ended"
+LOSS_NEAR, LOSS_AVERTED = "loss_near", "loss_averted"
+PROMISE_BROKEN, PROMISE_KEPT = "promise_broken", "promise_kept"
 STATUS_GONE = "GONE"
 # What subscribers filter messages by; the kind is one of the above, or `gone`.
 ATTRIBUTE_CLUSTER = "cluster"
 ATTRIBUTE_GROUP = "group"
 ATTRIBUTE_STATUS = "status"
+ATTRIBUTE_WORST_STATUS = "worst_status"
 ATTRIBUTE_OWNER = "owner"
 ATTRIBUTE_KIND = "kind"
 

@@ -147,6 +147,7 @@ COLUMNS = {
         "usual_produce_rate": DOUBLE,
         "unusual_since": TIMESTAMP,
         "worst_status": STRING,
+        "worst_status_since": TIMESTAMP,
         "loss_since": TIMESTAMP,
         "loss_seen_at": TIMESTAMP,
         "held_loss_since": TIMESTAMP,

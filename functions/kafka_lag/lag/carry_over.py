@@ -42,6 +42,7 @@ _OF_DELETED = (
     "owner",
     "last_status",
     "worst_status",
+    "worst_status_since",
     "held_status",
     "held_since",
     "incident_since",

@@ -42,7 +42,7 @@ def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rul
     held_status = lasted.or_else(earlier)
     return groups.with_columns(
         last_status=Strings(status.or_else(last), GROUP_STATUSES),
-        worst_status=_keep_worst_status(groups, old),
+        **_keep_worst_status(groups, old),
         status_since=since,
         held_status=Strings(held_status, GROUP_STATUSES),
         held_since=held_since,
@@ -113,10 +113,14 @@ def _track_troubles(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> d
     return columns
 
 
-def _keep_worst_status(groups: Frame, old: Frame) -> Strings:
-    """What the consumer does; as last known where no status is."""
-    unknown = ~groups.strings("status").known
-    return groups.strings("worst_status").or_else(old.strings("worst_status").only(unknown))
+def _keep_worst_status(groups: Frame, old: Frame) -> dict[str, AnyColumn]:
+    """What the consumer does, and since when; as last known where no status is."""
+    worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
+    kept = ~groups.strings("status").known & ~worst.known
+    return {
+        "worst_status": worst.or_else(old.strings("worst_status").only(kept)),
+        "worst_status_since": since.or_else(old.numbers("worst_status_since").only(kept)),
+    }
 
 
 def _incident(

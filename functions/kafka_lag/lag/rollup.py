@@ -305,12 +305,22 @@ def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, An
         "worst_partition": worst.numbers("partition_id"),
         "worst_member": worst.strings("member_id"),
         "worst_leader": worst.numbers("leader"),
-        "worst_status": _find_worst_status(sets, rows, counted),
+        **_find_worst_status(sets, rows, counted),
     }
 
 
-def _find_worst_status(sets: Sets, rows: Frame, counted: Counted) -> Strings:
-    """For each set what the consumer does in its worst partition; null where all is well.
+# When what a consumer does began, where that is a moment that a run saw.
+_BEGINNINGS = {
+    contract.STOPPED: "commit_changed_at",
+    contract.STALLED: "commit_changed_at",
+    contract.REWOUND: "rewound_at",
+    contract.NO_MEMBER: "owned_at",
+}
+
+
+def _find_worst_status(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+    """For each set what the consumer does in its worst partition, and since when; null where all is
+    well.
 
     The partition is found as the worst one is (`_find_worst`), by what consumers do alone: so it is
     that one, unless it only lost records. Then another may be stopped, and a reader must know. A
@@ -320,7 +330,12 @@ def _find_worst_status(sets: Sets, rows: Frame, counted: Counted) -> Strings:
     codes = words.codes_in(tuple(contract.CONSUMER_STATUS_SEVERITIES))
     severities = np.array(tuple(contract.CONSUMER_STATUS_SEVERITIES.values()), np.int32)
     severity = Column(severities[codes.values], codes.known)
-    return words.take(sets.first_at_maximum(*_order_worst(rows, counted, severity)))
+    at = sets.first_at_maximum(*_order_worst(rows, counted, severity))
+    since = Column.unknown(sets.count)
+    for word, name in _BEGINNINGS.items():
+        of_word = words.take(at).is_in([word])
+        since = since.or_else(rows.numbers(name).take(at).only(of_word))
+    return {"worst_status": words.take(at), "worst_status_since": since}
 
 
 def fill_last_status(rows: Frame) -> Strings:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status changes of a run: held statuses other than those last reported, and deleted groups.
+"""What changed in a run: held statuses other than those last reported, troubles that began or ended
+whatever the status, and deleted groups.
 
 Nothing here reads or sends.
 """
@@ -9,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
 
 # The run with the last row of a deleted group may be the one that nobody can read. Longer than a
@@ -26,20 +28,58 @@ _ID_DIGITS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Incident:
-    """An open incident as last reported: held status, WARN or ERR, and when OK was left, ms UTC.
+class Trouble:
+    """What is worse than a status: `name` is in the columns of `groups`, `size` the column that
+    says how bad it is; and the kinds of its messages."""
 
-    `missing_since` is the first run without a row of the group, `last_seen` the run before it;
-    both None where the newest run has one.
+    name: str
+    size: str
+    begun: str
+    ended: str
+
+    @property
+    def held_since(self) -> str:
+        """The column with its beginning, known where it is held."""
+        return f"held_{self.name}_since"
+
+
+LOSS = Trouble("loss", "records_lost", contract.LOSS_BEGUN, contract.LOSS_ENDED)
+PROMISE = Trouble("sla_broken", "time_lag_seconds", contract.PROMISE_BROKEN, contract.PROMISE_KEPT)
+RISK = Trouble("at_risk", "lag", contract.LOSS_NEAR, contract.LOSS_AVERTED)
+TROUBLES = (LOSS, PROMISE, RISK)
+ENDS = (contract.RESOLVED, *(trouble.ended for trouble in TROUBLES))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTrouble:
+    """A trouble as reported: since when, the last run that saw it, ms UTC, and its `most` since.
+
+    That is of its `size`: records lost at once, or the oldest age, s; None where nobody saw it.
+    """
+
+    since: int
+    seen_at: int
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """An open incident as last reported: the held status, and since when all is not well, ms UTC.
+
+    `troubles` are open ones by name; the status may be OK beside them. A near loss is reported once
+    an incident: then `near_reported` is true. `missing_since` is the first run without a row of the
+    group, `last_seen` the run before it; both None where the newest run has one.
     """
 
     status: str
     since: int
     last_seen: int | None = None
     missing_since: int | None = None
+    troubles: Mapping[str, OpenTrouble] = field(default_factory=dict)
+    near_reported: bool = False
 
 
-# By group; a group that is not here was last reported as OK, or never.
+# By group; a group that is not here was last reported as well, or never.
 OpenIncidents: TypeAlias = Mapping[str, Incident]
 # One group's values by column of `groups`, None for unknown.
 Row: TypeAlias = Mapping[str, Any]
@@ -57,11 +97,14 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusChange:
-    """One group's change. Times in ms UTC.
+class GroupChange:
+    """One change of one group. Times in ms UTC.
 
-    `status` is the held one, or STATUS_GONE, `previous_status` the one last reported, `since` when
-    `status` began, `incident_since` when the group left OK. Of a deleted group, `row` is its last.
+    `status` is the held one, or STATUS_GONE, `previous_status` the one last reported, the same
+    where not the status changed. `since` is when what the kind names began; of a trouble that
+    ended, the last run that saw it, and `ended` is what was reported of it. `incident_since` is
+    when the incident began. Of a deleted group, `row` is its last and `open_troubles` are those
+    that nobody saw end.
     """
 
     cluster: str
@@ -73,6 +116,8 @@ class StatusChange:
     incident_since: int
     taken_at: int
     row: Row
+    ended: OpenTrouble | None = None
+    open_troubles: Mapping[str, OpenTrouble] = field(default_factory=dict)
 
     @property
     def incident_id(self) -> str:
@@ -81,23 +126,30 @@ class StatusChange:
 
     @property
     def message_id(self) -> str:
-        """This message's own: it is sent once."""
-        return f"{self.incident_id}-{self.status}-{self.since}"
+        """This message's own: it is sent once. By what changed and its beginning, not by incident:
+        of that, two notifiers may know other beginnings."""
+        changes_status = self.status != self.previous_status
+        what = self.status if changes_status else self.kind
+        since = self.since if self.ended is None else self.ended.since
+        return f"{_hash(self.cluster, self.group)}-{what}-{since}"
 
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
     """Changes of one run, incidents open after them, and how many groups there are."""
 
-    changes: tuple[StatusChange, ...]
+    changes: tuple[GroupChange, ...]
     incidents: OpenIncidents
     groups: int
 
 
 def hash_incident(cluster: str, group: str, since: int) -> str:
-    """The same for opened, worse, better and resolved; safe in keys, whatever the group's name."""
-    text = json.dumps([cluster, group, since])
-    return hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]
+    """The same for all messages of an incident; safe in keys, whatever the group's name."""
+    return _hash(cluster, group, since)
+
+
+def _hash(*parts: str | int) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_DIGITS]
 
 
 def find_changes(
@@ -110,29 +162,35 @@ def find_changes(
     stays as it is, that of a group without a row until it is missing for MISSING_MS.
     """
     rows_at = cache(lambda at: _rows_by_group(read_groups(at)))
-    incidents = _mark_missing(reported, taken_at, groups)
+    incidents = dict(_mark_missing(reported, taken_at, groups))
     changes = list(_end_missing(reported.cluster, taken_at, incidents, rows_at))
+    for change in changes:
+        del incidents[change.group]
     count = len(groups) + len(changes)
     for row in _candidate_rows(groups, reported.incidents):
+        group, incident = row["consumer_group"], incidents.pop(row["consumer_group"], None)
         if row["status_reason"] in contract.LAST_ROW_REASONS:
-            change = _find_deletion(reported, taken_at, row, rows_at)
+            changes += _find_deletion(reported, taken_at, row, incident, rows_at)
         elif _is_unwatched(row):
-            change = _find_unwatched(reported, taken_at, row)
+            changes += _end_unwatched(reported.cluster, taken_at, row, incident)
         else:
-            change = _find_status_change(reported, taken_at, row)
-        if change is not None:
-            changes.append(change)
-    return RunChanges(tuple(changes), _apply(changes, incidents), count)
+            found, after = _follow_group(reported.cluster, taken_at, row, incident)
+            changes += found
+            if after is not None:
+                incidents[group] = after
+    return RunChanges(tuple(changes), incidents, count)
 
 
 def _candidate_rows(groups: Frame, incidents: OpenIncidents) -> list[Row]:
-    """Rows that may be a change: of groups not OK, with an open incident, or deleted."""
+    """Rows that may be a change: of groups not well, with an open incident, or deleted."""
     held, names = groups.strings("held_status"), groups.strings("consumer_group")
-    candidates = held.is_in([status for status, rank in _RANK.items() if rank > 0])
+    candidates: Mask = held.is_in([status for status, rank in _RANK.items() if rank > 0])
     candidates |= groups.strings("status_reason").is_in(
         [*contract.LAST_ROW_REASONS, contract.TOPIC_UNWATCHED]
     )
-    candidates |= held.known & names.is_in(incidents)
+    candidates |= names.is_in(incidents)
+    for trouble in TROUBLES:
+        candidates |= groups.numbers(trouble.held_since).known
     return _to_rows(groups.take(np.flatnonzero(candidates & names.known)))
 
 
@@ -145,39 +203,105 @@ def _to_rows(groups: Frame) -> list[Row]:
     return [dict(zip(groups.columns, each, strict=True)) for each in zip(*columns, strict=True)]
 
 
-def _apply(changes: Sequence[StatusChange], incidents: OpenIncidents) -> OpenIncidents:
-    """Incidents that are open once these changes are reported."""
-    after = dict(incidents)
-    for change in changes:
-        if change.status in (contract.OK, contract.STATUS_GONE):
-            after.pop(change.group, None)
-        else:
-            after[change.group] = Incident(change.status, change.incident_since)
-    return after
-
-
-def _find_status_change(reported: Reported, taken_at: int, row: Row) -> StatusChange | None:
-    group, status = row["consumer_group"], row["held_status"]
-    incident = reported.incidents.get(group)
-    previous = incident.status if incident else contract.OK
-    if status not in _RANK or status == previous:
-        return None
-    if _RANK[status] < _RANK[previous] and not _was_read(row):
-        return None
+def _follow_group(
+    cluster: str, taken_at: int, row: Row, incident: Incident | None
+) -> tuple[list[GroupChange], Incident | None]:
+    """What changed in a group, and its incident after that; None: all is well."""
+    was = incident or Incident(contract.OK, taken_at)
+    status = _find_status(row, was.status)
+    ended = [trouble for trouble in TROUBLES if _has_ended(trouble, row, was)]
+    begun = [trouble for trouble in TROUBLES if _has_begun(trouble, row, was)]
+    if LOSS in begun:
+        # A loss ends that it is near.
+        ended = [trouble for trouble in ended if trouble is not RISK]
     since = _first_known(row["held_since"], taken_at)
-    opened = _first_known(row["incident_since"], since)
-    return StatusChange(
-        cluster=reported.cluster,
-        group=group,
-        kind=_classify(previous, status),
-        status=status,
-        previous_status=previous,
-        since=since,
-        # an open incident keeps its id, whatever the collector has forgotten meanwhile
-        incident_since=incident.since if incident else opened,
-        taken_at=taken_at,
-        row=row,
+    beginnings = [row[trouble.held_since] for trouble in begun]
+    beginnings += [since] if status != was.status else []
+    # An open incident keeps its id, whatever the collector has forgotten meanwhile.
+    opened = (
+        _first_known(row["incident_since"], min(beginnings, default=taken_at))
+        if incident is None
+        else incident.since
     )
+
+    def change(kind: str, at: int, **more: Any) -> GroupChange:
+        return GroupChange(
+            cluster=cluster,
+            group=row["consumer_group"],
+            kind=kind,
+            status=status,
+            previous_status=more.pop("previous_status", status),
+            since=at,
+            incident_since=opened,
+            taken_at=taken_at,
+            row=row,
+            **more,
+        )
+
+    changes = []
+    for trouble in ended:
+        last = was.troubles[trouble.name]
+        changes.append(change(trouble.ended, last.seen_at, ended=last))
+    changes += [change(trouble.begun, row[trouble.held_since]) for trouble in begun]
+    if status != was.status:
+        kind = _classify(was.status, status)
+        changes.append(change(kind, since, previous_status=was.status))
+    troubles = _update_troubles(row, taken_at, was, begun, ended)
+    if status == contract.OK and not troubles:
+        return changes, None
+    near = was.near_reported or LOSS in begun or RISK in begun
+    return changes, Incident(status, opened, troubles=troubles, near_reported=near)
+
+
+def _find_status(row: Row, previous: str) -> str:
+    """The status to report: the held one, unless it is better and not read in this run."""
+    status = row["held_status"]
+    if status not in _RANK or (_RANK[status] < _RANK[previous] and not _was_read(row)):
+        return previous
+    return str(status)
+
+
+def _has_begun(trouble: Trouble, row: Row, incident: Incident) -> bool:
+    """Whether it is held, and not reported yet. A near loss is reported once an incident, and not
+    beside a loss."""
+    since, reported = row[trouble.held_since], incident.troubles.get(trouble.name)
+    if since is None:
+        return False
+    if trouble is RISK:
+        is_losing = row[LOSS.held_since] is not None
+        return not (incident.near_reported or is_losing)
+    return reported is None or reported.since != since
+
+
+def _has_ended(trouble: Trouble, row: Row, incident: Incident) -> bool:
+    """Whether it was reported, and is over; or another has begun since."""
+    since, reported = row[trouble.held_since], incident.troubles.get(trouble.name)
+    if reported is None:
+        return False
+    if since is None:
+        return _was_read(row)
+    return trouble is not RISK and reported.since != since
+
+
+def _update_troubles(
+    row: Row,
+    taken_at: int,
+    incident: Incident,
+    begun: Sequence[Trouble],
+    ended: Sequence[Trouble],
+) -> dict[str, OpenTrouble]:
+    """Those open after a run, with what it saw of them."""
+    after = {}
+    for trouble in TROUBLES:
+        last = incident.troubles.get(trouble.name)
+        if trouble in begun:
+            last = OpenTrouble(row[trouble.held_since], taken_at)
+        elif last is None or trouble in ended or (trouble is RISK and LOSS in begun):
+            continue
+        seen_at, size = row[f"{trouble.name}_seen_at"], row[trouble.size]
+        most = max((each for each in (last.most, size) if each is not None), default=None)
+        after[trouble.name] = OpenTrouble(last.since, _first_known(seen_at, last.seen_at), most)
+    return after
 
 
 def _was_read(row: Row) -> bool:
@@ -198,19 +322,20 @@ def _first_known(value: int | None, default: int) -> int:
 
 
 def _find_deletion(
-    reported: Reported, taken_at: int, row: Row, rows_at: _RowsAt
-) -> StatusChange | None:
+    reported: Reported, taken_at: int, row: Row, incident: Incident | None, rows_at: _RowsAt
+) -> Iterator[GroupChange]:
     """A change where records were left unread, or an incident is open: it must end somehow."""
     group = row["consumer_group"]
-    incident = reported.incidents.get(group)
-    seen = None if incident is None else incident.last_seen
+    # as it was before this run had a row again
+    was = reported.incidents.get(group)
+    seen = None if was is None else was.last_seen
     last = rows_at(reported.taken_at if seen is None else seen).get(group, {})
     if incident is None and not last.get("lag"):
-        return None
+        return
     last = {**row, **last, "status_reason": row["status_reason"]}
     # Where no incident was reported, this is one that begins and ends with the group.
     incident = incident or Incident(contract.OK, taken_at)
-    return _build_gone(
+    yield _build_gone(
         reported.cluster, group, incident, since=taken_at, taken_at=taken_at, row=last
     )
 
@@ -219,18 +344,18 @@ def _is_unwatched(row: Row) -> bool:
     """Whether nothing that is watched is bad, as the row's topic no longer is."""
     if row["status_reason"] != contract.TOPIC_UNWATCHED:
         return False
+    if any(row[trouble.held_since] is not None for trouble in TROUBLES):
+        return False
     return row["status"] is None or row["held_status"] in (contract.OK, None)
 
 
-def _find_unwatched(reported: Reported, taken_at: int, row: Row) -> StatusChange | None:
+def _end_unwatched(
+    cluster: str, taken_at: int, row: Row, incident: Incident | None
+) -> Iterator[GroupChange]:
     """Ends an open incident, not as resolved: nobody knows what became of it."""
-    group = row["consumer_group"]
-    incident = reported.incidents.get(group)
-    if incident is None:
-        return None
-    return _build_gone(
-        reported.cluster, group, incident, since=taken_at, taken_at=taken_at, row=row
-    )
+    if incident is not None:
+        group = row["consumer_group"]
+        yield _build_gone(cluster, group, incident, since=taken_at, taken_at=taken_at, row=row)
 
 
 def _mark_missing(reported: Reported, taken_at: int, groups: Frame) -> OpenIncidents:
@@ -252,7 +377,7 @@ def _mark_missing(reported: Reported, taken_at: int, groups: Frame) -> OpenIncid
 
 def _end_missing(
     cluster: str, taken_at: int, incidents: OpenIncidents, rows_at: _RowsAt
-) -> Iterator[StatusChange]:
+) -> Iterator[GroupChange]:
     """Ends incidents of groups that no run had for MISSING_MS."""
     for group, incident in incidents.items():
         since = incident.missing_since
@@ -265,8 +390,8 @@ def _end_missing(
 
 def _build_gone(
     cluster: str, group: str, incident: Incident, *, since: int, taken_at: int, row: Row
-) -> StatusChange:
-    return StatusChange(
+) -> GroupChange:
+    return GroupChange(
         cluster=cluster,
         group=group,
         kind=contract.GONE,
@@ -276,4 +401,5 @@ def _build_gone(
         incident_since=incident.since,
         taken_at=taken_at,
         row=row,
+        open_troubles=incident.troubles,
     )

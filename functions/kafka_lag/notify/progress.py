@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from kafka_lag import contract
 from kafka_lag.aws import conditional_put, error_code
 from kafka_lag.errors import StoreError
-from kafka_lag.notify.changes import Incident, OpenIncidents, Reported
+from kafka_lag.notify.changes import Incident, OpenIncidents, OpenTrouble, Reported
 
 _ABSENT, _DENIED = "NoSuchKey", "AccessDenied"
 _LOST_PUT = ("PreconditionFailed", _ABSENT)
@@ -167,18 +167,37 @@ def _encode_cursor(taken_at: int, incidents: OpenIncidents) -> bytes:
 
 
 def _encode_incident(incident: Incident) -> dict[str, Any]:
-    content = {"status": incident.status, "incident_since": incident.since}
+    content: dict[str, Any] = {"status": incident.status, "incident_since": incident.since}
     if incident.missing_since is not None:
         content |= {"last_seen": incident.last_seen, "missing_since": incident.missing_since}
+    if incident.troubles:
+        content["troubles"] = {
+            name: {"since": trouble.since, "seen_at": trouble.seen_at, "most": trouble.most}
+            for name, trouble in incident.troubles.items()
+        }
+    if incident.near_reported:
+        content["near_reported"] = True
     return content
 
 
 def _decode_incident(content: Any) -> Incident:
+    """Of any release: one without `troubles` reported none."""
     if content["status"] not in contract.GROUP_STATUS_VALUES:
         raise ValueError(f"status {content['status']}")
     times = (content.get(name) for name in ("last_seen", "missing_since"))
     last_seen, missing_since = (None if time is None else int(time) for time in times)
-    return Incident(content["status"], int(content["incident_since"]), last_seen, missing_since)
+    troubles = {
+        str(name): OpenTrouble(int(each["since"]), int(each["seen_at"]), each["most"])
+        for name, each in content.get("troubles", {}).items()
+    }
+    return Incident(
+        content["status"],
+        int(content["incident_since"]),
+        last_seen,
+        missing_since,
+        troubles,
+        bool(content.get("near_reported", False)),
+    )
 
 
 class NotClaimed(Enum):

@@ -27,12 +27,25 @@ from kafka_lag.contract import (
     TIMEOUT,
     WARN,
 )
+from kafka_lag.lag.columns import Column
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import LagReport
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.lag.rollup import roll_up_groups
 from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, a_reading
-from tests.functions.lag.builders import Part, behind, group, never_read, of_group, rolled, unread
+from tests.functions.lag.builders import (
+    Part,
+    behind,
+    counted_of,
+    frame_of,
+    group,
+    groups_of,
+    never_read,
+    of_group,
+    rolled,
+    unread,
+)
 
 # Groups planted on a topic of 100 records a minute: run by run the log, the commit, the owner.
 
@@ -239,3 +252,27 @@ REWOUND_PART = behind(90.0, status=REWIND, consumer=REWOUND, partition=2)
 def test_a_group_says_what_its_worst_partition_does(parts: Sequence[Part], word: str) -> None:
     assert of_group(rolled(*parts), "worst_status") == (word,)
     assert of_group(rolled(*reversed(parts)), "worst_status") == (word,)
+
+
+@pytest.mark.parametrize(
+    ("word", "since"),
+    [
+        (STOPPED, "commit_changed_at"),
+        (STALLED, "commit_changed_at"),
+        (REWOUND, "rewound_at"),
+        (NO_MEMBER, "owned_at"),
+    ],
+)
+def test_a_group_says_since_when_its_worst_partition_does_so(word: str, since: str) -> None:
+    parts = [behind(900.0, status=STOP, consumer=word), behind(20.0, partition=1)]
+    times = {since: Column.optional([NOON - MINUTE, NOON])}
+    rows = frame_of(parts).with_columns(**times)
+    groups = roll_up_groups(groups_of("g"), rows, counted_of(parts), Snapshot.empty(), Rules())
+
+    assert of_group(groups, "worst_status", "worst_status_since") == (word, NOON - MINUTE)
+
+
+def test_what_no_moment_begins_has_none() -> None:
+    parts = [behind(900.0, status=WARN, consumer=SLOW)]
+
+    assert of_group(rolled(*parts), "worst_status", "worst_status_since") == (SLOW, None)

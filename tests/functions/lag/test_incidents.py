@@ -118,8 +118,12 @@ def test_what_the_consumer_does_is_kept_with_the_last_status(
     status: str | None, word: str | None
 ) -> None:
     before = run(contract.ERR, Frame.empty(contract.GROUPS), NOON)
-    before = before.with_columns(worst_status=Strings.of([contract.STOPPED]))
-    assert of_group(run(status, before, NOON + MINUTE), "worst_status") == (word,)
+    before = before.with_columns(
+        worst_status=Strings.of([contract.STOPPED]), worst_status_since=Column.of([NOON])
+    )
+    names = ("worst_status", "worst_status_since")
+    expected = (word, NOON if word else None)
+    assert of_group(run(status, before, NOON + MINUTE), *names) == expected
 
 
 # Troubles: x has them, . has not, ? is not known, a blank is a run that never was.

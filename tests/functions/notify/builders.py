@@ -8,7 +8,7 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
-from kafka_lag.notify.changes import Row, StatusChange
+from kafka_lag.notify.changes import GroupChange, Row
 from tests.builders import MINUTE, NOON
 
 
@@ -44,7 +44,7 @@ def minutes(*held: str | None) -> dict[int, Frame | None]:
     }
 
 
-def a_change(group: str = "payments", **more: Any) -> StatusChange:
+def a_change(group: str = "payments", **more: Any) -> GroupChange:
     """A group that went from OK to ERR at noon, seen two minutes later."""
     values: dict[str, Any] = {
         "kind": contract.OPENED,
@@ -55,13 +55,13 @@ def a_change(group: str = "payments", **more: Any) -> StatusChange:
         "row": {},
         **more,
     }
-    return StatusChange(cluster="shop", group=group, taken_at=NOON + 2 * MINUTE, **values)
+    return GroupChange(cluster="shop", group=group, taken_at=NOON + 2 * MINUTE, **values)
 
 
 _KINDS = tuple(contract.COLUMNS[contract.GROUPS].items())
 
 
 def _column(kind: str, values: list[Any]) -> AnyColumn:
-    if kind == contract.STRING:
+    if kind not in DTYPES:
         return Strings.of(values)
     return Column.optional(values, DTYPES[kind])

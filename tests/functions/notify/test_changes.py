@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.changes import (
+    LOSS,
+    PROMISE,
+    RISK,
+    GroupChange,
     Incident,
     OpenIncidents,
+    OpenTrouble,
     Reported,
     Row,
     RunChanges,
-    StatusChange,
+    Trouble,
     find_changes,
 )
 from tests.builders import MINUTE, NOON
@@ -32,7 +39,7 @@ def changes_of(incidents: OpenIncidents, *rows: Row, previous: Frame | None = No
     return find_changes(reported, NOON + MINUTE, a_set(*rows), {NOON: previous}.get)
 
 
-def only(found: RunChanges) -> StatusChange:
+def only(found: RunChanges) -> GroupChange:
     (change,) = found.changes
     return change
 
@@ -130,6 +137,7 @@ def test_ids_of_clusters_groups_and_incidents_do_not_run_together() -> None:
     later = changes_of({}, a_row("g", contract.ERR, incident_since=NOON - 1)).changes
 
     assert len({change.incident_id for change in (*found, *other, *later)}) == 4
+    assert len({change.message_id for change in (*found, *other)}) == 3
 
 
 def test_a_group_deleted_while_it_had_lag_is_gone_and_not_recovered() -> None:
@@ -298,3 +306,141 @@ def test_a_group_that_was_missing_and_then_deleted_is_reported_as_last_seen() ->
     walk(bench, 3)
 
     assert "When last seen: 7 records behind." in bench.channel.sent[-1].notice.text
+
+
+# Losses and broken promises, whatever the status is.
+
+LATER = NOON + 5 * MINUTE
+
+
+def a_trouble(*troubles: Trouble, held: str | None = contract.OK, **more: Any) -> Row:
+    """A row of g with troubles that began at noon, and were seen in this run."""
+    since = {trouble.held_since: NOON for trouble in troubles}
+    seen = {f"{trouble.name}_seen_at": NOON + MINUTE for trouble in troubles}
+    return a_row("g", held, **{**since, **seen, **more})
+
+
+def kinds(found: RunChanges) -> list[str]:
+    return [change.kind for change in found.changes]
+
+
+def open_with(*troubles: Trouble, status: str = contract.OK, **more: Any) -> OpenIncidents:
+    """An incident in which these troubles were reported, since noon."""
+    reported = {trouble.name: OpenTrouble(NOON, NOON, 7) for trouble in troubles}
+    return {"g": Incident(status, NOON - MINUTE, troubles=reported, **more)}
+
+
+@pytest.mark.parametrize("held", [contract.OK, contract.WARN, contract.ERR, None])
+@pytest.mark.parametrize("trouble", [LOSS, PROMISE, RISK], ids=lambda trouble: trouble.name)
+def test_a_trouble_is_reported_whatever_the_status_is(trouble: Trouble, held: str | None) -> None:
+    incidents = {} if held in (contract.OK, None) else {"g": Incident(str(held), NOON)}
+    found = changes_of(incidents, a_trouble(trouble, held=held))
+
+    assert kinds(found) == [trouble.begun]
+    assert only(found).since == NOON
+    assert only(found).status == only(found).previous_status == (held or contract.OK)
+    assert found.incidents["g"].troubles.keys() == {trouble.name}
+
+
+@pytest.mark.parametrize("trouble", [LOSS, PROMISE, RISK], ids=lambda trouble: trouble.name)
+def test_a_trouble_is_reported_once(trouble: Trouble) -> None:
+    found = changes_of(changes_of({}, a_trouble(trouble)).incidents, a_trouble(trouble))
+
+    assert found.changes == ()
+
+
+@pytest.mark.parametrize("trouble", [LOSS, PROMISE, RISK], ids=lambda trouble: trouble.name)
+def test_a_trouble_that_is_over_is_reported_with_what_it_was(trouble: Trouble) -> None:
+    found = changes_of(open_with(trouble), a_row("g"))
+
+    assert kinds(found) == [trouble.ended]
+    assert only(found).ended == OpenTrouble(NOON, NOON, 7)
+    assert only(found).since == NOON
+    assert found.incidents == {}
+
+
+@pytest.mark.parametrize(
+    "more", [{"unread_reason": contract.TIMEOUT}, {"status": None}], ids=["unread", "unknown"]
+)
+def test_a_trouble_does_not_end_in_a_run_that_proves_nothing(more: Row) -> None:
+    assert changes_of(open_with(LOSS), a_row("g", contract.OK, **more)).changes == ()
+
+
+def test_the_most_that_was_seen_of_a_trouble_is_kept() -> None:
+    first = changes_of({}, a_trouble(LOSS, records_lost=30)).incidents
+    later = changes_of(first, a_trouble(LOSS, records_lost=10, loss_seen_at=None)).incidents
+
+    assert later["g"].troubles == {"loss": OpenTrouble(NOON, NOON + MINUTE, 30)}
+
+
+def test_another_one_ends_the_one_before() -> None:
+    found = changes_of(open_with(PROMISE), a_trouble(PROMISE, held_sla_broken_since=LATER))
+
+    assert kinds(found) == [contract.PROMISE_KEPT, contract.PROMISE_BROKEN]
+    assert found.incidents["g"].troubles["sla_broken"].since == LATER
+
+
+def test_a_near_loss_is_reported_once_an_incident() -> None:
+    near = changes_of(FAILED, a_trouble(RISK, held=contract.ERR))
+    averted = changes_of(near.incidents, a_row("g", contract.ERR))
+    again = changes_of(averted.incidents, a_trouble(RISK, held=contract.ERR))
+    over = changes_of(again.incidents, a_row("g", contract.OK))
+    later = changes_of(over.incidents, a_trouble(RISK, held=contract.OK))
+
+    assert [kinds(each) for each in (near, averted, again)] == [["loss_near"], ["loss_averted"], []]
+    assert [kinds(each) for each in (over, later)] == [["resolved"], ["loss_near"]]
+
+
+def test_a_loss_is_no_longer_near_and_ends_as_a_loss() -> None:
+    lost = changes_of(open_with(RISK, near_reported=True), a_trouble(LOSS, RISK))
+    near = changes_of(lost.incidents, a_trouble(RISK))
+    over = changes_of(near.incidents, a_row("g"))
+
+    assert [kinds(each) for each in (lost, near, over)] == [["loss_begun"], ["loss_ended"], []]
+    assert over.incidents == {}
+
+
+def test_all_of_one_incident_have_its_id_whatever_began_it() -> None:
+    broken = changes_of({}, a_trouble(PROMISE, incident_since=None))
+    fails = a_trouble(PROMISE, LOSS, held=contract.ERR, held_since=LATER, incident_since=LATER)
+    failed = changes_of(broken.incidents, fails)
+    over = changes_of(failed.incidents, a_row("g", contract.OK, incident_since=LATER))
+    found = [*broken.changes, *failed.changes, *over.changes]
+
+    assert {change.incident_since for change in found} == {NOON}
+    assert [change.kind for change in found] == [
+        *("promise_broken", "loss_begun", "opened", "loss_ended", "promise_kept", "resolved")
+    ]
+    assert len({change.message_id for change in found}) == len(found)
+
+
+def test_the_incident_stays_open_until_both_status_and_troubles_are_over() -> None:
+    resolved = changes_of(
+        open_with(PROMISE, status=contract.WARN), a_trouble(PROMISE, held=contract.OK)
+    )
+
+    assert kinds(resolved) == [contract.RESOLVED]
+    assert resolved.incidents["g"].status == contract.OK
+
+
+def test_a_message_has_one_id_whatever_incident_it_is_counted_to() -> None:
+    row = a_trouble(LOSS, held=contract.ERR, held_since=LATER)
+    one = changes_of({}, {**row, "incident_since": NOON}).changes
+    other = changes_of({}, {**row, "incident_since": LATER}).changes
+
+    assert [each.message_id for each in one] == [each.message_id for each in other]
+    assert one[0].incident_id != other[0].incident_id
+
+
+def test_a_group_that_is_gone_with_an_open_trouble_ends_it() -> None:
+    found = changes_of(open_with(PROMISE), a_deleted_group("g"))
+
+    assert kinds(found) == [contract.GONE]
+    assert only(found).open_troubles.keys() == {"sla_broken"}
+    assert found.incidents == {}
+
+
+def test_a_topic_that_is_no_longer_watched_ends_no_trouble_of_another() -> None:
+    row = a_trouble(LOSS, status_reason=contract.TOPIC_UNWATCHED, status=None)
+
+    assert changes_of(open_with(LOSS), row).changes == ()

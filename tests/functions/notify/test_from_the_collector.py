@@ -28,9 +28,11 @@ def test_a_consumer_that_sticks_recovers_and_is_deleted_is_reported() -> None:
     opened, resolved, gone = (message.notice for message in bench.channel.sent)
     assert bench.channel.kinds == [("g", "opened"), ("g", "resolved"), ("g", "gone")]
     assert opened.thread == resolved.thread != gone.thread
-    assert opened.text.splitlines()[:3] == [
+    assert opened.text.splitlines()[:4] == [
         "g on shop is ERR since 2026-01-31 12:11 UTC, after OK.",
         "Now: 135 records behind, the oldest unread for at least 12 min.",
+        "Stalled since 2026-01-31 12:00 UTC: a member owns the partition, and its commit does not "
+        "move.",
         "Worst: orders partition 0, led by broker 0, read by m-1.",
     ]
     assert "When last seen: 3 records behind" in gone.text
@@ -59,7 +61,7 @@ def test_a_group_that_nobody_reads_is_reported_once_its_status_has_lasted() -> N
     ]
     assert statuses == [contract.GROUP_STATUS_VALUES[contract.WARN]] * 4
     assert sent == [0, 0, 0, 1, 1]
-    assert "Why: no member of the group reads it." in bench.channel.sent[0].notice.text
+    assert "No member: no member of the group reads it." in bench.channel.sent[0].notice.text
 
 
 def a_minute(minute: int) -> ClusterReading:

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.notify.changes import StatusChange
+from kafka_lag.notify.changes import GroupChange, OpenTrouble
 from kafka_lag.notify.messages import Notice, StatusMessage, build_event, build_messages
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_change, a_row
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "notifications.md"
 WORST = {
+    "topics": 1,
     "worst_topic": "orders",
     "worst_partition": 7,
     "worst_leader": 3,
@@ -44,6 +45,13 @@ ROW = a_row(
     partitions_unknown=0,
     complete=1.0,
     status_reason=None,
+    worst_status=contract.STALLED,
+    worst_status_since=NOON - 11 * MINUTE,
+    unusual=False,
+    sla_seconds=300.0,
+    held_loss_since=None,
+    held_at_risk_since=NOON,
+    held_sla_broken_since=NOON - 5 * MINUTE,
     worst_topic="orders",
     worst_partition=7,
     worst_leader=3,
@@ -51,7 +59,7 @@ ROW = a_row(
 )
 
 
-def notice(change: StatusChange) -> Notice:
+def notice(change: GroupChange) -> Notice:
     (message,) = build_messages([change], 100)
     return message.notice
 
@@ -60,23 +68,37 @@ def lines(**more: Any) -> list[str]:
     return notice(a_change(**more)).text.splitlines()
 
 
-def test_a_group_that_fails_is_reported_with_its_worst_partition_and_owner() -> None:
-    change = a_change(row={**BEHIND, **WORST, "seconds_until_loss": 18_720.0})
+# A group whose member hangs, on a topic that is not kept for long.
+HANGING = {
+    **BEHIND,
+    **WORST,
+    "seconds_until_loss": 18_720.0,
+    "worst_status": contract.STALLED,
+    "worst_status_since": NOON - 11 * MINUTE,
+}
+
+
+def test_a_group_that_fails_is_reported_with_what_it_does_its_worst_partition_and_owner() -> None:
+    change = a_change(row=HANGING)
     sent = notice(change)
 
-    assert sent.subject == "Kafka lag ERR: payments on shop (opened)"
+    assert sent.subject == "Kafka lag ERR: payments on shop: stalled (opened)"
     assert sent.text.splitlines() == [
         "payments on shop is ERR since 2026-01-31 12:00 UTC, after OK.",
         "Now: 12,345 records behind, the oldest unread for 14 min.",
+        "Stalled since 2026-01-31 11:49 UTC: a member owns the partition, and its commit does not "
+        "move.",
         "Worst: orders partition 7, led by broker 3, read by consumer-1-5f2c.",
         "At risk: retention may delete unread records in 5.2 h.",
+        "To do: raise retention.ms or retention.bytes of orders; then see the member's log: "
+        "usually one record fails again and again, or a call hangs.",
         "Owner: team-payments.",
         f"Incident {change.incident_id} began 2026-01-31 12:00 UTC, read at 2026-01-31 12:02 UTC.",
     ]
 
 
 def test_the_documented_message_is_what_is_sent() -> None:
-    sent = notice(a_change(row={**BEHIND, **WORST, "seconds_until_loss": 18_720.0}))
+    sent = notice(a_change(row=HANGING))
 
     assert f"```text\n{sent.subject}\n\n{sent.text}\n```" in DOCUMENT.read_text()
 
@@ -118,16 +140,71 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
 @pytest.mark.parametrize(
     ("row", "line"),
     [
-        ({"records_lost": 3}, "Lost: 3 records deleted by retention before they were read."),
         (
-            {"status_reason": contract.BEYOND_END},
-            "Its committed offset lies beyond the end of the log: was the topic made anew?",
+            {"records_lost": 3},
+            "Lost: 3 records that retention deleted before it had committed them.",
         ),
-        ({"status_reason": contract.NO_MEMBER}, "Why: no member of the group reads it."),
-        ({"status_reason": contract.FALLING_BEHIND}, "Why: the backlog does not shrink."),
         (
-            {"status_reason": contract.SLOW},
-            "Why: the backlog shrinks, but would take more than ten times its age.",
+            {"records_lost": 3, "held_loss_since": NOON},
+            "Lost: 3 records that retention deleted since 2026-01-31 12:00 UTC before it had "
+            "committed them.",
+        ),
+        (
+            {"held_sla_broken_since": NOON, "sla_seconds": 60.0, "time_lag_seconds": 600.0},
+            "Promise broken since 2026-01-31 12:00 UTC: the oldest unread has waited 10 min, "
+            "promised are 60 s at most.",
+        ),
+        *(
+            ({"worst_status": each}, text)
+            for each, text in (
+                (
+                    contract.STOPPED,
+                    "Stopped: no member owns the partition, and its commit does not move.",
+                ),
+                (
+                    contract.BEYOND_END,
+                    "Beyond the end: its commit lies beyond the end of the log; "
+                    "was the topic made anew?",
+                ),
+                (contract.FALLING_BEHIND, "Falling behind: the backlog does not shrink."),
+                (
+                    contract.SLOW,
+                    "Too slow: the backlog shrinks, but working it off would take "
+                    "more than 10 times its age.",
+                ),
+            )
+        ),
+        (
+            {"worst_status": contract.NO_MEMBER},
+            "To do: start its consumers, or delete the group if nobody needs it.",
+        ),
+        (
+            {"worst_status": contract.STALLED, "rebalancing_share": 0.6},
+            "To do: find out why members come and go: crashes, session.timeout.ms, "
+            "max.poll.interval.ms.",
+        ),
+        (
+            {"seconds_until_loss": 60.0, "topics": 2, "worst_topic": "t", "worst_partition": 0},
+            "To do: raise retention.ms or retention.bytes of the topic.",
+        ),
+        (
+            {
+                "unusual": True,
+                "usual_lag": 20.0,
+                "usual_time_lag": 5.0,
+                "usual_produce_rate": 10.0,
+                "produce_rate": 80.0,
+            },
+            "Unusual: this is not what the group is like at this hour of this weekday; usual are "
+            "20 records behind, the oldest unread for 5 s, 10/s written to its topics (now 80/s).",
+        ),
+        (
+            {"lag": 9, "time_lag_seconds": 5.0, "drain_seconds": 7_200.0},
+            "Now: 9 records behind, the oldest unread for 5 s, worked off in 2 h at this speed.",
+        ),
+        (
+            {"worst_topic": "t", "worst_partition": 0, "worst_leader": 4, "members": 0},
+            "Worst: t partition 0, led by broker 4, read by nobody.",
         ),
         ({"partitions_unknown": 1}, "Not read: 1 partition, counted as last seen."),
         (
@@ -136,7 +213,7 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         ),
         (
             {"rebalancing_share": 0.6},
-            "Rebalancing: the group does so all the time; do its members crash, or time out?",
+            "Rebalancing: the group does so all the time, and reads little meanwhile.",
         ),
         (
             {"max_lag": 1},
@@ -162,12 +239,225 @@ def test_what_is_unknown_is_not_mentioned() -> None:
     assert len(lines(row=dict.fromkeys(contract.COLUMNS[contract.GROUPS]))) == 2
 
 
+def test_a_commit_beyond_the_end_lags_by_nothing_that_is_known() -> None:
+    row = {"lag": 0, "worst_status": contract.BEYOND_END}
+
+    assert not any(line.startswith("Now:") for line in lines(row=row))
+
+
 def test_no_loss_in_sight_is_not_mentioned() -> None:
     assert len(lines(row={"seconds_until_loss": contract.NO_LOSS_SECONDS})) == 2
 
 
+# What is worse than the status, and how it ends.
+
+LOSING = {
+    **WORST,
+    "records_lost": 1_220,
+    "worst_status": contract.STOPPED,
+    "worst_member": None,
+    "members": 0,
+    "held_loss_since": NOON,
+    "seconds_until_loss": 0.0,
+}
+PROMISED = {"sla_seconds": 120.0, "time_lag_seconds": 240.0, "lag": 3_000}
+
+
+def a_trouble(kind: str, status: str = contract.OK, **more: Any) -> GroupChange:
+    return a_change(kind=kind, status=status, previous_status=status, **more)
+
+
+def an_end(kind: str, most: float | None, **more: Any) -> GroupChange:
+    ended = OpenTrouble(NOON - 90 * MINUTE, NOON - MINUTE, most)
+    return a_trouble(kind, since=ended.seen_at, ended=ended, **more)
+
+
+def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
+    sent = notice(a_trouble(contract.LOSS_BEGUN, contract.ERR, row=LOSING))
+
+    assert sent.subject == "Kafka lag ERR: payments on shop: stopped (loss begun)"
+    assert sent.text.splitlines()[:-1] == [
+        "payments on shop loses records since 2026-01-31 12:00 UTC: retention deletes what it had "
+        "not committed.",
+        "Stopped: no member owns the partition, and its commit does not move.",
+        "Worst: orders partition 7, led by broker 3, read by nobody.",
+        "Lost: 1,220 records that retention deleted before it had committed them.",
+        "To do: raise retention.ms or retention.bytes of orders; then start its consumers, or "
+        "delete the group if nobody needs it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "subject", "line"),
+    [
+        (
+            a_trouble(contract.LOSS_NEAR, contract.WARN, row={"seconds_until_loss": 3_420.0}),
+            "Kafka lag WARN: payments on shop (loss near)",
+            "payments on shop is near a loss since 2026-01-31 12:00 UTC: retention may delete "
+            "unread records in 57 min.",
+        ),
+        (
+            a_trouble(contract.PROMISE_BROKEN, row=PROMISED),
+            "Kafka lag: payments on shop (promise broken)",
+            "payments on shop breaks its promise since 2026-01-31 12:00 UTC: the oldest unread has "
+            "waited 4 min, promised are 2 min at most.",
+        ),
+        (
+            an_end(contract.LOSS_ENDED, 383_938),
+            "Kafka lag: payments on shop (loss ended)",
+            "payments on shop loses no more records: it did from 2026-01-31 10:30 UTC to "
+            "2026-01-31 11:59 UTC, at least 383,938 records.",
+        ),
+        (
+            an_end(contract.LOSS_AVERTED, None, status=contract.WARN),
+            "Kafka lag WARN: payments on shop (loss averted)",
+            "payments on shop is no longer near a loss: it was from 2026-01-31 10:30 UTC to "
+            "2026-01-31 11:59 UTC.",
+        ),
+        (
+            an_end(contract.PROMISE_KEPT, 7_200.0, row={"sla_seconds": 120.0}),
+            "Kafka lag: payments on shop (promise kept)",
+            "payments on shop keeps its promise of 2 min again: it was broken from 2026-01-31 "
+            "10:30 UTC to 2026-01-31 11:59 UTC, the oldest unread for 2 h.",
+        ),
+        (
+            an_end(contract.PROMISE_KEPT, 7_200.0),
+            "Kafka lag: payments on shop (promise kept)",
+            "payments on shop has no promise any more: it was broken from 2026-01-31 10:30 UTC to "
+            "2026-01-31 11:59 UTC.",
+        ),
+    ],
+    ids=["near", "broken", "loss ended", "averted", "kept", "no promise any more"],
+)
+def test_each_trouble_and_its_end_has_a_sentence(
+    change: GroupChange, subject: str, line: str
+) -> None:
+    assert notice(change).subject == subject
+    assert notice(change).text.splitlines()[0] == line
+
+
+def test_what_ended_blames_nobody() -> None:
+    text = notice(an_end(contract.PROMISE_KEPT, 60.0, row={**PROMISED, **WORST})).text
+
+    assert "Worst:" not in text
+
+
+def test_what_a_headline_says_is_not_said_again() -> None:
+    row = {**PROMISED, "held_sla_broken_since": NOON, "seconds_until_loss": 60.0}
+    kinds = [contract.PROMISE_BROKEN, contract.LOSS_NEAR]
+    (message,) = build_messages([a_trouble(kind, row=row) for kind in kinds], 100)
+
+    assert "Promise broken" not in message.notice.text
+    assert "At risk" not in message.notice.text
+
+
+def test_all_changes_of_a_group_in_one_run_are_one_message_and_an_event_each() -> None:
+    found = [
+        a_change(row=LOSING),
+        a_trouble(contract.PROMISE_BROKEN, contract.ERR, row=LOSING),
+        a_trouble(contract.LOSS_BEGUN, contract.ERR, row=LOSING),
+    ]
+    (message,) = build_messages(found, 100)
+    ids = [change.message_id for change in found]
+
+    assert message.notice.attributes["kind"] == ("loss_begun", "opened", "promise_broken")
+    assert message.notice.subject == (
+        "Kafka lag ERR: payments on shop: stopped (loss begun, opened, promise broken)"
+    )
+    assert len([line for line in message.notice.text.splitlines() if "since 2026" in line]) == 3
+    assert sorted(event.id for event in message.events) == sorted(ids)
+    assert message.id not in ids
+
+
+def test_a_message_about_one_change_more_is_another_one() -> None:
+    """Whoever saw both apart has sent neither of it."""
+    both = [a_change(), a_trouble(contract.LOSS_BEGUN, contract.ERR)]
+    ids = [build_messages(found, 100)[0].id for found in (both, both[:1], both[1:])]
+
+    assert len(set(ids)) == 3
+
+
+def test_of_many_changes_with_long_names_the_subject_says_how_many_more() -> None:
+    found = [
+        a_change("g" * 300),
+        *(a_trouble(kind, contract.ERR, group="g" * 300) for kind in ("loss_begun", "loss_near")),
+    ]
+    (message,) = build_messages([replace(each, cluster="c" * 128) for each in found], 100)
+
+    assert message.notice.subject.endswith("(loss begun +2)")
+    assert "g" * 20 in message.notice.subject
+
+
+def test_what_ended_is_said_before_what_began_anew() -> None:
+    found = [a_trouble(contract.LOSS_BEGUN), an_end(contract.LOSS_ENDED, 5)]
+    (message,) = build_messages(found, 100)
+
+    assert [json.loads(event.detail)["kind"] for event in message.events] == [
+        *("loss_ended", "loss_begun")
+    ]
+
+
+def test_a_group_that_is_gone_says_what_it_was_in() -> None:
+    troubles = {"loss": OpenTrouble(NOON, NOON), "sla_broken": OpenTrouble(NOON, NOON)}
+    change = a_change(
+        kind=contract.GONE,
+        status=contract.STATUS_GONE,
+        previous_status=contract.ERR,
+        open_troubles=troubles,
+        row={"status_reason": contract.GONE},
+    )
+
+    assert (
+        notice(change)
+        .text.splitlines()[0]
+        .endswith(
+            "This is no recovery. It was ERR and lost records since 2026-01-31 12:00 UTC and broke "
+            "its promise since 2026-01-31 12:00 UTC."
+        )
+    )
+
+
+def test_events_say_what_the_consumer_does_and_which_troubles_are_open() -> None:
+    detail = json.loads(build_event(a_change(row={**LOSING, **PROMISED})).detail)
+
+    assert (detail["worst_status"], detail["sla_seconds"]) == ("stopped", 120.0)
+    assert detail["held_loss_since"] == "2026-01-31T12:00:00.000Z"
+    assert detail["held_sla_broken_since"] is None
+
+
+def test_the_event_of_an_end_has_its_beginning() -> None:
+    detail = json.loads(build_event(an_end(contract.LOSS_ENDED, 5)).detail)
+
+    assert detail["ended_since"] == "2026-01-31T10:30:00.000Z"
+    assert detail["since"] == "2026-01-31T11:59:00.000Z"
+
+
+def test_a_broken_promise_of_many_groups_is_one_message() -> None:
+    found = changes(100, kind=contract.PROMISE_BROKEN, status="OK", previous_status="OK")
+    sent = bulk_message(found, groups=1_000).notice
+
+    assert sent.subject == "Kafka lag storm on shop: 100 of 1000 groups (100 promise broken)"
+    assert sent.text.splitlines()[1].startswith("- group-00000 promise broken; ")
+
+
+def test_a_bulk_change_counts_groups_and_not_what_changed_in_them() -> None:
+    groups = [f"g{number}" for number in range(9)]
+    found = [
+        *(a_change(group) for group in groups),
+        *(a_trouble(contract.LOSS_BEGUN, contract.ERR, group=group) for group in groups),
+    ]
+
+    assert len(build_messages(found, 9)) == 9
+    (one,) = build_messages([*found, a_change("g9")], 10)
+    assert len(one.events) == 19
+    assert "10 of 10 groups on shop changed" in one.notice.text
+    assert "- g0 loss begun and opened, ERR after OK; incident" in one.notice.text
+
+
 def test_subscribers_filter_by_cluster_group_status_owner_and_kind() -> None:
-    assert notice(a_change(row=BEHIND)).attributes == {
+    row = {**BEHIND, "worst_status": contract.SLOW}
+    assert notice(a_change(row=row)).attributes == {
+        "worst_status": "slow",
         "cluster": "shop",
         "group": "payments",
         "status": "ERR",
@@ -243,11 +533,11 @@ def test_the_longest_names_that_kafka_takes_fit_into_an_event() -> None:
     assert len(build_event(a_change(longest, row=row)).detail.encode()) < 256_000
 
 
-def changes(count: int, **more: Any) -> list[StatusChange]:
+def changes(count: int, **more: Any) -> list[GroupChange]:
     return [a_change(f"group-{number:05}", **more) for number in range(count)]
 
 
-def bulk_message(found: list[StatusChange], groups: int | None = None) -> StatusMessage:
+def bulk_message(found: list[GroupChange], groups: int | None = None) -> StatusMessage:
     (one,) = build_messages(found, len(found) if groups is None else groups)
     return one
 
@@ -328,7 +618,8 @@ def test_whoever_filters_by_group_or_owner_hears_of_a_bulk_change() -> None:
 
 def test_whoever_filters_by_status_or_kind_hears_of_a_bulk_change() -> None:
     warned = [replace(change, status=contract.WARN) for change in changes(6)]
-    found = warned + [replace(change, kind=contract.WORSE) for change in changes(6)]
+    failed = [a_change(f"h{at}", kind=contract.WORSE) for at in range(6)]
+    found = warned + failed
 
     attributes = bulk_message(found).notice.attributes
 

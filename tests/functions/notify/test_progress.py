@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.notify.changes import Incident
+from kafka_lag.notify.changes import Incident, OpenTrouble
 from kafka_lag.notify.progress import (
     Claim,
     Claims,
@@ -304,6 +304,8 @@ def test_one_that_comes_and_goes_is_one_clear_error() -> None:
         b'{"version": "1", "taken_at": 0, "open": []}',
         b'{"version": "1", "taken_at": 0, "open": {"g": {"status": "ERR"}}}',
         b'{"version": "1", "taken_at": 0, "open": {"g": {"status": "BAD", "incident_since": 0}}}',
+        b'{"version": "1", "taken_at": 0, "open": {"g": {"status": "OK", "incident_since": 0, '
+        b'"troubles": {"loss": {"since": 0}}}}}',
     ],
 )
 def test_one_that_cannot_be_understood_is_one_clear_error(
@@ -338,6 +340,30 @@ def test_since_when_a_group_is_missing_is_remembered(objects: MemoryObjects) -> 
         "last_seen": NOON,
         "missing_since": NOON + MINUTE,
     }
+
+
+def test_troubles_and_a_near_loss_are_remembered(objects: MemoryObjects) -> None:
+    lost = OpenTrouble(NOON, NOON + MINUTE, 383_938)
+    troubled = {"g": Incident(contract.OK, NOON, troubles={"loss": lost}, near_reported=True)}
+    cursors = Cursors(objects, "sns")
+    cursors.move(cursors.read("shop", NOON), NOON + MINUTE, troubled)
+
+    assert Cursors(objects, "sns").read("shop", NOON).incidents == troubled
+    assert json.loads(objects.objects[CURSOR].data)["open"]["g"] == {
+        "status": "OK",
+        "incident_since": NOON,
+        "troubles": {"loss": {"since": NOON, "seen_at": NOON + MINUTE, "most": 383_938}},
+        "near_reported": True,
+    }
+
+
+def test_one_of_an_older_release_is_read(objects: MemoryObjects) -> None:
+    objects.put_if_none_match(
+        CURSOR,
+        b'{"version": "1", "taken_at": 7, "open": {"g": {"status": "ERR", "incident_since": 5}}}',
+    )
+
+    assert Cursors(objects, "sns").read("shop", NOON).incidents == {"g": Incident(contract.ERR, 5)}
 
 
 @pytest.fixture(name="bucket")

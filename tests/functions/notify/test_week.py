@@ -71,8 +71,8 @@ def the_sets(statuses: SimulatedStatuses) -> dict[int, Frame]:
                 "status": Strings.of(now),
                 "unread_reason": Strings.of(unread),
             }
-        )
-        groups = track_incidents(rows, previous, at, Rules()).completed(contract.GROUPS)
+        ).completed(contract.GROUPS)
+        groups = track_incidents(rows, previous, at, Rules())
         sets[at] = groups
         previous = Snapshot(at, previous.topic_partitions, previous.group_partitions, groups)
     return sets

@@ -1,0 +1,539 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A day of a cluster in which each group has one trouble: real evaluation, real messages.
+
+`python -m tests.functions.notify.troubled_day FOLDER` writes what people get of it: messages,
+alarms and the status page. `TROUBLES` says what was planted, and the files do not.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.formatting import format_minute
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import ByName, Rules
+from kafka_lag.lag.model import ClusterReading, Snapshot
+from kafka_lag.notify.messages import StatusMessage
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
+from kafka_lag.snapshots.previous import Memory
+from kafka_lag.views.http import Request
+from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.views.page import answer
+from kafka_lag_cdk import alarm_rules
+from tests.builders import HOUR, MINUTE, NOON, a_reading, table
+from tests.fakes import MemoryStore
+from tests.functions.lag.time_index_fake import Broker, Log
+from tests.functions.notify.fakes import Bench
+
+MIDNIGHT = NOON - 12 * HOUR
+# Minutes of the day: the first run and the one after the last.
+BEGIN, END = 8 * 60, 14 * 60
+THIRTY_DAYS = 30 * 24 * 60
+# Records a minute.
+RATE = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A partition in one minute; `owner` is a member, None while nobody owns it."""
+
+    end: int
+    committed: int
+    start: int = 0
+    owner: str | None = "m"
+    state: str = "Stable"
+
+
+# The minute since midnight; None: the group is not there.
+Story: TypeAlias = Callable[[int], Moment | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is planted in a group: the kinds of its messages in order, and what they must say."""
+
+    group: str
+    what: str
+    story: Story
+    kinds: tuple[str, ...]
+    says: tuple[str, ...] = ()
+    retention_ms: int = 7 * 24 * HOUR
+    topic_id: Callable[[int], str] = field(default=lambda _minute: "id")
+
+
+def clock(text: str) -> int:
+    """The minute of the day."""
+    hours, _, minutes = text.partition(":")
+    return 60 * int(hours) + int(minutes)
+
+
+def written(minute: int) -> int:
+    """The end of a log that is written to evenly for longer than anybody remembers."""
+    return 10_000_000 + RATE * minute
+
+
+def steady(minute: int) -> Moment:
+    """A healthy group, seconds behind."""
+    return Moment(written(minute), written(minute) - 20)
+
+
+def _still(since: str, until: str, **more: Any) -> Story:
+    """A group whose commit stands still from one time to the other."""
+
+    def story(minute: int) -> Moment:
+        if not clock(since) <= minute < clock(until):
+            return steady(minute)
+        return Moment(written(minute), written(clock(since)) - 20, **more)
+
+    return story
+
+
+def _worked_off(since: str, until: str, share: float) -> Story:
+    """A group that reads this share of what is written from one time to the other."""
+    begin, end = clock(since), clock(until)
+
+    def story(minute: int) -> Moment:
+        if minute < begin:
+            return steady(minute)
+        lag = round(RATE * (1 - share)) * (min(minute, end) - begin)
+        lag -= 5 * RATE * max(minute - end, 0)
+        return Moment(written(minute), written(minute) - max(20, lag))
+
+    return story
+
+
+def _rewound(minute: int) -> Moment:
+    begin = clock("09:05")
+    lag = max(20, 400_000 - 15_000 * (minute - begin)) if minute >= begin else 20
+    return Moment(written(minute), written(minute) - lag)
+
+
+def _made_anew(minute: int) -> Moment:
+    begin, until = clock("09:15"), clock("10:10")
+    if minute < begin:
+        return steady(minute)
+    end = RATE * (minute - begin)
+    return Moment(end, written(begin) - 20 if minute < until else max(end - 20, 0))
+
+
+def _imported(minute: int) -> Moment | None:
+    """A group that is first seen with an old backlog, and no member."""
+    return None if minute < clock("09:40") else Moment(900, 200, owner=None, state="Empty")
+
+
+def _losing(minute: int) -> Moment:
+    """Stands still from 10:00 to 13:00, when it is set to the end; kept are 30 minutes."""
+    begin, until = clock("10:00"), clock("13:00")
+    end = written(minute)
+    committed = written(begin) if begin <= minute < until else end
+    return Moment(end, committed - 20, end - 30 * RATE, owner=None, state="Empty")
+
+
+def _late(minute: int) -> Moment:
+    """Five minutes behind from 10:00 to 11:00, which is no trouble but for what was promised."""
+    late = minute - clock("10:00") if minute < clock("11:00") else 0
+    return Moment(written(minute), written(minute) - min(max(RATE * late, 20), 5 * RATE))
+
+
+def _busy(minute: int) -> Moment:
+    """From 10:30 to 12:00 eight times as much is written as usual, and half of it is read."""
+    begin, until = clock("10:30"), clock("12:00")
+    more = min(max(minute - begin, 0), until - begin)
+    end = written(minute) + 7 * RATE * more
+    lag = 4 * RATE * more - max(minute - until, 0) * 9_000
+    return Moment(end, end - max(20, lag))
+
+
+def _restless(minute: int) -> Moment:
+    """From 11:00 to 12:00 members come and go, and nothing is committed."""
+    begin, until = clock("11:00"), clock("12:00")
+    if not begin <= minute < until:
+        return steady(minute)
+    state = contract.REBALANCING_STATES[minute % 2]
+    return Moment(written(minute), written(begin) - 20, owner=f"m-{minute}", state=state)
+
+
+def _deleted(minute: int) -> Moment | None:
+    at = clock("11:30")
+    return Moment(written(minute), written(minute) - 3_000) if minute < at else None
+
+
+def _added(minute: int) -> Moment | None:
+    """First seen at 09:00, 150,000 records behind; it reads 5 % more than is written, and all at
+    noon."""
+    begin, until = clock("09:00"), clock("12:00")
+    after = minute - begin
+    lag = 150_000 - 30 * after if after < until - begin else 20
+    return None if after < 0 else Moment(written(minute), written(minute) - lag)
+
+
+def _moved_again(minute: int) -> Moment:
+    """One that others are compared with."""
+    return steady(minute)
+
+
+TROUBLES = (
+    Trouble(
+        "payments",
+        "stopped from 08:30 to 10:00: nobody reads it",
+        _still("08:30", "10:00", owner=None, state="Empty"),
+        ("opened", "resolved"),
+        (
+            "Stopped since 2026-01-31 08:30 UTC",
+            "read by nobody",
+            "start its consumers",
+            "OK since 2026-01-31 10:00 UTC",
+        ),
+    ),
+    Trouble(
+        "invoices",
+        "stalled from 08:50 to 10:30: its member reads nothing",
+        _still("08:50", "10:30", owner="invoices-3-77aa"),
+        ("opened", "resolved"),
+        (
+            "Stalled since 2026-01-31 08:50 UTC",
+            "read by invoices-3-77aa",
+            "see the member's log",
+        ),
+    ),
+    Trouble(
+        "search-index",
+        "rewound by 400,000 records at 09:05",
+        _rewound,
+        ("opened", "resolved"),
+        (
+            "Rewound since 2026-01-31 09:05 UTC",
+            "370,000 records behind",
+        ),
+    ),
+    Trouble(
+        "ledger",
+        "topic made anew at 09:15, commits beyond the end until 10:10",
+        _made_anew,
+        ("opened", "resolved"),
+        (
+            "ERR since 2026-01-31 09:15 UTC",
+            "Beyond the end",
+            "set the group's offsets anew",
+        ),
+        topic_id=lambda minute: "id" if minute < clock("09:15") else "other",
+    ),
+    Trouble(
+        "analytics",
+        "reads half of what is written from 09:00 to 11:00",
+        _worked_off("09:00", "11:00", 0.5),
+        ("opened", "resolved"),
+        (
+            "Falling behind",
+            "led by broker 2, read by analytics-m",
+        ),
+    ),
+    Trouble(
+        "exports",
+        "first seen at 09:00, 150,000 records behind, reads 105 % of what is written until 12:00",
+        _added,
+        ("opened", "resolved"),
+        (
+            "Too slow",
+            "worked off in",
+        ),
+    ),
+    Trouble(
+        "import-2019",
+        "first seen at 09:40, 700 records behind, and no member",
+        _imported,
+        ("opened", "worse"),
+        (
+            "No member: no member of the group reads it.",
+            "the oldest unread for 2.2 d",
+            "ERR since 2026-01-31 09:51 UTC, after WARN",
+        ),
+    ),
+    Trouble(
+        "audit",
+        "stopped at 10:00, loses records from 10:30 to 13:00",
+        _losing,
+        ("opened", "loss_near", "loss_begun", "loss_ended", "resolved"),
+        (
+            "Stopped since 2026-01-31 10:00 UTC",
+            "loses records since 2026-01-31 10:30 UTC",
+            "Lost: 1,220 records",
+            "from 2026-01-31 10:30 UTC to 2026-01-31 12:59 UTC, at least 89,420 records",
+        ),
+        retention_ms=30 * MINUTE,
+    ),
+    Trouble(
+        "clicks",
+        "reads a fifth of what is written from 10:00 to 11:50; kept for two hours",
+        _worked_off("10:00", "11:50", 0.2),
+        ("opened", "loss_near", "loss_averted", "resolved"),
+        (
+            "near a loss since 2026-01-31 11:31 UTC: retention may delete unread records in 57 min",
+            "no longer near a loss",
+        ),
+        retention_ms=2 * HOUR,
+    ),
+    Trouble(
+        "orders",
+        "five minutes old from 10:00 to 11:00, promised are two",
+        _late,
+        ("promise_broken", "promise_kept"),
+        (
+            "breaks its promise since 2026-01-31 10:03 UTC: the oldest unread has waited 4 min, "
+            "promised are 2 min at most",
+            "keeps its promise of 2 min again",
+        ),
+    ),
+    Trouble(
+        "pricing",
+        "eight times as much is written as usual from 10:30 to 12:00",
+        _busy,
+        ("opened", "resolved"),
+        (
+            "Unusual:",
+            "10/s written to its topics (now 7",
+        ),
+    ),
+    Trouble(
+        "sessions",
+        "rebalances all the time from 11:00 to 12:00",
+        _restless,
+        ("opened", "resolved"),
+        (
+            "Rebalancing: the group does so all the time",
+            "Stalled since 2026-01-31 11:00 UTC",
+        ),
+    ),
+    Trouble(
+        "trials",
+        "deleted at 11:30, 3,000 records unread",
+        _deleted,
+        ("gone",),
+        (
+            "is gone: somebody deleted it",
+            "When last seen: 3,000 records behind",
+        ),
+    ),
+    Trouble(
+        "geo",
+        "its topic is hidden since 30 days, when it stood still",
+        steady,
+        ("opened", "gone"),
+        (
+            "no longer watched: topic geo is unread since 2026-01-01 08:30 UTC",
+            "This is no recovery",
+        ),
+    ),
+    Trouble("healthy", "nothing", _moved_again, ()),
+)
+RULES = Rules(
+    owners=ByName.of([(f"^{each.group}$", f"team-{each.group}") for each in TROUBLES]),
+    sla_seconds=ByName.of([("^orders$", 120.0)]),
+)
+_HIDDEN = "geo"
+# Knows when the records of the import were written, two days ago, and of no other topic.
+_OLD = MIDNIGHT - 2 * 24 * HOUR
+_BROKER = Broker(
+    {("import-2019", 0): Log([_OLD + n * MINUTE for n in range(900)])},
+    {each.group for each in TROUBLES} - {"import-2019"},
+)
+_LEADER = 2
+
+
+@dataclass
+class Cluster:
+    """The cluster run by run, with all that a collector and a notifier make of it."""
+
+    memory: Memory = field(default_factory=Memory.empty)
+    snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    bench: Bench = field(default_factory=Bench)
+
+    def run(self, taken_at: int, reading: ClusterReading) -> None:
+        """One run, then the event of it."""
+        known = replace(self.memory.previous_runs(), usual=_usual())
+        snapshot = evaluate(reading, known, RULES, taken_at, _BROKER).snapshot
+        self.memory = self.memory.add_run(snapshot, RULES.interval_ms, stored=True)
+        self.snapshots[taken_at] = snapshot
+        self.bench.sets[taken_at] = snapshot.groups
+        self.bench.now = taken_at / 1000
+        self.bench.notifier.notify({"shop": taken_at})
+
+    @property
+    def messages(self) -> list[StatusMessage]:
+        return self.bench.channel.sent
+
+
+def simulate_day(end: int = END) -> Cluster:
+    """The day until its minute `end`, after twenty minutes thirty days ago."""
+    cluster = Cluster()
+    for minute in range(20):
+        at = MIDNIGHT + (BEGIN + 10 + minute - THIRTY_DAYS) * MINUTE
+        cluster.run(at, _read({_HIDDEN: Moment(5_000 + 10 * minute, 5_000)}, minute, at))
+    for minute in range(BEGIN, end):
+        at = MIDNIGHT + minute * MINUTE
+        now = {each.group: each.story(minute) for each in TROUBLES if each.group != _HIDDEN}
+        cluster.run(at, _read({k: v for k, v in now.items() if v}, minute, at))
+    return cluster
+
+
+def _read(moments: Mapping[str, Moment], minute: int, at: int) -> ClusterReading:
+    """What brokers say of groups, each of which has a topic of its name."""
+    topics = {name: [(each.start, each.end)] for name, each in moments.items()}
+    groups: dict[str, Mapping[str, Sequence[int]]] = {
+        name: {name: [each.committed]} for name, each in moments.items()
+    }
+    hidden = {}
+    if _HIDDEN not in moments:
+        groups[_HIDDEN], hidden = {}, {_HIDDEN: contract.DENIED}
+    by_name = {each.group: each for each in TROUBLES}
+    owners = {
+        (name, name, 0): each.owner
+        and (f"{name}-{each.owner}" if each.owner == "m" else each.owner)
+        for name, each in moments.items()
+    }
+    reading = a_reading(
+        groups,
+        topics,
+        at=at,
+        owners=owners,
+        topic_ids={name: f"{by_name[name].topic_id(minute)}-{name}" for name in topics},
+        hidden_topics=hidden,
+        gone_groups=[
+            name
+            for name in by_name
+            if name not in groups and by_name[name].story(BEGIN) is not None
+        ],
+    )
+    retained = [by_name[name].retention_ms for name in topics]
+    count = len(topics)
+    rows = reading.topic_partitions.with_columns(
+        retention_ms=Column.of(np.array(retained, np.int64)),
+        retention_bytes=Column.of(np.full(count, -1, np.int64)),
+        cleanup_policy=Strings.constant("delete", count),
+        leader=Column.of(np.full(count, _LEADER, np.int32)),
+    )
+    states = [moments[name].state if name in moments else "Stable" for name in groups]
+    members = [int(name not in moments or moments[name].owner is not None) for name in groups]
+    hashes = [hash_of(moments[name].owner) if name in moments else 1 for name in groups]
+    of_groups = reading.groups.with_columns(
+        group_state=Strings.of(states),
+        members=Column.of(np.array(members, np.int32)),
+        members_hash=Column.of(np.array(hashes, np.int64)),
+    )
+    return replace(reading, topic_partitions=rows, groups=of_groups)
+
+
+def hash_of(owner: str | None) -> int:
+    """A number for the members."""
+    return sum(map(ord, owner or ""))
+
+
+def _usual() -> Frame:
+    """What the daily report has learnt of `pricing`, as the hour's."""
+    row = {
+        "usual_lag": 20.0,
+        "lag_spread": 20.0,
+        "usual_time_lag": 5.0,
+        "time_lag_spread": 5.0,
+        "usual_produce_rate": RATE / 60,
+        "produce_rate_spread": 1.0,
+    }
+    numbers = {name: Column.of(np.array([value])) for name, value in row.items()}
+    return Frame.of({"consumer_group": Strings.of(["pricing"]), **numbers})
+
+
+# What people get, as files.
+
+
+def write_day(cluster: Cluster, folder: Path) -> None:
+    """Messages in order, alarms, and the page every hour."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, message in enumerate(cluster.messages, 1):
+        (group,) = {str(message.notice.attributes[contract.ATTRIBUTE_GROUP])}
+        text = f"Subject: {message.notice.subject}\n\n{message.notice.text}\n"
+        (folder / f"message-{number:02}-{group}.txt").write_text(text)
+        events = "\n".join(event.detail for event in message.events)
+        (folder / f"message-{number:02}-{group}.json").write_text(f"{events}\n")
+    (folder / "alarms.txt").write_text("\n".join(find_alarms(cluster)) + "\n")
+    for hour in range(9, 14):
+        page = render_page(cluster, MIDNIGHT + hour * HOUR)
+        (folder / f"page-{hour:02}00.html").write_bytes(page)
+        text = re.sub(r"(?s)<(script|style|svg).*?</\1>|<[^>]+>", " ", page.decode())
+        (folder / f"page-{hour:02}00.txt").write_text(re.sub(r"\s*\n\s*", "\n", text))
+
+
+def render_page(cluster: Cluster, at: int) -> bytes:
+    """The overview at this time."""
+    store = MemoryStore()
+    for taken_at, snapshot in cluster.snapshots.items():
+        if at - HOUR <= taken_at <= at:
+            for dataset in contract.DATASETS:
+                data = to_parquet(snapshot.dataset(dataset), dataset)
+                store.objects[object_key(dataset, "shop", taken_at)] = data
+    now = at + 20_000
+    return answer(Request("/", {}, "localhost"), Snapshots(store, lambda: now / 1000), now).body
+
+
+def find_alarms(cluster: Cluster) -> Iterator[str]:
+    """When each alarm on all groups fires and ends, as CloudWatch judges it."""
+    for rule in alarm_rules.OF_ANY_GROUP:
+        for trouble in TROUBLES:
+            yield from _judge(cluster, rule, trouble.group)
+
+
+def _judge(cluster: Cluster, rule: alarm_rules.Rule, group: str) -> Iterator[str]:
+    breaching: list[bool] = []
+    is_firing = False
+    for at, snapshot in cluster.snapshots.items():
+        value = _value_of(rule, snapshot.groups, group)
+        if value is None or rule.threshold is None:
+            continue
+        breaching = [*breaching[1 - rule.periods :], alarm_breaches(rule, value)]
+        now = sum(breaching) >= rule.datapoints
+        if now != is_firing:
+            is_firing = now
+            state = "ALARM" if now else "OK"
+            says = f"\n  {rule.meaning} {rule.to_do}" if now else ""
+            yield f"{format_minute(at)} {state} {rule.name}, contributor {group}, {value:g}{says}"
+
+
+def alarm_breaches(rule: alarm_rules.Rule, value: float) -> bool:
+    """Whether one value is on the wrong side of the threshold."""
+    assert rule.threshold is not None
+    match rule.operator:
+        case alarm_rules.Operator.BELOW:
+            return value < rule.threshold
+        case alarm_rules.Operator.ABOVE:
+            return value > rule.threshold
+    return value >= rule.threshold
+
+
+def _value_of(rule: alarm_rules.Rule, groups: Frame, group: str) -> float | None:
+    names = ("status", "seconds_until_loss", "time_lag_seconds", "sla_seconds")
+    rows = {row[0]: row[1:] for row in table(groups, "consumer_group", *names)}
+    if group not in rows:
+        return None
+    status, left, age, promised = rows[group]
+    match rule.metric:
+        case contract.GROUP_STATUS:
+            return None if status is None else contract.GROUP_STATUS_VALUES[status]
+        case contract.TIME_TO_DATA_LOSS:
+            return None if left is None else float(left)
+        case contract.SLA_USED:
+            return None if age is None or promised is None else float(age / promised)
+    return None
+
+
+if __name__ == "__main__":
+    write_day(simulate_day(), Path(sys.argv[1]))
