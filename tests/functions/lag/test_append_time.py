@@ -91,6 +91,13 @@ def test_a_single_record_is_dated_at_once() -> None:
     assert found.look_ups == 2
 
 
+def test_a_log_whose_first_record_has_the_newest_time_costs_two_look_ups() -> None:
+    dates, found = one(Log([NOON - HOUR, NOON - 2 * HOUR]), 1)
+
+    assert brackets(dates) == [(NOON - HOUR, NOON - HOUR, NOON - HOUR)]
+    assert found.look_ups == 2
+
+
 def test_thousands_of_records_of_one_millisecond_share_their_time() -> None:
     burst = [NOON - DAY] * 10 + [NOON - HOUR] * 3_000 + [NOON - MINUTE] * 10
     for offset in (10, 1_500, 3_009):
@@ -198,6 +205,18 @@ def test_the_budget_is_never_exceeded(budget: int) -> None:
     _, found = dated(broker, [(n, 10 + 7 * n) for n in range(40)], budget=budget)
 
     assert broker.look_up_count == found.look_ups <= budget
+
+
+@pytest.mark.parametrize(("run", "first"), [(0, 1), (1, 2), (2, 0), (3, 1)])
+def test_partitions_take_turns_from_run_to_run_the_one_with_most_lag_first(
+    run: int, first: int
+) -> None:
+    rows, nobody = np.arange(3), np.zeros(3, bool)
+    queue = Queue.of(np.zeros(3, np.int64), rows, np.array([10, 500, 200]), nobody, run, 5)
+    low, high = np.zeros(3, np.int64), np.full(3, NOON)
+    admitted = queue.admit(~nobody, nobody, low, high, left=5)
+
+    assert np.flatnonzero(admitted).tolist() == [first]
 
 
 def test_a_broker_that_cannot_tell_its_newest_is_not_believed_about_a_deleted_head() -> None:

@@ -7,10 +7,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import PreviousRows, match_previous, seconds_between, set_where_read
+from kafka_lag.lag.columns import Column
 from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
 from tests.builders import (
@@ -132,6 +134,32 @@ def test_a_group_no_longer_listed_keeps_its_rows_for_30_days(age: int, kept: boo
     assert (snapshot.groups.strings("consumer_group").is_in(["g"]) & ~unwatched).any() == kept
     assert unwatched.any() != kept
     assert snapshot.group_partitions.strings("consumer_group").is_in(["g"]).any() == kept
+
+
+@pytest.mark.parametrize(("first", "end"), [(contract.DENIED, 10), (contract.TIMEOUT, None)])
+def test_one_run_without_an_answer_does_not_end_the_time_of_what_was_denied_before_it(
+    first: str, end: int | None
+) -> None:
+    after_a_day = NOON + 25 * HOUR
+    topics: Topics = {**TOPICS, "orders": [(0, 10), first]}
+    before = a_report(a_reading(GROUPS, topics, at=SOON), previous_snapshot(), at=SOON).snapshot
+    snapshot = a_report(broker_not_responding(after_a_day), before, at=after_a_day).snapshot
+    key: dict[str, Any] = {"topic": "orders", "partition_id": 1}
+    assert cell(snapshot.topic_partitions, "end_offset", **key) == end
+    assert cell(snapshot.group_partitions, "end_offset", consumer_group="g", **key) == end
+
+
+def test_a_partition_without_a_leader_does_not_show_the_one_that_it_had() -> None:
+    reading = a_reading(GROUPS, {**TOPICS, "orders": [(0, 10), contract.NO_LEADER]}, at=SOON)
+    leader = Column.optional([0, None, 0], np.int32)
+    partitions = reading.topic_partitions.with_columns(leader=leader)
+    reading = replace(reading, topic_partitions=partitions)
+    snapshot = a_report(reading, previous_snapshot(), at=SOON).snapshot
+    rows = table(snapshot.group_partitions, "consumer_group", "topic", "partition_id", "leader")
+    assert [row for row in rows if row[3] is None] == [
+        ("g", "orders", 1, None),
+        ("other", "orders", 1, None),
+    ]
 
 
 def test_a_group_still_listed_after_a_day_of_denials_keeps_a_row_without_numbers() -> None:

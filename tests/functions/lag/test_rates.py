@@ -81,6 +81,18 @@ def produced(previous: Row, now: Row) -> float | None:
             1.5,
             id="clock-went-back",
         ),
+        pytest.param(
+            {"committed_offset": 0, "start_offset": 600},
+            {"committed_offset": 660, "start_offset": 600},
+            1.0,
+            id="what-was-deleted-was-not-read",
+        ),
+        pytest.param(
+            {"committed_offset": 0, "start_offset": 600},
+            {"committed_offset": 540, "start_offset": 600},
+            0.0,
+            id="within-what-was-deleted",
+        ),
         pytest.param({"committed_offset": 9, "consume_rate": 1.5}, {}, None, id="commit-deleted"),
         pytest.param(
             {"committed_offset": 0, "consume_rate": 1.5, "topic_id": "a"},

@@ -13,7 +13,7 @@ from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import LagReport, PreviousRuns
 from kafka_lag.lag.time_index import LookUp, no_look_up
-from tests.builders import HOUR, MINUTE, NOON, a_reading, table
+from tests.builders import HOUR, MINUTE, NOON, Commit, a_reading, table
 from tests.functions.lag.builders import SECOND, TIMES, Days, Runs, an_hour, partition, time_lags
 from tests.functions.lag.time_index_fake import Broker, Log
 
@@ -245,6 +245,20 @@ def test_under_a_small_budget_what_rests_is_dated_before_what_moves() -> None:
         previous_runs = PreviousRuns(report.snapshot)
 
     assert time_lags(report)[1][2] == "carried"
+
+
+@pytest.mark.parametrize("unread", [0, 1])
+def test_of_groups_at_one_offset_one_that_was_looked_up_dates_both(unread: int) -> None:
+    broker, log = an_hour()
+    days = Days()
+    days.run(NOON, [100, 100], (0, log.end))
+    days.run(NOON + MINUTE, [100, 100], (0, log.end))
+    commits: list[Commit] = [100, 100]
+    commits[unread] = contract.TIMEOUT
+    days.run(NOON + 2 * MINUTE, commits, (0, log.end), broker)
+    report = days.run(NOON + 3 * MINUTE, [100, 100], (0, log.end))
+
+    assert time_lags(report) == [(2780.15, 0.0, "carried")] * 2
 
 
 def test_one_caught_up_partition_does_not_make_an_unknown_age_0() -> None:

@@ -53,6 +53,11 @@ def first_of(*groups: dict[str, Any]) -> int:
             {"time_lag_seconds": 8},
             id="not known is not safer",
         ),
+        pytest.param(
+            {"seconds_until_loss": 60.0},
+            {"seconds_until_loss": None, "time_lag_seconds": 99},
+            id="about to lose before not known",
+        ),
         pytest.param({"time_lag_seconds": 9}, {"lag": 99}, id="time lag"),
         pytest.param({"lag": 9}, {"lag": 8}, id="lag"),
     ],

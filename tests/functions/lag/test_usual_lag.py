@@ -110,6 +110,52 @@ def test_three_runs_in_a_row_are_unusual_and_fewer_may_be_chance(runs: int, unus
     assert row[1:] == (unusual, NOON)
 
 
+def learnt(usual: tuple[Any, Any, Any, Any]) -> Frame:
+    """The figures of one group."""
+    names = ("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread")
+    rates = ("usual_produce_rate", "produce_rate_spread")
+    values = {name: Column.optional([v], float) for name, v in zip(names, usual, strict=True)}
+    return Frame.of(
+        {
+            "consumer_group": Strings.of(["g"]),
+            **values,
+            **{name: Column.unknown(1, float) for name in rates},
+        }
+    )
+
+
+def seen(lag: int | None, age: float | None, at: int) -> Frame:
+    """That group in a run."""
+    return Frame.of(
+        {
+            "consumer_group": Strings.of(["g"]),
+            "read_at": Column.of(np.array([at])),
+            "produce_rate": Column.unknown(1, float),
+            "lag": Column.optional([lag]),
+            "time_lag_seconds": Column.optional([age], float),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "unusual", "first"),
+    [
+        pytest.param((None, None), True, NOON, id="unread"),
+        pytest.param((2000, 100.0), True, NOON, id="far"),
+        pytest.param((1000, 100.0), False, NOON + 2 * MINUTE, id="as usual"),
+    ],
+)
+def test_a_run_in_which_it_is_not_known_does_not_end_what_is_unusual(
+    second: tuple[int | None, float | None], unusual: bool, first: int
+) -> None:
+    backlog, usual, _ = CASES["a backlog by the spread"]
+    before = Frame.empty(contract.GROUPS)
+    for run, (lag, age) in enumerate([backlog, second, backlog]):
+        at = NOON + run * MINUTE
+        before = add_unusual(seen(lag, age, at), learnt(usual), before, at, RULES)
+    assert table(before, "unusual", "unusual_since") == [(unusual, first)]
+
+
 # The rate that is written from the eleventh run on, where 10 records/s are usual, and its spread.
 WRITTEN = {
     "as usual": (10.0, 0.5, False),
