@@ -8,9 +8,11 @@ unknown one is the caller's choice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from kafka_lag import contract
 
 # Keeps a number and its unit on one line of a page.
 NO_BREAK_SPACE = "\u00a0"
@@ -143,6 +145,39 @@ def format_cause_of_loss(
     if consume_rate is not None:
         parts.append(f"consumed {format_rate(consume_rate)}")
     return ", ".join(parts)
+
+
+def explain_tasks_needed(group: Mapping[str, Any]) -> str:
+    """Why a group needs so many tasks, or why that is not known, from its row of `groups`.
+
+    Names in it are as Kafka has them: escape the sentence where strangers' names may do harm.
+    """
+    reason, partition = group["tasks_needed_reason"], group["hottest_partition"]
+    if reason in _WHY_UNKNOWN:
+        return _WHY_UNKNOWN[reason]
+    rates = group["rates_lately"] or (0.0,)
+    member = f"one member reads {format_rate(group['capacity'])}"
+    written = f"{format_rate(sum(rates) / len(rates))} are written, {member}"
+    match reason:
+        case contract.NEEDED_FOR_RECENT_RATE:
+            greatest = format_rate(max(rates))
+            return f"up to {greatest} were written in the last 15 minutes, {member}"
+        case contract.NEEDED_FOR_BACKLOG:
+            return f"{written}, {format_count(group['lag'])} records lie there"
+        case contract.NEEDED_FOR_HOT_PARTITION:
+            share = format_share(group["hottest_share"])
+            return f"{written}; partition {partition} of {group['hottest_topic']} carries {share}"
+        case contract.LIMITED_BY_PARTITIONS:
+            return f"{written}: each partition has a member of its own, and more read nothing"
+    return written
+
+
+_WHY_UNKNOWN = {
+    None: "not known",
+    contract.NO_CAPACITY: "no capacity known: no minute with a backlog was seen yet",
+    contract.PARTITIONS_UNREAD: "a partition was not read in this run",
+    contract.NO_RATE: "a partition was read only once so far",
+}
 
 
 def format_iso_time(ms: int, timespec: Literal["seconds", "milliseconds"] = "seconds") -> str:

@@ -24,7 +24,7 @@ EVERYTHING = ("",)
 ADAPTER = ("lag", "contract", "formatting", "aws", "errors")
 INSIDE = {
     "contract": (),
-    "formatting": (),
+    "formatting": ("contract",),
     "errors": (),
     "aws": ("contract", "errors"),
     "lag": ("contract",),

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag import formatting
+from kafka_lag import contract, formatting
 from kafka_lag.formatting import (
     NO_BREAK_SPACE,
     code_point,
     cut_end,
     cut_middle,
     escape_name,
+    explain_tasks_needed,
     format_age,
     format_bytes,
     format_count,
@@ -259,3 +260,39 @@ def test_a_factor_has_a_tenth() -> None:
 def test_it_is_python_3_11() -> None:
     # What is packed for Glue runs there.
     ast.parse(Path(formatting.__file__).read_text(), feature_version=(3, 11))
+
+
+WRITTEN = {
+    "tasks_needed_reason": contract.NEEDED_FOR_RATE,
+    "rates_lately": (110.0, 130.0),
+    "capacity": 30.0,
+    "lag": 45_000,
+    "hottest_topic": "orders",
+    "hottest_partition": 3,
+    "hottest_share": 0.61,
+}
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("rate", "120/s are written, one member reads 30/s"),
+        ("recent_rate", "up to 130/s were written in the last 15 minutes, one member reads 30/s"),
+        ("backlog", "120/s are written, one member reads 30/s, 45,000 records lie there"),
+        (
+            "hot_partition",
+            "120/s are written, one member reads 30/s; partition 3 of orders carries 61%",
+        ),
+        (
+            "partitions",
+            "120/s are written, one member reads 30/s: each partition has a member of its own, and "
+            "more read nothing",
+        ),
+        ("no_capacity", "no capacity known: no minute with a backlog was seen yet"),
+        ("partitions_unread", "a partition was not read in this run"),
+        ("no_rate", "a partition was read only once so far"),
+        (None, "not known"),
+    ],
+)
+def test_why_a_group_needs_so_many_tasks(reason: str | None, sentence: str) -> None:
+    assert explain_tasks_needed({**WRITTEN, "tasks_needed_reason": reason}) == sentence

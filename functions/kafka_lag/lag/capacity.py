@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame, locate
@@ -28,6 +29,8 @@ _FEWEST_SAMPLES = 3
 # A commit may trail what is read by some seconds, as with checkpoints, and commits that come once a
 # run then seem to leave all over that they read.
 _BACKLOG_TO_READ = 1.25
+# And so many records, as few of them come at random.
+_FEWEST_RECORDS = 10
 # Standard deviations of the interval: 95 of 100.
 _SPREAD = 1.96
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
@@ -38,10 +41,13 @@ def add_capacity(
     rows: Frame,
     previous: PreviousRows,
     previous_runs: PreviousRuns,
+    taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The groups with `capacity`, its interval and the samples behind it.
+    """The rolled-up groups with `capacity`, its interval and the samples behind it.
 
+    `settled_since`: the run, ms, from which on the members own what they do now, as far as is
+    known; unknown while they wait for an assignment.
     `capacity`: records/s of one member, as configured, else the upper median of the samples;
     unknown while these are fewer than three. `capacity_low`, `capacity_high`: an interval that
     holds the median of 95 of 100 such rows of samples, by their order; unknown likewise.
@@ -49,6 +55,7 @@ def add_capacity(
     """
     old = previous_runs.newest.groups
     old = old.lazy_take(locate(groups, old, _GROUP))
+    groups = groups.with_columns(settled_since=_find_settled(groups, old, taken_at))
     sample, runs = _sample(groups, rows, previous, previous_runs, rules)
     samples = Recent.of(old.strings("capacity_samples"), MOST_SAMPLES).appended(sample, runs)
     enough = samples.count >= _FEWEST_SAMPLES
@@ -60,6 +67,13 @@ def add_capacity(
         capacity_high=samples.sorted_value(samples.count - 1 - low).only(enough),
         capacity_samples=samples.to_lists(),
     )
+
+
+def _find_settled(groups: Frame, old: Frame, taken_at: int) -> Column:
+    waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & is_read(groups)
+    moved = (groups.numbers("rebalances") > 0) | (groups.numbers("owners_changed") > 0)
+    now = Column.of(np.full(len(groups), taken_at, np.int64))
+    return now.where(moved, old.numbers("settled_since").or_else(now)).only(~waiting)
 
 
 def _find_configured(groups: Frame, rules: Rules) -> Column:
@@ -107,10 +121,11 @@ def _sample(
     lasts = (members.since >= settled) & (read > 0) & (seconds > 0)
     # What lies there can only have become more since the commits moved.
     lag = old.numbers("lag").only(moved)
-    lasts &= members.sets.total(lag, moved & ~lag.known) >= read * _BACKLOG_TO_READ
+    enough = read * _BACKLOG_TO_READ + _FEWEST_RECORDS
+    lasts &= members.sets.total(lag, moved & ~lag.known) >= enough
     left_over = _find_left_over(rows, old, members, lasts, previous_runs).only(moved)
     backlog = members.sets.total(left_over, moved & ~left_over.known)
-    saturated = lasts & (backlog >= read * _BACKLOG_TO_READ)
+    saturated = lasts & (backlog >= enough)
     of_group = Sets(np.where(saturated, members.group, len(groups)).astype(np.int64), len(groups))
     number = of_group.rows()
     interval = rules.interval_ms / 1_000

@@ -68,7 +68,7 @@ def evaluate(
     topics = carry_over.carry_topic_partitions(reading, newest, rules, taken_at)
     topics = add_produce_rate(topics, newest, rules)
     groups = carry_over.carry_groups(reading, newest, rules, taken_at)
-    groups = add_rebalances(groups, newest, taken_at, rules)
+    groups = add_rebalances(groups, newest, rules)
     rows = carry_over.carry_group_partitions(reading, newest, rules, taken_at, topics)
     rows = rows.where(locate(rows, groups, _GROUP) >= 0)
 
@@ -96,7 +96,7 @@ def evaluate(
 
     counts = count_rows(rows, of_topic, allowed, ages, rules)
     groups = roll_up_groups(groups, rows, counts, newest, rules)
-    groups = add_capacity(groups, rows, previous, previous_runs, rules)
+    groups = add_capacity(groups, rows, previous, previous_runs, taken_at, rules)
     groups = add_tasks_needed(groups, rows, counts, previous, newest, taken_at, rules)
     unwatched = find_unwatched(reading, newest, rules, taken_at)
     groups = mark_unwatched(groups, unwatched, newest)

@@ -21,16 +21,14 @@ from kafka_lag.lag.model import Snapshot
 _CONSUMER = "consumer"
 
 
-def add_rebalances(groups: Frame, before: Snapshot, taken_at: int, rules: Rules) -> Frame:
+def add_rebalances(groups: Frame, before: Snapshot, rules: Rules) -> Frame:
     """`group_epoch` and `members_hash` as last read, in an earlier run if not in this one,
-    `rebalances` since, `settled_since` and `rebalancing_share`.
+    `rebalances` since, and `rebalancing_share`.
 
     `rebalances` is unknown without two readings of one group: when it is first described, in runs
     that do not, and where the epoch went down or the type changed, as then it is another group of
-    that name. `settled_since`: the run, ms, from which on the members own what they do now, as far
-    as is known; unknown while they wait for an assignment. `rebalancing_share` is that of the last
-    runs that saw one, EWMA with a half-life of half the window; runs that know nothing of it leave
-    it as it is.
+    that name. `rebalancing_share` is that of the last runs that saw one, EWMA with a half-life of
+    half the window; runs that know nothing of it leave it as it is.
     """
     old = before.groups.lazy_take(locate(groups, before.groups, ("consumer_group",)))
     same = ~(groups.strings("group_type") != old.strings("group_type"))
@@ -49,10 +47,7 @@ def add_rebalances(groups: Frame, before: Snapshot, taken_at: int, rules: Rules)
     described = read & groups.numbers("members").known & (waiting | members.known)
     counted = Column.of(begun.astype(np.int64)).only(known.known & described)
     rebalances = (epoch - last).only(epoch >= last).or_else(counted)
-    now = Column.of(np.full(len(groups), taken_at, np.int64))
-    settled = now.where(rebalances > 0, old.numbers("settled_since").only(same).or_else(now))
     return groups.with_columns(
-        settled_since=settled.only(~waiting),
         group_epoch=epoch.or_else(last),
         members_hash=members.or_else(known),
         rebalances=rebalances,

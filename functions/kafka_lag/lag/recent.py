@@ -78,6 +78,16 @@ class Recent:
         total = np.where(self.present, self.values, 0.0).sum(axis=1)
         return Column.of(total) / self.count
 
+    def noise(self) -> Column:
+        """The standard deviation around a trend, by the differences of neighbours; 0 of one.
+
+        [von Neumann: Distribution of the ratio of the mean square successive difference to the
+        variance, 1941].
+        """
+        pairs = self.present[:, :-1]
+        squares = np.where(pairs, np.diff(self.values, axis=1) ** 2, 0.0).sum(axis=1)
+        return Column.of(np.sqrt(squares / np.maximum(2 * pairs.sum(axis=1), 1)))
+
     def last(self, number: int) -> Recent:
         """Only so many of the newest."""
         return Recent(self.values[:, -number:], np.minimum(self.count, number))

@@ -29,13 +29,15 @@ _GROUP = ("consumer_group",)
 _LATELY_MS, _MEAN_MS = 900_000, 180_000
 # Runs at least, whatever the interval.
 _FEWEST_RATES = 3
-# In two runs in a row so many times the mean: more records come, and it is no noise.
-_JUMP = 1.3
+# In two runs in a row so many times the mean, and so many standard deviations above it: more
+# records come, and it is no noise.
+_JUMP, _NO_NOISE = 1.3, 3.0
 _RUNS_OF_A_JUMP = 2
+# Standard errors that the mean may be too high by.
+_SURE = 2.0
 # So much more must fit into fewer tasks: noise would take it back.
-_SPARE = 1.03
-# A task that is given this much more than its capacity by an even division still keeps up: neither
-# of the two is known better.
+_SPARE = 1.04
+# A task that is given this much more than its capacity still keeps up: neither is known better.
 _FITS = 1.02
 # A partition that gets less than this share of an even part of the records is not written to.
 _IDLE = 0.05
@@ -72,7 +74,8 @@ def add_tasks_needed(
     rates = Recent.of(old.strings("rates_lately").only(capacity.known), most)
     rates = rates.appended(*_written(sets, rows, previous, capacity, rules))
     work = _Work.of(sets, rows, counted, capacity, settings, taken_at, rules)
-    known = capacity.known & ~unread & (rates.count > 0)
+    unrated = sets.have(~counted.produce_rate.known) | (rates.count == 0)
+    known = capacity.known & ~unread & ~unrated
 
     now = work.members(_present_rate(rates))
     lately = work.members(rates.greatest_mean(max(1, round(_MEAN_MS / rules.interval_ms))) * _SPARE)
@@ -215,7 +218,7 @@ class _Work:
         backlog = self.backlog.fill(0.0)
         total = self.sets.total(Column.of(np.minimum(of_rate + backlog, 1.0))).fill(0.0)
         readable = self._readable(backlog)
-        with_backlog = np.where(self.prefer_even, _divide(readable, total), np.ceil(total))
+        with_backlog = np.where(self.prefer_even, _divide(readable, total), _share_out(total))
         members = np.maximum(for_rate, np.minimum(with_backlog, readable))
         members = np.where(self.behind, np.maximum(members, 1.0), members)
         whole = self.sets.total(Column.of(of_rate + backlog)).fill(0.0)
@@ -235,11 +238,10 @@ class _Work:
         alone = sets.rows(hot).fill(0.0)
         total, hottest = sets.total(rest).fill(0.0), sets.maximum(rest).fill(0.0)
         number = np.maximum(self._readable(np.zeros(len(load))) - alone, 0.0)
-        plain = np.ceil(total - _EPSILON)
-        even = np.maximum(_divide(number, total), plain)
+        even = _divide(number, total)
         others = (total - hottest) / np.maximum(number - 1, 1.0)
         uneven = np.where(number > 0, np.ceil(number / _fit(number, hottest, others)), 0.0)
-        members = np.where(self.prefer_even, np.maximum(uneven, even), plain)
+        members = np.where(self.prefer_even, uneven, _share_out(total))
         return alone + members, (alone > 0) | (self.prefer_even & (uneven > even))
 
     def _readable(self, backlog: Values) -> Values:
@@ -248,6 +250,12 @@ class _Work:
         even = 1.0 / self.sets.rows().take(in_set).fill(1.0)
         found: Values = self.sets.rows((self.share >= _IDLE * even) | (backlog > 0)).fill(0.0)
         return found
+
+
+def _share_out(work: Values) -> Values:
+    """Members for so much work, as if records could be divided at will."""
+    found: Values = np.ceil(work / _FITS - _EPSILON)
+    return found
 
 
 def _divide(partitions: Values, work: Values) -> Values:
@@ -279,9 +287,14 @@ def _written(
 
 
 def _present_rate(rates: Recent) -> Column:
-    """Records/s: the mean of the last minutes, or what the last runs have in common beyond that."""
-    mean, least = rates.mean(), rates.last(_RUNS_OF_A_JUMP).minimum()
-    return least.where((least > mean * _JUMP) & (rates.count > _RUNS_OF_A_JUMP), mean)
+    """Records/s that are written for sure: the mean of the last minutes less what may be noise.
+
+    If all of the last runs are far above the mean, what they have in common.
+    """
+    mean, noise, least = rates.mean(), rates.noise(), rates.last(_RUNS_OF_A_JUMP).minimum()
+    sure = (mean - noise * (_SURE / np.sqrt(np.maximum(rates.count, 1)))).clip(0.0)
+    jump = (least > mean * _JUMP) & (least > mean + noise * _NO_NOISE)
+    return least.where(jump & (rates.count > _RUNS_OF_A_JUMP), sure)
 
 
 def _find_backlog(
