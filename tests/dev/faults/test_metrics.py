@@ -103,6 +103,22 @@ def test_an_age_beside_partitions_without_one_is_at_least_so_much() -> None:
     assert "metric EstimatedTimeLag" in rules(run(metrics=lines, **failed))
 
 
+# The true age is 22.98 s. Only the time that a run took says whether look-ups were cut off.
+@pytest.mark.parametrize(
+    ("seconds", "age", "found"),
+    [(1.99, 12.0, True), (2.0, 12.0, False), (3.7, 12.0, False), (3.7, 99.0, True)],
+)
+def test_an_age_may_be_inexact_only_where_look_ups_may_have_ended_early(
+    seconds: float, age: float, found: bool
+) -> None:
+    lines = metrics()[:-1]
+    for line in lines[:4]:
+        line[contract.ESTIMATED_TIME_LAG] = age
+    failed = {"frames": {}, "error": "the store does not answer", "seconds": seconds}
+    broken = rules(run(metrics=lines, **failed))
+    assert broken == ({"metric EstimatedTimeLag"} if found else set())
+
+
 def test_a_lag_that_such_a_run_leaves_out_is_found() -> None:
     lines = metrics()[:-1]
     del lines[0][contract.OFFSET_LAG]
