@@ -88,7 +88,9 @@ class Statuses(Judge):
                 self._doubt("status", where, status, "it went back within the window")
             elif status not in _STANDING and not pausing and self._oldest_proven(row) > window:
                 self.verdict.checked["status of a standing commit"] += 1
-                if moves.surely_stands():
+                # In a pause of a usual length, but farther behind than usual, it is judged as one
+                # that moves.
+                if moves.surely_stands() and not moves.may_pause():
                     self._doubt("status", where, status, "it lies still for longer than the window")
 
     def _oldest_proven(self, row: Row) -> float:

@@ -99,6 +99,23 @@ def test_a_pause_excuses_only_where_pauses_came_before() -> None:
 
 
 @pytest.mark.parametrize(
+    ("status", "reason"), [("WARN", "falling_behind"), ("WARN", "slow"), ("OK", None)]
+)
+def test_what_pauses_and_is_farther_behind_than_usual_is_judged_as_one_that_moves(
+    status: str, reason: str | None
+) -> None:
+    planted = frames()
+    for row in planted[P]:
+        row |= {"status": status, "status_reason": reason}
+    assert "status" in rules(run(frames=planted))
+    paused = moved(
+        *(Commit(n, 950_000 + 15_000 * n, 950_010 + 15_000 * n) for n in (1, 2, 3)),
+        Commit(6, 1_010_000, 1_010_010),
+    )
+    assert "status" not in rules(run(frames=planted), paused)
+
+
+@pytest.mark.parametrize(
     "between",
     [
         pytest.param([(at, 0, 10) for at in range(1_000, 15_000, 1_000)], id="the-same-again"),
