@@ -73,6 +73,8 @@ class GroupDay:
     err_minutes: float | None = None
     status_changes: int | None = None
     rebalancing_runs: int | None = None
+    rebalances: int | None = None
+    rebalancing_minutes: float | None = None
     sla_seconds: float | None = None
     sla_minutes: float | None = None
     sla_met_minutes: float | None = None

@@ -87,6 +87,8 @@ REPORT_COLUMNS = {
         "err_minutes": DOUBLE,
         "status_changes": INT,
         "rebalancing_runs": INT,
+        "rebalances": LONG,
+        "rebalancing_minutes": DOUBLE,
         "sla_seconds": DOUBLE,
         "sla_minutes": DOUBLE,
         "sla_met_minutes": DOUBLE,

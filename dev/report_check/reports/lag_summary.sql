@@ -108,6 +108,9 @@ judged AS (
             group_state IN ('PreparingRebalance', 'CompletingRebalance', 'Assigning', 'Reconciling')
             OR owners_changed > 0
         )) AS rebalancing_runs,
+        sum(rebalances) FILTER (is_read)::BIGINT AS rebalances,
+        coalesce(sum(weight) FILTER (is_read AND rebalancing_share >= 0.6), 0) / 60
+            AS rebalancing_minutes,
         max_by(sla_seconds, taken_at) FILTER (is_read) AS sla_seconds,
         -- an age of which only a least is known cannot keep a promise
         coalesce(sum(weight) FILTER (
@@ -152,6 +155,8 @@ SELECT
     err_minutes,
     status_changes,
     rebalancing_runs,
+    rebalances,
+    rebalancing_minutes,
     sla_seconds,
     sla_minutes,
     sla_met_minutes,

@@ -293,6 +293,8 @@ def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
         ("Consumed", known(format_rate, day.consume_rate)),
         ("Catch-up", known(format_factor, day.catch_up_capacity)),
         ("Rebalancing", DASH if runs is None else format_quantity(runs, "run")),
+        ("Rebalances", known(format_count, day.rebalances)),
+        ("All the time", _minutes(day.rebalancing_minutes)),
     )
 
 

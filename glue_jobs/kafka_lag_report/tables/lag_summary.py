@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from kafka_lag.contract import REBALANCING_STATES
+from kafka_lag.contract import MOSTLY_REBALANCING, REBALANCING_STATES
 from kafka_lag_report.aggregates import GROUP_TOPIC, net_rise
 from kafka_lag_report.run_weights import weighed, weighted_mean, weighted_minutes
 from kafka_lag_report.schemas import LAG_SUMMARY
@@ -20,6 +20,8 @@ _READ = (
     "owner",
     "owners_changed",
     "produce_rate",
+    "rebalances",
+    "rebalancing_share",
     "records_lost",
     "sla_seconds",
     "status",
@@ -116,6 +118,10 @@ def _status() -> dict[str, Column]:
         "err_minutes": weighted_minutes(status == "ERR"),
         "status_changes": sf.count_if(status != sf.col("status_before")),
         "rebalancing_runs": sf.count_if(moving),
+        "rebalances": sf.sum("rebalances"),
+        "rebalancing_minutes": weighted_minutes(
+            sf.col("rebalancing_share") >= MOSTLY_REBALANCING
+        ),
     }
 
 

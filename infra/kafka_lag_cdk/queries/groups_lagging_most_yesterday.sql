@@ -30,6 +30,8 @@ SELECT
     round(request.err_minutes, 1) AS err_minutes,
     round(request.warn_minutes, 1) AS warn_minutes,
     round(request.unknown_minutes, 1) AS unknown_minutes,
+    request.rebalances,
+    round(request.rebalancing_minutes, 1) AS rebalancing_minutes,
     request.rebalancing_runs,
     round(request.catch_up_capacity, 2) AS capacity,
     request.records_lost

@@ -2,8 +2,9 @@
 -- Groups: rebalances, hour by hour
 -- How many runs of yesterday found a group rebalancing, by its state or by partitions with another
 -- owner than the run before, as the daily report counts them; how many found such partitions, and
--- how many those were. Runs without a state are in runs_unknown too. Hours with none of all are
--- left out.
+-- how many those were. `rebalances` counts each that is known of: of classic groups one a run.
+-- runs_restless are those in which it rebalanced all the time: six tenths of the last runs and more
+-- saw one. Runs without a state are in runs_unknown too. Hours with none of all are left out.
 -- Change group, cluster and dates in the first lines. LIKE '%' is all; for one write = 'name', as _
 -- in LIKE is any character.
 -- Days older than shared.keep.snapshot_days are not found: put history_ before the table's name
@@ -25,6 +26,8 @@ SELECT
         group_state IN ('PreparingRebalance', 'CompletingRebalance', 'Assigning', 'Reconciling')
         OR owners_changed > 0
     ) AS runs_rebalancing,
+    sum(rebalances) AS rebalances,
+    count_if(rebalancing_share >= 0.6) AS runs_restless,
     count_if(owners_changed > 0) AS runs_with_moves,
     sum(owners_changed) AS partitions_moved,
     count_if(group_state IS NULL) AS runs_unknown
@@ -33,6 +36,7 @@ GROUP BY cluster, consumer_group, dt, date_format(taken_at, '%H')
 HAVING count_if(
     group_state IN ('PreparingRebalance', 'CompletingRebalance', 'Assigning', 'Reconciling')
     OR owners_changed > 0
+    OR rebalances > 0
     OR group_state IS NULL
 ) > 0 OR count(owners_changed) = 0
-ORDER BY partitions_moved DESC NULLS LAST, runs_rebalancing DESC, cluster, consumer_group, hour
+ORDER BY rebalances DESC NULLS LAST, partitions_moved DESC NULLS LAST, runs_rebalancing DESC, cluster, consumer_group, hour

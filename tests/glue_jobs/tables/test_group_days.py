@@ -96,13 +96,21 @@ CASES: dict[str, tuple[dict[float, Row], Row]] = {
     ),
     "rebalancing": (
         {
-            0: {"group_state": "PreparingRebalance", "owners_changed": 1},
+            0: {"group_state": "PreparingRebalance", "owners_changed": 1, "rebalances": 1},
             1: {"group_state": "CompletingRebalance"},
             2: {"group_state": "Assigning", "owners_changed": 0},
             3: {"group_state": "Reconciling"},
-            4: {"group_state": "Stable", "owners_changed": 2},
+            4: {"group_state": "Stable", "owners_changed": 2, "rebalances": 3},
         },
-        {"rebalancing_runs": 5},
+        {"rebalancing_runs": 5, "rebalances": 4, "rebalancing_minutes": 0.0},
+    ),
+    "rebalancing all the time": (
+        {
+            0: {"rebalancing_share": 0.59, "rebalances": 1},
+            1: {"rebalancing_share": 0.6, "rebalances": 0},
+            3: {"rebalancing_share": 0.9, "rebalances": 9, "unread_reason": "timeout"},
+        },
+        {"rebalances": 1, "rebalancing_minutes": 1.0},
     ),
     "not rebalancing": (
         {
@@ -111,7 +119,7 @@ CASES: dict[str, tuple[dict[float, Row], Row]] = {
             2: {"group_state": "PreparingRebalance", "unread_reason": "timeout"},
             3: {},
         },
-        {"rebalancing_runs": 0},
+        {"rebalancing_runs": 0, "rebalances": None, "rebalancing_minutes": 0.0},
     ),
     "SLA": (
         {
