@@ -154,7 +154,8 @@ class Brokers(FakeConnections):
             _of(
                 group_id=g,
                 group_state="Stable",
-                group_type="consumer" if g in self.epochs else "classic",
+                # As Kafka's ListGroups writes them.
+                group_type="Consumer" if g in self.epochs else "Classic",
                 protocol_type="consumer",
             )
             for g in mine
@@ -214,10 +215,12 @@ class Brokers(FakeConnections):
             ]
         )
 
-    def read(self, request: ReadRequest | None = None) -> ClusterReading:
-        """One reading of a new process."""
+    def read(
+        self, request: ReadRequest | None = None, clock: Callable[[], float] = lambda: NOON / 1000
+    ) -> ClusterReading:
+        """One reading of a new process; `clock` in seconds."""
         return asyncio.run(
-            read_cluster(self, request or ReadRequest(), TopicSettingsCache(), lambda: NOON / 1000)  # type: ignore[arg-type]
+            read_cluster(self, request or ReadRequest(), TopicSettingsCache(), clock)  # type: ignore[arg-type]
         )
 
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
 
 from kafka_lag import contract
 from kafka_lag.brokers.errors import UnansweredError
+from tests.builders import NOON, table
 from tests.functions.brokers.brokers import Brokers, Runs, Topic
 
 GROUP, CLUSTER = ("shop", "g"), ("shop",)
@@ -179,6 +181,14 @@ def test_an_end_is_read_after_the_commit_that_it_is_compared_with() -> None:
     last = {kind: place for place, kind in enumerate(kinds)}
     assert last["Starts"] < kinds.index("OffsetFetch")
     assert last["OffsetFetch"] < kinds.index("Ends")
+
+
+def test_a_partition_was_read_when_its_end_was_answered() -> None:
+    ticks = count(NOON // 1000)
+    reading = _runs().brokers.read(clock=lambda: float(next(ticks)))
+    (committed_at,) = reading.groups.numbers("read_at").to_list()
+    times = table(reading.topic_partitions, "asked_at", "read_at")
+    assert times == [(committed_at + 1_000, committed_at + 2_000)] * 2
 
 
 def test_no_retry_begins_when_half_of_the_runs_time_is_used_up() -> None:
