@@ -24,6 +24,7 @@ ARROW = {
     "boolean": pa.bool_(),
     "timestamp": pa.timestamp("ms", tz="UTC"),
     "array<int>": pa.list_(pa.int32()),
+    "array<double>": pa.list_(pa.float64()),
 }
 
 
