@@ -23,6 +23,7 @@ PARQUET = {
     "boolean": "bool",
     "timestamp": "timestamp[ms, tz=UTC]",
     "array<int>": "list<int32>",
+    "array<double>": "list<double>",
 }
 
 # What each version that was released added to the one before, by dataset; of 1 all it had.
