@@ -62,6 +62,9 @@ THREE_BROKERS = (
     *("dev/test_cluster", "dev/test_traffic", "infra/rehearsal/test_deployed"),
 )
 
+# Tests that share a session of Spark, and with it what its JVM has compiled.
+IN_SPARK = ("glue_jobs/", "contract/test_snapshots_in_spark", "infra/storage/queries/test_reports")
+
 # Folders of which all files read what is made once for a process.
 SHARING = ("dev/days/",)
 
@@ -119,6 +122,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
                 return "tests that stop brokers"
             if inside.startswith(THREE_BROKERS):
                 return "tests of three brokers"
+            if inside.startswith(IN_SPARK):
+                return "tests in Spark"
             return next((folder for folder in SHARING if inside.startswith(folder)), file)
 
     return ByWhatIsShared(config, log)
