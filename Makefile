@@ -30,7 +30,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve test-glue-5 faults soak \
+        bench-report bench-serve bench-unusual test-glue-5 faults soak \
         bench-import compare cost package cdk diff deploy synth destroy schema rehearse audit
 
 help: ## list the targets
@@ -123,6 +123,9 @@ bench-time-lag: setup ## how right time lags are, case by case
 
 bench-pauses: setup ## whether recurring pauses are learnt and outages are not (over an hour)
 	$(BIN)/python -m dev.benchmarks.pauses
+
+bench-unusual: setup ## how often healthy groups are called unusual, and how soon anomalies are (minutes)
+	$(BIN)/python -m dev.benchmarks.unusual
 
 bench-serve: setup ## how long answers take for a snapshot of 60,000 group-partitions
 	$(BIN)/python -m dev.benchmarks.serve

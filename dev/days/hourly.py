@@ -27,10 +27,13 @@ _SCHEMA = pa.schema(
                 "time_lag_seconds",
                 "time_lag_max",
                 "time_lag_deviation",
+                "time_lag_high",
                 "lag",
                 "lag_deviation",
+                "lag_high",
                 "produce_rate",
                 "produce_rate_deviation",
+                "produce_rate_max",
                 "consume_rate",
             ),
             pa.float64(),
@@ -49,10 +52,13 @@ class Hour:
     time_lag_seconds: float | None = None
     time_lag_max: float | None = None
     time_lag_deviation: float | None = None
+    time_lag_high: float | None = None
     lag: float | None = None
     lag_deviation: float | None = None
+    lag_high: float | None = None
     produce_rate: float | None = None
     produce_rate_deviation: float | None = None
+    produce_rate_max: float | None = None
     consume_rate: float | None = None
 
 

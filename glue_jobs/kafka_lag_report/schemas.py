@@ -284,10 +284,13 @@ LAG_HOURLY = columns(
     time_lag_seconds=DOUBLE,
     time_lag_max=DOUBLE,
     time_lag_deviation=DOUBLE,
+    time_lag_high=DOUBLE,
     lag=DOUBLE,
     lag_deviation=DOUBLE,
+    lag_high=DOUBLE,
     produce_rate=DOUBLE,
     produce_rate_deviation=DOUBLE,
+    produce_rate_max=DOUBLE,
     consume_rate=DOUBLE,
 )
 

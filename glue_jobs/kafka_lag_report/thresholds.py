@@ -22,6 +22,12 @@ MOST = 2 / 3
 # Hot: lag a partition to that of all others. Of two, the one with three quarters of the lag.
 HOT_FACTOR = 3.0
 
+# Groups of which the hour of the week says little: half of their hours lie so far off the same hour
+# of other weeks, or runs of two weeks lay so many spreads above what was usual. Random bursts do,
+# and a job that begins some minutes earlier or later. `make bench-unusual` has what it is worth.
+IRREGULAR_PART = 0.25
+NEARLY_FAR = 3.5
+
 # Of the day's runs: fewer are a gap. 15 minutes of a day may be missed by deploys and retries.
 SEEN_SHARE = 0.99
 # With fewer every other number of the day is in doubt.

@@ -23,6 +23,7 @@ from kafka_lag.contract.usual import FAR as FAR
 from kafka_lag.contract.usual import FAR_RUNS as FAR_RUNS
 from kafka_lag.contract.usual import FLOORS as FLOORS
 from kafka_lag.contract.usual import LEAST_WEEKS as LEAST_WEEKS
+from kafka_lag.contract.usual import LEAST_WEEKS_OF_RUNS as LEAST_WEEKS_OF_RUNS
 from kafka_lag.contract.usual import USUAL_ADDED as USUAL_ADDED
 from kafka_lag.contract.usual import USUAL_COLUMNS as USUAL_COLUMNS
 from kafka_lag.contract.usual import USUAL_DATE_KEY as USUAL_DATE_KEY

@@ -14,6 +14,8 @@ USUAL_DATE_KEY = "kafka_lag_usual_date"
 # An hour is compared with the same hour of the same weekday in so many weeks, of which so many
 # must be known; a spread of two means nothing.
 USUAL_WEEKS, LEAST_WEEKS = 6, 3
+# A collector judges some hundred times as many values as a report: it waits for one more.
+LEAST_WEEKS_OF_RUNS = 4
 
 # A value is unusual from so many times the spread on. The spread is never taken for less than this
 # part of the usual value, nor for less than the floor of its measure: records, s, records/s.

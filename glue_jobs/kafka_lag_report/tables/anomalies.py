@@ -27,6 +27,13 @@ WITHIN = {
     "produce_rate": "produce_rate_deviation",
 }
 
+# The most that runs of an hour have, but for a few of them.
+HIGH = {
+    "time_lag_seconds": "time_lag_high",
+    "lag": "lag_high",
+    "produce_rate": "produce_rate_max",
+}
+
 _HOUR = ("cluster", "consumer_group", "hour")
 
 
@@ -35,7 +42,7 @@ def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
 
     Both frames are `lag_hourly`; `before` has the days of the same weekday (column `dt`).
     """
-    usual = usual_hours(before, MEASURES).drop("weekday")
+    usual = usual_hours(before, MEASURES).drop("weekday", "part", "highs")
     far = _values(today, MEASURES).join(usual, [*_HOUR, "measure"])
     far = far.withColumn("deviation", _deviation())
     return far.where(sf.abs("deviation") >= FAR).select(
@@ -56,11 +63,14 @@ def usual_hours(hours: DataFrame, measures: Sequence[str]) -> DataFrame:
     `hours` are `lag_hourly` with their days (`dt`). `usual` is the median. `spread`, in standard
     deviations, is that of the hour or that of all hours of the group's weekday, as parts of their
     usual values, whichever is more: six days alone often happen to lie close together. `within` is
-    the usual deviation of an hour's runs from its mean, null where no day has it.
+    the usual deviation of an hour's runs from its mean, null where no day has it. `part` is how far
+    the hours of the weekday lie from their usual values, as a median part of these. `highs` are the
+    `week` (its Monday) and the `high` of each day.
     """
     group = ("cluster", "consumer_group", "measure", "weekday")
     weekday = (sf.weekday(sf.to_date("dt")) + 1).cast("int").alias("weekday")
-    days = _values(hours, measures, weekday).where("value IS NOT NULL")
+    week = sf.date_trunc("week", sf.to_date("dt")).alias("week")
+    days = _values(hours, measures, weekday, week).where("value IS NOT NULL")
     # All windows and groups below are parts of these: the rows are sent once.
     days = days.repartition("cluster", "consumer_group", "measure")
     days = days.withColumn("usual", sf.median("value").over(Window.partitionBy(*group, "hour")))
@@ -72,6 +82,8 @@ def usual_hours(hours: DataFrame, measures: Sequence[str]) -> DataFrame:
         (NORMAL * sf.median("off")).alias("of_hour"),
         (NORMAL_OF_FEW * sf.max("usual") * sf.max("part")).alias("of_weekday"),
         sf.median("within").alias("within"),
+        sf.max("part").alias("part"),
+        sf.collect_list(sf.struct("week", "high")).alias("highs"),
         sf.count("value").cast("int").alias("days"),
     )
     return usual.where(sf.col("days") >= LEAST_WEEKS).select(
@@ -81,6 +93,8 @@ def usual_hours(hours: DataFrame, measures: Sequence[str]) -> DataFrame:
         "usual",
         sf.greatest("of_hour", "of_weekday").alias("spread"),
         "within",
+        "part",
+        "highs",
         "days",
     )
 
@@ -91,9 +105,8 @@ def _values(hours: DataFrame, measures: Sequence[str], *more: Column) -> DataFra
         sf.struct(
             sf.lit(name).alias("measure"),
             sf.col(name).alias("value"),
-            (sf.col(WITHIN[name]) if name in WITHIN else sf.lit(None).cast("double")).alias(
-                "within"
-            ),
+            sf.col(WITHIN[name]).alias("within"),
+            sf.col(HIGH[name]).alias("high"),
         )
         for name in measures
     ]

@@ -119,9 +119,7 @@ def _status() -> dict[str, Column]:
         "status_changes": sf.count_if(status != sf.col("status_before")),
         "rebalancing_runs": sf.count_if(moving),
         "rebalances": sf.sum("rebalances"),
-        "rebalancing_minutes": weighted_minutes(
-            sf.col("rebalancing_share") >= MOSTLY_REBALANCING
-        ),
+        "rebalancing_minutes": weighted_minutes(sf.col("rebalancing_share") >= MOSTLY_REBALANCING),
     }
 
 

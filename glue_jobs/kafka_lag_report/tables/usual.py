@@ -13,10 +13,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_lag import contract
+from kafka_lag.contract import FAR, FLOORS, LEAST_WEEKS_OF_RUNS, USUAL_PART
 from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.report_files import stored
 from kafka_lag_report.storage import PARQUET, Storage
 from kafka_lag_report.tables.anomalies import usual_hours
+from kafka_lag_report.thresholds import IRREGULAR_PART, NEARLY_FAR
 
 # The object's name of each measure's columns.
 _MEASURES = {"lag": "lag", "time_lag_seconds": "time_lag", "produce_rate": "produce_rate"}
@@ -32,7 +34,9 @@ def usual_figures(hours: DataFrame) -> DataFrame:
     """The columns of the object and `cluster`, from `lag_hourly` of the last weeks (`dt`).
 
     A collector compares single runs. They lie farther apart than the hours' means, so the spread
-    of the runs within an hour is a part of theirs.
+    of the runs within an hour is a part of theirs, and more weeks must be known. Of a group whose
+    hours are not alike from week to week, the spread says how far off is twice the most that it
+    had.
     """
     single = sf.when(sf.col("measure") == "produce_rate", _SINGLE_RUN).otherwise(1.0)
     within = single * sf.coalesce("within", sf.lit(0.0))
@@ -40,6 +44,7 @@ def usual_figures(hours: DataFrame) -> DataFrame:
     usual = usual_hours(hours, tuple(_MEASURES)).withColumn("spread", spread)
     # Reports of older releases do not know how far apart the rates of runs lie.
     usual = usual.where("measure != 'produce_rate' OR within IS NOT NULL")
+    usual = _widened(usual.where(sf.col("days") >= LEAST_WEEKS_OF_RUNS))
 
     def of(measure: str, column: str) -> Column:
         # More digits would mean nothing, and not compress.
@@ -55,6 +60,35 @@ def usual_figures(hours: DataFrame) -> DataFrame:
     ]
     figures = usual.groupBy("cluster", *_SORTED_BY).agg(*columns)
     return figures.select("cluster", *contract.USUAL_COLUMNS)
+
+
+def _widened(usual: DataFrame) -> DataFrame:
+    """The usual hours, with another `spread` where the hour of the week says little of a group.
+
+    Where values scatter by more than IRREGULAR_PART, or runs of two weeks have lain NEARLY_FAR from
+    usual, the spread is such that twice the most of any hour is unusual, and less is not.
+    """
+    floor = sf.create_map(*(sf.lit(word) for pair in FLOORS.items() for word in pair))
+    scale = sf.greatest("spread", sf.col("usual") * USUAL_PART, floor[sf.col("measure")])
+    group = ("cluster", "consumer_group", "measure")
+    weeks = (
+        usual.select(*group, "usual", scale.alias("scale"), sf.inline("highs"))
+        .groupBy(*group, "week")
+        .agg(
+            sf.max("high").alias("most"),
+            sf.max((sf.col("high") - sf.col("usual")) / sf.col("scale")).alias("off"),
+        )
+    )
+    highest = weeks.groupBy(*group).agg(
+        sf.max("most").alias("most"),
+        sf.get(sf.sort_array(sf.collect_list("off"), asc=False), sf.lit(1)).alias("off_twice"),
+    )
+    scatter = usual.groupBy(*group).agg(sf.median("part").alias("scatter"))
+    irregular = (sf.col("scatter") >= IRREGULAR_PART) | (sf.col("off_twice") >= NEARLY_FAR)
+    twice = sf.greatest((2.0 * sf.col("most") - sf.col("usual")) / FAR, sf.lit(0.0))
+    spread = sf.when(irregular & sf.col("most").isNotNull(), twice).otherwise(sf.col("spread"))
+    judged = usual.join(highest, [*group]).join(scatter, [*group])
+    return judged.withColumn("spread", spread)
 
 
 def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day, cluster: str) -> None:

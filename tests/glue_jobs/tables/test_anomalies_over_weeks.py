@@ -80,7 +80,8 @@ def write_hours(path: Path, values: Array, pairs: list[tuple[int, int]]) -> str:
         unknown = pa.nulls(GROUPS * HOURS, pa.float64())
         others = (
             *("time_lag_seconds", "time_lag_deviation", "lag_deviation"),
-            *("produce_rate", "produce_rate_deviation"),
+            *("time_lag_high", "lag_high"),
+            *("produce_rate", "produce_rate_deviation", "produce_rate_max"),
         )
         table = pa.table(
             {
