@@ -85,6 +85,8 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "hottest_topic": (2, 5),
         "hottest_partition": (2, 5),
         "hottest_share": (2, 5),
+        "unwatched_topic": (2, 5),
+        "unwatched_partition": (2, 5),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),

@@ -187,6 +187,8 @@ GROUPS = columns(
     hottest_topic=STRING,
     hottest_partition=INT,
     hottest_share=DOUBLE,
+    unwatched_topic=STRING,
+    unwatched_partition=INT,
 )
 
 SNAPSHOTS = {

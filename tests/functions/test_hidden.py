@@ -194,3 +194,20 @@ def test_a_topic_that_was_deleted_while_hidden_ends_as_soon_as_a_broker_says_so(
     watched.at([HIDDEN_AT + 3 * DAY + 1], gone_topics=["secret"])
     assert watched.topics() == {"orders"}
     assert (CLUSTER, contract.COLLECTOR_SUCCESS) in watched.sink.values()
+
+
+def test_a_group_in_trouble_for_another_topic_ends_as_no_longer_watched_too() -> None:
+    watched = stuck()
+    watched.at(days(1, 30), **SECRET)
+    watched.beside = {"orders": [60]}
+    late = range(GIVEN_UP - 15, GIVEN_UP + 3)
+    watched.at(late, **SECRET)
+    assert watched.topics() == {"orders"}
+    assert table(watched.newest.groups, "status", "worst_topic", "unwatched_topic") == [
+        (contract.ERR, "orders", "secret")
+    ]
+    watched.beside = {"orders": [100]}
+    watched.at(range(GIVEN_UP + 3, GIVEN_UP + 20), **SECRET)
+    assert watched.kinds() == ["opened", "gone"]
+    assert "topic secret is unread since" in watched.bench.channel.sent[-1].notice.text
+    assert cell(watched.newest.groups, "unwatched_topic", consumer_group="g") is None

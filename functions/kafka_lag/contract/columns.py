@@ -168,5 +168,7 @@ COLUMNS = {
         "hottest_topic": STRING,
         "hottest_partition": INT,
         "hottest_share": DOUBLE,
+        "unwatched_topic": STRING,
+        "unwatched_partition": INT,
     },
 }

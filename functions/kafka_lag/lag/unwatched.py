@@ -53,23 +53,29 @@ def find_unwatched(
 
 
 def mark_unwatched(groups: Frame, unwatched: Unwatched, previous: Snapshot) -> Frame:
-    """The groups, with the reason topic_unwatched and one such partition where nothing else is bad.
+    """The groups with `unwatched_topic` and `unwatched_partition`, one that is read no more.
 
-    It stays for as long as the incident is open that the partition was part of, and as no status is
-    known: then nothing is left of the group that is watched.
+    Where nothing else is bad they have the reason topic_unwatched.
+
+    They stay for as long as the incident is open that the partition was part of, and as no status
+    is known: then nothing is left of the group that is watched.
     """
     rows = unwatched.partitions
     old = previous.groups.lazy_take(locate(groups, previous.groups, _GROUP))
-    before = old.strings("status_reason").is_in([contract.TOPIC_UNWATCHED])
     status = groups.strings("status")
     at = locate(groups, rows, _GROUP)
-    stays = before & (old.numbers("incident_since").known | ~status.known)
-    marked = ((at >= 0) | stays) & ~status.is_in([contract.WARN, contract.ERR])
+    stays = old.numbers("incident_since").known | ~status.known
+    topic = rows.strings("topic").take(at).or_else(old.strings("unwatched_topic").only(stays))
+    partition = (
+        rows.numbers("partition_id")
+        .take(at)
+        .or_else(old.numbers("unwatched_partition").only(stays))
+    )
+    groups = groups.with_columns(unwatched_topic=topic, unwatched_partition=partition)
+    marked = topic.known & ~status.is_in([contract.WARN, contract.ERR])
     if not marked.any():
         return groups
     reason = Strings.constant(contract.TOPIC_UNWATCHED, len(groups)).only(marked)
-    topic = rows.strings("topic").take(at).or_else(old.strings("worst_topic"))
-    partition = rows.numbers("partition_id").take(at).or_else(old.numbers("worst_partition"))
     other = ~marked
     return groups.with_columns(
         status_reason=reason.or_else(groups.strings("status_reason")),
