@@ -372,6 +372,7 @@ _TYPES = {
     BOOLEAN: pa.bool_(),
     TIMESTAMP: pa.timestamp("ms", tz="UTC"),
     INT_LIST: pa.list_(pa.int32()),
+    DOUBLE_LIST: pa.list_(pa.float64()),
 }
 
 
