@@ -57,8 +57,8 @@ exit codes:
   1    the cluster, the files or AWS could not be read; one sentence says what to do.
        doctor: there is a fault
   2    wrong usage
-  3    show --fail-on: a group has that status
-  4    show --fail-on: none is seen to have it, and of some the status is not known
+  3    show --fail-on: a group has that status, or breaks its promise
+  4    show --fail-on: none is seen to, and of some it is not known
   130  interrupted
 """
 

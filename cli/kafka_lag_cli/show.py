@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,7 +32,14 @@ from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.shared import HeldStore, find_interval
 from kafka_lag_cli.terminal.group_details import group_details
-from kafka_lag_cli.terminal.group_rows import TABLE, Selection, select_groups, write_rows
+from kafka_lag_cli.terminal.group_rows import (
+    TABLE,
+    Row,
+    Selection,
+    select_groups,
+    sla_used,
+    write_rows,
+)
 from kafka_lag_cli.terminal.group_table import groups_table
 from kafka_lag_cli.terminal.selection_options import (
     check_group,
@@ -45,6 +52,7 @@ from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open
 # Consumers commit each five seconds by default [Kafka, auto.commit.interval.ms].
 _GAP = 6
 REACHED, NOT_KNOWN = 3, 4
+_SLA = "sla"
 _AT_LEAST = {
     contract.ERR: frozenset({contract.ERR}),
     contract.WARN: frozenset({contract.ERR, contract.WARN}),
@@ -76,9 +84,10 @@ examples:
 )
 @option(
     "--fail-on",
-    type=click.Choice(list(_AT_LEAST)),
-    metavar="ERR|WARN",
-    help="exit with 3 if a group is so bad, with 4 if that is not known",
+    multiple=True,
+    type=click.Choice([*_AT_LEAST, _SLA]),
+    metavar="ERR|WARN|sla",
+    help="exit with 3 if a group is so bad, or older than promised, with 4 if that is not known",
 )
 @collect_options
 def show(**options: Any) -> int:
@@ -96,7 +105,7 @@ def show(**options: Any) -> int:
     if not len(report.snapshot.groups):
         check_rights_to_read(collect, report.snapshot)
     check_group(report.snapshot, selection.group, report.unread_brokers)
-    code = 0 if options["fail_on"] is None else exit_code(report, selection, options["fail_on"])
+    code = exit_code(report, selection, options["fail_on"])
     with ignore_closed_pipe():
         _write(report, selection, collect.settings.rules, options)
     # Groups without any partition are worth to be shown first.
@@ -233,23 +242,33 @@ def compare_readings(
     return TwoReadings(cluster, snapshot, gap, counts)
 
 
-def exit_code(report: TwoReadings, selection: Selection, fail_on: str) -> int:
-    """3 if a selected group is as bad as this, else 4 if that is not known of all, else 0.
+def exit_code(report: TwoReadings, selection: Selection, fail_on: Collection[str]) -> int:
+    """3 if a selected group is as bad as one of these, else 4 if that is not known of all, else 0.
 
     `--top` and `--status` hide no group from it.
     """
+    if not fail_on:
+        return 0
     everyone = replace(selection, top=None, statuses=frozenset())
     rows = select_groups(report.snapshot, everyone).rows
-    bad = _AT_LEAST[fail_on]
-    # A group without any lag to have a status of, as one of another protocol, is none of these.
-    unknown = bool(report.unread_brokers) or any(
-        row["partitions_unknown"]
-        or (row["status"] is None and (row["lag"] or row["unread_reason"]))
-        for row in rows
-    )
-    if any(row["status"] in bad for row in rows):
+    bad = frozenset[str]().union(*(_AT_LEAST.get(word, ()) for word in fail_on))
+    promised = [row for row in rows if row["sla_seconds"]] if _SLA in fail_on else []
+    if any(row["status"] in bad for row in rows) or any(map(_breaks_promise, promised)):
         return REACHED
+    unknown = bool(report.unread_brokers)
+    unknown |= bool(bad) and any(map(_may_be_worse, rows))
+    unknown |= any(row["time_lag_error_seconds"] is None for row in promised)
     return NOT_KNOWN if unknown else 0
+
+
+def _breaks_promise(row: Row) -> bool:
+    return (sla_used(row) or 0.0) > 1
+
+
+def _may_be_worse(row: Row) -> bool:
+    """A group without any lag to have a status of, as one of another protocol, is not."""
+    unjudged = row["status"] is None and (row["lag"] or row["unread_reason"])
+    return bool(row["partitions_unknown"] or unjudged)
 
 
 def _print(report: TwoReadings, selection: Selection, rules: Rules) -> None:

@@ -112,6 +112,11 @@ def format_share(share: float) -> str:
     return f"{share:.1%}".replace(".0%", "%")
 
 
+def format_sla_used(share: float) -> str:
+    """A time lag as a share of what is promised, rounded up: beyond 100% it is broken."""
+    return f"{math.ceil(100 * share - 1e-9):,}%"
+
+
 def format_factor(factor: float) -> str:
     """How many times one number is another."""
     return f"{factor:,.1f}\u00d7"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kafka_lag.contract import BEYOND_END, FALLING_BEHIND, NO_MEMBER, RECORDS_LOST, SLOW
+from kafka_lag.contract.words import WORDS
 from kafka_lag.formatting import (
     cut_middle,
     escape_name,
@@ -43,11 +44,7 @@ TIME_LAG = "time_lag_seconds"
 MEASURES = {TIME_LAG: "time lag", "produce_rate": "produce rate", "lag": "lag"}
 # `status_reason` of a group that is not OK.
 REASONS = {
-    RECORDS_LOST: "records lost",
-    BEYOND_END: "commit beyond the end",
-    FALLING_BEHIND: "falling behind",
-    SLOW: "catching up too slowly",
-    NO_MEMBER: "no members",
+    name: WORDS[name] for name in (RECORDS_LOST, BEYOND_END, FALLING_BEHIND, SLOW, NO_MEMBER)
 }
 _SOME_PARTITIONS = 8
 
@@ -118,7 +115,7 @@ def loss_of(risk: TopicRisk) -> Sentence:
         Name(risk.group),
         f" lost {lost} of ",
         Name(risk.topic),
-        f" on {where}: deleted before they were read",
+        f" on {where}: deleted before they were committed",
     )
 
 

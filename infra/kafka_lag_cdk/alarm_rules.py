@@ -178,7 +178,7 @@ STATUS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="The group stopped, is stuck, went back, or has lost records.",
+    meaning="The group has stopped or stalled, was rewound, is beyond the end, or lost records.",
     to_do=f"Look at its consumers; {_NOW} says which topic, partition and reason.",
 )
 SLA = Rule(
@@ -201,8 +201,8 @@ LOSS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="Retention will delete records that the group has not read; the value says how soon. "
-    "30 days is the value for no risk; it falls below only within risk_horizon_hours (24).",
+    meaning="Retention will delete records that the group has not committed; the value says how "
+    "soon. 30 days is the value for no risk; it falls below only within risk_horizon_hours (24).",
     to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
     f"{_NOW} says which topic.",
 )
@@ -240,7 +240,7 @@ ANY_LOSS = Rule(
     periods=5,
     missing=Missing.MISSING,
     meaning="Retention will delete records that a group without a data-loss alarm of its own has "
-    "not read; the value says how soon.",
+    "not committed; the value says how soon.",
     to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
     f"the topic first; {_NOW} says which topic.",
 )

@@ -114,7 +114,7 @@ def test_no_commit_is_none_and_what_was_not_read_is_a_question_mark(
 
 def test_a_partition_that_was_not_read_says_why_and_what_was_known() -> None:
     row = row_of(details(a_part(0, status=None, last_status="STALL", unread_reason="no_leader")))
-    assert row["status"] == "STALL? no_leader"
+    assert row["status"] == "ERR? not read: no leader"
 
 
 def test_a_partition_that_nobody_owns_has_no_client() -> None:
@@ -202,6 +202,9 @@ def test_the_first_lines_say_how_the_group_is() -> None:
     text = details(
         a_part(3, status="STALL"),
         status="ERR",
+        worst_status="stalled",
+        loss_since=NOON - HOUR // 2,
+        sla_broken_since=NOON - 2 * HOUR,
         status_since=NOON - HOUR,
         lag=67,
         time_lag_seconds=7_800.0,
@@ -217,10 +220,22 @@ def test_the_first_lines_say_how_the_group_is() -> None:
     name, status, state, remarks = text.splitlines()[:4]
     assert name == "g"
     assert status == (
-        "status ERR STALL since 11:00 UTC, lag 67, time lag 2 h 10 min ± 30 s, first loss in 2 h"
+        "status ERR since 11:00 UTC (stalled), lag 67, time lag 2 h 10 min ± 30 s, 4 lost since "
+        "11:30 UTC"
     )
-    assert state == "state Stable (classic, consumer), members 1, owner payments, promised 5 min"
-    assert remarks == "4 lost; lag and time lag are of what is left"
+    assert state == (
+        "state Stable (classic, consumer), members 1, owner payments, promised 5 min: 2,600% used, "
+        "broken since 10:00 UTC"
+    )
+    assert remarks == "lag and time lag are of what is left"
+
+
+def test_a_kept_promise_and_a_loss_to_come_are_in_the_first_lines() -> None:
+    _, status, state = details(
+        sla_seconds=60.0, time_lag_seconds=30.0, seconds_until_loss=7_200.0
+    ).splitlines()[:3]
+    assert status.endswith(", first loss in 2 h")
+    assert state.endswith(", promised 1 min: 50% used")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +275,7 @@ def test_a_loss_says_how_long_records_are_kept_and_how_fast_they_come_and_go() -
 
 def test_a_loss_of_which_nothing_is_known_is_not_explained() -> None:
     text = details(a_part(0, records_lost=4), records_lost=4)
-    assert "4 lost;" in text
+    assert ", 4 lost" in text
     assert "4 lost of" not in text
 
 
@@ -289,7 +304,7 @@ def test_what_is_not_known_of_a_group_is_a_question_mark() -> None:
     names = ("status", "lag", "time_lag_seconds", "seconds_until_loss", "group_state", "members")
     unknown: dict[str, Any] = dict.fromkeys(names)
     _, status, state = details(**unknown, group_type=None, unread_reason="timeout").splitlines()[:3]
-    assert status == "status ? timeout, lag ?, time lag ?, first loss ?"
+    assert status == "status ? (not read: timed out), lag ?, time lag ?, first loss ?"
     assert state == "state ?, members ?"
 
 
@@ -312,8 +327,10 @@ def test_tables_are_no_wider_than_the_terminal_and_have_a_line_a_partition(width
     text = details(*(a_part(number, **LONG) for number in range(3)), width=width, members=1)
     assert max(map(len, text.splitlines())) <= width
     tables = text[text.index("\nPartitions") :]
-    assert sum("a-topic" in line for line in tables.splitlines()) == 3
-    assert sum("a-client" in line and "a-topic" not in line for line in tables.splitlines()) == 1
+    lines = [line.split()[0] for line in tables.splitlines() if line.split()]
+    assert sum(line.startswith("a-top") for line in lines) == 3
+    assert sum(line.startswith("a-c") for line in lines) == 1
+    assert all("…" in line and line.endswith("-") for line in lines if line.startswith("a-"))
 
 
 @pytest.mark.parametrize("width", [80, 120])

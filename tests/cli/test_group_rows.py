@@ -8,6 +8,7 @@ import json
 from io import StringIO
 from typing import Any
 
+import click
 import pytest
 
 from kafka_lag import contract
@@ -23,6 +24,7 @@ from kafka_lag_cli.terminal.group_rows import (
     select_groups,
     write_rows,
 )
+from kafka_lag_cli.terminal.selection_options import selection_options
 from tests.builders import NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
 
@@ -101,31 +103,29 @@ def test_the_first_of_them_can_be_shown_alone_and_the_others_are_counted() -> No
 @pytest.mark.parametrize(
     ("statuses", "expected"),
     [
-        (["ERR"], ["err", "stalls", "stops"]),
-        (["STOP"], ["stops"]),
-        (["STALL", "WARN"], ["stalls", "warns"]),
+        (["ERR"], ["losing", "losing-stops", "stalls", "stops"]),
+        (["stopped"], ["losing-stops", "stops"]),
+        (["records_lost"], ["losing", "losing-stops"]),
+        (["stalled", "WARN"], ["stalls", "warns"]),
+        (["slow"], ["warns"]),
         (["UNKNOWN"], ["unread"]),
         (["OK", "UNKNOWN"], ["unread", "well"]),
-        (["REWIND"], []),
-        ([], ["err", "stalls", "stops", "unread", "warns", "well"]),
+        (["rewound"], []),
+        ([], ["losing", "losing-stops", "stalls", "stops", "unread", "warns", "well"]),
     ],
     ids=str,
 )
 def test_groups_are_chosen_by_their_status_and_by_what_it_stands_for(
     statuses: list[str], expected: list[str]
 ) -> None:
-    worst = {"worst_topic": "t", "worst_partition": 0}
     snapshot = a_snapshot_of(
-        a_group("stops", status="ERR", **worst),
-        a_group("stalls", status="ERR", **worst),
-        a_group("err", status="ERR"),
-        a_group("warns", status="WARN"),
+        a_group("stops", status="ERR", worst_status="stopped"),
+        a_group("stalls", status="ERR", worst_status="stalled"),
+        a_group("losing", status="ERR", records_lost=4),
+        a_group("losing-stops", status="ERR", records_lost=4, worst_status="stopped"),
+        a_group("warns", status="WARN", worst_status="slow"),
         a_group("well"),
         a_group("unread", status=None, last_status="WARN"),
-        partitions=(
-            a_partition("stops", "t", 0, status="STOP"),
-            a_partition("stalls", "t", 0, status="STALL"),
-        ),
     )
     assert names(snapshot, sort="name", statuses=frozenset(statuses)) == expected
 
@@ -228,3 +228,24 @@ def test_a_strangers_name_is_read_back_from_csv_and_json(name: str) -> None:
     assert (line["consumer_group"], row["consumer_group"]) == (name, name)
     assert (part["consumer_group"], part["client_id"], part["member_id"]) == (name, name, name)
     assert len(text_of(snapshot, NDJSON).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "statuses"),
+    [
+        ("ERR,warn", {"ERR", "WARN"}),
+        ("stopped", {"stopped"}),
+        ("STOP,Stall,REWIND", {"stopped", "stalled", "rewound"}),
+        ("BEYOND_END,records_lost", {"beyond_end", "records_lost"}),
+    ],
+)
+def test_statuses_are_typed_in_any_case_and_in_burrows_words_too(
+    typed: str, statuses: set[str]
+) -> None:
+    @click.command()
+    @selection_options
+    def show(**options: Any) -> dict[str, Any]:
+        return options
+
+    found = show.main(["--status", typed], standalone_mode=False)
+    assert found["statuses"] == statuses

@@ -199,19 +199,50 @@ def test_the_exit_code_says_how_bad_it_is_or_that_nobody_knows(
 ) -> None:
     found = seen(*(a_group(f"g{n}", **columns) for n, columns in enumerate(groups)))
     everything = Selection()
-    assert exit_code(found, everything, contract.ERR) == on_err
-    assert exit_code(found, everything, contract.WARN) == on_warn
+    assert exit_code(found, everything, [contract.ERR]) == on_err
+    assert exit_code(found, everything, [contract.WARN]) == on_warn
+
+
+LATE = {"sla_seconds": 60.0, "time_lag_seconds": 61.0}
+KEPT = {"sla_seconds": 60.0, "time_lag_seconds": 60.0}
+
+
+@pytest.mark.parametrize(
+    ("groups", "fail_on", "expected"),
+    [
+        ([KEPT], ["sla"], 0),
+        ([LATE], ["sla"], 3),
+        ([LATE], [], 0),
+        ([LATE], ["ERR"], 0),
+        ([LATE], ["ERR", "sla"], 3),
+        ([{"status": "ERR", **KEPT}], ["sla"], 0),
+        ([{"status": "ERR", **KEPT}], ["ERR", "sla"], 3),
+        ([{"time_lag_seconds": 9e9}], ["sla"], 0),
+        ([{**LATE, "time_lag_error_seconds": None}], ["sla"], 3),
+        ([{**KEPT, "time_lag_error_seconds": None}], ["sla"], 4),
+        ([{**KEPT, "time_lag_seconds": None, "time_lag_error_seconds": None}], ["sla"], 4),
+        ([{**KEPT, "status": None, "lag": 5}], ["sla"], 0),
+        ([{**KEPT, "status": None, "lag": 5}], ["WARN", "sla"], 4),
+    ],
+    ids=str,
+)
+def test_the_exit_code_says_whether_a_promise_is_broken_or_that_nobody_knows(
+    groups: list[dict[str, Any]], fail_on: list[str], expected: int
+) -> None:
+    rows = [{"time_lag_error_seconds": 0.0, **columns} for columns in groups]
+    found = seen(*(a_group(f"g{n}", **columns) for n, columns in enumerate(rows)))
+    assert exit_code(found, Selection(), fail_on) == expected
 
 
 @pytest.mark.parametrize(("status", "expected"), [("OK", 4), ("ERR", 3)])
 def test_a_broker_that_was_not_read_may_hold_worse_groups(status: str, expected: int) -> None:
     found = replace(seen(a_group("g", status=status)), unread_brokers=("3",))
-    assert exit_code(found, Selection(), contract.ERR) == expected
+    assert exit_code(found, Selection(), [contract.ERR]) == expected
 
 
 def test_a_choice_of_statuses_does_not_hide_a_group_of_which_none_is_known() -> None:
     found = seen(a_group("a", status=None, lag=5), a_group("b"))
-    assert exit_code(found, Selection(statuses=frozenset({"ERR"})), contract.ERR) == 4
+    assert exit_code(found, Selection(statuses=frozenset({"ERR"})), [contract.ERR]) == 4
 
 
 @pytest.mark.parametrize(
@@ -228,7 +259,7 @@ def test_the_exit_code_is_of_the_groups_that_were_chosen_and_none_of_them_is_hid
     selection: Selection, expected: int
 ) -> None:
     found = seen(a_group("a", owner="payments"), a_group("b", status="ERR"))
-    assert exit_code(found, selection, contract.ERR) == expected
+    assert exit_code(found, selection, [contract.ERR]) == expected
 
 
 @pytest.mark.parametrize(

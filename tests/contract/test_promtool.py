@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,15 @@ def of_group(group: str, **values: float) -> list[dict[str, str]]:
     return [series(f"kafka_lag_group_{n}", v, consumergroup=group) for n, v in values.items()]
 
 
+def doing(group: str, word: str, held: int, **labels: str) -> list[dict[str, str]]:
+    """A group of which this word and this held status are known."""
+    labels = {"consumergroup": group, **labels}
+    return [
+        series("kafka_lag_group_held_status", held, **labels),
+        series("kafka_lag_group_worst_status", 1, worst_status=word, **labels),
+    ]
+
+
 def firing(*names: str) -> dict[str, Any]:
     """These alerts fire, each once, and no other."""
     return {
@@ -82,11 +91,17 @@ def in_shards(one: dict[str, str]) -> list[dict[str, str]]:
     ]
 
 
-def run_rules(folder: Path, shown: list[dict[str, str]], expected: list[dict[str, Any]]) -> None:
-    """Runs the rules of the documentation on an hour of series."""
+def run_rules(
+    folder: Path,
+    shown: list[dict[str, str]],
+    expected: list[dict[str, Any]],
+    alerts: Sequence[dict[str, Any]] = (),
+) -> None:
+    """Runs the rules of the documentation on an hour of series; `alerts` are theirs by then."""
     (text,) = examples("rules.yml")
     (folder / "rules.yml").write_text(text)
-    case = {"interval": "1m", "input_series": shown, "promql_expr_test": expected}
+    case: dict[str, Any] = {"interval": "1m", "input_series": shown, "promql_expr_test": expected}
+    case["alert_rule_test"] = [{"eval_time": "1h", **alert} for alert in alerts]
     (folder / "test.yml").write_text(
         json.dumps({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": [case]})
     )
@@ -106,12 +121,13 @@ def test_each_alert_of_the_documentation_fires_once_for_its_own_trouble_alone(
         series("kafka_lag_snapshot_readable", 1, cluster="silent"),
         series("up", 0, job="kafka-lag"),
         *of_group("well", held_status=0, time_lag_seconds=9, sla_seconds=60, drain_seconds=1),
-        *of_group("busy", held_status=1, drain_seconds=100, time_to_data_loss_seconds=86_400),
-        *of_group("stuck", held_status=2),
+        *doing("busy", "slow", 1),
+        *of_group("busy", drain_seconds=100, time_to_data_loss_seconds=86_400),
+        *doing("stuck", "stopped", 2),
         *of_group("late", held_status=0, time_lag_seconds=61, sla_seconds=60),
         *of_group("losing", time_to_data_loss_seconds=0, records_lost=44),
         *of_group("at-risk", time_to_data_loss_seconds=3600, records_lost=0),
-        *of_group("behind", held_status=1),
+        *doing("behind", "falling_behind", 1),
     ]
     (text,) = examples("rules.yml")
     names = re.findall(r"alert: (\w+)", text)
@@ -126,6 +142,56 @@ def test_a_loss_that_has_happened_is_no_loss_to_come(tmp_path: Path) -> None:
         *of_group("losing", time_to_data_loss_seconds=0, records_lost=44),
     ]
     run_rules(tmp_path, shown, [firing("KafkaGroupLosesRecords")])
+
+
+@pytest.mark.parametrize(
+    ("word", "alert", "text"),
+    [
+        (
+            *("stopped", "KafkaGroupStuck"),
+            "has stopped: no member reads it, and its commit does not move.",
+        ),
+        (
+            *("stalled", "KafkaGroupStuck"),
+            "is stalled: a member owns the partition, and its commit does not move.",
+        ),
+        (
+            *("rewound", "KafkaGroupStuck"),
+            "was rewound: its commit went back, and it reads again what it had read.",
+        ),
+        (
+            *("beyond_end", "KafkaGroupStuck"),
+            "has a commit beyond the end of the log: it reads nothing until the log is that long.",
+        ),
+        (
+            *("falling_behind", "KafkaGroupFallingBehind"),
+            "is falling behind: its backlog does not shrink.",
+        ),
+        (
+            *("no_member", "KafkaGroupFallingBehind"),
+            "has a backlog, and no member reads it.",
+        ),
+        ("slow", None, ""),
+    ],
+)
+@pytest.mark.parametrize("lost", [0, 44])
+def test_an_alert_says_what_the_consumer_does_also_beside_a_loss(
+    tmp_path: Path, word: str, alert: str | None, text: str, lost: int
+) -> None:
+    held = 2 if lost or alert == "KafkaGroupStuck" else 1
+    shown = [
+        series("kafka_lag_snapshot_age_seconds", 60),
+        series("kafka_lag_snapshot_readable", 1),
+        series("up", 1, job="kafka-lag"),
+        *doing("g", word, held),
+        *of_group("g", records_lost=lost),
+    ]
+    names = [name for name in (alert, "KafkaGroupLosesRecords" if lost else None) if name]
+    severity = "page" if alert == "KafkaGroupStuck" else "ticket"
+    labels = {"cluster": "shop", "consumergroup": "g", "worst_status": word, "severity": severity}
+    said = {"exp_labels": labels, "exp_annotations": {"summary": f"g on shop {text}"}}
+    alerts = [{"alertname": alert, "exp_alerts": [said]}] if alert else []
+    run_rules(tmp_path, shown, [firing(*names)], alerts)
 
 
 @pytest.mark.parametrize("told_by", [whole, in_shards])
@@ -144,16 +210,16 @@ def test_a_snapshot_that_cannot_be_read_is_one_alert(
 
 def test_the_last_numbers_of_a_cluster_that_was_switched_off_alert_nobody(tmp_path: Path) -> None:
     troubles = [
-        *of_group("stuck", held_status=2),
+        *doing("stuck", "stopped", 2),
         *of_group("late", held_status=0, time_lag_seconds=61, sla_seconds=60),
         *of_group("losing", time_to_data_loss_seconds=0, records_lost=44),
         *of_group("at-risk", time_to_data_loss_seconds=3600, records_lost=0),
-        *of_group("behind", held_status=1),
+        *doing("behind", "falling_behind", 1),
     ]
     shown = [
         series("kafka_lag_snapshot_age_seconds", 901),
         series("kafka_lag_snapshot_age_seconds", 60, cluster="another"),
-        series("kafka_lag_group_held_status", 2, cluster="another", consumergroup="stuck"),
+        *doing("stuck", "stopped", 2, cluster="another"),
         series("up", 1, job="kafka-lag"),
         *troubles,
     ]

@@ -66,13 +66,13 @@ def of(name: str, row: Any) -> dict[str, Any]:
     ("today", "before", "text"),
     [
         (LOST, None, "billing lost at least 1,200 records of orders on 1 partition:"
-         " deleted before they were read"),
+         " deleted before they were committed"),
         (TopicRisk(*KEY, 1), None, "billing lost records of orders on 1 partition: deleted before"
-         " they were read"),
+         " they were committed"),
         (LOST, AT_RISK, "billing lost at least 1,200 records of orders on 1 partition:"
-         " deleted before they were read"),
+         " deleted before they were committed"),
         (LOST_MORE, LOST, "billing lost at least 1,500 records of orders on 2 partitions:"
-         " deleted before they were read, 1,200 the day before"),
+         " deleted before they were committed, 1,200 the day before"),
         (LOST, LOST, None),
         (LOST, LOST_MORE, None),
         (None, LOST, None),

@@ -16,7 +16,7 @@ _DAY = date(2026, 1, 31)
 _SEEN = (Coverage("groups", 1440, 1440, interval=60.0, longest_gap=60.0),)
 # What SNS takes as a message, and wants of a subject: less than 100 letters.
 _MOST_BYTES, _MOST_LETTERS = 262_144, 99
-_LOST = "g lost at least 3 records of t on 1 partition: deleted before they were read"
+_LOST = "g lost at least 3 records of t on 1 partition: deleted before they were committed"
 
 
 def _day(cluster: str, *, group: str = "g", topics: tuple[str, ...] = (), **more: Any) -> Findings:

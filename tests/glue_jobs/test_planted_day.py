@@ -218,7 +218,7 @@ def test_page_and_message_agree_on_the_gap(said: Said) -> None:
 
 
 def test_page_and_message_agree_on_a_duration(said: Said) -> None:
-    when = "billing was in error for 1 h 40 min (01:40 to 03:20: no members, commit beyond the end)"
+    when = "billing was in error for 1 h 40 min (01:40 to 03:20: no member, beyond the end)"
     assert when in said.section("shop", "attention")
     assert said.lines("billing: in ERR for 1 h 40 min")
     assert "1 h 39 min were left at 14:00" in said.section("shop", "attention")
@@ -252,7 +252,10 @@ def test_of_one_partition_neither_its_broker_nor_its_owner_is_named(said: Said) 
 def test_records_deleted_by_request_are_not_laid_to_retention(said: Said) -> None:
     attention, table = said.section("shop", "attention"), said.section("shop", "retention")
 
-    lost = "etl lost at least 2,847 records of purged on 1 partition: deleted before they were read"
+    lost = (
+        "etl lost at least 2,847 records of purged on 1 partition: deleted before they were "
+        "committed"
+    )
     assert f"{lost}. No retention by age is set." in attention
     assert "etl purged LOST 2,847" in table.replace("etlpurged", "etl purged")
     assert "unlimited" in table

@@ -19,11 +19,19 @@ from kafka_lag.formatting import (
 from kafka_lag.lag.losses import find_losses
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.ownership import count_idle
-from kafka_lag_cli.terminal.group_rows import Row, Selection, partitions_of, select_groups
+from kafka_lag_cli.terminal.group_rows import (
+    Row,
+    Selection,
+    partitions_of,
+    select_groups,
+    sla_used,
+)
 from kafka_lag_cli.terminal.group_table import (
     cells,
     group_state,
+    status_level,
     status_text,
+    status_words,
     time_lag,
     time_to_loss,
     unknown,
@@ -48,6 +56,7 @@ _PARTITIONS = ColumnLayout(
     optional=("client", "host", "to loss", "log start", "leader"),
     shortened={"topic": 14, "client": 8, "host": 10, "status": 12},
     elastic="topic",
+    cut_in_middle=("topic", "client", "host"),
 )
 _MEMBERS = ColumnLayout(
     names=("client", "host", "partitions", "lag", "longest time lag", "member"),
@@ -55,6 +64,7 @@ _MEMBERS = ColumnLayout(
     optional=("member",),
     shortened={"client": 10, "host": 10, "member": 16},
     elastic="client",
+    cut_in_middle=("client", "host", "member"),
 )
 
 
@@ -112,23 +122,35 @@ def _is_new(partitions: Sequence[Row]) -> bool:
 
 def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
     shown = cells(row, _DAY_SECONDS)
-    loss = shown["to loss"]
+    loss, words = shown["to loss"], status_words(row, row["worst_status"])
+    lost_since = _since(row["loss_since"], now, is_new=is_new) if row["records_lost"] else ""
     yield Text.assemble(
-        *("status ", shown["status"], _since(row["status_since"], now, is_new=is_new)),
+        *("status ", status_level(row), _since(row["status_since"], now, is_new=is_new)),
+        f" ({', '.join(words)})" if words else "",
         *(", lag ", shown["lag"], ", time lag ", shown["time lag"]),
-        *((", first loss ", loss) if loss else ()),
+        *((", " if row["records_lost"] else ", first loss ", loss, lost_since) if loss else ()),
     )
     kind = ", ".join(filter(None, (row["group_type"], row["protocol"])))
     yield Text.assemble(
         *("state ", group_state(row), f" ({printable(kind)})" if kind else ""),
         *(", members ", shown["members"]),
         f", owner {printable(row['owner'])}" if row["owner"] else "",
-        f", promised {format_duration(row['sla_seconds'])}" if row["sla_seconds"] else "",
+        *_promise(row, shown["sla"], now, is_new=is_new),
     )
-    if shown["remarks"]:
-        # Else a short time lag beside a loss would read as if all were well.
-        of_rest = "; lag and time lag are of what is left" if row["records_lost"] else ""
-        yield Text.assemble(shown["remarks"], of_rest)
+    # Else a short time lag beside a loss would read as if all were well.
+    left = Text("lag and time lag are of what is left" if row["records_lost"] else "")
+    if said := [each for each in (shown["remarks"], left) if each]:
+        yield Text("; ").join(said)
+
+
+def _promise(row: Row, used: Text, now: int, *, is_new: bool) -> Iterable[str | Text]:
+    """What is promised, how much of it is used, and since when it is broken."""
+    if not row["sla_seconds"]:
+        return
+    yield f", promised {format_duration(row['sla_seconds'])}: "
+    yield Text.assemble(used, " used")
+    if (sla_used(row) or 0.0) > 1:
+        yield f", broken{_since(row['sla_broken_since'], now, is_new=is_new)}"
 
 
 def _causes_of_loss(snapshot: Snapshot, name: str) -> Iterable[Text]:
@@ -161,7 +183,7 @@ def _partition(row: Row, horizon_seconds: float) -> dict[str, Text]:
         "log end": _offset(row["end_offset"]),
         "lag": _offset(row["lag"]),
         "time lag": time_lag(row),
-        "status": status_text(row),
+        "status": status_text(row, row["consumer_status"]),
         "to loss": time_to_loss(row, horizon_seconds),
         "log start": _offset(row["start_offset"]),
         "client": _name(row["client_id"]),

@@ -11,23 +11,33 @@ from typing import Any, Final, TextIO, TypeAlias
 
 from kafka_lag import contract
 from kafka_lag.formatting import format_iso_time
-from kafka_lag.lag.columns import Rows
-from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.urgency import rank_urgency
 from kafka_lag_cli.terminal.csv_rows import csv_line
 
-# A row of `groups`; in `worst_status` the status of its worst partition, in `urgency` its place.
+# A row of `groups`; in `urgency` its place among others.
 Row: TypeAlias = Mapping[str, Any]
 
 UNKNOWN: Final = "UNKNOWN"
+_LEVELS: Final = {
+    status: (contract.OK, contract.WARN, contract.ERR)[severity]
+    for status, severity in contract.PARTITION_SEVERITIES.items()
+}
 BY_GROUP, BY_PARTITION = "group", "partition"
 FORMATS = TABLE, JSON, NDJSON, CSV = "table", "json", "ndjson", "csv"
 
 
 def status_word(row: Row) -> str:
-    """The group's status; with a question mark the last known one, if there is none now."""
-    return str(row["status"] or f"{row['last_status'] or ''}?")
+    """OK, WARN or ERR; with a question mark the last known one, if there is none now."""
+    known = _LEVELS.get(row["status"] or row["last_status"], "")
+    return known if row["status"] else f"{known}?"
+
+
+def sla_used(row: Row) -> float | None:
+    """The time lag as a share of what is promised; None without a promise, or an age."""
+    age, promised = row["time_lag_seconds"], row["sla_seconds"]
+    return None if age is None or not promised else age / promised
 
 
 # What groups can be sorted by, the one that needs somebody first; equals by name.
@@ -35,14 +45,16 @@ SORTS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
     "status": lambda row: row["urgency"],
     "lag": lambda row: (row["lag"] is None, -(row["lag"] or 0)),
     "time-lag": lambda row: (row["time_lag_seconds"] is None, -(row["time_lag_seconds"] or 0)),
+    "sla": lambda row: ((used := sla_used(row)) is None, -(used or 0)),
     "loss": lambda row: (row["seconds_until_loss"] is None, row["seconds_until_loss"] or 0),
     "members": lambda row: (row["members"] is None, -(row["members"] or 0)),
     "name": lambda _: (),
 }
-# Words of a group's status and of its worst partition's.
+# What groups can be chosen by: status, what the consumer does, and whether records were lost.
 STATUSES: Final = (
-    *(contract.ERR, contract.WARN, contract.OK),
-    *(contract.STOP, contract.STALL, contract.REWIND, UNKNOWN),
+    *(contract.ERR, contract.WARN, contract.OK, UNKNOWN),
+    *contract.CONSUMER_STATUS_SEVERITIES,
+    contract.RECORDS_LOST,
 )
 
 
@@ -58,7 +70,8 @@ class Selection:
 
     def matches(self, row: Row) -> bool:
         """Whether a group is one of these, whatever its place."""
-        known = {row["status"] or UNKNOWN, row["worst_status"]}
+        lost = contract.RECORDS_LOST if row["records_lost"] else None
+        known = {row["status"] or UNKNOWN, row["worst_status"], lost}
         return (
             (not self.statuses or not known.isdisjoint(self.statuses))
             and (self.owner is None or row["owner"] == self.owner)
@@ -85,25 +98,16 @@ def select_groups(snapshot: Snapshot, selection: Selection) -> SelectedGroups:
 
 
 def group_rows(snapshot: Snapshot) -> list[Row]:
-    """All groups, with the status of the worst partition of each, and its place among others."""
+    """All groups, with the place of each among others."""
     groups = snapshot.groups
-    worst = snapshot.group_partitions.take(_locate_worst(groups, snapshot.group_partitions))
-    rows = rows_of(groups.with_columns(worst_status=worst.strings("last_status")))
     places = zip(*(key.fill(math.inf).tolist() for key in rank_urgency(groups)), strict=True)
-    return [{**row, "urgency": place} for row, place in zip(rows, places, strict=True)]
+    return [{**row, "urgency": place} for row, place in zip(rows_of(groups), places, strict=True)]
 
 
 def rows_of(frame: Frame) -> list[dict[str, Any]]:
     """A mapping of column to value for each row."""
     values = zip(*(column.to_list() for column in frame.columns.values()), strict=True)
     return [dict(zip(frame.columns, row, strict=True)) for row in values]
-
-
-def _locate_worst(groups: Frame, rows: Frame) -> Rows:
-    worst = groups.with_columns(
-        topic=groups.strings("worst_topic"), partition_id=groups.numbers("worst_partition")
-    )
-    return locate(worst, rows, ("consumer_group", "topic", "partition_id"))
 
 
 def partitions_of(snapshot: Snapshot, groups: Iterable[str]) -> list[Row]:

@@ -14,31 +14,36 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.formatting import format_duration, format_short_duration, format_time_left
+from kafka_lag.contract.words import find_word, name_troubles
+from kafka_lag.formatting import (
+    format_duration,
+    format_short_duration,
+    format_sla_used,
+    format_time_left,
+)
 from kafka_lag.lag.model import Snapshot
-from kafka_lag_cli.terminal.group_rows import Row, Selection, select_groups, status_word
+from kafka_lag_cli.terminal.group_rows import (
+    Row,
+    Selection,
+    select_groups,
+    sla_used,
+    status_word,
+)
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
 
 _LAYOUT = ColumnLayout(
     names=(
-        *("group", "status", "lag", "time lag", "to loss", "state", "members"),
+        *("group", "status", "lag", "time lag", "sla", "to loss", "members", "state"),
         *("worst partition", "broker", "remarks"),
     ),
-    right=("lag", "time lag", "to loss", "members", "broker"),
-    optional=("remarks", "state", "members", "worst partition", "broker"),
-    shortened={"group": 20, "state": 6, "worst partition": 12, "remarks": 10},
+    right=("lag", "time lag", "sla", "to loss", "members", "broker"),
+    optional=("remarks", "members", "state", "worst partition", "broker"),
+    shortened={"group": 20, "status": 22, "state": 6, "worst partition": 12, "remarks": 10},
     elastic="group",
     # Names of groups begin and end alike; a partition's number is at the end.
-    cut_in_middle=("group",),
-    cut_at_start=("worst partition",),
+    cut_in_middle=("group", "worst partition"),
 )
-# What ERR stands for in a group.
-_ERROR_CAUSES = (contract.STOP, contract.STALL, contract.REWIND)
-STATUS_COLOURS = {
-    contract.OK: "green",
-    contract.WARN: "yellow",
-    **dict.fromkeys((contract.ERR, *_ERROR_CAUSES), "red"),
-}
+STATUS_COLOURS = {contract.OK: "green", contract.WARN: "yellow", contract.ERR: "red"}
 _MINUTE, _DAY_SECONDS = 60.0, 86_400.0
 _EVERYTHING = Selection()
 
@@ -52,10 +57,11 @@ def groups_table(
 ) -> Table:
     """A line a group, by default in the order of `rank_urgency`.
 
-    All have their group, status, lag, time lag and time to a loss. As far as there is room for
-    them in `width` come remarks, state, members, worst partition and broker, in this order, those
-    last that are empty throughout; names, state and remarks are shortened for them, but for how
-    many records were lost. What has no room is named. A loss nearer than the horizon stands out.
+    All have their group, status, lag, time lag and time to a loss, or how many records were lost,
+    and, where any group has a promise, how much of it is used. As far as there is room for them in
+    `width` come remarks, members, state, worst partition and broker, in this order, those last that
+    are empty throughout; names, state and remarks are shortened for them. What has no room is
+    named. A loss nearer than the horizon stands out, and so does a broken promise.
     `remarks` are of who reads the table, by group.
     """
     chosen = select_groups(snapshot, selection)
@@ -70,9 +76,8 @@ def groups_table(
         captions.append(f"and {chosen.matching - len(lines)} more")
     if any(_awaits_status(row) for row in chosen.rows):
         captions.append("? a status takes two runs")
-    # A loss is what must not be cut.
-    losses = [len(_loss(row)) for row in chosen.rows if row["records_lost"]]
-    table = _LAYOUT.table(lines, width, captions, {"remarks": max(losses, default=0)})
+    has_promises = any(row["sla_seconds"] for row in chosen.rows)
+    table = (_LAYOUT if has_promises else _LAYOUT.without("sla")).table(lines, width, captions)
     at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
     table.title = f"Consumer groups at {at:%H:%M:%S} UTC"
     return table
@@ -87,30 +92,44 @@ def cells(row: Row, horizon_seconds: float, remark: str | None = None) -> dict[s
     leader = row["worst_leader"]
     return {
         "group": Text(printable(row["consumer_group"])),
-        "status": _status(row),
+        "status": status_text(row, row["worst_status"]),
         "lag": _lag(row),
         "time lag": time_lag(row),
+        "sla": share_of_sla(row),
         "to loss": time_to_loss(row, horizon_seconds),
-        "state": group_state(row),
         "members": unknown() if row["members"] is None else Text(f"{row['members']:,}"),
+        "state": group_state(row),
         "worst partition": _worst_partition(row),
         "broker": Text("" if leader is None else str(leader)),
         "remarks": Text(", ").join(_remarks(row, remark)),
     }
 
 
-def _status(row: Row) -> Text:
-    """The word, and beside it what it stands for or why it is not known."""
-    worst = row["worst_status"]
-    return status_text(row, worst if worst in _ERROR_CAUSES else None)
+def status_text(row: Row, consumer: str | None) -> Text:
+    """The status of a group or a partition, and what it stands for or why it is not known.
+
+    Beside what the consumer does a loss is not named here: `time_to_loss` has its number.
+    """
+    words = status_words(row, consumer)
+    return Text(" ").join([status_level(row), *([Text(", ".join(words))] if words else [])])
 
 
-def status_text(row: Row, stands_for: str | None = None) -> Text:
-    """The status of a group or a partition, with what it stands for and its reasons."""
+def status_level(row: Row) -> Text:
+    """OK, WARN or ERR in its colour."""
     word = status_word(row)
-    status = Text(word, STATUS_COLOURS.get(word.rstrip("?"), "dim"))
-    why = (stands_for, row["status_reason"], row["unread_reason"])
-    return Text(" ").join([status, *(Text(reason) for reason in why if reason)])
+    return Text(word, STATUS_COLOURS.get(word.rstrip("?"), "dim"))
+
+
+def status_words(row: Row, consumer: str | None) -> list[str]:
+    """What the level stands for; of a row that was not read, why."""
+    unread = [find_word(row["unread_reason"])] if row["unread_reason"] else []
+    if unread and row["status"] is None:
+        return unread
+    lost = None if consumer else row["records_lost"]
+    reason = row["status_reason"]
+    if consumer and reason == contract.RECORDS_LOST:
+        reason = None
+    return [*unread, *name_troubles(consumer, reason, lost)]
 
 
 def _lag(row: Row) -> Text:
@@ -142,7 +161,9 @@ def time_lag(row: Row) -> Text:
 
 
 def time_to_loss(row: Row, horizon_seconds: float) -> Text:
-    """Of a group or a partition; nothing where it is not at risk."""
+    """Of a group or a partition, or how many records were lost; nothing where it is not at risk."""
+    if row["records_lost"]:
+        return Text(f"{row['records_lost']:,} lost", "bold red")
     seconds = row["seconds_until_loss"]
     if seconds is None:
         return unknown()
@@ -150,6 +171,16 @@ def time_to_loss(row: Row, horizon_seconds: float) -> Text:
         return Text()
     left = f"in {format_time_left(seconds)}" if seconds >= 1 else "now"
     return Text(left, "bold red" if seconds < horizon_seconds else "")
+
+
+def share_of_sla(row: Row) -> Text:
+    """How much of what is promised is used, nothing without a promise."""
+    if not row["sla_seconds"]:
+        return Text()
+    used = sla_used(row)
+    if used is None:
+        return unknown()
+    return Text(format_sla_used(used), "bold red" if used > 1 else "")
 
 
 def group_state(row: Row) -> Text:
@@ -174,8 +205,6 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
         remarks.append(Text(f"{row['group_type']} group: no lag", "dim"))
     elif parts == 0 and row["unread_reason"] is None and row["status_reason"] is None:
         remarks.append(Text("no commit, owns nothing", "dim"))
-    if row["records_lost"]:
-        remarks.append(Text(_loss(row), "red"))
     if row["partitions_unknown"]:
         remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
     if added:
@@ -187,10 +216,6 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
     if row["partitions_uncommitted"]:
         remarks.append(Text(f"{row['partitions_uncommitted']} of {parts} uncommitted"))
     return remarks
-
-
-def _loss(row: Row) -> str:
-    return f"{row['records_lost']:,} lost"
 
 
 def unknown() -> Text:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kafka_lag import contract
 from kafka_lag.errors import SourceError
 from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.lag.model import Snapshot
@@ -29,14 +30,21 @@ from kafka_lag_cli.terminal.group_rows import (
 
 SECTION = "what is shown"
 _NAMED_BROKERS = 5
+# Burrow's words for the same.
+_PARTITION_STATUSES = {
+    contract.STOP: contract.STOPPED,
+    contract.STALL: contract.STALLED,
+    contract.REWIND: contract.REWOUND,
+}
 
 
 def _statuses(text: str) -> frozenset[str]:
-    words = frozenset(text.upper().split(","))
-    unknown = sorted(words.difference(STATUSES))
-    if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(STATUSES)}")
-    return words
+    by_capitals = {name.upper(): name for name in STATUSES} | _PARTITION_STATUSES
+    words = text.upper().split(",")
+    for word in words:
+        if word not in by_capitals:
+            raise click.BadParameter(f"{word!r} is none of {', '.join(STATUSES)}")
+    return frozenset(by_capitals[word] for word in words)
 
 
 selection_options = add_options(

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -25,7 +25,6 @@ from kafka_lag.formatting import cut_middle, escape_name, python_escape
 # A file or another program reads the output: nothing is cut.
 _ANY_WIDTH = 100_000
 _WIDE_GAP, _NARROW_GAP = 2, 1
-_NO_WIDTHS: Mapping[str, int] = {}
 _KEYS = re.compile(
     r"(?<![\w/.-])(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)(?![\w/-]|\.\w)"
 )
@@ -96,27 +95,26 @@ class ColumnLayout:
     elastic: str
     least_elastic: int = 8
     cut_in_middle: Collection[str] = ()
-    cut_at_start: Collection[str] = ()
+
+    def without(self, name: str) -> ColumnLayout:
+        """The same without this column."""
+        return replace(self, names=tuple(each for each in self.names if each != name))
 
     def fit(
         self,
         lines: Sequence[Mapping[str, Text]],
         width: int,
-        at_least: Mapping[str, int] = _NO_WIDTHS,
         first: Sequence[str] = (),
     ) -> FittedColumns:
         """The columns that there is room for, and how wide they are; empty ones come last.
 
-        Of `shortened` those in `at_least` are cut no further than to that. Of `optional` the
-        `first` come before others.
+        Of `optional` the `first` come before others. One that is never shortened and has no room
+        lets no later one in: that would be a lesser number in its place.
         """
         natural = {
             name: max([len(name), *(line[name].cell_len for line in lines)]) for name in self.names
         }
-        least = {
-            name: min(wide, max(self.shortened.get(name, wide), at_least.get(name, 0)))
-            for name, wide in natural.items()
-        }
+        least = {name: min(wide, self.shortened.get(name, wide)) for name, wide in natural.items()}
         filled = {name for line in lines for name, cell in line.items() if cell}
         order = sorted(self.optional, key=lambda name: (name not in filled, name not in first))
         for gap in (_WIDE_GAP, _NARROW_GAP):
@@ -124,6 +122,8 @@ class ColumnLayout:
             for name in order:
                 if _total_width((least[column] for column in (*chosen, name)), gap) <= width:
                     chosen.add(name)
+                elif name not in self.shortened:
+                    break
             left_out = [name for name in self.names if name in filled and name not in chosen]
             if not left_out:
                 break
@@ -146,13 +146,12 @@ class ColumnLayout:
         lines: Sequence[Mapping[str, Text]],
         width: int,
         captions: Sequence[str] = (),
-        at_least: Mapping[str, int] = _NO_WIDTHS,
         first: Sequence[str] = (),
     ) -> Table:
         """A table of these cells that is no wider, a line each; below it the captions, and which
-        columns had no room. `at_least` and `first` are those of `fit`.
+        columns had no room. `first` is that of `fit`.
         """
-        fitted = self.fit(lines, width, at_least, first)
+        fitted = self.fit(lines, width, first)
         widths, said = fitted.widths, list(captions)
         table = Table(
             title_justify="left",
@@ -176,8 +175,6 @@ class ColumnLayout:
     def _cut(self, name: str, cell: Text, width: int) -> Text:
         if cell.cell_len <= width:
             return cell
-        if name in self.cut_at_start:
-            return Text.assemble("…", cell[1 - width :])
         if name in self.cut_in_middle:
             return Text(cut_middle(cell.plain, width - 1), cell.style)
         return cell

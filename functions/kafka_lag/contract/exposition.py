@@ -14,6 +14,8 @@ LABEL_OWNER = "owner"
 LABEL_STATE = "state"
 LABEL_TYPE = "type"
 LABEL_PROTOCOL = "protocol"
+# Of the family of what consumers do.
+LABEL_WORST_STATUS = "worst_status"
 # Of the family of partitions' statuses.
 LABEL_LEADER = "leader"
 
@@ -25,6 +27,7 @@ SNAPSHOT_READABLE = "kafka_lag_snapshot_readable"
 GROUP_INFO = "kafka_lag_group_info"
 GROUP_STATUS_GAUGE = "kafka_lag_group_status"
 GROUP_HELD_STATUS = "kafka_lag_group_held_status"
+GROUP_WORST_STATUS = "kafka_lag_group_worst_status"
 GROUP_LAG = "kafka_lag_group_lag"
 GROUP_TIME_LAG = "kafka_lag_group_time_lag_seconds"
 GROUP_TIME_TO_DATA_LOSS = "kafka_lag_group_time_to_data_loss_seconds"
@@ -58,7 +61,7 @@ GROUP_GAUGES = {
     ),
     "kafka_lag_group_records_lost": (
         "records_lost",
-        "Records between the commits and the log starts: deleted before they were read.",
+        "Records between the commits and the log starts: deleted before they were committed.",
     ),
     "kafka_lag_group_members": ("members", "Live members of the group."),
     "kafka_lag_group_partitions": (

@@ -63,6 +63,11 @@ def find_risk(groups: Frame) -> Finding:
     return Finding(left < contract.NO_LOSS_SECONDS, left.known)
 
 
+def find_sla_used(groups: Frame) -> Column:
+    """The time lag as a share of what is promised; above 1 the promise is broken."""
+    return groups.numbers("time_lag_seconds") / groups.numbers("sla_seconds")
+
+
 def find_broken_sla(groups: Frame) -> Finding:
     """Whether the oldest unread record is older than promised; a group without a promise has none
     to break. An age that is a least one proves only that it is.

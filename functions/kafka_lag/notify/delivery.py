@@ -88,9 +88,9 @@ class Delivery:
     def deliver(self, cluster: str, messages: Sequence[StatusMessage], has_time: HasTime) -> int:
         """Sends what nobody has sent; how many messages that were.
 
-        Raises TellingError when the channel did not take a message: one that is not out for certain
-        is free for the next run, one that may be out is nobody's for two minutes. Raises it as well
-        when another run has claimed one and not sent it yet, after all others. Raises
+        Raises NotificationError when the channel did not take a message: one that is not out for
+        certain is free for the next run, one that may be out is nobody's for two minutes. Raises it
+        as well when another run has claimed one and not sent it yet, after all others. Raises
         OutOfTimeError where the time ends before the messages do, and StoreError where claims
         cannot be written.
         """

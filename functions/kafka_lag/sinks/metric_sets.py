@@ -12,6 +12,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.incidents import find_sla_used
 from kafka_lag.lag.model import LagReport
 from kafka_lag.sinks.budget import Plan, match_names
 from kafka_lag.sinks.config import Levels
@@ -121,7 +122,7 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
     values[contract.SCALING_LAG] = lag
     values[contract.SCALING_LAG_PER_MEMBER] = lag / members.clip(1)
     values[contract.TASKS_NEEDED] = groups.numbers("tasks_needed").only(scaled)
-    values[contract.SLA_USED] = groups.numbers("time_lag_seconds") / groups.numbers("sla_seconds")
+    values[contract.SLA_USED] = find_sla_used(groups)
     chosen = {
         contract.ESTIMATED_DRAIN_TIME: groups.numbers("drain_seconds"),
         contract.MEMBERS: members,

@@ -21,6 +21,12 @@ from kafka_lag.views.latest_run import HOUR_MS, Snapshots
 
 # For groups and partitions of which nothing can be said.
 NOT_FOUND = "NOTFOUND"
+# Burrow's words of a partition for what the consumer does.
+_CONSUMERS = {
+    contract.STOPPED: contract.STOP,
+    contract.STALLED: contract.STALL,
+    contract.REWOUND: contract.REWIND,
+}
 # Readings in a window: as many as Burrow keeps by default.
 WINDOW = 10
 _JSON, _TEXT = "application/json", "text/plain; charset=utf-8"
@@ -46,6 +52,7 @@ _PARTITION_COLUMNS = (
     "lag",
     "status",
     "last_status",
+    "consumer_status",
 )
 _T = TypeVar("_T")
 # A row of a group's partitions, None for unknown.
@@ -354,13 +361,23 @@ def _partition_status(
         "partition": record["partition_id"],
         "owner": record["client_host"] or "",
         "client_id": record["client_id"] or "",
-        # Of one that was not read the last one known, as in its group.
-        "status": record["last_status" if unread else "status"] or NOT_FOUND,
+        "status": _find_word(record, unread=unread),
         "start": start or end,
         "end": end,
         "current_lag": current_lag,
         "complete": 0 if unread or end is None else 1,
     }
+
+
+def _find_word(record: _Record, *, unread: bool) -> str:
+    """A partition's status; of one that was not read the last one known, as in its group.
+
+    Burrow has no word for a loss, and words for what the consumer does.
+    """
+    status: str | None = record["last_status" if unread else "status"]
+    if status == contract.ERR:
+        return _CONSUMERS.get(record["consumer_status"], status)
+    return status or NOT_FOUND
 
 
 def _windows(earlier: Sequence[Frame], newest: Frame) -> dict[str, list[dict[str, Any]]]:

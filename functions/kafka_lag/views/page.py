@@ -22,8 +22,7 @@ from markupsafe import Markup
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.formatting import format_quantity
-from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.losses import find_losses
 from kafka_lag.lag.urgency import rank_severities
 from kafka_lag.views import page_format
@@ -35,6 +34,7 @@ from kafka_lag.views.page_tables import (
     MAX_OPTION_LENGTH,
     PARTITION_SORTS,
     PARTITION_STATUSES,
+    PARTITION_WORDS,
     SEVERITIES,
     SEVERITY_STYLES,
     PageOptions,
@@ -56,7 +56,6 @@ _FLAT_RECORDS = 10.0
 _ABANDONED_SECONDS = 7 * 86_400.0
 # Topics of which the loss is explained; the table of topics has all.
 _MAX_LOSSES = 3
-_PARTITION_KEY = ("consumer_group", "topic", "partition_id")
 # Columns of a topic that all of its partitions have alike.
 _TOPIC_SETTINGS = (
     "retention_ms",
@@ -178,7 +177,6 @@ def show_overview(query: Mapping[str, str], snapshots: Snapshots, now_ms: int) -
         abandoned=abandoned,
         unreadable_clusters=[run for run in found if isinstance(run, UnreadableCluster)],
         table=table,
-        causes=_find_error_causes(table.page.rows, snapshots, runs) if table else [],
         sparklines=_draw_time_lags(table.page.rows, snapshots, runs, now_ms, options.period)
         if table
         else [],
@@ -215,7 +213,6 @@ def show_group(
         **_context_of(run, now_ms, options),
         name=name,
         group=group,
-        cause=page_format.error_cause(group, _worst_statuses(rows, [group])[name]),
         losses=losses[:_MAX_LOSSES],
         topics=topics,
         topic_count=topic_count,
@@ -306,49 +303,6 @@ def _draw_time_lags(
     return [drawn[number] for number in range(len(rows))]
 
 
-def _find_error_causes(
-    rows: Sequence[Row], snapshots: Snapshots, runs: Sequence[LatestRun]
-) -> list[str | None]:
-    """What ERR stands for in each row shown, by its worst partition where no reason says it.
-
-    Partitions are read for clusters that have such a row, and of these four columns alone.
-    """
-    wanted = [
-        row["status"] == contract.ERR and row["status_reason"] is None and not row["unread_reason"]
-        for row in rows
-    ]
-    worst: dict[str, dict[str, str | None]] = {}
-    columns = (*_PARTITION_KEY, "status")
-    for run in runs:
-        asked = [
-            row
-            for want, row in zip(wanted, rows, strict=True)
-            if want and row["cluster"] == run.cluster
-        ]
-        times = [run.taken_at] if asked else []
-        found = snapshots.frames(run.cluster, contract.GROUP_PARTITIONS, times, columns)
-        for partitions in found.values():
-            worst[run.cluster] = _worst_statuses(partitions, asked)
-    return [
-        page_format.error_cause(row, worst.get(row["cluster"], {}).get(row["consumer_group"]))
-        for row in rows
-    ]
-
-
-def _worst_statuses(partitions: Frame, groups: Sequence[Row]) -> dict[str, str | None]:
-    """By group, the status of the partition that its row calls its worst."""
-    wanted = Frame.of(
-        {
-            "consumer_group": Strings.of(row["consumer_group"] for row in groups),
-            "topic": Strings.of(row["worst_topic"] for row in groups),
-            "partition_id": Column.optional([row["worst_partition"] for row in groups]),
-        }
-    )
-    at = locate(wanted, partitions, _PARTITION_KEY)
-    found = partitions.strings("status").take(at).to_list()
-    return dict(zip((row["consumer_group"] for row in groups), found, strict=True))
-
-
 def _select_name(frame: Frame, column: str, name: str) -> Frame:
     return frame.where(frame.strings(column).is_in([name]))
 
@@ -401,6 +355,7 @@ def _environment() -> Environment:
         "SEVERITIES": SEVERITIES,
         "NO_LOSS": contract.NO_LOSS_SECONDS,
         "MOSTLY_REBALANCING": contract.MOSTLY_REBALANCING,
+        "PARTITION_WORDS": PARTITION_WORDS,
         "UNSUPPORTED": contract.UNSUPPORTED_GROUP_TYPES,
     }
     return environment

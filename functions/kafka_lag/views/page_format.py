@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from kafka_lag import contract
+from kafka_lag.contract.words import find_word, name_troubles
 from kafka_lag.formatting import (
     NO_BREAK_SPACE,
     cut_middle,
@@ -24,6 +25,7 @@ from kafka_lag.formatting import (
     format_iso_time,
     format_list,
     format_rate,
+    format_sla_used,
     format_time_left,
     format_time_of_day,
     split_middle,
@@ -38,29 +40,17 @@ _CUT_NAME = Markup(
     '<span class="cut">{}</span>{}</bdi>'
 )
 _MAX_RANGES = 8
+_LEVELS = {
+    status: level
+    for status, severity in contract.PARTITION_SEVERITIES.items()
+    for level, number in contract.GROUP_STATUS_VALUES.items()
+    if number == severity
+}
 # For an unknown value: a dash for the eye, a word for those who listen.
 DASH = Markup(
     '<span class="none" title="{}"><span aria-hidden="true">\u2013</span>'
     '<span class="unseen">unknown</span></span>'
 )
-_ERROR_CAUSES = {contract.STOP: "stopped", contract.STALL: "stalled", contract.REWIND: "rewound"}
-_REASONS = {
-    contract.RECORDS_LOST: "records lost",
-    contract.BEYOND_END: "commit beyond the end",
-    contract.PAUSING: "pausing as usual",
-    contract.FALLING_BEHIND: "falling behind",
-    contract.SLOW: "catching up too slowly",
-    contract.NO_MEMBER: "no member",
-    contract.INACTIVE: "inactive",
-    contract.GONE: "group deleted",
-    contract.UNWATCHED: "no longer watched",
-    contract.TOPIC_UNWATCHED: "a topic no longer watched",
-    contract.DENIED: "not read: access denied",
-    contract.NO_LEADER: "not read: no leader",
-    contract.NO_COORDINATOR: "not read: no coordinator",
-    contract.TIMEOUT: "not read: timed out",
-    contract.ERROR: "not read: error",
-}
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 
@@ -118,9 +108,18 @@ def state(word: str) -> str:
     return _CAPITAL.sub(r" \1", word)
 
 
-def reason(word: str) -> str:
-    """Why a row has its status, or none; a word of a later version as it is."""
-    return _REASONS.get(word, spaced(word))
+def troubles(row: Mapping[str, Any]) -> list[str]:
+    """What the status of a group or partition stands for, or why there is none."""
+    consumer = row["worst_status" if "worst_status" in row else "consumer_status"]
+    unread = [find_word(row["unread_reason"])] if row["unread_reason"] else []
+    if unread and not row["status"]:
+        return [*unread, *([f"was {find_word(consumer)}"] if consumer else [])]
+    return [*unread, *name_troubles(consumer, row["status_reason"], row["records_lost"])]
+
+
+def group_level(status: str) -> str:
+    """OK, WARN or ERR, for a partition's status as for a group's."""
+    return _LEVELS.get(status, status)
 
 
 def cause_of_loss(loss: Loss) -> str:
@@ -131,20 +130,9 @@ def cause_of_loss(loss: Loss) -> str:
     )
 
 
-def error_cause(group: Mapping[str, Any], worst: str | None = None) -> str | None:
-    """What ERR stands for in a group's row; `worst` is the status of its worst partition.
-
-    Where that is not known, the row says no more than that nobody is there to read.
-    """
-    if group["status"] != contract.ERR:
-        return None
-    no_member = _REASONS[contract.NO_MEMBER] if group["members"] == 0 else None
-    return _ERROR_CAUSES.get(worst or "") or no_member
-
-
 _duration = partial(format_duration, space=NO_BREAK_SPACE)
 # What the templates call them.
-FILTERS: Mapping[str, Callable[..., str | None]] = {
+FILTERS: Mapping[str, Callable[..., Any]] = {
     "duration": or_dash(_duration),
     "time_left": or_dash(partial(format_time_left, space=NO_BREAK_SPACE)),
     "count": or_dash(format_count),
@@ -158,7 +146,10 @@ FILTERS: Mapping[str, Callable[..., str | None]] = {
     "since": partial(format_age, space=NO_BREAK_SPACE),
     "margin": margin,
     "spaced": spaced,
-    "reason": reason,
+    "reason": find_word,
+    "troubles": troubles,
+    "level": group_level,
+    "sla_used": format_sla_used,
     "state": state,
     "cause_of_loss": cause_of_loss,
 }

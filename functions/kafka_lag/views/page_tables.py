@@ -12,8 +12,10 @@ from urllib.parse import urlencode
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.contract.words import WORDS
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.incidents import find_sla_used
 from kafka_lag.lag.ownership import count_idle
 from kafka_lag.lag.rollup import counts_of, totals
 from kafka_lag.lag.sets import distinct
@@ -31,6 +33,7 @@ GROUP_SORTS = {
     "group": "Group",
     "lag": "Lag",
     "time_lag": "Time lag",
+    "sla": "Promise",
     "loss": "Time to data loss",
     "members": "Members",
     "held": "Held since",
@@ -55,6 +58,13 @@ PARTITION_STATUSES = (
     *(contract.ERR, contract.STALL, contract.STOP, contract.REWIND, contract.WARN),
     *(UNKNOWN_STATUS, contract.OK),
 )
+# What a reader can choose from, where it is another word.
+PARTITION_WORDS = {
+    UNKNOWN_STATUS: "unknown",
+    contract.STALL: WORDS[contract.STALLED],
+    contract.STOP: WORDS[contract.STOPPED],
+    contract.REWIND: WORDS[contract.REWOUND],
+}
 _GROUPS_PER_PAGE = 100
 _PARTITIONS_PER_PAGE = 200
 # As many as are of use beside a table of partitions: the worst.
@@ -69,8 +79,8 @@ _GROUP_COLUMNS = (
     *("consumer_group", "owner", "unread_reason", "group_state", "group_type", "members"),
     *("lag", "time_lag_seconds", "time_lag_error_seconds", "seconds_until_loss", "records_lost"),
     *("status", "last_status", "status_reason", "held_status", "held_since"),
-    *("unusual", "rebalancing_share"),
-    *("worst_topic", "worst_partition"),
+    *("unusual", "rebalancing_share", "sla_seconds", "loss_since", "sla_broken_since"),
+    *("worst_topic", "worst_partition", "worst_status"),
 )
 _GROUP_SEARCHED = ("consumer_group", "owner", "worst_topic")
 _PARTITION_COLUMNS = (
@@ -78,6 +88,7 @@ _PARTITION_COLUMNS = (
     *("committed_offset", "end_offset", "lag", "records_lost", "read_at", "unread_reason"),
     *("time_lag_seconds", "time_lag_error_seconds", "commit_changed_at"),
     *("seconds_until_loss", "retention_risk", "status", "last_status", "status_reason"),
+    "consumer_status",
 )
 _PARTITION_SEARCHED = ("topic", "client_id", "client_host", "member_id")
 _LOG_COLUMNS = (
@@ -195,17 +206,20 @@ class TablePage:
 
 @dataclass(frozen=True, slots=True)
 class GroupTable:
-    """The rows selected; of all that was searched the count of each severity, and owners."""
+    """The rows selected; of all that was searched the count of each severity, owners, and whether
+    any group has a promise."""
 
     page: TablePage
     tally: tuple[int, ...]
     owners: tuple[str, ...]
+    has_promises: bool
 
 
 def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupTable:
     """Of the newest readable runs; every filter but `status` narrows the tally too."""
     frame = _join_clusters(latest)
     names = frame.strings("owner").pruned().categories
+    has_promises = bool(frame.numbers("sla_seconds").known.any())
     owners = tuple(sorted(names, key=str.casefold)[:_MAX_OWNERS])
     frame = frame.where(_match_text(frame, _GROUP_SEARCHED, options.q))
     if options.owner:
@@ -215,7 +229,8 @@ def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupT
     if options.status:
         frame = frame.where(severity == SEVERITIES.index(options.status))
     order = _order_groups(frame, options)
-    return GroupTable(cut_page(frame, order, options.page, _GROUPS_PER_PAGE), tally, owners)
+    page = cut_page(frame, order, options.page, _GROUPS_PER_PAGE)
+    return GroupTable(page, tally, owners, has_promises)
 
 
 def _join_clusters(latest: Sequence[LatestRun]) -> Frame:
@@ -244,6 +259,7 @@ def _order_groups(frame: Frame, options: PageOptions) -> Rows:
         "group": names,
         "lag": -frame.numbers("lag"),
         "time_lag": -frame.numbers("time_lag_seconds"),
+        "sla": -find_sla_used(frame),
         "loss": frame.numbers("seconds_until_loss"),
         "members": -frame.numbers("members"),
         "held": -frame.numbers("held_since"),

@@ -51,7 +51,7 @@ def test_lost_records_come_with_the_retention_that_would_have_kept_them() -> Non
 
     assert said(risks(lost)) == [
         "Lost: billing lost at least 1,204 records of orders on 3 partitions: deleted before they"
-        " were read. Retention was 1 d; 1 d 7 h would have been enough."
+        " were committed. Retention was 1 d; 1 d 7 h would have been enough."
     ]
 
 
@@ -92,8 +92,7 @@ def test_error_and_sla_are_one_sentence_a_group() -> None:
 @pytest.mark.parametrize(
     ("spell", "when"),
     [
-        (Spell(190, 200, "ERR", ("no_member", "slow")), "03:10 to 06:30: no members, catching up"
-         " too slowly"),
+        (Spell(190, 200, "ERR", ("no_member", "slow")), "03:10 to 06:30: no member, too slow"),
         (Spell(190, 110, "ERR"), "the longest 03:10 to 05:00"),
     ],
 )  # fmt: skip
@@ -310,7 +309,7 @@ def test_retention_is_spoken_of_where_it_is_known_to_end(facts: dict[str, Any], 
 
     assert said(risks(lost)) == [
         "Lost: billing lost at least 5 records of orders on 1 partition: deleted before they"
-        f" were read.{end}"
+        f" were committed.{end}"
     ]
 
 

@@ -52,6 +52,29 @@ def test_status_lists_what_is_not_well(word: str) -> None:
     assert result["partition_count"] == 2
 
 
+@pytest.mark.parametrize(
+    ("status", "consumer", "word"),
+    [
+        ("ERR", "stopped", "STOP"),
+        ("ERR", "stalled", "STALL"),
+        ("ERR", "rewound", "REWIND"),
+        ("ERR", "slow", "ERR"),
+        ("ERR", "beyond_end", "ERR"),
+        ("ERR", None, "ERR"),
+        ("WARN", "slow", "WARN"),
+        ("STALL", "stalled", "STALL"),
+    ],
+)
+@pytest.mark.parametrize("unread", [None, "timeout"])
+def test_a_loss_hides_no_word_that_burrow_has(
+    status: str, consumer: str | None, word: str, unread: str | None
+) -> None:
+    row = a_partition(0, status=None if unread else status, consumer_status=consumer)
+    shop = Shop([{**row, "last_status": status, "unread_reason": unread}], [a_group(status="ERR")])
+
+    assert [each["status"] for each in shop.status()["partitions"]] == [word]
+
+
 def test_lag_lists_every_partition_by_topic_and_number() -> None:
     rows = [
         a_partition(10),

@@ -49,6 +49,8 @@ STALLED = a_group(
     incident_since=NOON - 83 * MINUTE,
     worst_topic="orders",
     worst_partition=2,
+    worst_status="stalled",
+    sla_broken_since=NOON - 85 * MINUTE,
     worst_member="client-0-6f9619ff",
     worst_leader=3,
 )
@@ -75,6 +77,8 @@ LOSING = a_group(
     status="ERR",
     last_status="ERR",
     status_reason="records_lost",
+    worst_status="stopped",
+    loss_since=NOON - HOUR,
     held_status="ERR",
     held_since=NOON - 2 * DAY,
     group_state="Empty",
@@ -116,6 +120,7 @@ PARTITIONS = (
         *("billing", "orders", 2),
         status="STALL",
         last_status="STALL",
+        consumer_status="stalled",
         lag=40_100,
         time_lag_seconds=5_400.0,
         time_lag_error_seconds=5.4,
@@ -130,6 +135,7 @@ PARTITIONS = (
         time_lag_seconds=None,
         status=None,
         last_status="STOP",
+        consumer_status="stopped",
     ),
     a_partition(
         *("billing", "refunds", 0),

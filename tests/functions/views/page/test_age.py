@@ -10,7 +10,7 @@ from tests.functions.views.page.reading import read
 from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON
 from tests.functions.views.page.shop import opened, put, six_hours
 
-CURVE, HELD = 3, 7
+CURVE, HELD = 3, -1
 
 
 @pytest.fixture(name="store", scope="module")

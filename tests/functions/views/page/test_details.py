@@ -46,7 +46,7 @@ def test_a_page_is_found_under_any_name(store: MemoryStore, name: str, kind: str
 def test_a_stalled_partition_is_shown_in_full(billing: Seen) -> None:
     assert billing.tables[-1][1] == [
         "orders 2",
-        "STALL",
+        "ERRstalled",
         "40,100",
         "1 h 30 min ± 6 s",
         "1,002",
@@ -100,7 +100,7 @@ def test_a_partition_that_was_not_read_is_as_bad_as_it_was(billing: Seen) -> Non
     cells = billing.tables[-1][2]
 
     assert cells[0] == "invoices 0"
-    assert cells[STATUS] == "unknown, was STOPnot read: no leader"
+    assert cells[STATUS] == "unknown, was ERRnot read: no leader, was stopped"
     assert [cells[place] for place in (LAG, AGE, LEADER)] == [UNKNOWN] * 3
 
 
@@ -247,29 +247,50 @@ def test_a_group_without_partitions_has_none_that_a_search_could_miss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("worst", "members", "word"),
+    ("more", "words"),
     [
-        *(("STOP", 0, "stopped"), ("STALL", 3, "stalled"), ("REWIND", 3, "rewound")),
-        *(("ERR", 3, ""), (None, 0, "no member"), (None, 3, "")),
+        ({"worst_status": "stopped"}, "stopped"),
+        ({"worst_status": "stopped", "records_lost": 5}, "stopped, records lost"),
+        ({"status_reason": "records_lost", "records_lost": 5}, "records lost"),
+        ({}, ""),
     ],
 )
-def test_a_group_in_error_says_what_its_worst_partition_does(
-    worst: str | None, members: int, word: str
+def test_a_group_in_error_says_what_its_consumer_does_beside_a_loss(
+    more: dict[str, Any], words: str
 ) -> None:
-    group = a_group("g", status="ERR", members=members, worst_topic="t", worst_partition=1)
-    others = [a_partition("g", "t", 0, status="STALL"), a_partition("g", "u", 1, status="STALL")]
-    rows = [*others, a_partition("g", "t", 1, status=worst)]
+    page = read(opened(put(MemoryStore(), groups=[a_group("g", status="ERR", **more)]), GROUP))
 
-    page = read(opened(put(MemoryStore(), groups=[group], partitions=rows), GROUP))
-
-    assert f"ERR{word}Read at" in page.texts["p"]
+    assert f"ERR{words}Read at" in page.texts["p"]
 
 
-def test_a_group_that_names_no_worst_partition_says_no_more_than_its_status() -> None:
-    rows = [a_partition("g", "t", 0, status="STALL")]
-    store = put(MemoryStore(), groups=[a_group("g", status="ERR")], partitions=rows)
+@pytest.mark.parametrize(
+    ("status", "more", "words"),
+    [
+        ("STOP", {"consumer_status": "stopped"}, "ERRstopped"),
+        ("STALL", {"consumer_status": "stalled"}, "ERRstalled"),
+        ("REWIND", {"consumer_status": "rewound"}, "ERRrewound"),
+        (
+            "ERR",
+            {"consumer_status": "stopped", "status_reason": "records_lost", "records_lost": 2},
+            "ERRstopped, records lost",
+        ),
+        ("WARN", {"consumer_status": "slow", "status_reason": "slow"}, "WARNtoo slow"),
+        ("OK", {"status_reason": "pausing"}, "OKpausing"),
+    ],
+)
+def test_a_partition_has_the_words_of_its_group(
+    status: str, more: dict[str, Any], words: str
+) -> None:
+    row = a_partition("g", "t", 0, status=status, **more)
+    page = read(opened(put(MemoryStore(), groups=[a_group("g")], partitions=[row]), GROUP))
 
-    assert "ERRRead at" in read(opened(store, GROUP)).texts["p"]
+    assert page.tables[-1][1][STATUS] == words
+
+
+def test_partitions_are_chosen_by_the_same_words() -> None:
+    page = read(opened(put(MemoryStore(), groups=[a_group("g")], partitions=[]), GROUP))
+
+    assert "stalledstoppedrewound" in page.texts["option"]
 
 
 def member_rows(*rows: dict[str, Any], members: int | None = 2, **group: Any) -> Seen:

@@ -11,10 +11,12 @@ from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, read
-from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON, a_group, a_partition
-from tests.functions.views.page.shop import NASTY, many, opened, put, six_hours
+from tests.functions.views.page.rows import DAY, HOUR, MINUTE, NOON, a_group
+from tests.functions.views.page.shop import NASTY, many, opened, put, six_hours, text_of
 
-STATUS, AGE, CURVE, LAG, LOSS, MEMBERS, HELD = range(1, 8)
+STATUS, AGE, CURVE, LAG = range(1, 5)
+# The column of promises is there where a group has one.
+PROMISE, LOSS, MEMBERS, HELD = range(-4, 0)
 
 
 @pytest.fixture(name="store", scope="module")
@@ -49,6 +51,7 @@ def test_a_group_that_stalls_is_shown_in_full(store: MemoryStore) -> None:
         "1 h 30 min ± 6 s",
         "at most 3 h",
         "48,200",
+        "broken, 1,800%of 5 min, since 10:35 UTC",
         "in 13 h",
         "3Stable",
         "ERR for 1 h 20 minsince 10:40 UTC",
@@ -66,8 +69,8 @@ def test_what_is_unknown_is_a_dash_with_its_word(store: MemoryStore) -> None:
     ("group", "place", "text"),
     [
         ("search-indexer", AGE, "at least 6 d 23 h"),
-        ("search-indexer", LOSS, "1,234 lostnext in 83 min"),
-        ("search-indexer", STATUS, "ERRrecords lost"),
+        ("search-indexer", LOSS, "1,234 lostsince 11:00 UTCnext in 83 min"),
+        ("search-indexer", STATUS, "ERRstopped, records lost"),
         ("mailer", LOSS, "in 19 h"),
         ("mailer", HELD, "OK for 3 dsince 2026-01-28 12:00 UTC"),
         ("old-import", STATUS, "gonegroup deleted"),
@@ -81,11 +84,23 @@ def test_each_state_has_its_wording(store: MemoryStore, group: str, place: int, 
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ({"status": "ERR", "members": 0}, "ERRno member"),
-        ({"status": "ERR", "members": 0, "status_reason": "records_lost"}, "ERRrecords lost"),
-        ({"status": "ERR", "members": None}, "ERR"),
+        ({"status": "ERR", "status_reason": "records_lost"}, "ERRrecords lost"),
+        (
+            {"status": "ERR", "status_reason": "records_lost", "worst_status": "stopped"},
+            "ERRstopped, records lost",
+        ),
+        ({"status": "ERR", "worst_status": "rewound"}, "ERRrewound"),
+        (
+            {"status": "ERR", "status_reason": "beyond_end", "worst_status": "beyond_end"},
+            "ERRbeyond the end",
+        ),
+        (
+            {"status": None, "last_status": "ERR", "unread_reason": "timeout"}
+            | {"worst_status": "stopped"},
+            "unknown, was ERRnot read: timed out, was stopped",
+        ),
         ({"status": "WARN", "status_reason": "falling_behind"}, "WARNfalling behind"),
-        ({"status": "WARN", "status_reason": "slow"}, "WARNcatching up too slowly"),
+        ({"status": "WARN", "status_reason": "slow"}, "WARNtoo slow"),
         ({"status": "WARN", "status_reason": "no_member", "members": 0}, "WARNno member"),
         (
             {"status": None, "last_status": None, "status_reason": "no_member", "members": 0},
@@ -130,32 +145,63 @@ def test_a_status_as_old_as_the_first_runs_may_be_older(
     assert ("at least 1 minsince" in page.texts["dd"]) == ("at least" in held)
 
 
-def test_an_error_says_what_its_worst_partition_is() -> None:
-    bad = {"status": "ERR", "last_status": "ERR", "worst_topic": "t", "members": 0}
-    groups = [a_group(name, **bad, worst_partition=n) for n, name in enumerate("ab")]
-    partitions = [
-        a_partition("a", "t", 0, status="STOP"),
-        a_partition("b", "t", 1, status="REWIND"),
-        a_partition("b", "t", 0, status="STALL"),
-    ]
-    store = put(MemoryStore(), groups=groups, partitions=partitions)
-    put(store, cluster="other", groups=groups, partitions=[a_partition("a", "t", 0, status="ERR")])
-
-    shop, other = (
-        read(opened(store, "/", f"cluster={cluster}")).tables[0][1:]
-        for cluster in ("shop", "other")
-    )
-
-    assert [row[STATUS] for row in shop] == ["ERRstopped", "ERRrewound"]
-    assert [row[STATUS] for row in other] == ["ERRno member"] * 2
-
-
-def test_an_error_is_shown_where_its_partitions_cannot_be_read() -> None:
-    group = a_group("g", status="ERR", worst_topic="t", worst_partition=0, members=0)
+def test_an_error_is_explained_without_its_partitions() -> None:
+    group = a_group("g", status="ERR", worst_status="stopped")
     store = put(MemoryStore(), groups=[group])
     store.objects[object_key(contract.GROUP_PARTITIONS, "shop", NOON)] = b"no Parquet"
 
-    assert read(opened(store)).cells("g")[STATUS] == "ERRno member"
+    assert read(opened(store)).cells("g")[STATUS] == "ERRstopped"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "more", "text"),
+    [
+        (60.0, {}, "100%of 1 min"),
+        (60.1, {"sla_broken_since": NOON - HOUR}, "broken, 101%of 1 min, since 11:00 UTC"),
+        (60.1, {}, "broken, 101%of 1 min"),
+        (0.0, {}, "0%of 1 min"),
+        (None, {}, f"{UNKNOWN}of 1 min"),
+    ],
+)
+def test_a_promise_shows_how_much_of_it_is_used(
+    seconds: float | None, more: dict[str, Any], text: str
+) -> None:
+    group = a_group("g", sla_seconds=60.0, time_lag_seconds=seconds, **more)
+    page = read(opened(put(MemoryStore(), groups=[group, a_group("h")])))
+
+    assert page.cells("g")[PROMISE] == text
+    assert page.cells("h")[PROMISE] == ""
+
+
+def test_a_broken_promise_is_red_and_a_kept_one_is_not() -> None:
+    ages = {"broken": 61.0, "kept": 59.0}
+    pages = {
+        name: text_of(
+            opened(
+                put(MemoryStore(), groups=[a_group("g", sla_seconds=60.0, time_lag_seconds=age)])
+            )
+        )
+        for name, age in ages.items()
+    }
+
+    assert '<strong class="late">broken, 102%</strong>' in pages["broken"]
+    assert 'class="late"' not in pages["kept"]
+
+
+def test_promises_can_be_sorted_by_and_have_no_column_where_there_is_none() -> None:
+    groups = [
+        a_group("a", sla_seconds=300.0, time_lag_seconds=90.0),
+        a_group("b", sla_seconds=60.0, time_lag_seconds=80.0),
+        a_group("c", time_lag_seconds=900.0),
+    ]
+    store = put(MemoryStore(), groups=groups)
+
+    assert [row[0] for row in read(opened(store, "/", "sort=sla")).tables[0][1:]] == ["b", "a", "c"]
+    assert [row[0] for row in read(opened(store, "/", "sort=-sla")).tables[0][1:]] == [
+        *("a", "b", "c")
+    ]
+    without = read(opened(put(MemoryStore(), groups=groups[2:])))
+    assert "Promise" not in without.tables[0][0]
 
 
 def test_a_group_of_a_kind_without_lag_is_no_riddle() -> None:

@@ -80,6 +80,18 @@ def test_what_is_said_of_a_group_is_in_the_labels_of_its_info() -> None:
     assert value(series, "kafka_lag_group_info", consumergroup="billing", **labels) == 1
 
 
+@pytest.mark.parametrize("word", ["stopped", "falling_behind", None])
+def test_what_a_consumer_does_is_a_label_and_absent_where_nothing_is_wrong(
+    word: str | None,
+) -> None:
+    series = scrape(a_store(worst_status=Strings.of([word])))
+    family = "kafka_lag_group_worst_status"
+    shown = [dict(labels) for name, labels in series if name == family]
+    words = [] if word is None else [{"consumergroup": "billing", "worst_status": word}]
+    assert shown == [{"cluster": "shop", **labels} for labels in words]
+    assert word is None or value(series, family, **shown[0]) == 1
+
+
 def test_a_group_that_is_gone_is_left_out() -> None:
     series = scrape(a_store(status_reason=Strings.of([contract.GONE])))
     assert names(series) == {"kafka_lag_snapshot_age_seconds", "kafka_lag_snapshot_readable"}
