@@ -107,8 +107,8 @@ def test_a_group_that_was_long_in_warn_says_when_why_and_how_old_its_records_wer
     curve = Curve(spell=Spell(867, 94, "WARN", ("falling_behind", "slow")), peak=Peak(960, 2880.0))
 
     assert said(page(groups=of(day), curves={"geo": curve})) == [
-        "Warned: geo was in WARN for 1 h 34 min (14:27 to 16:01: falling behind, catching up too"
-        " slowly); its oldest unread record was 48 min old at most, at 16:00."
+        "Warned: geo was in WARN for 1 h 34 min (14:27 to 16:01: falling behind, too slow);"
+        " its oldest unread record was 48 min old at most, at 16:00."
     ]
 
 
