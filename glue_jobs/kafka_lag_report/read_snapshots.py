@@ -133,7 +133,6 @@ _TYPES = {
     "timestamp": {"timestamp[ms, tz=UTC]", "timestamp[us, tz=UTC]"},
     "array<int>": {"list<int32>"},
     "array<double>": {"list<double>"},
-    "array<double>": {"list<double>"},
 }
 
 
