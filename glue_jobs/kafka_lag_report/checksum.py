@@ -81,7 +81,7 @@ def _texts(column: pa.DictionaryArray) -> Words:
 
 
 def _others(column: pa.Array) -> Words:
-    """Of any type, value by value: no column of this release has such a one."""
+    """Of any type, value by value: of this release lists of doubles, in a row a group."""
     texts = pa.array([repr(value) for value in column.to_pylist()], pa.string())
     return _texts(texts.dictionary_encode())
 
