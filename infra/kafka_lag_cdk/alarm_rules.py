@@ -13,6 +13,7 @@ from enum import Enum
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag.contract.words import find_word
 from kafka_lag.sinks.config import EMF
 from kafka_lag_cdk.config.cluster import Cluster
 
@@ -55,6 +56,12 @@ _GROUP_BY = f"GROUP BY {_CLUSTER},{_GROUP}"
 GROUP_NOW = "Group: what is wrong with it now"
 BY_MEMBER = "Consumers: which member or host lags"
 _NOW = f"the saved query '{GROUP_NOW}' in Athena"
+# What makes a group ERR, in the words of pages and messages.
+_ERR_WORDS = ", ".join(
+    find_word(status)
+    for status, severity in contract.CONSUMER_STATUS_SEVERITIES.items()
+    if severity == contract.GROUP_STATUS_VALUES[contract.ERR]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +185,8 @@ STATUS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="The group has stopped or stalled, was rewound, is beyond the end, or lost records.",
-    to_do=f"Look at its consumers; {_NOW} says which topic, partition and reason.",
+    meaning=f"The group's consumer is {_ERR_WORDS}, or records are lost that it had not committed.",
+    to_do=f"Look at its consumers; {_NOW} says which it is, of which topic and partition.",
 )
 SLA = Rule(
     name="sla",
@@ -189,7 +196,7 @@ SLA = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="The oldest unread record is older than the group's sla_seconds.",
+    meaning="The group's promise is broken: its oldest unread record is older than sla_seconds.",
     to_do="See whether the group moves at all (GroupStatus on the dashboard), then add capacity or "
     f"look for a slow step; the saved query '{BY_MEMBER}' in Athena says where it lags.",
 )
@@ -201,8 +208,9 @@ LOSS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="Retention will delete records that the group has not committed; the value says how "
-    "soon. 30 days is the value for no risk; it falls below only within risk_horizon_hours (24).",
+    meaning="A loss is near or has begun: retention deletes records that the group has not "
+    "committed; the value says in how many seconds, 0 now. 30 days is the value for no risk; it "
+    "falls below only within risk_horizon_hours (24).",
     to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
     f"{_NOW} says which topic.",
 )
@@ -214,9 +222,10 @@ ANY_GROUP = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="A group without a status alarm of its own is in the state that status is about.",
+    meaning=f"The consumer of a group without a status alarm of its own is {_ERR_WORDS}, or "
+    "records are lost that it had not committed.",
     to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares; "
-    f"{_NOW} says which topic, partition and reason.",
+    f"{_NOW} says which it is, of which topic and partition.",
 )
 ANY_SLA = Rule(
     name="any-sla",
@@ -226,8 +235,8 @@ ANY_SLA = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="The oldest unread record of a group without an SLA alarm of its own is older than its "
-    "sla_seconds.",
+    meaning="A promise is broken: the oldest unread record of a group without an SLA alarm of its "
+    "own is older than its sla_seconds.",
     to_do="The message names the group as contributor; "
     f"the saved query '{BY_MEMBER}' in Athena says where it lags.",
 )
@@ -239,8 +248,8 @@ ANY_LOSS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="Retention will delete records that a group without a data-loss alarm of its own has "
-    "not committed; the value says how soon.",
+    meaning="A loss is near or has begun: retention deletes records that a group without a "
+    "data-loss alarm of its own has not committed; the value says in how many seconds, 0 now.",
     to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
     f"the topic first; {_NOW} says which topic.",
 )

@@ -75,6 +75,8 @@ _STATUSES = (contract.ERR, contract.WARN)
 # What to do about each worst_status.
 _START = "start its consumers, or delete the group if nobody needs it"
 _SPEED_UP = "add consumers, as many as there are partitions at most, or find the slow step"
+# Those that rates explain.
+_BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 _TO_DO = {
     contract.STOPPED: _START,
     contract.STALLED: "see the member's log: usually one record fails again and again, or a call "
@@ -336,6 +338,8 @@ def _write_causes(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     worst_status = _find_worst_status(change)
     if worst_status:
         yield _write_worst_status(worst_status, row)
+    if worst_status in _BY_RATES and (rates := _format_rates(row)):
+        yield f"Rates: {rates}."
     # Where all is over nobody is to blame.
     if (worst_status or not kinds <= set(ENDS)) and (worst := _format_worst(row)):
         yield f"Worst: {worst}."
@@ -343,7 +347,7 @@ def _write_causes(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     if lost:
         since = _format_since(LOSS, row, kinds)
         records = format_quantity(lost, "record")
-        yield f"Lost: {records} that retention deleted{since} before it had committed them."
+        yield f"Lost so far: {records} that retention deleted{since} before it had committed them."
     elif contract.LOSS_NEAR not in kinds and (left := _format_time_left(row)):
         yield f"At risk: {left}{_format_since(RISK, row, kinds)}."
     if contract.PROMISE_BROKEN not in kinds and row.get(PROMISE.held_since) is not None:
@@ -367,6 +371,14 @@ def _write_worst_status(worst_status: str, row: Row) -> str:
     began = "" if since is None else f" since {format_minute(since)}"
     text = f"{find_word(worst_status).capitalize()}{began}: {MEANINGS[worst_status]}"
     return text if text.endswith("?") else f"{text}."
+
+
+def _format_rates(row: Row) -> str | None:
+    """What is written and read; None unless both are known."""
+    produced, consumed = row.get("produce_rate"), row.get("consume_rate")
+    if produced is None or consumed is None:
+        return None
+    return f"{format_rate(produced)} written to its topics, {format_rate(consumed)} read"
 
 
 def _describe_usual(row: Row) -> str:
@@ -419,6 +431,8 @@ def _advise(row: Row, worst_status: str | None) -> str:
         )
     elif worst_status:
         parts.append(_TO_DO[worst_status])
+    elif row.get(PROMISE.held_since) is not None:
+        parts.append(_SPEED_UP)
     return "; then ".join(parts)
 
 

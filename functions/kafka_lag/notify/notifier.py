@@ -119,8 +119,8 @@ class Notifier:
         """Sends the messages up to each cluster's newest run, ms UTC; begins none out of time.
 
         Each channel of each cluster has its share of the time that is left: one that is slow takes
-        none from the next. Raises NotificationError with every cause, after all had their turn,
-        or what nobody foresaw.
+        none from the next. Raises NotificationError with every cause, after all had their turn, or
+        what nobody foresaw.
         """
         until = None if seconds_left is None else self._clock() + seconds_left
         turns = list(product(self._skip_future_runs(newest), self._channels))

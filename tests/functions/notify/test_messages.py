@@ -142,12 +142,12 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
     [
         (
             {"records_lost": 3},
-            "Lost: 3 records that retention deleted before it had committed them.",
+            "Lost so far: 3 records that retention deleted before it had committed them.",
         ),
         (
             {"records_lost": 3, "held_loss_since": NOON},
-            "Lost: 3 records that retention deleted since 2026-01-31 12:00 UTC before it had "
-            "committed them.",
+            "Lost so far: 3 records that retention deleted since 2026-01-31 12:00 UTC before it "
+            "had committed them.",
         ),
         (
             {"held_sla_broken_since": NOON, "sla_seconds": 60.0, "time_lag_seconds": 600.0},
@@ -173,6 +173,14 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
                     "more than 10 times its age.",
                 ),
             )
+        ),
+        (
+            {"worst_status": contract.SLOW, "produce_rate": 10.0, "consume_rate": 10.4},
+            "Rates: 10/s written to its topics, 10/s read.",
+        ),
+        (
+            {"held_sla_broken_since": NOON},
+            "To do: add consumers, as many as there are partitions at most, or find the slow step.",
         ),
         (
             {"worst_status": contract.NO_MEMBER},
@@ -281,7 +289,7 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         "not committed.",
         "Stopped: no member owns the partition, and its commit does not move.",
         "Worst: orders partition 7, led by broker 3, read by nobody.",
-        "Lost: 1,220 records that retention deleted before it had committed them.",
+        "Lost so far: 1,220 records that retention deleted before it had committed them.",
         "To do: raise retention.ms or retention.bytes of orders; then start its consumers, or "
         "delete the group if nobody needs it.",
     ]

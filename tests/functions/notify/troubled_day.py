@@ -235,7 +235,8 @@ TROUBLES = (
         _worked_off("09:00", "11:00", 0.5),
         ("opened", "resolved"),
         (
-            "Falling behind",
+            "Falling behind: the backlog does not shrink.",
+            "10/s written to its topics, 5",
             "led by broker 2, read by analytics-m",
         ),
     ),
@@ -268,7 +269,7 @@ TROUBLES = (
         (
             "Stopped since 2026-01-31 10:00 UTC",
             "loses records since 2026-01-31 10:30 UTC",
-            "Lost: 1,220 records",
+            "Lost so far: 1,220 records",
             "from 2026-01-31 10:30 UTC to 2026-01-31 12:59 UTC, at least 89,420 records",
         ),
         retention_ms=30 * MINUTE,
