@@ -81,6 +81,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "capacity_samples": (2, 5),
         "rates_lately": (2, 5),
         "tasks_needed": (2, 5),
+        "last_tasks_needed": (2, 5),
         "tasks_needed_reason": (2, 5),
         "hottest_topic": (2, 5),
         "hottest_partition": (2, 5),

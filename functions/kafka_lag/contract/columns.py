@@ -164,6 +164,7 @@ COLUMNS = {
         "capacity_samples": DOUBLE_LIST,
         "rates_lately": DOUBLE_LIST,
         "tasks_needed": INT,
+        "last_tasks_needed": INT,
         "tasks_needed_reason": STRING,
         "hottest_topic": STRING,
         "hottest_partition": INT,

@@ -107,44 +107,57 @@ def _sample(
     rules: Rules,
 ) -> tuple[Column, Rows]:
     """Records/s that a saturated member of each group read, their mean; and over how many runs."""
-    old = previous.rows
-    members = _find_members(groups, rows, old)
-    committed, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
-    moved = (
-        (committed > then) & ~has_skipped(rows, old) & (members.sets.of_row < members.sets.count)
-    )
-    newest = previous_runs.newest.taken_at
-    earlier = (newest - members.since) / 1_000
+    rows, old, at_group = _select(groups, rows, previous.rows)
+    members = _find_members(groups, rows, old, at_group)
+    moved = _moves(rows, old) & (members.sets.of_row < members.sets.count)
+    read = members.sets.total(_read(rows, old).only(moved))
+    earlier = (previous_runs.newest.taken_at - members.since) / 1_000
     seconds = members.sets.maximum(seconds_between(rows, old)) + earlier
-    read = members.sets.total((committed - then).only(moved))
     settled = groups.numbers("settled_since").take(members.group)
     lasts = (members.since >= settled) & (read > 0) & (seconds > 0)
-    # What lies there can only have become more since the commits moved.
-    lag = old.numbers("lag").only(moved)
-    enough = read * _BACKLOG_TO_READ + _FEWEST_RECORDS
-    lasts &= members.sets.total(lag, moved & ~lag.known) >= enough
     left_over = _find_left_over(rows, old, members, lasts, previous_runs).only(moved)
     backlog = members.sets.total(left_over, moved & ~left_over.known)
-    saturated = lasts & (backlog >= enough)
+    saturated = lasts & (backlog >= read * _BACKLOG_TO_READ + _FEWEST_RECORDS)
     of_group = Sets(np.where(saturated, members.group, len(groups)).astype(np.int64), len(groups))
     number = of_group.rows()
-    interval = rules.interval_ms / 1_000
-    runs = of_group.total(seconds.only(saturated)) / number / interval
+    runs = of_group.total(seconds.only(saturated)) / number / (rules.interval_ms / 1_000)
     counted = np.maximum(np.round(runs.fill(0.0)), 1).astype(np.int64)
     return of_group.total((read / seconds).only(saturated)) / number, counted
 
 
-def _find_members(groups: Frame, rows: Frame, old: Frame) -> _Members:
+def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]:
+    """The rows of groups that may have a saturated member, with the group of each: few, as a rule.
+
+    What lies there can only have become more since the commits moved.
+    """
     at_group = locate(rows, groups, _GROUP)
+    behind = old.numbers("lag") >= _read(rows, old) * _BACKLOG_TO_READ
+    few = np.zeros(len(groups) + 1, bool)
+    few[at_group[behind & _moves(rows, old)]] = True
+    few[-1] = False
+    chosen = np.flatnonzero(few[at_group])
+    return rows.lazy_take(chosen), old.lazy_take(chosen), at_group[chosen]
+
+
+def _read(rows: Frame, old: Frame) -> Column:
+    return rows.numbers("committed_offset") - old.numbers("committed_offset")
+
+
+def _moves(rows: Frame, old: Frame) -> Mask:
+    mask: Mask = (_read(rows, old) > 0) & ~has_skipped(rows, old)
+    return mask
+
+
+def _find_members(groups: Frame, rows: Frame, old: Frame, at_group: Rows) -> _Members:
     owner = rows.strings("member_id")
-    same = is_read(rows) & is_read(old) & (owner == old.strings("member_id")) & (at_group >= 0)
+    same = is_read(rows) & is_read(old) & (owner == old.strings("member_id"))
     same &= groups.numbers("members").take(at_group).known
     every, first = distinct(
         np.where(same, at_group + 1, 0), np.where(same, owner.codes.values + 1, 0)
     )
-    sets = every.without(~same)
     # Of a commit that was never seen to move it is not known when it was made.
     since = old.numbers("commit_changed_at").only(old.numbers("commit_gap_seconds").known)
+    sets = every.without(~same)
     return _Members(sets, at_group[first], sets.maximum(since))
 
 

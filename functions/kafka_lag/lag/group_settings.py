@@ -69,6 +69,8 @@ class TaskSettings:
     prefer_even: bool = True
 
 
+_TASKS = TaskSettings()
+
 # A commit that moves in every run may be seen to do so in every second one only.
 _LEAST_WINDOW_INTERVALS = 3
 
@@ -110,7 +112,7 @@ class Rules:
 
     def tasks_of(self, group: str) -> TaskSettings:
         """The group's, the default ones where nothing is configured for it."""
-        return self.tasks.get(group) or TaskSettings()
+        return self.tasks.get(group) or _TASKS
 
     def at_interval(self, interval_ms: int) -> Rules:
         """The same rules for runs so far apart: the window stays, unless it were too short."""

@@ -25,10 +25,10 @@ from kafka_lag.lag.rollup import Counted, fill_last_status
 from kafka_lag.lag.sets import Sets
 
 _GROUP = ("consumer_group",)
-# The time over which rates are compared, and over which one is a mean.
-_LATELY_MS, _MEAN_MS = 900_000, 180_000
-# Runs at least, whatever the interval.
-_FEWEST_RATES = 3
+# The time over which rates are compared, and runs at least, whatever the interval.
+_LATELY_MS, _FEWEST_RATES = 900_000, 3
+# One of so many runs may have been an outlier, where they are a minute apart.
+_MEDIAN_OF, _MINUTE_MS = 3, 60_000
 # In two runs in a row so many times the mean, and so many standard deviations above it: more
 # records come, and it is no noise.
 _JUMP, _NO_NOISE = 1.3, 3.0
@@ -41,6 +41,8 @@ _SPARE = 1.04
 _FITS = 1.02
 # A partition that gets less than this share of an even part of the records is not written to.
 _IDLE = 0.05
+# And one that gets so many times an even part is hot.
+_HOT = 1.5
 # Numbers that differ by less are the same.
 _EPSILON = 1e-9
 
@@ -59,37 +61,37 @@ def add_tasks_needed(
     """The groups, which have their `capacity`, with `tasks_needed` and why it is that many.
 
     `rates_lately`: records/s that were written to the group's partitions, a value a run of the last
-    15 minutes; unknown without a capacity. `tasks_needed_reason`: one of the contract's. All is
-    unknown, and the reason says why, where a partition was not read in this run.
+    15 minutes; unknown without a capacity. `tasks_needed_reason`: one of the contract's.
+    `tasks_needed` is unknown, and the reason says why, where a partition was not read in this run;
+    `last_tasks_needed` is the last that was known.
     `hottest_topic`, `hottest_partition` and `hottest_share`: the partition to which most records
     are written, and its share of the group's.
     """
     old = before.groups.lazy_take(locate(groups, before.groups, _GROUP))
-    left = rows.strings("status_reason").is_in([contract.INACTIVE])
-    sets = counted.counts.sets(Sets(locate(rows, groups, _GROUP), len(groups))).without(left)
-    unread = sets.have(counted.counts.missing | ~is_read(rows))
-    settings = _Settings.of(groups, rules)
-    capacity = groups.numbers("capacity")
+    capacity, settings = groups.numbers("capacity"), _Settings.of(groups, rules)
+    parts = _Partitions.of(groups, rows, counted, previous)
+    sets = parts.sets
+    unread = sets.have(parts.missing)
     most = max(_FEWEST_RATES, round(_LATELY_MS / rules.interval_ms))
     rates = Recent.of(old.strings("rates_lately").only(capacity.known), most)
-    rates = rates.appended(*_written(sets, rows, previous, capacity, rules))
-    work = _Work.of(sets, rows, counted, capacity, settings, taken_at, rules)
-    unrated = sets.have(~counted.produce_rate.known) | (rates.count == 0)
+    rates = rates.appended(*parts.written(rules))
+    work = _Work.of(parts, capacity, settings, taken_at, rules)
+    unrated = sets.have(~parts.produced.known) | (rates.count == 0)
     known = capacity.known & ~unread & ~unrated
 
     now = work.members(_present_rate(rates))
-    lately = work.members(rates.greatest_mean(max(1, round(_MEAN_MS / rules.interval_ms))) * _SPARE)
+    width = _MEDIAN_OF if rules.interval_ms <= _MINUTE_MS else 1
+    lately = work.members(rates.greatest_median(width) * _SPARE)
     needed, for_rate = settings.tasks(now.members), settings.tasks(now.members_for_rate)
     lately_needed = np.maximum(settings.tasks(lately.members_for_rate), for_rate)
-    last = old.numbers("tasks_needed").fill(np.inf)
+    last = old.numbers("last_tasks_needed").fill(0.0)
     # While more than a task's time of backlog is left, fewer tasks would only make it last.
     rest = np.where(now.backlog < 1.0, np.maximum(lately_needed, needed), last)
-    tasks = np.maximum(needed, np.minimum(last, rest))
-    tasks = np.where(np.isfinite(tasks), tasks, needed).astype(np.int32)
+    tasks = Column.of(np.maximum(needed, np.minimum(last, rest)).astype(np.int32), known)
     reason = np.select(
         [
-            unread,
             ~capacity.known,
+            unread,
             ~known,
             tasks > needed,
             now.is_full,
@@ -100,9 +102,11 @@ def add_tasks_needed(
         default=7,
     )
     hottest = work.hottest
+    rows = parts.rows
     return groups.with_columns(
         rates_lately=rates.to_lists(),
-        tasks_needed=Column(tasks, known),
+        tasks_needed=tasks,
+        last_tasks_needed=tasks.or_else(old.numbers("last_tasks_needed").only(capacity.known)),
         tasks_needed_reason=_REASONS.take(reason),
         hottest_topic=rows.strings("topic").take(hottest),
         hottest_partition=rows.numbers("partition_id").take(hottest),
@@ -112,8 +116,8 @@ def add_tasks_needed(
 
 _REASONS = Strings.of(
     [
-        contract.PARTITIONS_UNREAD,
         contract.NO_CAPACITY,
+        contract.PARTITIONS_UNREAD,
         contract.NO_RATE,
         contract.NEEDED_FOR_RECENT_RATE,
         contract.LIMITED_BY_PARTITIONS,
@@ -154,6 +158,47 @@ class _Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class _Partitions:
+    """The rows of groups with a capacity, and their previous ones, without topics they have left.
+
+    `surplus`: records beyond what is allowed; `produced`: records/s. `missing`: not known now.
+    """
+
+    sets: Sets
+    rows: Frame
+    old: Frame
+    surplus: Column
+    produced: Column
+    missing: Mask
+
+    @classmethod
+    def of(
+        cls, groups: Frame, rows: Frame, counted: Counted, previous: PreviousRows
+    ) -> _Partitions:
+        at_group = locate(rows, groups, _GROUP)
+        left = rows.strings("status_reason").is_in([contract.INACTIVE]) | counted.counts.ignored
+        chosen = np.flatnonzero(groups.numbers("capacity").take(at_group).known & ~left)
+        rows = rows.lazy_take(chosen)
+        return cls(
+            Sets(at_group[chosen], len(groups)),
+            rows,
+            previous.rows.lazy_take(chosen),
+            counted.surplus.take(chosen),
+            counted.produce_rate.take(chosen).clip(0.0),
+            counted.counts.missing[chosen] | ~is_read(rows),
+        )
+
+    def written(self, rules: Rules) -> tuple[Column, npt.NDArray[np.int64]]:
+        """Records/s written to each group since the run before, and over how many runs that is."""
+        seconds = seconds_between(self.rows, self.old)
+        grown = self.rows.numbers("end_offset") - self.old.numbers("end_offset")
+        rate = (grown.clip(0) / seconds).only(is_read(self.rows) & is_read(self.old))
+        runs = self.sets.maximum(seconds).fill(0.0) / (rules.interval_ms / 1_000)
+        number = np.maximum(np.round(runs), 1).astype(np.int64)
+        return self.sets.total(rate, ~rate.known), number
+
+
+@dataclass(frozen=True, slots=True)
 class _Needed:
     """Members that a group needs in all, and for what is written alone.
 
@@ -185,24 +230,23 @@ class _Work:
     @classmethod
     def of(
         cls,
-        sets: Sets,
-        rows: Frame,
-        counted: Counted,
+        parts: _Partitions,
         capacity: Column,
         settings: _Settings,
         taken_at: int,
         rules: Rules,
     ) -> _Work:
-        produced = counted.produce_rate.clip(0.0)
-        in_set = np.where(sets.of_row < sets.count, sets.of_row, -1)
-        total = sets.total(produced).take(in_set)
-        stalled = fill_last_status(rows).is_in([contract.STALL])
-        backlog = _find_backlog(rows, counted.surplus, produced, taken_at, rules)
-        backlog = backlog.only(_moves(rows, taken_at, rules) & ~stalled)
-        in_time = (capacity * settings.catch_up_seconds).take(in_set)
-        behind = sets.have(counted.lagging() & ~stalled)
+        sets, at_group = parts.sets, parts.sets.of_row
+        stalled = fill_last_status(parts.rows).is_in([contract.STALL])
+        backlog = _find_backlog(parts, taken_at, rules)
+        backlog = backlog.only(_moves(parts.rows, taken_at, rules) & ~stalled)
         return cls(
-            sets, produced / total, backlog / in_time, behind, capacity, settings.prefer_even
+            sets=sets,
+            share=parts.produced / sets.total(parts.produced).take(at_group),
+            backlog=backlog / (capacity * settings.catch_up_seconds).take(at_group),
+            behind=sets.have((parts.surplus > 0) & ~stalled),
+            capacity=capacity,
+            prefer_even=settings.prefer_even,
         )
 
     @property
@@ -212,8 +256,7 @@ class _Work:
 
     def members(self, rate: Column) -> _Needed:
         """What so many records a second, and the backlog, need."""
-        in_set = np.where(self.sets.of_row < self.sets.count, self.sets.of_row, -1)
-        of_rate = (self.share * (rate / self.capacity).take(in_set)).fill(0.0)
+        of_rate = (self.share * (rate / self.capacity).take(self.sets.of_row)).fill(0.0)
         for_rate, hot = self._count(of_rate)
         backlog = self.backlog.fill(0.0)
         total = self.sets.total(Column.of(np.minimum(of_rate + backlog, 1.0))).fill(0.0)
@@ -233,21 +276,21 @@ class _Work:
     def _count(self, load: Values) -> tuple[Values, Mask]:
         """Members for a load, a value a partition in members, and where a hot one decides it."""
         sets = self.sets
-        hot = load >= 1.0
-        rest = Column.of(load).only(~hot)
-        alone = sets.rows(hot).fill(0.0)
+        full = load >= 1.0
+        rest = Column.of(load).only(~full)
+        alone = sets.rows(full).fill(0.0)
         total, hottest = sets.total(rest).fill(0.0), sets.maximum(rest).fill(0.0)
         number = np.maximum(self._readable(np.zeros(len(load))) - alone, 0.0)
         even = _divide(number, total)
         others = (total - hottest) / np.maximum(number - 1, 1.0)
         uneven = np.where(number > 0, np.ceil(number / _fit(number, hottest, others)), 0.0)
         members = np.where(self.prefer_even, uneven, _share_out(total))
-        return alone + members, (alone > 0) | (self.prefer_even & (uneven > even))
+        hot = (alone > 0) | (self.prefer_even & (uneven > even))
+        return alone + members, hot & (self.share.take(self.hottest) * sets.rows() >= _HOT)
 
     def _readable(self, backlog: Values) -> Values:
         """Partitions of each group that are written to, or have a backlog that moves."""
-        in_set = np.where(self.sets.of_row < self.sets.count, self.sets.of_row, -1)
-        even = 1.0 / self.sets.rows().take(in_set).fill(1.0)
+        even = 1.0 / self.sets.rows().take(self.sets.of_row).fill(1.0)
         found: Values = self.sets.rows((self.share >= _IDLE * even) | (backlog > 0)).fill(0.0)
         return found
 
@@ -273,19 +316,6 @@ def _fit(partitions: Values, hottest: Values, others: Values) -> Values:
     return found
 
 
-def _written(
-    sets: Sets, rows: Frame, previous: PreviousRows, capacity: Column, rules: Rules
-) -> tuple[Column, npt.NDArray[np.int64]]:
-    """Records/s written to each group's partitions since the run before, and over how many runs."""
-    old = previous.rows
-    seconds = seconds_between(rows, old)
-    grown = (rows.numbers("end_offset") - old.numbers("end_offset")).clip(0) / seconds
-    grown = grown.only(is_read(rows) & is_read(old))
-    rate = sets.total(grown, ~grown.known).only(capacity.known)
-    runs = sets.maximum(seconds).fill(0.0) / (rules.interval_ms / 1_000)
-    return rate, np.maximum(np.round(runs), 1).astype(np.int64)
-
-
 def _present_rate(rates: Recent) -> Column:
     """Records/s that are written for sure: the mean of the last minutes less what may be noise.
 
@@ -297,17 +327,15 @@ def _present_rate(rates: Recent) -> Column:
     return least.where(jump & (rates.count > _RUNS_OF_A_JUMP), sure)
 
 
-def _find_backlog(
-    rows: Frame, surplus: Column, produced: Column, taken_at: int, rules: Rules
-) -> Column:
+def _find_backlog(parts: _Partitions, taken_at: int, rules: Rules) -> Column:
     """Records that a consumer left over at its last commit, not those that came after it.
 
     A run sees a commit up to an interval after it was made.
     """
-    gap = rows.numbers("commit_gap_seconds").fill(0.0)
-    since = (taken_at - rows.numbers("commit_changed_at")) / 1_000
+    gap = parts.rows.numbers("commit_gap_seconds").fill(0.0)
+    since = (taken_at - parts.rows.numbers("commit_changed_at")) / 1_000
     after = since.clip(0.0, gap).fill(0.0) + rules.interval_ms / 1_000
-    return (surplus - produced.fill(0.0) * after).clip(0.0)
+    return (parts.surplus - parts.produced.fill(0.0) * after).clip(0.0)
 
 
 def _moves(rows: Frame, taken_at: int, rules: Rules) -> Mask:

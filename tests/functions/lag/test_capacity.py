@@ -3,41 +3,212 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
+from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
+from kafka_lag.lag.model import LagReport, Snapshot
+from tests.builders import table
 from tests.functions.lag.builders import Runs, group
+from tests.functions.lag.consumers import (
+    Cluster,
+    Consumers,
+    minute_noise,
+    random_records,
+    steady,
+)
 
-# Records in the log at each run, and what a consumer of 600 a minute has read of them.
+# Records in the log at each run, and what a consumer of 10 a second reads of them in a minute.
 END, A_MINUTE = 100_000, 600
 
 
-def slow_runs(count: int, rules: Rules | None = None, **more: Any) -> Any:
-    """The last report of so many runs, in which one member of 10 records/s has a backlog."""
+def run_all(commits: Sequence[int], rules: Rules | None = None, **more: Any) -> LagReport:
+    """The last report of runs that saw these commits, a minute apart."""
     runs = Runs(rules or Rules())
-    for minute in range(count - 1):
-        runs.run(minute, A_MINUTE * minute, END, **more)
-    return runs.run(count - 1, A_MINUTE * (count - 1), END, **more)
+    *_, last = [runs.run(minute, commit, END, **more) for minute, commit in enumerate(commits)]
+    return last
+
+
+def at_full_speed(runs: int) -> list[int]:
+    """Commits of a consumer that has a backlog all the time."""
+    return [A_MINUTE * run for run in range(runs)]
+
+
+def samples(report: LagReport) -> tuple[float, ...]:
+    return group(report, "capacity_samples")[0] or ()
 
 
 @pytest.mark.parametrize(("runs", "known"), [(4, None), (5, 10.0), (30, 10.0)])
 def test_the_capacity_is_known_after_three_minutes_with_a_backlog(
     runs: int, known: float | None
 ) -> None:
-    # The first two runs are needed to see the commit move.
-    assert group(slow_runs(runs), "capacity", "capacity_low", "capacity_high") == (known,) * 3
+    # Of the first two runs one sees no move, and the other one that may have begun at any time.
+    report = run_all(at_full_speed(runs))
+    assert group(report, "capacity", "capacity_low", "capacity_high") == (known,) * 3
 
 
 def test_the_last_fifteen_samples_are_there() -> None:
-    assert group(slow_runs(30), "capacity_samples") == ((10.0,) * 15,)
+    assert samples(run_all(at_full_speed(30))) == (10.0,) * 15
 
 
 def test_a_capacity_that_is_configured_wins() -> None:
     rules = Rules(tasks=ByName.of([("g", TaskSettings(capacity=77.0))]))
-    assert group(slow_runs(30, rules), "capacity", "capacity_low") == (77.0, 10.0)
+    assert group(run_all(at_full_speed(9), rules), "capacity", "capacity_low") == (77.0, 10.0)
 
 
 def test_a_group_without_known_members_has_none() -> None:
-    assert group(slow_runs(30, members=0), "capacity", "capacity_samples") == (None, None)
+    assert samples(run_all(at_full_speed(9), members=0)) == ()
+
+
+@pytest.mark.parametrize(("left", "found"), [(759, ()), (760, (10.0,))])
+def test_a_quarter_more_must_lie_there_than_was_read(left: int, found: tuple[float, ...]) -> None:
+    """And ten records."""
+    runs = Runs()
+    runs.run(0, 1_000, 1_100)
+    runs.run(1, 1_600, 1_600 + left)
+    assert samples(runs.run(2, 2_200, 90_000)) == found
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param({"state": "PreparingRebalance"}, id="a rebalance"),
+        pytest.param({"members": 0}, id="no members"),
+    ],
+)
+def test_a_minute_before_or_after_a_rebalance_says_nothing(seen: dict[str, Any]) -> None:
+    runs = Runs()
+    for minute, commit in enumerate(at_full_speed(5)):
+        runs.run(minute, commit, END)
+    found = [len(samples(runs.run(5, 3_000, END, **seen)))]
+    found += [len(samples(runs.run(minute, A_MINUTE * minute, END))) for minute in (6, 7, 8)]
+    assert found == [3, 3, 4, 5]
+
+
+def test_another_owner_is_another_consumer() -> None:
+    runs = Runs()
+    for minute, commit in enumerate(at_full_speed(4)):
+        runs.run(minute, commit, END)
+    before = runs.run(4, 2_400, END)
+    moved = runs.run(5, 3_000, END, owners={("g0", "t", 0): "n"})
+    assert (len(samples(before)), samples(moved)) == (3, samples(before))
+    stayed = runs.run(6, 3_600, END, owners={("g0", "t", 0): "n"})
+    assert len(samples(stayed)) == 4
+
+
+def test_what_was_not_read_leaves_the_samples_as_they_are() -> None:
+    runs = Runs()
+    for minute, commit in enumerate(at_full_speed(6)):
+        report = runs.run(minute, commit, END)
+    assert samples(runs.run(6, 3_600, contract.NO_LEADER)) == samples(report)
+
+
+def test_a_commit_that_moves_every_three_minutes_counts_for_three() -> None:
+    commits = [3 * A_MINUTE * (minute // 3) for minute in range(13)]
+    assert samples(run_all(commits)) == (10.0,) * 9
+
+
+def test_a_consumer_that_reads_all_at_once_now_and_then_has_none() -> None:
+    """Its backlog is what came since, however much that is."""
+    runs = Runs()
+    for minute in range(40):
+        end = 600 * (minute + 1)
+        report = runs.run(minute, end - end % 3_000, end)
+    assert samples(report) == ()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_interval_holds_the_middle_of_the_samples(order: int) -> None:
+    speeds = np.arange(500, 650, 10)[::order]
+    found = run_all([0, 600, *(600 + speeds.cumsum()).tolist()])
+    low, middle, high = group(found, "capacity_low", "capacity", "capacity_high")
+    ranked = np.sort(speeds / 60)
+    assert (low, middle, high) == pytest.approx((ranked[3], ranked[7], ranked[11]), abs=1e-3)
+
+
+# Consumers of known speed, second by second.
+
+Seconds = npt.NDArray[np.int64]
+
+
+def bursts(rate: float, seconds: int, every: int) -> Any:
+    return lambda second: np.where(second % every < seconds, rate, 0.0)
+
+
+def wave(rate: float) -> Any:
+    return lambda second: rate * (1 + 0.9 * np.sin(2 * np.pi * second / 3_600))
+
+
+WRITTEN = {
+    "evenly": steady(100),
+    "with noise": minute_noise(100, 0.3, seed=1),
+    "at random": random_records(100, seed=2),
+    "one a minute": random_records(1 / 60, seed=3),
+    "in bursts": bursts(900, 20, 180),
+    "in waves": wave(100),
+    "now and then": bursts(200, 900, 1_800),
+}
+COMMITS = [(5, 0, 0), (30, 0, 0), (30, 29, 0), (60, 1, 0), (60, 58, 0), (60, 2, 10), (300, 7, 0)]
+HEALTHY = {
+    f"{name}, commits every {every} s from {phase} on, {trails} s late": Consumers(
+        written, steady(400), 2, every, phase, trails
+    )
+    for name, written in WRITTEN.items()
+    for every, phase, trails in COMMITS
+}
+
+
+@pytest.fixture(scope="module")
+def healthy() -> Snapshot:
+    return Cluster(HEALTHY, 150).snapshots()[-1]
+
+
+def test_a_healthy_consumer_is_never_saturated(healthy: Snapshot) -> None:
+    found = table(healthy.groups, "consumer_group", "capacity_samples")
+    assert {name: values for name, values in found if values} == {}
+    assert len(found) == len(HEALTHY)
+
+
+def halved(second: Seconds) -> Any:
+    """From minute 60 on it reads half as fast."""
+    return np.where(second < 3_600, 100.0, 50.0)
+
+
+BEHIND = {
+    f"{members} members, commits every {every} s": Consumers(
+        steady(150), halved, members, every, phase=3
+    )
+    for members in (1, 8)
+    for every in (5, 15, 30, 60, 300)
+}
+
+
+@pytest.fixture(scope="module")
+def behind() -> list[Snapshot]:
+    return Cluster(BEHIND, 80).snapshots()
+
+
+def capacities(snapshot: Snapshot) -> dict[str, float | None]:
+    return dict(table(snapshot.groups, "consumer_group", "capacity"))
+
+
+def test_a_known_speed_is_learnt_within_five_per_cent(behind: list[Snapshot]) -> None:
+    assert capacities(behind[59]) == pytest.approx(dict.fromkeys(BEHIND, 100), rel=0.05)
+
+
+def test_half_the_speed_is_known_after_ten_minutes_with_a_backlog(behind: list[Snapshot]) -> None:
+    often = {name: 50 for name in BEHIND if "300" not in name}
+    after_ten = {name: value for name, value in capacities(behind[70]).items() if name in often}
+    assert after_ten == pytest.approx(often, rel=0.05)
+
+
+def test_half_the_speed_is_known_after_two_whole_moves(behind: list[Snapshot]) -> None:
+    """The first move after the change saw both speeds."""
+    seldom = {name: 50 for name in BEHIND if "300" in name}
+    after = {name: value for name, value in capacities(behind[76]).items() if name in seldom}
+    assert after == pytest.approx(seldom, rel=0.05)

@@ -3,45 +3,313 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kafka_lag import contract
+from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
-from tests.functions.lag.builders import Runs, group
+from kafka_lag.lag.model import LagReport
+from kafka_lag.snapshots.previous import Memory
+from tests.builders import MINUTE, NOON, a_reading
+from tests.functions.lag.builders import group
 
 NEEDED = ("tasks_needed", "tasks_needed_reason")
+# Records/s that one member reads, and partitions of the topic, unless a case says otherwise.
+CAPACITY, PARTITIONS = 30.0, 12
 
 
-def with_capacity(**settings: float) -> Rules:
-    return Rules(tasks=ByName.of([("g", TaskSettings(**settings))]))  # type: ignore[arg-type]
+class Load:
+    """Runs over one group with a configured capacity, an interval apart."""
+
+    def __init__(self, settings: Mapping[str, Any] | None = None, interval: int = MINUTE) -> None:
+        self.interval = interval
+        tasks = ByName.of([("g", TaskSettings(**{"capacity": CAPACITY, **(settings or {})}))])
+        self._rules = Rules(tasks=tasks, lookup_budget=0).at_interval(interval)
+        self._memory, self._run = Memory.empty(), 0
+        self._ends: list[float] = []
+        self._commits: list[float] = []
+
+    def run(
+        self,
+        rates: Sequence[float],
+        lags: Sequence[float] | None = None,
+        stuck: Sequence[int] = (),
+        unread: Sequence[int] = (),
+        **more: Any,
+    ) -> LagReport:
+        """One run: records/s written to each partition since the last, and its lag at the end."""
+        self._ends = self._ends or [1e6] * len(rates)
+        self._commits = self._commits or list(self._ends)
+        seconds = self.interval / 1_000
+        self._ends = [end + rate * seconds for end, rate in zip(self._ends, rates, strict=True)]
+        left = lags or [0.0] * len(rates)
+        self._commits = [
+            old if number in stuck else end - lag
+            for number, (old, end, lag) in enumerate(
+                zip(self._commits, self._ends, left, strict=True)
+            )
+        ]
+        at = NOON + self._run * self.interval
+        self._run += 1
+        count = range(len(rates))
+        reading = a_reading(
+            {"g": {"t": [round(commit) for commit in self._commits]}},
+            {
+                "t": [
+                    contract.NO_LEADER if number in unread else (0, round(end))
+                    for number, end in enumerate(self._ends)
+                ]
+            },
+            at=at,
+            **{"owners": {("g", "t", number): "m" for number in count}, **more},
+        )
+        report = evaluate(reading, self._memory.previous_runs(), self._rules, at)
+        self._memory = self._memory.add_run(report.snapshot, self.interval, stored=True)
+        return report
 
 
-def test_without_a_capacity_there_is_no_number() -> None:
-    runs = Runs()
-    runs.run(0, 0, 0)
-    assert group(runs.run(1, 600, 600), *NEEDED) == (None, contract.NO_CAPACITY)
+def even(total: float, partitions: int = PARTITIONS) -> list[float]:
+    return [total / partitions] * partitions
 
 
-def test_the_first_reading_shows_no_rate() -> None:
-    assert group(Runs(with_capacity(capacity=10)).run(0, 0, 0), *NEEDED) == (None, contract.NO_RATE)
+def needed(
+    rates: Sequence[float], lags: Sequence[float] | None = None, **settings: Any
+) -> tuple[Any, ...]:
+    """Tasks and reason after two runs at these rates, with these lags at both."""
+    load = Load(settings)
+    load.run([0.0] * len(rates), lags)
+    return group(load.run(rates, lags), *NEEDED)
 
 
-@pytest.mark.parametrize(("capacity", "needed"), [(10.0, 1), (9.0, 1), (1000.0, 1)])
-def test_a_partition_is_one_task_at_most(capacity: float, needed: int) -> None:
-    runs = Runs(with_capacity(capacity=capacity))
-    runs.run(0, 0, 0)
-    assert group(runs.run(1, 600, 600), "tasks_needed") == (needed,)
+@pytest.mark.parametrize(
+    ("members", "tasks"),
+    [
+        pytest.param(0.1, 1, id="a tenth"),
+        pytest.param(1.0, 1, id="one"),
+        pytest.param(1.1, 2, id="a little more than one"),
+        pytest.param(3.5, 4, id="three partitions each"),
+        pytest.param(4.0, 4, id="whole"),
+        pytest.param(4.5, 6, id="five would leave one with three"),
+        pytest.param(6.5, 12, id="seven would leave five with two"),
+        pytest.param(12.0, 12, id="one each"),
+    ],
+)
+def test_partitions_are_shared_out_evenly(members: float, tasks: int) -> None:
+    assert needed(even(members * CAPACITY)) == (tasks, contract.NEEDED_FOR_RATE)
+
+
+@pytest.mark.parametrize(("members", "tasks"), [(0.1, 1), (1.1, 2), (4.5, 5), (6.5, 7), (11.5, 12)])
+def test_records_can_be_shared_out_as_if_at_will(members: float, tasks: int) -> None:
+    found = needed(even(members * CAPACITY), prefer_even=False)
+    assert found == (tasks, contract.NEEDED_FOR_RATE)
+
+
+@pytest.mark.parametrize(("each", "tasks"), [(1, 12), (2, 6), (5, 3), (12, 1), (100, 1)])
+def test_tasks_hold_so_many_members(each: int, tasks: int) -> None:
+    assert needed(even(12 * CAPACITY), members_per_task=each)[0] == tasks
 
 
 def test_nothing_written_and_nothing_to_read_needs_no_task() -> None:
-    runs = Runs(with_capacity(capacity=10))
-    runs.run(0, 600, 600)
-    assert group(runs.run(1, 600, 600), *NEEDED) == (0, contract.NEEDED_FOR_RATE)
+    assert needed(even(0)) == (0, contract.NEEDED_FOR_RATE)
+
+
+def test_a_backlog_that_nobody_reads_needs_one_task() -> None:
+    load = Load()
+    load.run(even(0), [1e5] * PARTITIONS)
+    for _ in range(30):
+        report = load.run(even(0), stuck=range(PARTITIONS), members=0, owners={})
+    assert group(report, "tasks_needed") == (1,)
+
+
+def test_only_partitions_that_are_written_to_count() -> None:
+    three = [0.9 * CAPACITY] * 3 + [0.0] * 9
+    assert needed(three) == (3, contract.NEEDED_FOR_RATE)
+    assert needed(three, prefer_even=False) == (3, contract.NEEDED_FOR_RATE)
+
+
+@pytest.mark.parametrize(
+    ("share", "total", "tasks"),
+    [
+        # Alone it is more than one member reads: a member of its own, and two for the others.
+        pytest.param(0.61, 5.0, 4, id="more than one member reads"),
+        # With two others it has 0.8 + 2 x 0.1: no more fit beside it.
+        pytest.param(0.8 / 1.9, 1.9, 4, id="most of what one reads"),
+    ],
+)
+def test_a_hot_partition_decides_it(share: float, total: float, tasks: int) -> None:
+    whole = total * CAPACITY
+    rates = [whole * share] + [whole * (1 - share) / 11] * 11
+    assert needed(rates) == (tasks, contract.NEEDED_FOR_HOT_PARTITION)
+
+
+def test_the_hottest_partition_is_named_with_its_share() -> None:
+    load = Load()
+    load.run([0.0] * 4)
+    report = load.run([10, 10, 10, 70])
+    names = ("hottest_topic", "hottest_partition", "hottest_share")
+    assert group(report, *names) == ("t", 3, pytest.approx(0.7))
+
+
+def test_more_than_the_partitions_read_nothing() -> None:
+    assert needed(even(24 * CAPACITY)) == (12, contract.LIMITED_BY_PARTITIONS)
+    assert needed(even(24 * CAPACITY), prefer_even=False) == (12, contract.LIMITED_BY_PARTITIONS)
+
+
+# The backlog that two more members would work off in time, and what came since the last commit.
+TWO_MEMBERS, SINCE = 2 * CAPACITY * 300 / PARTITIONS, 4 * CAPACITY * 60 / PARTITIONS
+
+
+@pytest.mark.parametrize(
+    ("lag", "found"),
+    [
+        pytest.param(SINCE, (4, "rate"), id="what came since is none"),
+        pytest.param(SINCE + TWO_MEMBERS, (6, "backlog"), id="two members more"),
+        pytest.param(SINCE + 1.1 * TWO_MEMBERS, (7, "backlog"), id="more than two"),
+        pytest.param(100 * TWO_MEMBERS, (12, "partitions"), id="more than partitions"),
+    ],
+)
+def test_a_backlog_is_worked_off_in_time(lag: float, found: tuple[int, str]) -> None:
+    rates = even(4 * CAPACITY)
+    assert needed(rates, [lag] * PARTITIONS, prefer_even=False) == found
+
+
+@pytest.mark.parametrize(("seconds", "tasks"), [(600, 5), (300, 6), (150, 8)])
+def test_the_time_to_catch_up_is_configured(seconds: float, tasks: int) -> None:
+    lags = [SINCE + TWO_MEMBERS] * PARTITIONS
+    found = needed(even(4 * CAPACITY), lags, prefer_even=False, catch_up_seconds=seconds)
+    assert found[0] == tasks
+
+
+def test_the_backlog_of_one_partition_is_one_task_at_most() -> None:
+    lags = [1e6, *[0.0] * 11]
+    assert needed(even(0), lags) == (1, contract.LIMITED_BY_PARTITIONS)
+
+
+def test_a_partition_that_stands_still_has_no_backlog_for_more_tasks() -> None:
+    """Its records still need the task that they needed before."""
+    load, rates = Load(), even(4 * CAPACITY)
+    load.run(rates)
+    found = {group(load.run(rates, stuck=[0]), *NEEDED) for _ in range(30)}
+    assert found == {(4, contract.NEEDED_FOR_RATE)}
+
+
+def test_a_consumer_that_commits_every_five_minutes_has_no_backlog() -> None:
+    load, rates = Load(), even(4 * CAPACITY)
+    found = set()
+    for minute in range(60):
+        waits = minute % 5 > 0
+        found.add(group(load.run(rates, stuck=range(12) if waits else ()), *NEEDED))
+    assert found - {(None, contract.NO_RATE)} == {(4, contract.NEEDED_FOR_RATE)}
+
+
+# When it is not known.
+
+
+def test_without_a_capacity_there_is_no_number() -> None:
+    assert needed(even(120), capacity=None) == (None, contract.NO_CAPACITY)
+
+
+def test_the_first_reading_shows_no_rate() -> None:
+    assert group(Load().run(even(120)), *NEEDED) == (None, contract.NO_RATE)
 
 
 def test_a_partition_that_was_not_read_makes_it_unknown() -> None:
-    runs = Runs(with_capacity(capacity=10))
-    runs.run(0, 0, 0)
-    runs.run(1, 600, 600)
-    found = group(runs.run(2, 1200, contract.NO_LEADER), *NEEDED)
-    assert found == (None, contract.PARTITIONS_UNREAD)
+    load = Load()
+    load.run(even(120))
+    load.run(even(120))
+    assert group(load.run(even(120), unread=[5]), *NEEDED) == (None, contract.PARTITIONS_UNREAD)
+    assert group(load.run(even(120)), "tasks_needed") == (4,)
+
+
+# How it rises and falls, minute by minute.
+
+
+def numbers(load: Load, totals: Sequence[float]) -> list[int]:
+    """Tasks needed at each of these totals, in members' worth."""
+    return [group(load.run(even(total * CAPACITY)), "tasks_needed")[0] for total in totals]
+
+
+def at_rest(total: float) -> Load:
+    load = Load({"prefer_even": False})
+    numbers(load, [total] * 20)
+    return load
+
+
+def test_it_rises_with_two_minutes_of_many_more_records() -> None:
+    assert numbers(at_rest(3.5), [11, 11, 11]) == [4, 11, 11]
+
+
+def test_it_rises_with_the_mean_of_the_last_minutes() -> None:
+    found = numbers(at_rest(3.5), [4.4] * 20)
+    assert (found[0], found[-1]) == (4, 5)
+    assert found == sorted(found)
+
+
+def test_it_falls_once_the_greatest_rate_is_fifteen_minutes_ago() -> None:
+    found = numbers(at_rest(9.5), [2.5] * 20)
+    assert found == [10] * 13 + [3] * 7
+
+
+def test_it_falls_in_few_steps() -> None:
+    found = numbers(at_rest(11.5), [1.5] * 30)
+    assert len(set(found)) <= 4
+    assert found == sorted(found, reverse=True)
+
+
+def test_it_does_not_fall_while_a_task_is_missing_for_the_backlog() -> None:
+    load = at_rest(3.5)
+    behind = [3.5 * CAPACITY * 60 / PARTITIONS + 3_000] * PARTITIONS
+    rates = even(3.5 * CAPACITY)
+    raised, _ = group(load.run(rates, behind), *NEEDED)
+    lags = [behind[0] * share for share in (0.9, 0.8, 0.7, 0.6)]
+    found = [group(load.run(rates, [lag] * PARTITIONS), "tasks_needed")[0] for lag in lags]
+    assert (raised, found) == (8, [8] * 4)
+    assert group(load.run(rates), "tasks_needed") == (4,)
+
+
+@pytest.mark.parametrize("total", [0.5, 2.5, 5.5, 9.5])
+def test_noise_does_not_move_it(total: float) -> None:
+    noise = [1.0, 1.12, 0.9, 0.95, 1.08, 0.87, 1.02, 1.1, 0.93, 0.98, 1.05]
+    load = Load({"prefer_even": False})
+    found = numbers(load, [0, *[total * each for each in noise * 6]])
+    assert len(set(found[30:])) == 1
+    assert found[-1] - total < 2
+
+
+@pytest.mark.parametrize(("total", "tasks"), [(5.85, 6), (5.95, 7)])
+def test_a_task_fewer_must_have_room_to_spare(total: float, tasks: int) -> None:
+    assert numbers(at_rest(6.5), [total] * 20)[-1] == tasks
+    assert numbers(at_rest(5.5), [total] * 20)[-1] == 6
+
+
+def test_runs_five_minutes_apart_look_back_as_far() -> None:
+    load = Load({"prefer_even": False}, interval=5 * MINUTE)
+    found = numbers(load, [9.5] * 6 + [2.5] * 6)
+    assert found[5:] == [10, 10, 10, 3, 3, 3, 3]
+
+
+# Whatever the numbers are.
+
+RATES = st.lists(st.floats(0, 100), min_size=1, max_size=8)
+LAGS = st.floats(0, 1e6)
+
+
+@settings(max_examples=40)
+@given(RATES, LAGS, st.floats(0, 1e6), st.booleans())
+def test_more_backlog_never_needs_fewer_tasks(
+    rates: list[float], lag: float, more: float, prefer_even: bool
+) -> None:
+    less, _ = needed(rates, [lag] * len(rates), prefer_even=prefer_even)
+    found, _ = needed(rates, [lag + more] * len(rates), prefer_even=prefer_even)
+    assert 0 <= less <= found <= len(rates)
+
+
+@settings(max_examples=20)
+@given(st.permutations([0.0, 1.0, 5.0, 20.0, 40.0]), st.booleans())
+def test_partitions_have_no_order(rates: list[float], prefer_even: bool) -> None:
+    assert needed(rates, prefer_even=prefer_even) == needed(sorted(rates), prefer_even=prefer_even)

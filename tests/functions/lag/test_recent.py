@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The last values of a group, against lists of Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.recent import Recent
+
+MOST = 5
+VALUES = st.integers(0, 50).map(float)
+LISTS = st.lists(VALUES, max_size=MOST)
+
+
+def recent(*lists: Sequence[float]) -> Recent:
+    return Recent.of(Strings.of(tuple(each) or None for each in lists), MOST)
+
+
+@given(LISTS, LISTS)
+def test_lists_are_what_they_were(first: list[float], second: list[float]) -> None:
+    expected = [tuple(first) or None, tuple(second) or None]
+    assert recent(first, second).to_lists().to_list() == expected
+
+
+def test_of_a_longer_list_the_last_are_there() -> None:
+    lists = Strings.of([(1.0, 2.0, 3.0)])
+    assert Recent.of(lists, 2).to_lists().to_list() == [(2.0, 3.0)]
+
+
+@given(LISTS, st.none() | VALUES, st.integers(0, 7))
+def test_a_known_value_is_appended_so_many_times(
+    values: list[float], value: float | None, times: int
+) -> None:
+    found = recent(values).appended(Column.optional([value], np.float64), np.array([times]))
+    more = [] if value is None else [value] * times
+    assert found.to_lists().to_list() == [tuple((values + more)[-MOST:]) or None]
+
+
+@given(LISTS)
+def test_the_median_is_the_upper_of_two(values: list[float]) -> None:
+    expected = sorted(values)[len(values) // 2] if values else None
+    assert recent(values).upper_median().to_list() == [expected]
+
+
+@given(LISTS)
+def test_the_mean_and_the_least_are_of_those_that_are_there(values: list[float]) -> None:
+    found = recent(values)
+    mean = sum(values) / len(values) if values else None
+    assert found.mean().to_list() == [pytest.approx(mean)]
+    assert found.minimum().to_list() == [min(values, default=None)]
+    assert found.last(2).minimum().to_list() == [min(values[-2:], default=None)]
+
+
+@given(LISTS, st.sampled_from([1, 3]))
+def test_the_greatest_median_is_of_so_many_in_a_row(values: list[float], width: int) -> None:
+    windows = [values[i : i + width] for i in range(len(values) - width + 1)] or [values]
+    medians = [sorted(each)[len(each) // 2] for each in windows if each]
+    expected = max(medians, default=None)
+    assert recent(values).greatest_median(width).to_list() == [expected]
+
+
+@given(LISTS)
+def test_noise_is_in_the_differences_of_neighbours(values: list[float]) -> None:
+    squares = [(b - a) ** 2 for a, b in pairwise(values)]
+    expected = math.sqrt(sum(squares) / max(2 * len(squares), 1))
+    assert recent(values).noise().to_list() == [pytest.approx(expected)]
+
+
+def test_values_are_kept_to_a_thousandth() -> None:
+    assert recent([1.23456]).to_lists().to_list() == [(1.235,)]
