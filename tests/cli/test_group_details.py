@@ -203,6 +203,7 @@ def test_the_first_lines_say_how_the_group_is() -> None:
         a_part(3, status="STALL"),
         status="ERR",
         worst_status="stalled",
+        worst_status_since=NOON - 2 * HOUR,
         loss_since=NOON - HOUR // 2,
         sla_broken_since=NOON - 2 * HOUR,
         status_since=NOON - HOUR,
@@ -220,8 +221,8 @@ def test_the_first_lines_say_how_the_group_is() -> None:
     name, status, state, remarks = text.splitlines()[:4]
     assert name == "g"
     assert status == (
-        "status ERR since 11:00 UTC (stalled), lag 67, time lag 2 h 10 min ± 30 s, 4 lost since "
-        "11:30 UTC"
+        "status ERR since 11:00 UTC (stalled since 10:00 UTC), lag 67, time lag 2 h 10 min "
+        "± 30 s, 4 lost since 11:30 UTC"
     )
     assert state == (
         "state Stable (classic, consumer), members 1, owner payments, promised 5 min: 2,600% used, "

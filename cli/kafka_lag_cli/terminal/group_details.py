@@ -92,7 +92,7 @@ def group_details(
         width,
         [f"and {more} more"] if more else [],
         # What was lost lies between the commit and the start of the log.
-        first=("log start",) if row["records_lost"] else (),
+        first=("to loss", "log start") if row["records_lost"] else (),
     )
     parts.title = "Partitions"
     members.title = "Members"
@@ -123,6 +123,9 @@ def _is_new(partitions: Sequence[Row]) -> bool:
 def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
     shown = cells(row, _DAY_SECONDS)
     loss, words = shown["to loss"], status_words(row, row["worst_status"])
+    if words and row["status"] and row["worst_status_since"] is not None:
+        # What the consumer does comes first, and began at another time than the status.
+        words[0] += _since(row["worst_status_since"], now, is_new=is_new)
     lost_since = _since(row["loss_since"], now, is_new=is_new) if row["records_lost"] else ""
     yield Text.assemble(
         *("status ", status_level(row), _since(row["status_since"], now, is_new=is_new)),

@@ -108,13 +108,25 @@ def state(word: str) -> str:
     return _CAPITAL.sub(r" \1", word)
 
 
-def troubles(row: Mapping[str, Any]) -> list[str]:
-    """What the status of a group or partition stands for, or why there is none."""
+def troubles(row: Mapping[str, Any], now: int | None = None) -> list[str]:
+    """What the status of a group or partition stands for, or why there is none.
+
+    With `now`, ms, since when each is so, where a group's row says it.
+    """
     consumer = row["worst_status" if "worst_status" in row else "consumer_status"]
     unread = [find_word(row["unread_reason"])] if row["unread_reason"] else []
     if unread and not row["status"]:
         return [*unread, *([f"was {find_word(consumer)}"] if consumer else [])]
-    return [*unread, *name_troubles(consumer, row["status_reason"], row["records_lost"])]
+    words = name_troubles(consumer, row["status_reason"], row["records_lost"])
+    if now is not None:
+        begun = {consumer: row["worst_status_since"], contract.RECORDS_LOST: row["loss_since"]}
+        dates = {find_word(name): at for name, at in begun.items() if name and at is not None}
+        words = [_dated(word, dates.get(word), now) for word in words]
+    return [*unread, *words]
+
+
+def _dated(word: str, at: int | None, now: int) -> str:
+    return word if at is None else f"{word} since {_moment(at, now)}"
 
 
 def group_level(status: str) -> str:
@@ -131,6 +143,7 @@ def cause_of_loss(loss: Loss) -> str:
 
 
 _duration = partial(format_duration, space=NO_BREAK_SPACE)
+_moment = partial(format_time_of_day, space=NO_BREAK_SPACE)
 # What the templates call them.
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "duration": or_dash(_duration),
@@ -142,7 +155,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "name_tag": name_tag,
     "ranges": ranges,
     "iso": format_iso_time,
-    "moment": partial(format_time_of_day, space=NO_BREAK_SPACE),
+    "moment": _moment,
     "since": partial(format_age, space=NO_BREAK_SPACE),
     "margin": margin,
     "spaced": spaced,

@@ -14,7 +14,7 @@ from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.page import link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import UNKNOWN, Seen, read
-from tests.functions.views.page.rows import NOON, a_group, a_log, a_partition
+from tests.functions.views.page.rows import HOUR, NOON, a_group, a_log, a_partition
 from tests.functions.views.page.shop import NAMES, NASTY, opened, put, six_hours, text_of
 
 STATUS, LAG, AGE, COMMITTED, END, LEADER, MEMBER, RETENTION = range(1, 9)
@@ -251,6 +251,11 @@ def test_a_group_without_partitions_has_none_that_a_search_could_miss() -> None:
     [
         ({"worst_status": "stopped"}, "stopped"),
         ({"worst_status": "stopped", "records_lost": 5}, "stopped, records lost"),
+        (
+            {"worst_status": "stopped", "worst_status_since": NOON - HOUR, "records_lost": 5}
+            | {"loss_since": NOON - 2 * HOUR},
+            "stopped since 11:00 UTC, records lost since 10:00 UTC",
+        ),
         ({"status_reason": "records_lost", "records_lost": 5}, "records lost"),
         ({}, ""),
     ],
