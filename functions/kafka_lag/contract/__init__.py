@@ -229,6 +229,9 @@ CONSUMER_STATUS_SEVERITIES = {
     NO_MEMBER: GROUP_STATUS_VALUES[WARN],
 }
 
+# What no status has a word for, as it is named in columns of groups (`<name>_since` and others).
+TROUBLE_LOSS, TROUBLE_AT_RISK, TROUBLE_SLA_BROKEN = "loss", "at_risk", "sla_broken"
+
 # tasks_needed_reason: what makes it that many, then why it is not known.
 NEEDED_FOR_RATE = "rate"
 NEEDED_FOR_RECENT_RATE = "recent_rate"

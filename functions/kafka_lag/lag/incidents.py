@@ -88,9 +88,9 @@ class Finding:
 
 # By the name in its columns: `<name>_since`, `<name>_seen_at` and `held_<name>_since`.
 TROUBLES: Mapping[str, Callable[[Frame], Finding]] = {
-    "loss": find_loss,
-    "at_risk": find_risk,
-    "sla_broken": find_broken_sla,
+    contract.TROUBLE_LOSS: find_loss,
+    contract.TROUBLE_AT_RISK: find_risk,
+    contract.TROUBLE_SLA_BROKEN: find_broken_sla,
 }
 
 

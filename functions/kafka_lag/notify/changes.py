@@ -43,9 +43,11 @@ class Trouble:
         return f"held_{self.name}_since"
 
 
-LOSS = Trouble("loss", "records_lost", contract.LOSS_BEGUN, contract.LOSS_ENDED)
-PROMISE = Trouble("sla_broken", "time_lag_seconds", contract.PROMISE_BROKEN, contract.PROMISE_KEPT)
-RISK = Trouble("at_risk", "lag", contract.LOSS_NEAR, contract.LOSS_AVERTED)
+LOSS = Trouble(contract.TROUBLE_LOSS, "records_lost", contract.LOSS_BEGUN, contract.LOSS_ENDED)
+PROMISE = Trouble(
+    contract.TROUBLE_SLA_BROKEN, "time_lag_seconds", contract.PROMISE_BROKEN, contract.PROMISE_KEPT
+)
+RISK = Trouble(contract.TROUBLE_AT_RISK, "lag", contract.LOSS_NEAR, contract.LOSS_AVERTED)
 TROUBLES = (LOSS, PROMISE, RISK)
 ENDS = (contract.RESOLVED, *(trouble.ended for trouble in TROUBLES))
 

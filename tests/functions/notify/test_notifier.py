@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -315,6 +316,17 @@ def test_a_first_run_that_fails_is_where_the_next_begins() -> None:
     persist(bench, [1, 2])
 
     assert bench.channel.kinds == [OPENED, RESOLVED]
+
+
+def test_a_cursor_of_an_older_release_misses_no_loss_and_repeats_no_status() -> None:
+    row = a_row("g", contract.ERR, held_loss_since=NOON, loss_seen_at=NOON)
+    bench = Bench({NOON + minute * MINUTE: a_set(row) for minute in range(2)})
+    incident = {"status": "ERR", "incident_since": NOON - MINUTE}
+    cursor = {"version": "1", "taken_at": NOON - MINUTE, "open": {"g": incident}}
+    bench.objects.put_if_none_match(CURSOR, json.dumps(cursor).encode())
+    persist(bench, range(2))
+
+    assert bench.channel.kinds == [("g", contract.LOSS_BEGUN)]
 
 
 def test_a_bulk_change_in_the_very_first_run_is_sent_once_by_each_channel() -> None:
