@@ -257,36 +257,40 @@ class _Work:
     def members(self, rate: Column) -> _Needed:
         """What so many records a second, and the backlog, need."""
         of_rate = (self.share * (rate / self.capacity).take(self.sets.of_row)).fill(0.0)
-        for_rate, hot = self._count(of_rate)
+        # These need a reader of their own, who will not keep up either.
+        full = of_rate >= 1.0
+        for_rate, hot = self._count(of_rate, full)
         backlog = self.backlog.fill(0.0)
-        total = self.sets.total(Column.of(np.minimum(of_rate + backlog, 1.0))).fill(0.0)
-        readable = self._readable(backlog)
-        with_backlog = np.where(self.prefer_even, _divide(readable, total), _share_out(total))
-        members = np.maximum(for_rate, np.minimum(with_backlog, readable))
-        members = np.where(self.behind, np.maximum(members, 1.0), members)
+        with_backlog, _ = self._count(np.minimum(of_rate + backlog, 1.0), full)
+        members = np.minimum(with_backlog, for_rate + self.sets.rows(backlog > 0).fill(0.0))
+        members = np.minimum(np.maximum(members, for_rate), self._readable(backlog))
         whole = self.sets.total(Column.of(of_rate + backlog)).fill(0.0)
         return _Needed(
-            members,
-            for_rate,
+            np.where(self.behind, np.maximum(members, 1.0), members),
+            np.minimum(for_rate, self._readable(np.zeros(len(backlog)))),
             self.sets.total(Column.of(np.minimum(backlog, 1.0))).fill(0.0),
-            (members >= readable) & (whole > readable + _EPSILON),
+            (members >= self._readable(backlog)) & (whole > self._readable(backlog) + _EPSILON),
             hot,
         )
 
-    def _count(self, load: Values) -> tuple[Values, Mask]:
-        """Members for a load, a value a partition in members, and where a hot one decides it."""
+    def _count(self, load: Values, full: Mask) -> tuple[Values, Mask]:
+        """Members for a load, a value a partition in members, and where a hot one decides it.
+
+        Partitions that nobody reads or writes are shared out as well.
+        """
         sets = self.sets
-        full = load >= 1.0
-        rest = Column.of(load).only(~full)
-        alone = sets.rows(full).fill(0.0)
+        rest, alone = Column.of(load).only(~full), sets.rows(full).fill(0.0)
         total, hottest = sets.total(rest).fill(0.0), sets.maximum(rest).fill(0.0)
-        number = np.maximum(self._readable(np.zeros(len(load))) - alone, 0.0)
-        even = _divide(number, total)
-        others = (total - hottest) / np.maximum(number - 1, 1.0)
-        uneven = np.where(number > 0, np.ceil(number / _fit(number, hottest, others)), 0.0)
-        members = np.where(self.prefer_even, uneven, _share_out(total))
+        number = sets.rows(~full).fill(0.0)
+        others = (total - hottest) / np.maximum(number - 1.0, 1.0)
+        each = total / np.maximum(number, 1.0)
+        even = _divide(number, each, each)
+        uneven = np.maximum(even, _divide(number, hottest, others))
+        plain = _share_out(total)
+        members = np.where(self.prefer_even, np.maximum(uneven, plain), plain)
         hot = (alone > 0) | (self.prefer_even & (uneven > even))
-        return alone + members, hot & (self.share.take(self.hottest) * sets.rows() >= _HOT)
+        readable = self._readable(np.zeros(len(load)))
+        return alone + members, hot & (self.share.take(self.hottest) * readable >= _HOT)
 
     def _readable(self, backlog: Values) -> Values:
         """Partitions of each group that are written to, or have a backlog that moves."""
@@ -301,18 +305,14 @@ def _share_out(work: Values) -> Values:
     return found
 
 
-def _divide(partitions: Values, work: Values) -> Values:
-    """Members for so much work, where each has as many partitions as any other, or one more."""
-    each = work / np.maximum(partitions, 1.0)
-    found: Values = np.where(work > 0, np.ceil(partitions / _fit(partitions, each, each)), 0.0)
-    return found
-
-
-def _fit(partitions: Values, hottest: Values, others: Values) -> Values:
-    """How many partitions one member can read, the hottest among them; one at least."""
+def _divide(partitions: Values, hottest: Values, others: Values) -> Values:
+    """Members where each has as many partitions as any other, or one more, of so much work each:
+    the fewest of which the one with the hottest partition can read all that it has.
+    """
     spare = np.maximum(_FITS - hottest, 0.0)
-    more = np.where(others > 0, spare / np.where(others > 0, others, 1.0), partitions)
-    found: Values = np.clip(1.0 + np.floor(more), 1.0, np.maximum(partitions, 1.0))
+    beside = np.floor(spare / np.where(others > 0, others, np.inf))
+    beside = np.where(others > 0, np.minimum(beside, partitions), partitions)
+    found: Values = np.where(hottest > 0, np.ceil(partitions / (1.0 + beside)), 0.0)
     return found
 
 

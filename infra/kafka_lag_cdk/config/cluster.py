@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from kafka_lag import contract
 from kafka_lag.settings import levels_of
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
@@ -24,6 +25,7 @@ from kafka_lag_cdk.config.login import (
 from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.tasks import TaskKeys
 from kafka_lag_cdk.config.types import (
     Account,
     Count,
@@ -197,7 +199,13 @@ class Cluster(CollectorKeys):
         region = self.region or self.arn_part(3)
         login = login_faults(self.auth, arn=self.arn, serverless=self.is_serverless, region=region)
         FaultsError.raise_any(
-            (*self._unreachable(), *login, *self._other_ports(), *self._two_masters())
+            (
+                *self._unreachable(),
+                *login,
+                *self._other_ports(),
+                *self._two_masters(),
+                *self._two_needs(),
+            )
         )
         return self
 
@@ -244,6 +252,17 @@ class Cluster(CollectorKeys):
                 both = f"{first[service]} and {scaling.group} both scale the service "
                 yield Fault(("scaling", index), f"{both}{'/'.join(service)}, which follows one")
             first.setdefault(service, scaling.group)
+
+    def _two_needs(self) -> Iterator[Fault]:
+        first: dict[str, dict[str, Any] | None] = {}
+        for index, scaling in enumerate(self.scaling):
+            keys = scaling.task_keys()
+            if first.setdefault(scaling.group, keys) != keys:
+                sentence = f"{scaling.group} has other {', '.join(TaskKeys.model_fields)} in an "
+                yield Fault(
+                    ("scaling", index),
+                    f"{sentence}entry before, and one group has one {contract.TASKS_NEEDED}",
+                )
 
     def arn_part(self, place: int) -> str | None:
         """A part of the ARN between its colons, None without an ARN or where a deploy makes it."""
@@ -372,7 +391,7 @@ class Cluster(CollectorKeys):
 
     def _tasks(self) -> dict[str, Any]:
         """By expression, the keys that services give for their groups."""
-        given = {each.group: each.task_keys() for each in reversed(self.scaling)}
+        given = {each.group: each.task_keys() for each in self.scaling}
         return {
             rf"^{re.escape(group)}\Z": keys for group, keys in given.items() if keys is not None
         }

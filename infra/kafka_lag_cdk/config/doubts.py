@@ -17,7 +17,7 @@ from kafka_lag_cdk.config.faults import Place, path_of
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
 from kafka_lag_cdk.config.strict import Strict
 
-_BY_EXPRESSION = ("uncommitted", "allowed_lag", "owner", "sla_seconds")
+_BY_EXPRESSION = ("uncommitted", "allowed_lag", "owner", "sla_seconds", "tasks")
 
 
 @dataclass(frozen=True, slots=True)

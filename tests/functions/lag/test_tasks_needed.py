@@ -147,6 +147,14 @@ def test_a_hot_partition_decides_it(share: float, total: float, tasks: int) -> N
     assert needed(rates) == (tasks, contract.NEEDED_FOR_HOT_PARTITION)
 
 
+@pytest.mark.parametrize(("behind", "tasks"), [(0.0, 5), (0.1, 6), (9.0, 6)])
+def test_a_hot_partition_that_falls_behind_gets_fewer_beside_it(behind: float, tasks: int) -> None:
+    """One task more for its backlog, however large: it has one reader."""
+    rates = [0.9 * CAPACITY] + [0.6 * CAPACITY / 23] * 23
+    lags = [rates[0] * 60 + behind * CAPACITY * 300] + [0.0] * 23
+    assert needed(rates, lags) == (tasks, contract.NEEDED_FOR_HOT_PARTITION)
+
+
 def test_the_hottest_partition_is_named_with_its_share() -> None:
     load = Load()
     load.run([0.0] * 4)

@@ -71,6 +71,11 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ({"owner": {"g": 5}}, "owner.g: must be text"),
         ({"sla_seconds": {"g": 0}}, "sla_seconds.g: must be greater than 0 and less than or equal"),
         ({"sla_seconds": {"g": 1e9}}, "sla_seconds.g: must be greater than 0 and less than or"),
+        ({"tasks": {"g": 5}}, "tasks.g: must be an object"),
+        ({"tasks": {"g": {"capacity": 0}}}, "tasks.g.capacity: must be greater than 0 and less"),
+        ({"tasks": {"g": {"catch_up_seconds": 59}}}, "tasks.g.catch_up_seconds: must be greater"),
+        ({"tasks": {"g": {"members_per_task": 0}}}, "tasks.g.members_per_task: must be greater"),
+        ({"tasks": {"g": {"even": True}}}, "tasks.g.even: unknown key"),
         ({"tolerance": 1}, "tolerance: must be an object with seconds, share"),
         ({"tolerance": {"second": 1}}, "tolerance.second: unknown key, did you mean seconds?"),
         ({"tolerance": {"seconds": 0}}, "tolerance.seconds: must be greater than or equal to 0.0"),
@@ -126,12 +131,12 @@ def test_an_expression_that_does_not_compile_is_quoted(place: str, side: str) ->
     assert message.endswith("'orders('")
 
 
-@pytest.mark.parametrize("key", ["uncommitted", "allowed_lag", "owner", "sla_seconds"])
+@pytest.mark.parametrize("key", ["uncommitted", "allowed_lag", "owner", "sla_seconds", "tasks"])
 def test_a_choice_by_name_may_be_empty_and_an_expression_that_does_not_compile_is_its_key(
     key: str,
 ) -> None:
     assert document_faults(**{key: {}}) == []
-    value = {"uncommitted": "apart", "owner": "me"}.get(key, 1)
+    value = {"uncommitted": "apart", "owner": "me", "tasks": {}}.get(key, 1)
     (message,) = document_faults(**{key: {"good": value, "or(ders": value}})
     assert message.startswith(f"{key}.or(ders: is not a regular expression")
 

@@ -56,6 +56,7 @@ def test_an_expression_that_looks_like_a_shells_pattern_says_what_it_means() -> 
         ({"allowed_lag": {"^ok$": 1, "a-*": 1}}, "allowed_lag"),
         ({"owner": {"a-*": "Ann"}}, "owner"),
         ({"sla_seconds": {"a-*": 60}}, "sla_seconds"),
+        ({"tasks": {"a-*": {"capacity": 5}}}, "tasks"),
         ({"levels": {"scaling": {"allow": "a-*"}}}, "levels.scaling.allow"),
         ({"levels": {"partitions": {"topics": {"deny": "a-*"}}}}, "levels.partitions.topics.deny"),
         (

@@ -12,6 +12,7 @@ import pytest
 from kafka_lag.settings import settings_of
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import check, read
+from tests.infra.config.refused import cluster_faults
 from tests.infra.configured import KEY, SECRET, cluster, cluster_json, deployment
 
 HERE = Path(__file__).parent
@@ -215,6 +216,28 @@ def test_groups_that_are_named_come_first_in_the_budget() -> None:
     levels = found.document()["levels"]
     assert levels["named"] == ["billing", "audit", "a.b"]
     assert levels["scaling"] == {"allow": r"^(?:a\.b)\Z", "deny": None}
+
+
+def test_what_a_service_says_of_its_group_comes_before_expressions() -> None:
+    of_service = SCALING | {"group": "a.b", "capacity": 50, "members_per_task": 2}
+    other = SCALING | {"group": "other", "service": "other"}
+    found = cluster(scaling=[of_service, other], tasks={"^a": {"capacity": 7}})
+    rules = settings_of(found.document() | {"bootstrap_servers": ["b-1:9098"]}).rules
+    needs = [
+        (rules.tasks_of(name).capacity, rules.tasks_of(name).members_per_task)
+        for name in ("a.b", "a.bc", "axb", "other")
+    ]
+    assert needs == [(50, 2), (7, 1), (7, 1), (None, 1)]
+
+
+def test_one_group_has_one_capacity_whatever_services_follow_it() -> None:
+    both = [SCALING | {"capacity": 50}, SCALING | {"service": "second", "capacity": 60}]
+    (fault,) = cluster_faults(scaling=both)
+    assert fault == (
+        f"scaling[1]: {SCALING['group']} has other capacity, catch_up_seconds, members_per_task, "
+        "prefer_even in an entry before, and one group has one TasksNeeded"
+    )
+    assert cluster_faults(scaling=[both[0], both[1] | {"capacity": 50}]) == ()
 
 
 def test_the_service_level_of_a_group_is_the_first_that_fits() -> None:
