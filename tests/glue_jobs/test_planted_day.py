@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from dev.days.hourly import Hour, write_hours
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.schemas import REPORTS, SNAPSHOTS
 from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
@@ -94,6 +95,8 @@ def partitions_at(number: int) -> Iterator[Row]:
         "retention_risk": "AT_RISK" if near else "SAFE",
         "seconds_until_loss": 5_999.0 if near else NONE_LEFT,
     }
+    # Another member owns it from 10:00 on: the least time left is not that of its first owner.
+    risk["member_id"] = "billing-0" if number < 600 else "billing-1"
     yield row_of("billing", "orders", 0, 1_000 * run, 1_000 * run + 100, **risk)
     # More is produced to partition 0 of both; `big` has more records beyond an even share,
     # `small` is further from even.
@@ -160,6 +163,43 @@ def write_fresh(root: Path) -> None:
         write_run(root, "topic_partitions", [topic_of(row)], at=at(number), folder="fresh")
 
 
+# Six runs from noon: time lag, its error, and status of `pay`, which promises a minute.
+TILL: tuple[tuple[float, float | None, str | None], ...] = (
+    (30.0, 0.0, "OK"),
+    (30.0, 0.0, None),
+    (90.0, None, "ERR"),
+    (90.0, None, "ERR"),
+    (30.0, None, "OK"),
+    (30.0, 0.0, "OK"),
+)
+
+
+def write_till(root: Path) -> None:
+    """An hour of a cluster that promises something, after Saturdays with ten times the lag.
+
+    Broker 1 moves to another rack at 12:30, and nobody reads what broker 3 leads.
+    """
+    for number, (time_lag, error, status) in enumerate(TILL):
+        when = at(720 + EVERY * number)
+        pay = seen("pay", time_lag, sla_seconds=60.0, status=status, lag=160 if number else 100)
+        pay["time_lag_error_seconds"] = error
+        write_run(root, "groups", [pay, seen("new", 30.0)], at=when, folder="till")
+        rows = [row_of("pay", "cards", 0, number, number + 60)]
+        write_run(root, "group_partitions", rows, at=when, folder="till")
+        topics = [
+            {**topic_of(rows[0]), "leader": leader, "partition_id": leader - 1, "leader_rack": rack}
+            for leader, rack in ((1, "a" if number < 3 else "b"), (3, "c"))
+        ]
+        write_run(root, "topic_partitions", topics, at=when, folder="till")
+    for week in (1, 2, 3):
+        groups = ("pay", "new") if week < 3 else ("pay",)
+        hours = [
+            Hour(consumer_group=group, hour=12, lag=1_500.0, time_lag_seconds=50.0)
+            for group in groups
+        ]
+        write_hours(root, "till", (MIDNIGHT - timedelta(weeks=week)).date(), hours)
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a person reads: pages as text, section by section, and the job's log."""
@@ -199,6 +239,7 @@ def _said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Said
     root = tmp_path_factory.mktemp("planted")
     write_shop(root)
     write_fresh(root)
+    write_till(root)
     with redirect_stdout(io.StringIO()) as out:
         places = ["--input", str(root), "--output", str(root)]
         assert main([*places, "--date", DATE]) == 0
@@ -286,10 +327,46 @@ def test_a_group_that_lost_records_is_not_called_never_behind(said: Said) -> Non
     assert sum("Never behind" in text for text in card.values()) == 1
 
 
-def test_without_an_sla_nobody_missed_one(said: Said) -> None:
-    assert not re.search(
-        r"miss(ed|es)? (its|their|no) SLA|SLA missed", said.page("shop") + said.log
-    )
+def test_only_who_promised_something_missed_it(said: Said) -> None:
+    assert not re.search(r"miss(ed|es)? (its|their|no) SLA|SLA missed", said.page("shop"))
+    assert set(re.findall(r"(\d+) SLA missed", said.log)) == {"1"}
+    assert said.lines("SLA met") == ["- till: pay: SLA met for 60% of the time"]
+
+
+def rows_of_report(said: Said, report: str, *names: str) -> list[tuple[Any, ...]]:
+    """These columns of a report on `till`."""
+    return [tuple(row[name] for name in names) for row in report_rows(said.root, report, "till")]
+
+
+def test_a_promise_is_judged_by_the_minutes_that_are_known_to_be_over_it_or_not(said: Said) -> None:
+    names = ("sla_minutes", "sla_met_minutes", "sla_compliance")
+    rows = rows_of_report(said, "lag_summary", "consumer_group", "topic", *names)
+    assert [row[2:] for row in rows if row[:2] == ("pay", None)] == [
+        pytest.approx((50.0, 30.0, 0.6))
+    ]
+
+
+def test_a_status_changes_across_runs_that_know_none(said: Said) -> None:
+    rows = rows_of_report(said, "lag_summary", "consumer_group", "topic", "status_changes")
+    assert ("pay", None, 2) in rows
+
+
+def test_a_broker_that_moved_lags_where_it_is_now_and_one_that_nobody_reads_nowhere(
+    said: Said,
+) -> None:
+    rows = rows_of_report(said, "broker_hotspots", "leader", "leader_rack", "lag_mean")
+    assert sorted(rows) == [(1, "a", 0.0), (1, "b", pytest.approx(60.0)), (3, "c", 0.0)]
+
+
+def test_an_hour_keeps_how_far_apart_the_lags_of_its_runs_lay(said: Said) -> None:
+    rows = rows_of_report(said, "lag_hourly", "consumer_group", "hour", "lag", "lag_deviation")
+    # One of six is 60 below the others.
+    assert ("pay", 12, pytest.approx(150.0), pytest.approx(10 * 5**0.5)) in rows
+
+
+def test_three_weeks_tell_what_is_usual_and_two_do_not(said: Said) -> None:
+    rows = rows_of_report(said, "anomalies", "consumer_group", "hour", "measure", "direction")
+    assert rows == [("pay", 12, "lag", "low")]
 
 
 @pytest.mark.parametrize("topic", ["left-behind", "curious"])
@@ -336,10 +413,12 @@ def test_the_log_is_the_message_then_the_pages(said: Said) -> None:
     assert lines[0].startswith("Kafka lag on 2026-01-31: ")
     assert "shop: " in said.log
     places = [
-        f"{said.root}/reports/page/cluster={c}/dt=2026-01-31/report.html" for c in ("fresh", "shop")
+        f"{said.root}/reports/page/cluster={c}/dt=2026-01-31/report.html"
+        for c in ("fresh", "shop", "till")
     ]
-    assert [place in line for place, line in zip(places, lines[-2:], strict=True)] == [True, True]
-    assert all(line.startswith("Page of ") for line in lines[-2:])
+    found = [place in line for place, line in zip(places, lines[-3:], strict=True)]
+    assert found == [True] * 3
+    assert all(line.startswith("Page of ") for line in lines[-3:])
 
 
 def test_one_long_name_does_not_widen_the_log(said: Said) -> None:
@@ -379,7 +458,8 @@ def test_what_is_usual_is_written_for_each_collector(said: Said, cluster: str) -
 
 def test_nothing_but_what_is_read_later_is_left_behind(said: Said) -> None:
     # a report without rows, as nothing is unusual yet, is no folder
-    assert names_in(said.root / "reports") == sorted({*REPORTS, "page"} - {"anomalies"})
+    assert names_in(said.root / "reports/anomalies") == ["cluster=till"]
+    assert names_in(said.root / "reports") == sorted({*REPORTS, "page"})
     assert names_in(said.root) == ["history", "reports", "snapshots", "usual"]
     assert names_in(said.root / "history") == sorted(SNAPSHOTS)
 

@@ -112,34 +112,39 @@ def test_an_error_that_does_not_pass_is_not_retried(code: int) -> None:
     assert runs.brokers.kinds.count("Ends") == 1
 
 
-def test_a_new_leader_is_read_and_published() -> None:
+@pytest.mark.parametrize("node", [2, 0])
+def test_a_new_leader_is_read_and_published(node: int) -> None:
     runs = _runs()
     runs.brokers.codes["Starts", ("orders", 1)] = [6]
 
     def elected(_: Any, answer: Any) -> Any:
-        runs.brokers.topics["orders"].leaders[1] = 2
+        runs.brokers.topics["orders"].leaders[1] = node
         return answer
 
     runs.brokers.change = elected
     runs()
     frame = runs.collector.memory.newest.topic_partitions
-    assert frame.numbers("leader").to_list() == [1, 2]
+    assert frame.numbers("leader").to_list() == [1, node]
     assert frame.strings("unread_reason").to_list() == [None, None]
 
 
-def test_a_group_that_moves_is_read_from_its_new_coordinator() -> None:
+@pytest.mark.parametrize("node", [2, 0])
+def test_a_group_that_moves_is_read_from_its_new_coordinator(node: int) -> None:
     runs = _runs()
     runs.brokers.codes["OffsetFetch", "g"] = [16]
 
     def moved(_: Any, answer: Any) -> Any:
         if runs.brokers.kinds[-1] == "OffsetFetch":
-            runs.brokers.coordinators["g"] = 2
+            runs.brokers.coordinators["g"] = node
         return answer
 
     runs.brokers.change = moved
     assert runs()[CLUSTER, contract.GROUPS_READ] == 1
     fetched = zip(runs.brokers.requests, runs.brokers.sent_to, strict=True)
-    assert [node for requested, node in fetched if hasattr(requested, "require_stable")] == [1, 2]
+    assert [node for requested, node in fetched if hasattr(requested, "require_stable")] == [
+        1,
+        node,
+    ]
 
 
 def test_a_group_whose_coordinator_falls_silent_waits_for_the_next_one() -> None:
