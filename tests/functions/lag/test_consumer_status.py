@@ -129,6 +129,26 @@ def test_a_loss_does_not_hide_what_the_consumer_does(
     assert set(history[losing_from:]) == {(ERR, RECORDS_LOST, afterwards)}
 
 
+def test_a_loss_begins_when_the_first_record_is_deleted_and_not_with_the_status() -> None:
+    times = ("status_since", "loss_since", "held_loss_since")
+    *_, last = Planted(20, stands, owned=False).runs(31)
+    assert [(at - NOON) // MINUTE for at in group(last, *times)] == [11, 21, 21]
+
+
+def test_a_loss_that_comes_and_goes_is_one() -> None:
+    def lags(minute: int) -> int:
+        """Below the log start in every second run, as where segments are deleted at once."""
+        return 100_000 + minute * PER_MINUTE - (2_050 if minute % 2 else 1_950)
+
+    seen = [
+        group(report, "records_lost", "loss_since", "held_loss_since")
+        for report in Planted(20, lags).runs(50)
+    ]
+    began = next(at for lost, at, _ in seen if lost)
+    assert {lost for lost, *_ in seen[-10:]} == {0, 50}
+    assert {(since, held) for _, since, held in seen[-10:]} == {(began, began)}
+
+
 @pytest.mark.parametrize(
     ("planted", "word"),
     [
