@@ -64,8 +64,12 @@ def notice(change: GroupChange) -> Notice:
     return message.notice
 
 
+def lines_of(change: GroupChange) -> list[str]:
+    return notice(change).text.splitlines()
+
+
 def lines(**more: Any) -> list[str]:
-    return notice(a_change(**more)).text.splitlines()
+    return lines_of(a_change(**more))
 
 
 # A group whose member hangs, on a topic that is not kept for long.
@@ -342,6 +346,35 @@ def test_each_trouble_and_its_end_has_a_sentence(
 ) -> None:
     assert notice(change).subject == subject
     assert notice(change).text.splitlines()[0] == line
+
+
+def test_a_near_loss_whose_time_is_unknown_now_is_near_all_the_same() -> None:
+    change = a_trouble(contract.LOSS_NEAR, contract.WARN, row={"seconds_until_loss": None})
+
+    assert lines_of(change)[0] == "payments on shop is near a loss since 2026-01-31 12:00 UTC."
+
+
+def test_a_promise_that_may_be_broken_by_any_more_says_so() -> None:
+    row = {**PROMISED, "time_lag_method": contract.METHOD_AT_LEAST}
+
+    assert lines_of(a_trouble(contract.PROMISE_BROKEN, row=row))[0].endswith(
+        "the oldest unread has waited at least 4 min, promised are 2 min at most."
+    )
+
+
+def test_a_group_whose_status_is_ok_again_says_what_is_not() -> None:
+    change = a_change(
+        kind=contract.RESOLVED,
+        status=contract.OK,
+        previous_status=contract.WARN,
+        row={**PROMISED, **WORST, "held_sla_broken_since": NOON},
+    )
+
+    assert lines_of(change)[2] == (
+        "Promise broken since 2026-01-31 12:00 UTC: the oldest unread has waited 4 min, promised "
+        "are 2 min at most."
+    )
+    assert len(lines_of(change)) == 4
 
 
 def test_what_ended_blames_nobody() -> None:
