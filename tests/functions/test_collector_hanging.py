@@ -51,11 +51,11 @@ class LateSink(RecordingSink):
 
     def __init__(self, deadline: float, left: float) -> None:
         super().__init__()
-        self.now, self._late = 0.0, deadline - left
+        self.now, self.late = 0.0, deadline - left
 
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
         super().publish(sets, taken_at, seconds)
-        self.now = self._late
+        self.now = self.late
 
 
 def run_with(store: MemoryStore, deadline: float, left: float) -> Run:
@@ -96,7 +96,7 @@ def test_after_a_store_that_hung_a_warm_run_goes_on_from_memory() -> None:
     store.hangs = set()
     store.calls.clear()
     assert isinstance(run.sink, LateSink)
-    run.sink.now = 0.0
+    run.sink.now = run.sink.late = 0.0
     run(NOON + MINUTE)
     assert SUCCESS in run.sink.values()
     assert set(store.calls) == {"write_once"}
