@@ -50,7 +50,7 @@ def test_what_is_planted_is_seen_in_the_third_run(verdicts: dict[str, Verdict], 
 
 @pytest.mark.parametrize(
     ("marks", "seen", "missed"),
-    [(1.0, (3, 3), False), (1.1, (3, 3), True), (0.0, (2, 3), True)],
+    [(1.0, (9, 10), False), (1.1, (10, 10), True), (0.0, (8, 10), True)],
 )
 def test_a_limit_that_is_missed_is_reported(
     marks: float, seen: tuple[int, int], missed: bool
