@@ -58,7 +58,7 @@ _MORE = {"lag": 300.0, "time_lag_seconds": 300.0, "produce_rate": 3.0}
 # What these do follows no weekday and no hour, so an anomaly of theirs is one beside all they did.
 _FOLLOW_NO_HOUR = ("random", "jitter", "three days", "by a count")
 _MOST_A_MONTH = 1.0
-# In an hour in which the usual value falls from its most to nothing, three times that may be chance.
+# In an hour in which a value falls from its most to nothing, three times that may be chance.
 _LEAST_SEEN = 0.9
 
 
