@@ -366,6 +366,10 @@ def test_a_trouble_does_not_end_in_a_run_that_proves_nothing(more: Row) -> None:
     assert changes_of(open_with(LOSS), a_row("g", contract.OK, **more)).changes == ()
 
 
+def test_a_trouble_also_ends_where_no_status_is_held_yet() -> None:
+    assert kinds(changes_of(open_with(LOSS), a_row("g", None, status=contract.OK))) == [LOSS.ended]
+
+
 def test_the_most_that_was_seen_of_a_trouble_is_kept() -> None:
     first = changes_of({}, a_trouble(LOSS, records_lost=30)).incidents
     later = changes_of(first, a_trouble(LOSS, records_lost=10, loss_seen_at=None)).incidents
@@ -398,6 +402,26 @@ def test_a_loss_is_no_longer_near_and_ends_as_a_loss() -> None:
 
     assert [kinds(each) for each in (lost, near, over)] == [["loss_begun"], ["loss_ended"], []]
     assert over.incidents == {}
+
+
+def test_a_loss_that_comes_at_once_is_not_said_to_be_near() -> None:
+    lost = changes_of({}, a_trouble(LOSS, RISK))
+    near = changes_of(lost.incidents, a_trouble(RISK, held=contract.ERR))
+
+    assert kinds(lost) == ["loss_begun"]
+    assert kinds(near) == ["loss_ended", "opened"]
+
+
+def test_a_loss_that_begins_as_it_ceases_to_be_near_averts_nothing() -> None:
+    found = changes_of(open_with(RISK, near_reported=True), a_trouble(LOSS))
+
+    assert kinds(found) == ["loss_begun"]
+
+
+def test_an_incident_without_a_bad_status_begins_with_its_first_trouble() -> None:
+    row = a_trouble(PROMISE, RISK, held_since=NOON - MINUTE, held_at_risk_since=LATER)
+
+    assert {change.incident_since for change in changes_of({}, row).changes} == {NOON}
 
 
 def test_all_of_one_incident_have_its_id_whatever_began_it() -> None:
