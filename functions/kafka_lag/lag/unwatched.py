@@ -47,9 +47,15 @@ def find_unwatched(
     is_hidden &= ~rows.strings("consumer_group").is_in(reading.gone_groups)
     is_unlisted = groups.strings("consumer_group").is_in(reading.unlisted_groups)
     return Unwatched(
-        rows.where(is_hidden & _is_over(rows, taken_at) & accept_rows(rows, rules)),
-        groups.where(is_unlisted & _is_over(groups, taken_at) & accept_rows(groups, rules)),
+        _end_rows(rows, is_hidden, rules, taken_at),
+        _end_rows(groups, is_unlisted, rules, taken_at),
     )
+
+
+def _end_rows(rows: Frame, hidden: Mask, rules: Rules, taken_at: int) -> Frame:
+    ended = rows.where(hidden & _is_over(rows, taken_at))
+    # There hardly ever are any, and a cluster has many names to accept.
+    return ended.where(accept_rows(ended, rules)) if len(ended) else ended
 
 
 def mark_unwatched(groups: Frame, unwatched: Unwatched, previous: Snapshot) -> Frame:
