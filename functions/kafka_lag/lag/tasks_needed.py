@@ -34,11 +34,17 @@ _MEDIAN_OF, _MINUTE_MS = 3, 60_000
 _JUMP, _NO_NOISE = 1.3, 3.0
 _RUNS_OF_A_JUMP = 2
 # Standard errors that the mean may be too high by.
-_SURE = 2.0
+_SURE = 1.0
 # So much more must fit into fewer tasks: noise would take it back.
 _SPARE = 1.04
 # A task that is given this much more than its capacity still keeps up: neither is known better.
 _FITS = 1.02
+# But not where the group falls behind: then it is given less.
+_FITS_BEHIND = 0.97
+# A backlog that is read within this share of the time to catch up is none.
+_SOON = 0.25
+# Seconds until a task that is wanted reads: the metric's way, its start, a rebalance.
+_START_SECONDS = 180.0
 # A partition that gets less than this share of an even part of the records is not written to.
 _IDLE = 0.05
 # And one that gets so many times an even part is hot.
@@ -79,14 +85,15 @@ def add_tasks_needed(
     unrated = sets.have(~parts.produced.known) | (rates.count == 0)
     known = capacity.known & ~unread & ~unrated
 
-    now = work.members(_present_rate(rates))
+    last = old.numbers("last_tasks_needed").fill(0.0)
+    coming = np.maximum(groups.numbers("members").fill(0.0), last * settings.members_per_task)
+    now = work.members(_present_rate(rates), coming)
     width = _MEDIAN_OF if rules.interval_ms <= _MINUTE_MS else 1
     lately = work.members(rates.greatest_median(width) * _SPARE)
     needed, for_rate = settings.tasks(now.members), settings.tasks(now.members_for_rate)
     lately_needed = np.maximum(settings.tasks(lately.members_for_rate), for_rate)
-    last = old.numbers("last_tasks_needed").fill(0.0)
-    # While more than a task's time of backlog is left, fewer tasks would only make it last.
-    rest = np.where(now.backlog < 1.0, np.maximum(lately_needed, needed), last)
+    # While a backlog is worked off, fewer tasks would only make it last; not that of one partition.
+    rest = np.where(now.behind > 1, last, np.maximum(lately_needed, needed))
     tasks = Column.of(np.maximum(needed, np.minimum(last, rest)).astype(np.int32), known)
     reason = np.select(
         [
@@ -202,13 +209,13 @@ class _Partitions:
 class _Needed:
     """Members that a group needs in all, and for what is written alone.
 
-    `backlog`: members' time that is left to work off. `is_full`: every partition has a member of
-    its own. `has_hot`: a partition is more than one member can read, or needs one nearly alone.
+    `behind`: partitions with a backlog that counts. `is_full`: every partition has a member of its
+    own. `has_hot`: a partition is more than one member can read, or needs one nearly alone.
     """
 
     members: Values
     members_for_rate: Values
-    backlog: Values
+    behind: Values
     is_full: Mask
     has_hot: Mask
 
@@ -217,14 +224,18 @@ class _Needed:
 class _Work:
     """What there is to read, by partition; `share` is a partition's of what is written.
 
-    `backlog`: members that would work it off in time, a value a partition.
+    `backlog`: members that would work it off in time, a value a partition. `lagging`: groups of
+    which anything is unread. `start` and `unseen`: shares of that time until a new task reads, and
+    since when a run knows nothing of the backlog.
     """
 
     sets: Sets
     share: Column
     backlog: Column
-    behind: Mask
+    lagging: Mask
     capacity: Column
+    start: Values
+    unseen: Values
     prefer_even: Mask
 
     @classmethod
@@ -244,8 +255,10 @@ class _Work:
             sets=sets,
             share=parts.produced / sets.total(parts.produced).take(at_group),
             backlog=backlog / (capacity * settings.catch_up_seconds).take(at_group),
-            behind=sets.have((parts.surplus > 0) & ~stalled),
+            lagging=sets.have((parts.surplus > 0) & ~stalled),
             capacity=capacity,
+            start=_START_SECONDS / settings.catch_up_seconds,
+            unseen=rules.interval_ms / 2_000 / settings.catch_up_seconds,
             prefer_even=settings.prefer_even,
         )
 
@@ -254,29 +267,44 @@ class _Work:
         """The row of each group's partition with most of the records, -1 where none is known."""
         return self.sets.first_at_maximum(self.share.known, self.share.values)
 
-    def members(self, rate: Column) -> _Needed:
-        """What so many records a second, and the backlog, need."""
-        of_rate = (self.share * (rate / self.capacity).take(self.sets.of_row)).fill(0.0)
+    def members(self, rate: Column, coming: Values | None = None) -> _Needed:
+        """What so many records a second, and the backlog, need.
+
+        `coming`: members that read now, or were called for: until more of them read, it grows.
+        """
+        load = rate / self.capacity
+        of_rate = (self.share * load.take(self.sets.of_row)).fill(0.0)
         # These need a reader of their own, who will not keep up either.
         full = of_rate >= 1.0
-        for_rate, hot = self._count(of_rate, full)
-        backlog = self.backlog.fill(0.0)
-        with_backlog, _ = self._count(np.minimum(of_rate + backlog, 1.0), full)
-        members = np.minimum(with_backlog, for_rate + self.sets.rows(backlog > 0).fill(0.0))
-        members = np.minimum(np.maximum(members, for_rate), self._readable(backlog))
+        counts = self.backlog > of_rate * _SOON
+        backlog, behind = self.backlog.only(counts).fill(0.0), self.sets.rows(counts).fill(0.0)
+        fits = np.full(len(behind), _FITS)
+        if coming is not None:
+            # Only where those that come are too few: more of them are called for once, not twice.
+            short = load + self.sets.total(Column.of(backlog)) > coming
+            fits = np.where((behind > 0) & short, _FITS_BEHIND, _FITS)
+            more = (load - coming).clip(0.0) * self.start + load * self.unseen
+            grown = (self.share * more.only(short).take(self.sets.of_row)).fill(0.0)
+            backlog = backlog + np.where(counts, grown, 0.0)
+        for_rate, hot = self._count(of_rate, full, np.full(len(fits), _FITS))
+        with_backlog, _ = self._count(np.minimum(of_rate + backlog, 1.0), full, fits)
+        readable, written = self._readable(counts), self._readable(np.zeros(len(counts), bool))
+        members = np.maximum(np.minimum(with_backlog, for_rate + behind), for_rate)
+        members = np.minimum(members, readable)
         whole = self.sets.total(Column.of(of_rate + backlog)).fill(0.0)
         return _Needed(
-            np.where(self.behind, np.maximum(members, 1.0), members),
-            np.minimum(for_rate, self._readable(np.zeros(len(backlog)))),
-            self.sets.total(Column.of(np.minimum(backlog, 1.0))).fill(0.0),
-            (members >= self._readable(backlog)) & (whole > self._readable(backlog) + _EPSILON),
-            hot,
+            np.where(self.lagging, np.maximum(members, 1.0), members),
+            np.minimum(for_rate, written),
+            behind,
+            (members >= readable) & (whole > readable + _EPSILON),
+            hot & (self.share.take(self.hottest) * written >= _HOT),
         )
 
-    def _count(self, load: Values, full: Mask) -> tuple[Values, Mask]:
+    def _count(self, load: Values, full: Mask, fits: Values) -> tuple[Values, Mask]:
         """Members for a load, a value a partition in members, and where a hot one decides it.
 
-        Partitions that nobody reads or writes are shared out as well.
+        Partitions that nobody reads or writes are shared out as well. `fits`: what one member is
+        given at most.
         """
         sets = self.sets
         rest, alone = Column.of(load).only(~full), sets.rows(full).fill(0.0)
@@ -284,32 +312,23 @@ class _Work:
         number = sets.rows(~full).fill(0.0)
         others = (total - hottest) / np.maximum(number - 1.0, 1.0)
         each = total / np.maximum(number, 1.0)
-        even = _divide(number, each, each)
-        uneven = np.maximum(even, _divide(number, hottest, others))
-        plain = _share_out(total)
-        members = np.where(self.prefer_even, np.maximum(uneven, plain), plain)
-        hot = (alone > 0) | (self.prefer_even & (uneven > even))
-        readable = self._readable(np.zeros(len(load)))
-        return alone + members, hot & (self.share.take(self.hottest) * readable >= _HOT)
+        even, uneven = _divide(number, each, each, fits), _divide(number, hottest, others, fits)
+        plain = np.ceil(total / fits - _EPSILON)
+        members = np.where(self.prefer_even, np.maximum(np.maximum(even, uneven), plain), plain)
+        return alone + members, (alone > 0) | (self.prefer_even & (uneven > even))
 
-    def _readable(self, backlog: Values) -> Values:
+    def _readable(self, behind: Mask) -> Values:
         """Partitions of each group that are written to, or have a backlog that moves."""
         even = 1.0 / self.sets.rows().take(self.sets.of_row).fill(1.0)
-        found: Values = self.sets.rows((self.share >= _IDLE * even) | (backlog > 0)).fill(0.0)
+        found: Values = self.sets.rows((self.share >= _IDLE * even) | behind).fill(0.0)
         return found
 
 
-def _share_out(work: Values) -> Values:
-    """Members for so much work, as if records could be divided at will."""
-    found: Values = np.ceil(work / _FITS - _EPSILON)
-    return found
-
-
-def _divide(partitions: Values, hottest: Values, others: Values) -> Values:
+def _divide(partitions: Values, hottest: Values, others: Values, fits: Values) -> Values:
     """Members where each has as many partitions as any other, or one more, of so much work each:
     the fewest of which the one with the hottest partition can read all that it has.
     """
-    spare = np.maximum(_FITS - hottest, 0.0)
+    spare = np.maximum(fits - hottest, 0.0)
     beside = np.floor(spare / np.where(others > 0, others, np.inf))
     beside = np.where(others > 0, np.minimum(beside, partitions), partitions)
     found: Values = np.where(hottest > 0, np.ceil(partitions / (1.0 + beside)), 0.0)

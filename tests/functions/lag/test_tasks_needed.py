@@ -78,12 +78,15 @@ def even(total: float, partitions: int = PARTITIONS) -> list[float]:
 
 
 def needed(
-    rates: Sequence[float], lags: Sequence[float] | None = None, **settings: Any
+    rates: Sequence[float],
+    lags: Sequence[float] | None = None,
+    members: int = PARTITIONS,
+    **settings: Any,
 ) -> tuple[Any, ...]:
-    """Tasks and reason after two runs at these rates, with these lags at both."""
+    """Tasks and reason after two runs at these rates, with these lags and members at both."""
     load = Load(settings)
-    load.run([0.0] * len(rates), lags)
-    return group(load.run(rates, lags), *NEEDED)
+    load.run([0.0] * len(rates), lags, members=members)
+    return group(load.run(rates, lags, members=members), *NEEDED)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,7 @@ def test_a_hot_partition_decides_it(share: float, total: float, tasks: int) -> N
     assert needed(rates) == (tasks, contract.NEEDED_FOR_HOT_PARTITION)
 
 
-@pytest.mark.parametrize(("behind", "tasks"), [(0.0, 5), (0.1, 6), (9.0, 6)])
+@pytest.mark.parametrize(("behind", "tasks"), [(0.0, 5), (0.2, 5), (0.3, 6), (9.0, 6)])
 def test_a_hot_partition_that_falls_behind_gets_fewer_beside_it(behind: float, tasks: int) -> None:
     """One task more for its backlog, however large: it has one reader."""
     rates = [0.9 * CAPACITY] + [0.6 * CAPACITY / 23] * 23
@@ -176,9 +179,10 @@ TWO_MEMBERS, SINCE = 2 * CAPACITY * 300 / PARTITIONS, 4 * CAPACITY * 60 / PARTIT
     ("lag", "found"),
     [
         pytest.param(SINCE, (4, "rate"), id="what came since is none"),
+        pytest.param(SINCE + 0.49 * TWO_MEMBERS, (4, "rate"), id="read in a quarter of the time"),
         pytest.param(SINCE + TWO_MEMBERS, (6, "backlog"), id="two members more"),
-        pytest.param(SINCE + 1.1 * TWO_MEMBERS, (7, "backlog"), id="more than two"),
-        pytest.param(100 * TWO_MEMBERS, (12, "partitions"), id="more than partitions"),
+        pytest.param(SINCE + 1.5 * TWO_MEMBERS, (7, "backlog"), id="three members more"),
+        pytest.param(SINCE + 100 * TWO_MEMBERS, (12, "partitions"), id="more than partitions"),
     ],
 )
 def test_a_backlog_is_worked_off_in_time(lag: float, found: tuple[int, str]) -> None:
@@ -186,11 +190,18 @@ def test_a_backlog_is_worked_off_in_time(lag: float, found: tuple[int, str]) -> 
     assert needed(rates, [lag] * PARTITIONS, prefer_even=False) == found
 
 
-@pytest.mark.parametrize(("seconds", "tasks"), [(600, 5), (300, 6), (150, 8)])
+@pytest.mark.parametrize(("seconds", "tasks"), [(600, 6), (300, 8), (150, 12)])
 def test_the_time_to_catch_up_is_configured(seconds: float, tasks: int) -> None:
-    lags = [SINCE + TWO_MEMBERS] * PARTITIONS
+    lags = [SINCE + 2 * TWO_MEMBERS] * PARTITIONS
     found = needed(even(4 * CAPACITY), lags, prefer_even=False, catch_up_seconds=seconds)
     assert found[0] == tasks
+
+
+@pytest.mark.parametrize(("members", "tasks"), [(6, 6), (5, 7), (4, 7), (2, 8), (1, 9)])
+def test_a_backlog_grows_until_more_members_read(members: int, tasks: int) -> None:
+    """Six are enough, if they are there."""
+    lags = [SINCE + TWO_MEMBERS] * PARTITIONS
+    assert needed(even(4 * CAPACITY), lags, members, prefer_even=False)[0] == tasks
 
 
 def test_the_backlog_of_one_partition_is_one_task_at_most() -> None:
@@ -276,7 +287,7 @@ def test_it_does_not_fall_while_a_task_is_missing_for_the_backlog() -> None:
     raised, _ = group(load.run(rates, behind), *NEEDED)
     lags = [behind[0] * share for share in (0.9, 0.8, 0.7, 0.6)]
     found = [group(load.run(rates, [lag] * PARTITIONS), "tasks_needed")[0] for lag in lags]
-    assert (raised, found) == (8, [8] * 4)
+    assert (raised, found) == (9, [9] * 4)
     assert group(load.run(rates), "tasks_needed") == (4,)
 
 
