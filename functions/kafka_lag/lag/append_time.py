@@ -23,8 +23,8 @@ from kafka_lag.lag.log_ends import (
     Ends,
     align_ends,
     carry_bounds,
+    compare_with_schedule,
     find_bounds,
-    find_on_schedule,
 )
 from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.sets import distinct
@@ -80,8 +80,8 @@ def estimate_append_times(
     used, column = np.unique(positions.part, return_inverse=True)
     partitions = topics.lazy_take(used)
     compacted, reading = is_compacted(partitions), _columns(partitions, _ENDS)
-    scheduled = find_on_schedule(reading, previous_runs, taken_at, rules.interval_ms)
-    ends = align_ends(reading, previous_runs.ends, scheduled)
+    schedule = compare_with_schedule(reading, previous_runs, taken_at, rules.interval_ms)
+    ends = align_ends(reading, previous_runs.ends, schedule)
 
     by_ends = _bounds_from_ends(ends, column, positions, compacted[column])
     carried = carry_estimates(backlog.offset, old, positions)

@@ -29,8 +29,8 @@ class Ends:
     `end`: the offset. `requested_at`, `read_at`: ms, by the clock of the run, before and after the
     request. `usable`: the run has read the partition, and its clock agrees with those of others.
     `contradicted` counts readings whose clock does not. `doubted`, per partition: the earliest
-    time, ms, of the last such readings if no good one came after them. What is carried over from
-    those runs is not believed from this time on.
+    time, ms, that the last such clock may have shown, if no good reading came after it. What is
+    carried over from its runs, also from those that left no ends, is not believed from then on.
     """
 
     end: Rows
@@ -41,10 +41,25 @@ class Ends:
     doubted: Column
 
 
-def align_ends(partitions: Frame, earlier: tuple[Frame, ...], on_time: Mask | None = None) -> Ends:
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What the schedule says of the clocks of earlier runs.
+
+    `on_time`: the clock agrees with it, or it is unknown. `unseen`: ms before the reading of a run
+    in which one of its clock may have been made and is not known: since the run before, as
+    scheduled, and for as long as a run may be late.
+    """
+
+    on_time: Mask
+    unseen: Rows
+
+
+def align_ends(
+    partitions: Frame, earlier: tuple[Frame, ...], schedule: Schedule | None = None
+) -> Ends:
     """The ends of these partitions, each of which was read in this run, by `earlier` runs too.
 
-    `on_time` marks the earlier runs whose clock may be right; None where that cannot be known.
+    `schedule` is None where the clock of this run does not agree with its own.
     """
     runs = [_align(partitions, run) for run in earlier]
     runs.append((partitions, np.zeros(len(partitions), bool)))
@@ -53,11 +68,13 @@ def align_ends(partitions: Frame, earlier: tuple[Frame, ...], on_time: Mask | No
         requested.values, read.values, end.known & requested.known & read.known
     )
     same = _is_unbroken(end.values, known, np.array([other for _, other in runs]))
-    known = same if on_time is None else same & np.append(on_time, True)[:, np.newaxis]
+    known = same if schedule is None else same & np.append(schedule.on_time, True)[:, np.newaxis]
     trusted = _is_in_order(requested.values, read.values, known)
     contradicted = int((known & ~trusted).sum())
-    no_clock_known = np.full(len(partitions), on_time is None)
-    doubted = _find_doubted(requested.values, same, trusted).only(~no_clock_known)
+    doubted = Column.unknown(len(partitions))
+    if schedule is not None:
+        since = requested.values[:-1] - schedule.unseen[:, np.newaxis]
+        doubted = _find_doubted(since, same, trusted)
     return Ends(end.values, requested.values, read.values, trusted, contradicted, doubted)
 
 
@@ -83,18 +100,20 @@ def _align(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
     return rows, partitions.strings("topic_id").known & theirs.known & differs
 
 
-def find_on_schedule(
+def compare_with_schedule(
     partitions: Frame, previous_runs: PreviousRuns, taken_at: int, interval_ms: int
-) -> Mask | None:
-    """Earlier runs whose clock agrees with their schedule, or whose schedule is unknown.
-
-    None where the clock of this run does not agree with `taken_at`, its scheduled time.
-    """
+) -> Schedule | None:
+    """None where the clock of this run does not agree with `taken_at`, its scheduled time."""
     most = max(interval_ms, _LATE_MS)
     if not _is_on_time(partitions, taken_at, most):
         return None
-    runs = zip_longest(previous_runs.ends, previous_runs.scheduled[: len(previous_runs.ends)])
-    return np.array([time is None or _is_on_time(run, time, most) for run, time in runs], bool)
+    count = len(previous_runs.ends)
+    runs = zip_longest(previous_runs.ends, previous_runs.scheduled[:count])
+    on_time = np.array([time is None or _is_on_time(run, time, most) for run, time in runs], bool)
+    unseen = np.full(count, most, np.int64)
+    scheduled = np.array(previous_runs.scheduled[:count], np.int64)
+    unseen[1 : len(scheduled)] += np.diff(scheduled)
+    return Schedule(on_time, unseen)
 
 
 def _is_on_time(run: Frame, taken_at: int, most_late: int) -> bool:
@@ -104,13 +123,13 @@ def _is_on_time(run: Frame, taken_at: int, most_late: int) -> bool:
     return not requested.known.any() or bool(-_EARLY_MS <= late <= most_late)
 
 
-def _find_doubted(requested: Rows, known: Mask, trusted: Mask) -> Column:
-    """The earliest time of readings by a wrong clock with no good reading after them."""
+def _find_doubted(since: Rows, known: Mask, trusted: Mask) -> Column:
+    """The earliest `since` of readings by a wrong clock with no good reading after them."""
     good = known[:-1] & trusted[:-1]
     # The latest readings only: a good one after them makes up for those of an earlier wrong clock.
-    since = ~np.logical_or.accumulate(good[::-1], axis=0)[::-1]
-    bad = known[:-1] & since
-    earliest = np.where(bad, requested[:-1], _NEVER).min(axis=0, initial=_NEVER)
+    last = ~np.logical_or.accumulate(good[::-1], axis=0)[::-1]
+    bad = known[:-1] & last
+    earliest = np.where(bad, since, _NEVER).min(axis=0, initial=_NEVER)
     return Column(earliest, np.asarray(bad.any(axis=0)))
 
 

@@ -402,6 +402,27 @@ def test_ages_are_right_as_soon_as_the_clock_is(look_up: LookUp, ahead: int) -> 
             assert error <= (1 if look_up is INDEX else 300)
 
 
+@pytest.mark.parametrize("unreadable", [(0,), (0, 1), (1,), (-1, 0)])
+def test_a_wrong_clock_whose_first_ends_cannot_be_read_is_not_believed_either(
+    unreadable: tuple[int, ...],
+) -> None:
+    runs, stuck = Runs(), [unread(minutes) for minutes in STUCK_AT]
+    for minute in range(-10, 8):
+        clock = -120 * SECOND if minute in WRONG else 0
+        commits = [min(offset, end(minute)) for offset in stuck]
+        report = runs.run(minute, commits, end(minute), clock=clock)
+        lost = {NOON + each * MINUTE for each in unreadable if each < minute}
+        ends = {time: each for time, each in runs.memory.ends.items() if time not in lost}
+        runs.memory = replace(runs.memory, ends=ends)
+        if minute <= max(WRONG):
+            continue
+        found = table(report.snapshot.group_partitions, *TIMES)
+        for offset, (seconds, error, _) in zip(stuck, found, strict=True):
+            truth = (NOON + minute * MINUTE + 150 - APPENDED[offset]) / SECOND
+            at_least = error is None and seconds <= truth
+            assert at_least or abs(seconds - truth) <= error + 0.001
+
+
 def test_what_was_dated_while_the_clock_was_right_needs_no_look_up() -> None:
     broker = Broker({("t", 0): Log(APPENDED)})
     runs = Runs(look_up=broker)
