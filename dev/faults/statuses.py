@@ -100,9 +100,15 @@ class Statuses(Judge):
         return (row["read_at"] - before) / 1_000 if known else 0.0
 
     def _oldest_possible(self, row: Row) -> float:
-        """The greatest age, s, that the row's bracket allows."""
-        after = row["next_record_after"]
-        return math.inf if after is None else (row["read_at"] - after) / 1_000
+        """The greatest age, s, that the row's bracket allows.
+
+        By the clock of this run, or of one before it that saw the same commit: a clock that goes
+        back ends no status, as only a commit does.
+        """
+        after, since = row["next_record_after"], row["commit_changed_at"] or 0
+        ahead = (each.clock_ahead for each in self.history.runs if each.taken_at >= since)
+        back = max(self.run.clock_ahead, *ahead, 0) - self.run.clock_ahead
+        return math.inf if after is None else (row["read_at"] - after + back) / 1_000
 
     def group_status(self, group: str, row: Row, rows: list[Row], counted: list[Any]) -> None:
         statuses = [r["status"] or (None if is_read(r) else r["last_status"]) for r in rows]

@@ -222,6 +222,15 @@ def test_a_bad_status_may_go_by_an_age_that_is_not_proven(
     assert any("surely not over" in each.truth for each in found) == wrong
 
 
+@pytest.mark.parametrize(("clock_ahead", "wrong"), [(-120_000, False), (0, True)])
+def test_a_clock_that_goes_back_ends_no_stop(clock_ahead: int, wrong: bool) -> None:
+    planted = frames()
+    row = planted[P][0]
+    row["status"], row["next_record_after"] = "STOP", row["read_at"] - run().window_ms // 2
+    found = judged(run(frames=planted, clock_ahead=clock_ahead)).wrong
+    assert any("surely not over" in each.truth for each in found) == wrong
+
+
 @pytest.mark.parametrize(("age", "wrong"), [(22.98, False), (60.0, True)])
 def test_a_pause_is_no_longer_than_its_oldest_unread_record(age: float, wrong: bool) -> None:
     # Nothing was written for longer than the usual pauses last, and so the commit did not move.
