@@ -87,6 +87,7 @@ def kill(scene: Scene) -> bool:
     node = scene.broker()
     with _other_coordinators(scene), _troubled(scene, node):
         scene.cluster.kill(node)
+        scene.truth.killed(now_ms())
         scene.while_it_lasts()
         scene.cluster.start(node)
     return True

@@ -114,7 +114,10 @@ class Statuses(Judge):
         statuses = [r["status"] or (None if is_read(r) else r["last_status"]) for r in rows]
         known = [_SEVERITY[each] for each in statuses if each in _SEVERITY]
         worst = max(known, default=None)
-        behind = any(c.lag and s is None for c, s in zip(counted, statuses, strict=True))
+        # What lags or was not read, and has no status, may be anything.
+        behind = any(
+            (c.lag or c.missing) and s is None for c, s in zip(counted, statuses, strict=True)
+        )
         seen = any(is_read(r) and c.lag is not None for r, c in zip(rows, counted, strict=True))
         expected = None
         if worst is not None and seen and not (behind and worst == 0):

@@ -29,6 +29,8 @@ COORDINATORS = -1
 _LINGERS_MS = 60_000
 # Followers hear of a new high watermark with their next fetch, half a second later at most.
 FRESH_AFTER_MS = 2_000
+# For so long a broker keeps a log start in memory alone.
+_STARTS_KEPT_MS = 60_000
 
 
 def now_ms() -> int:
@@ -353,6 +355,19 @@ class Truth:
         """Whether there was such a topic."""
         with self.lock:
             return topic_id in self._topics
+
+    def killed(self, at: int) -> None:
+        """A broker had a power cut: it may have forgotten which records were deleted lately.
+
+        It writes log starts down each minute [log.flush.start.offset.checkpoint.interval.ms].
+        """
+        with self.lock:
+            for topic in self._topics.values():
+                for log in topic.logs:
+                    log.purges = [
+                        replace(each, acked=NEVER) if each.acked >= at - _STARTS_KEPT_MS else each
+                        for each in log.purges
+                    ]
 
     def deleted(self, topic: Topic, sent: int, acked: int) -> None:
         """A topic is gone, and what groups committed there may go, too."""

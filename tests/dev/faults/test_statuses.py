@@ -252,3 +252,16 @@ def test_a_group_that_was_deleted_while_the_store_hung_has_no_status(deleted: bo
     for row in planted[P]:
         row |= {"status": None, "commit_changed_at": None}
     assert ("status" in rules(run(frames=planted), truth, known)) != deleted
+
+
+@pytest.mark.parametrize(("status", "wrong"), [(None, False), ("OK", True)])
+def test_a_group_with_a_partition_that_nobody_ever_judged_has_no_status(
+    status: str | None, wrong: bool
+) -> None:
+    planted = frames()
+    good, unread = planted[P]
+    good |= {"status": "OK", "last_status": "OK"}
+    unread |= {"unread_reason": "timeout", "read_at": None, "lag": None, "last_lag": None}
+    unread |= {"status": None, "last_status": None, "end_offset": None}
+    planted[G][0]["status"] = status
+    assert ("status of group" in rules(run(frames=planted))) == wrong

@@ -67,6 +67,18 @@ def test_a_log_start_lies_between_purges_done_and_purges_begun() -> None:
     ]
 
 
+@pytest.mark.parametrize(("killed_at", "least"), [(60_199, 5), (60_200, 5), (60_201, 9)])
+def test_a_broker_that_is_killed_may_forget_what_was_deleted_in_the_last_minute(
+    killed_at: int, least: int
+) -> None:
+    truth = Truth()
+    topic = truth.created("orders", "id", 1, 0, 1)
+    topic.purged(0, 5, 50, 100)
+    topic.purged(0, 9, 150, 200)
+    truth.killed(killed_at)
+    assert topic.logs[0].view().starts(killed_at, killed_at + 1) == (least, 9)
+
+
 @pytest.mark.parametrize(
     ("begin", "end", "offsets"),
     [
