@@ -171,6 +171,15 @@ def _full_cluster(existing: Existing, brokers: Brokers, *, changed: bool) -> dic
                 "partitions": 24,
                 "tracking": {"lag_per_member": 5000},
             },
+            {
+                "group": "billing",
+                "ecs_cluster": "services",
+                "service": "invoices",
+                "max": 24,
+                "partitions": 24,
+                "tasks": {"groups": ["mailer"]},
+                "schedule": [{"cron": "cron(0 7 ? * MON-FRI *)", "min": 2}],
+            },
         ],
     }
 

@@ -284,14 +284,15 @@ def _scaling_rows(
     graphs = [_service_graph(scaling, metrics) for scaling in cluster.scaling][:_MOST_NAMED]
     if not graphs:
         return []
-    states = _alarm_states("Scale-in is in ALARM whenever there is little to do", alarms)
+    title = "In ALARM is how they act: tasks-needed always, scale-in whenever there is little to do"
+    states = _alarm_states(title, alarms)
     return [_heading("Services scaled by lag"), *_in_rows(graphs, 2), *states]
 
 
 def _service_graph(scaling: Scaling, metrics: LagMetrics) -> cloudwatch.IWidget:
     """What drives a service, with what it is compared with, and the tasks that run."""
     marks: list[Mark] = []
-    if scaling.steps:
+    if scaling.steps and not scaling.tasks:
         marks = [(f"+{step.add}", step.above) for step in scaling.steps.out]
         marks.append((f"-{scaling.steps.remove} below", scaling.steps.below))
     if scaling.tracking:
@@ -304,10 +305,11 @@ def _service_graph(scaling: Scaling, metrics: LagMetrics) -> cloudwatch.IWidget:
         statistic="SampleCount",
         period=_MINUTE,
         label="tasks",
+        account=scaling.account,
     )
     return _graph(
         _title(f"{scaling.service}: {scaling.metric}"),
-        metrics.of_group(scaling.metric, scaling.group),
+        *(metrics.of_group(scaling.metric, group) for group in scaling.groups),
         marks=marks,
         right=[tasks],
     )

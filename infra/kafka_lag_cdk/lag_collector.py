@@ -78,7 +78,7 @@ class LagCollector(Construct):
             )
 
     def _scale_services(self) -> Iterator[cloudwatch.IAlarm]:
-        for scaling in self._cluster.scaling:
+        for scaling in self._cluster.scaling_in(None):
             yield from ServiceScaling(
                 self,
                 construct_id_of(scaling),

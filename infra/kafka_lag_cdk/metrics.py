@@ -18,9 +18,16 @@ MAXIMUM = "Maximum"
 
 
 class LagMetrics:
-    """Metrics of a cluster by name; one period is one scheduled run."""
+    """Metrics of a cluster by name; one period is one scheduled run.
 
-    def __init__(self, cluster: Cluster) -> None:
+    `seen_from`: the account in which they are watched, where that is another than the cluster's:
+    CloudWatch's cross-account observability links the two, within one region.
+    """
+
+    def __init__(self, cluster: Cluster, *, seen_from: str | None = None) -> None:
+        owner, region = cluster.place
+        elsewhere = seen_from is not None and seen_from != owner
+        self._account, self._region = owner if elsewhere else None, region if elsewhere else None
         self.cluster_name = cluster.name
         self.namespace = cluster.namespace
         self.period = Duration.minutes(cluster.interval_minutes)
@@ -40,4 +47,6 @@ class LagMetrics:
             dimensions_map={contract.DIMENSION_CLUSTER: self.cluster_name, **more},
             statistic=MAXIMUM,
             period=self.period,
+            account=self._account,
+            region=self._region,
         )

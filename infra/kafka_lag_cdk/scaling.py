@@ -1,29 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ECS services that follow the lag of the group they consume as, by steps or by tracking.
+"""ECS services that follow the group they consume as: by tasks needed, by steps, or by tracking.
 
-**Steps** of lag or age: two alarms, each with the policy that it runs. Missing data is
-`notBreaching` for both, so that where nothing is known neither alarm fires and the number of tasks
-stays. Both take real data points only, then: one to scale out by counts `out_minutes` of them at or
-above the first step, one to scale in by every one of `in_minutes` below `below`. With `missing`
-CloudWatch would fire on a single point that is old enough and has nothing but gaps after it, and
-with `ignore` an alarm that fires would go on firing, a step each cooldown, for as long as the
-collector is silent [CloudWatch user guide, "Configuring how CloudWatch alarms treat missing data"].
-The newest minutes may still be on their way: CloudWatch looks a little farther back instead, so
-late data costs time and no action.
-
-A group of which a part cannot be read has no `ScalingLag`. Its age is still published, from what
-was known last, so a service that follows the age is watched by both: no `ScalingLag`, no data
-point.
+Tasks needed and steps are rules of `scaling_rules`: alarms, each with the policy that it runs.
 
 **Tracking** keeps the lag per member: never the age, which no number of tasks divides. Application
 Auto Scaling makes the alarms of such a policy itself. It treats data that is missing as missing, so
 silence scales nothing, but what it does with a single point between gaps is not ours to set: a
-service that must not be scaled in by partial data follows steps, or turns `scale_in` off.
+service that must not be scaled in by partial data follows tasks needed or steps, or turns
+`scale_in` off.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import count
 
 import jsii
 from aws_cdk import Annotations
@@ -33,18 +23,21 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag_cdk.alarm_rules import Operator
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.scaling import Scaling, Steps, Tracking
+from kafka_lag_cdk.config.scaling import Scaling, Tracking
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT, alarm_name, construct_id
+from kafka_lag_cdk.scaling_rules import IN, OUT, ScalingRule, rules_of
 
-# Minutes in which a breach that began may be interrupted, or not yet have arrived.
-_SPARE_MINUTES = 2
-
-_OUT, _IN = "scale-out", "scale-in"
 # A description holds 1,024 characters; a group's name may be as long.
 _LONGEST_GROUP = 200
 
+_OPERATORS = {
+    Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+    Operator.ABOVE: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+    Operator.BELOW: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+}
 _Policy = autoscaling.CfnScalingPolicy
 _Adjustment = autoscaling.CfnScalingPolicy.StepAdjustmentProperty
 
@@ -57,7 +50,7 @@ def construct_id_of(scaling: Scaling) -> str:
 class ServiceScaling(Construct):
     """Registers a service between its least and its most tasks, and scales it.
 
-    `alarms` are those of its steps, if it has any: they act on its tasks and reach nobody. `name`
+    `alarms` are those of its rules, if it has any: they act on its tasks and reach nobody. `name`
     is the deployment's, which names of alarms and policies begin with.
     """
 
@@ -82,7 +75,7 @@ class ServiceScaling(Construct):
             scalable_dimension="ecs:service:DesiredCount",
             resource_id=resource_id,
             min_capacity=scaling.min,
-            max_capacity=min(scaling.max, scaling.partitions),
+            max_capacity=scaling.most,
             # All of it, also to resume: what a template leaves out stays as it was registered [API
             # reference, RegisterScalableTarget].
             suspended_state=autoscaling.CfnScalableTarget.SuspendedStateProperty(
@@ -90,17 +83,12 @@ class ServiceScaling(Construct):
                 dynamic_scaling_out_suspended=scaling.suspended,
                 scheduled_scaling_suspended=scaling.suspended,
             ),
+            scheduled_actions=[*_scheduled_actions(scaling)] or None,
         )
         self._target_id = target.ref
-        self.alarms: tuple[cloudwatch.IAlarm, ...] = ()
         if scaling.tracking:
             self._track(scaling.tracking)
-        if scaling.steps:
-            below = Construct(self, "Steps")
-            self.alarms = (
-                self._scale_out(below, scaling.steps),
-                self._scale_in(below, scaling.steps),
-            )
+        self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(self._follow(rules_of(scaling)))
         Annotations.of(self).add_info_v2(
             "msk-lag-reporter:one-master",
             f"This stack sets the number of tasks of {scaling.ecs_cluster}/{scaling.service}. A "
@@ -142,95 +130,89 @@ class ServiceScaling(Construct):
             ),
         )
 
-    def _scale_out(self, scope: Construct, steps: Steps) -> cloudwatch.Alarm:
-        lowest = steps.out[0].above
-        alarm = cloudwatch.Alarm(
-            scope,
-            "OutAlarm",
-            alarm_name=self._alarm_name(_OUT),
-            alarm_description=self._description(
-                steps, f"{lowest:g} or more", f"more tasks, {self._scaling.max} at most"
-            ),
-            metric=self._step_metric(steps),
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            threshold=lowest,
-            datapoints_to_alarm=self._periods(steps.out_minutes),
-            evaluation_periods=self._periods(steps.out_minutes + _SPARE_MINUTES),
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )
-        policy = self._step_policy(
-            scope, "OutPolicy", _OUT, _out_adjustments(steps), steps.out_cooldown_seconds
-        )
-        alarm.add_alarm_action(_PolicyAction(policy))
-        return alarm
+    def _follow(self, rules: tuple[ScalingRule, ...]) -> Iterator[cloudwatch.Alarm]:
+        """An alarm and a policy for each rule."""
+        scopes = {OUT: "Out", IN: "In"}
+        steps = Construct(self, "Steps") if scopes.keys() & {rule.name for rule in rules} else None
+        numbers = count()
+        for rule in rules:
+            if steps and (name := scopes.get(rule.name)):
+                yield self._act(steps, name, rule)
+            else:
+                yield self._act(self, f"Needed{next(numbers) or ''}", rule)
 
-    def _scale_in(self, scope: Construct, steps: Steps) -> cloudwatch.Alarm:
-        periods = self._periods(steps.in_minutes)
+    def _act(self, scope: Construct, construct_id: str, rule: ScalingRule) -> cloudwatch.Alarm:
+        datapoints, periods = rule.periods(self._cluster.interval_minutes)
         alarm = cloudwatch.Alarm(
             scope,
-            "InAlarm",
-            alarm_name=self._alarm_name(_IN),
-            alarm_description=self._description(
-                steps, f"below {steps.below:g}", f"fewer tasks, {self._scaling.min} at least"
-            ),
-            metric=self._step_metric(steps),
-            comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
-            threshold=steps.below,
-            datapoints_to_alarm=periods,
+            f"{construct_id}Alarm",
+            alarm_name=self._alarm_name(rule.name),
+            alarm_description=self._description(rule),
+            metric=self._metric(rule),
+            comparison_operator=_OPERATORS[rule.operator],
+            threshold=rule.threshold,
+            datapoints_to_alarm=datapoints,
             evaluation_periods=periods,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
-        fewer = [_Adjustment(scaling_adjustment=-steps.remove, metric_interval_upper_bound=0)]
-        policy = self._step_policy(scope, "InPolicy", _IN, fewer, steps.in_cooldown_seconds)
-        alarm.add_alarm_action(_PolicyAction(policy))
-        return alarm
-
-    def _step_policy(
-        self,
-        scope: Construct,
-        construct_id: str,
-        direction: str,
-        adjustments: list[_Adjustment],
-        cooldown: int,
-    ) -> autoscaling.CfnScalingPolicy:
         # CDK's own StepScalingAction cuts the id of a target that has no role of its own.
-        return _Policy(
+        policy = _Policy(
             scope,
-            construct_id,
+            f"{construct_id}Policy",
             # Unique within its service, which is enough.
-            policy_name=self._full_name(direction),
+            policy_name=self._full_name(rule.name),
             policy_type="StepScaling",
             scaling_target_id=self._target_id,
             step_scaling_policy_configuration=_Policy.StepScalingPolicyConfigurationProperty(
-                adjustment_type="ChangeInCapacity",
-                cooldown=cooldown,
+                adjustment_type=rule.adjustment,
+                cooldown=rule.cooldown_seconds,
                 # Embedded metrics may come twice, which the greatest of them does not show.
                 metric_aggregation_type="Maximum",
-                step_adjustments=adjustments,
+                step_adjustments=[
+                    _Adjustment(
+                        scaling_adjustment=step.tasks,
+                        metric_interval_lower_bound=step.lower,
+                        metric_interval_upper_bound=step.upper,
+                    )
+                    for step in rule.steps
+                ],
             ),
         )
+        alarm.add_alarm_action(_PolicyAction(policy))
+        return alarm
 
-    def _step_metric(self, steps: Steps) -> cloudwatch.IMetric:
-        """The metric of the steps, where the group was read whole."""
-        metrics, group = LagMetrics(self._cluster), self._scaling.group
-        metric = metrics.of_group(steps.metric, group)
-        if steps.metric == contract.SCALING_LAG:
+    def _metric(self, rule: ScalingRule) -> cloudwatch.IMetric:
+        metrics = LagMetrics(self._cluster, seen_from=self._scaling.account)
+        named = {
+            name: metrics.of_group(metric.name, metric.group)
+            for name, metric in rule.metrics.items()
+        }
+        if rule.expression is None:
+            (metric,) = named.values()
             return metric
-        # Metric math has a value where each of its metrics has one.
         return cloudwatch.MathExpression(
-            expression="age + 0 * lag",
-            using_metrics={"age": metric, "lag": metrics.of_group(contract.SCALING_LAG, group)},
-            label=steps.metric,
+            expression=rule.expression,
+            using_metrics=named,
+            label=rule.watches,
             period=metrics.period,
         )
 
-    def _description(self, steps: Steps, bound: str, change: str) -> str:
+    def _description(self, rule: ScalingRule) -> str:
         scaling = self._scaling
-        group = dimension_value(scaling.group)[:_LONGEST_GROUP]
-        return (
-            f"{steps.metric} of {group} on {self._cluster.name} is {bound}: {scaling.ecs_cluster}/"
-            f"{scaling.service} gets {change}. Without data it stays."
-        )
+        groups = " and ".join(dimension_value(group) for group in scaling.groups)[:_LONGEST_GROUP]
+        service = f"{scaling.ecs_cluster}/{scaling.service}"
+        about = f"{rule.watches} of {groups} on {self._cluster.name}"
+        if rule.name not in (OUT, IN):
+            return (
+                f"{about}: {service} gets as many tasks, {scaling.min} to {scaling.most}. ALARM is "
+                "how it acts, so that is its usual state. Without data they stay."
+            )
+        bound, change = {
+            OUT: (f"{rule.threshold:g} or more", f"more tasks, {scaling.max} at most"),
+            IN: (f"below {rule.threshold:g}", f"fewer tasks, {scaling.min} at least"),
+        }[rule.name]
+        only = f" Only while {contract.TASKS_NEEDED} is not known." if scaling.tasks else ""
+        return f"{about} is {bound}: {service} gets {change}. Without data it stays.{only}"
 
     def _alarm_name(self, direction: str) -> str:
         return self._full_name(direction, self._scaling.ecs_cluster, self._scaling.service)
@@ -238,26 +220,19 @@ class ServiceScaling(Construct):
     def _full_name(self, *parts: str) -> str:
         return alarm_name(self._name, self._cluster.name, *parts)
 
-    def _periods(self, minutes: int) -> int:
-        """So many minutes in runs, a part of one counting whole."""
-        return -(-minutes // self._cluster.interval_minutes)
 
-
-def _out_adjustments(steps: Steps) -> list[_Adjustment]:
-    """Intervals above the alarm's threshold, each up to the next and the last without an end."""
-    lowest, last = steps.out[0].above, steps.out[-1]
-    inner = [
-        _Adjustment(
-            scaling_adjustment=step.add,
-            metric_interval_lower_bound=step.above - lowest,
-            metric_interval_upper_bound=following.above - lowest,
+def _scheduled_actions(
+    scaling: Scaling,
+) -> Iterator[autoscaling.CfnScalableTarget.ScheduledActionProperty]:
+    for number, bounds in enumerate(scaling.schedule):
+        yield autoscaling.CfnScalableTarget.ScheduledActionProperty(
+            scheduled_action_name=f"bounds-{number}",
+            schedule=bounds.cron,
+            timezone=bounds.timezone,
+            scalable_target_action=autoscaling.CfnScalableTarget.ScalableTargetActionProperty(
+                min_capacity=bounds.min, max_capacity=scaling.most_at(bounds)
+            ),
         )
-        for step, following in pairwise(steps.out)
-    ]
-    return [
-        *inner,
-        _Adjustment(scaling_adjustment=last.add, metric_interval_lower_bound=last.above - lowest),
-    ]
 
 
 @jsii.implements(cloudwatch.IAlarmAction)

@@ -24,6 +24,7 @@ from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
 from kafka_lag_cdk.notifications import ChatChannels, has_chats, topics_of
+from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
 
 # Account (None: whichever deploys) and region.
 _Place = tuple[str | None, str]
@@ -156,6 +157,35 @@ class ClusterStack(Stack):
             CfnOutput(self, "Dashboard", value=collector.dashboard.dashboard_name)
 
 
+class ScalingStack(Stack):
+    """The scaling of a cluster's consumers that are ECS services of another account."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        cluster: Cluster,
+        env: Environment,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=f"{deployment.stack_name(cluster)}-scaling",
+            description=f"ECS services that follow groups of the cluster {cluster.name}",
+            env=env,
+        )
+        for scaling in cluster.scaling_in(env.account):
+            ServiceScaling(
+                self,
+                construct_id_of(scaling),
+                cluster=cluster,
+                scaling=scaling,
+                name=deployment.name,
+            )
+
+
 def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> list[Stack]:
     """Adds every stack; a region's shared one comes before those of its clusters and chats."""
     shared = _shared(app, deployment, package)
@@ -177,9 +207,22 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
             )
             own.add_stack_dependency(shared[place], "its bucket and topic are found by parameters")
             made.append(own)
+            for account in dict.fromkeys(each.account for each in cluster.scaling):
+                if account and cluster.scaling_in(account):
+                    made.append(_scaling(app, deployment, cluster, (account, place[1])))
     for stack in made:
         Tags.of(stack).add("application", deployment.name)
     return made
+
+
+def _scaling(app: App, deployment: Deployment, cluster: Cluster, place: _Place) -> ScalingStack:
+    return ScalingStack(
+        app,
+        _stack_id(deployment.stack_name(cluster), "scaling", place[0]),
+        deployment=deployment,
+        cluster=cluster,
+        env=_environment(place),
+    )
 
 
 def _shared(app: App, deployment: Deployment, package: Path | None) -> dict[_Place, SharedStack]:

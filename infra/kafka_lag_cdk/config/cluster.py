@@ -248,6 +248,8 @@ class Cluster(CollectorKeys):
         first: dict[tuple[str, str], str] = {}
         for index, scaling in enumerate(self.scaling):
             service = (scaling.ecs_cluster, scaling.service)
+            if scaling.account and scaling.account != self.place[0]:
+                service = (f"{scaling.account}:{scaling.ecs_cluster}", scaling.service)
             if service in first:
                 both = f"{first[service]} and {scaling.group} both scale the service "
                 yield Fault(("scaling", index), f"{both}{'/'.join(service)}, which follows one")
@@ -338,8 +340,17 @@ class Cluster(CollectorKeys):
         """Groups that an alarm or a policy names, which come first in the budget."""
         alarms = self.alarms
         named = [*alarms.groups, *alarms.anomalies, *alarms.offset_lag]
-        named += [scaling.group for scaling in self.scaling]
+        named += [group for scaling in self.scaling for group in scaling.groups]
         return tuple(dict.fromkeys(named))
+
+    def scaling_in(self, account: str | None) -> tuple[Scaling, ...]:
+        """The services of an account; None: those of the cluster's own."""
+        own = self.place[0]
+        return tuple(
+            each
+            for each in self.scaling
+            if (None if each.account in (None, own) else each.account) == account
+        )
 
     def alarm_topic_of(self, group: str) -> str | None:
         """The ARN for alarms of a named group, None for the deployment's topic."""
@@ -385,13 +396,14 @@ class Cluster(CollectorKeys):
         levels["named"] = list(dict.fromkeys([*self.levels.named, *self.named_groups]))
         levels["unusual"] = self.levels.unusual or self.alarms.any_unusual
         if self.scaling and "scaling" not in self.levels.model_fields_set:
-            groups = dict.fromkeys(re.escape(scaling.group) for scaling in self.scaling)
+            every = (group for scaling in self.scaling for group in scaling.groups)
+            groups = dict.fromkeys(map(re.escape, every))
             levels["scaling"] = {"allow": rf"^(?:{'|'.join(groups)})\Z", "deny": None}
         return levels
 
     def _tasks(self) -> dict[str, Any]:
         """By expression, the keys that services give for their groups."""
-        given = {each.group: each.task_keys() for each in self.scaling}
+        given = {group: each.task_keys() for each in self.scaling for group in each.groups}
         return {
             rf"^{re.escape(group)}\Z": keys for group, keys in given.items() if keys is not None
         }

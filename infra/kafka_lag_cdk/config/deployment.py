@@ -195,13 +195,15 @@ class Deployment(Strict):
         owners: dict[tuple[object, ...], str] = {}
         for cluster in self.clusters:
             for scaling in cluster.scaling:
-                service = (*self.place_of(cluster), scaling.ecs_cluster, scaling.service)
-                owner = f"{cluster.name}'s group {scaling.group}"
+                owner, region = self.place_of(cluster)
+                place = (scaling.account or owner, region)
+                service = (*place, scaling.ecs_cluster, scaling.service)
+                follows = f"{cluster.name}'s group {scaling.group}"
                 if service not in owners:
-                    owners[service] = owner
+                    owners[service] = follows
                 else:
                     yield (
-                        f"{owners[service]} and {owner} both scale the service "
+                        f"{owners[service]} and {follows} both scale the service "
                         f"{scaling.ecs_cluster}/{scaling.service}, which follows one"
                     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an ECS service follows the lag of the group that it consumes as."""
+"""How an ECS service follows the group that it consumes as: the tasks it needs, or its lag."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from kafka_lag import contract
 from kafka_lag_cdk.config.faults import Fault, FaultsError
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.tasks import TaskKeys
-from kafka_lag_cdk.config.types import Count, GroupName, Listed, Name, Positive, Whole
+from kafka_lag_cdk.config.types import Account, Count, GroupName, Listed, Name, Positive, Whole
 
 Minutes = Annotated[int, Field(ge=1, le=60)]
 Cooldown = Annotated[int, Field(ge=0, le=3600)]
 # Each task that leaves costs a rebalance, and the lag that it makes must be worked off.
 InCooldown = Annotated[int, Field(ge=600, le=3600)]
+
+
+Timezone = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_+/-]*$")]
 
 
 class Step(Strict):
@@ -57,6 +60,28 @@ class Steps(Strict):
             yield "a higher step must not add fewer tasks"
 
 
+class Tasks(Strict):
+    """As many tasks as `TasksNeeded` says: of the group, or the most of it and of `groups`.
+
+    `groups` are further ones that the same tasks consume as. While one of these numbers is not
+    known, nothing is scaled.
+    """
+
+    groups: Annotated[tuple[GroupName, ...], Listed] = ()
+
+
+class ScheduledBounds(Strict):
+    """From these times on at least `min` tasks, and at most `max`, by default the service's.
+
+    `cron` is an expression of Application Auto Scaling, in the `timezone`.
+    """
+
+    cron: Annotated[str, Field(pattern=r"^cron\([^()]+\)$")]
+    timezone: Timezone = "UTC"
+    min: Count
+    max: Whole | None = None
+
+
 class Tracking(Strict):
     """As many tasks as keep `ScalingLagPerMember` at `lag_per_member` records."""
 
@@ -69,17 +94,22 @@ class Tracking(Strict):
 class Scaling(TaskKeys):
     """One service and its group; never more tasks than the group has `partitions` to read.
 
-    While `suspended` all is there and nothing acts: to watch the alarms first.
+    `steps` beside `tasks` act only while the tasks that are needed are not known. While `suspended`
+    all is there and nothing acts: to watch the alarms first. `account`: the service's, if it is
+    another than the cluster's.
     """
 
     group: GroupName
     ecs_cluster: Name
     service: Name
+    account: Account | None = None
     min: Count = 1
     max: Whole
     partitions: Whole
+    tasks: Tasks | None = None
     steps: Steps | None = None
     tracking: Tracking | None = None
+    schedule: Annotated[tuple[ScheduledBounds, ...], Listed] = ()
     suspended: bool = False
 
     @model_validator(mode="after")
@@ -88,8 +118,10 @@ class Scaling(TaskKeys):
         return self
 
     def _impossible(self) -> Iterator[str]:
-        if (self.steps is None) == (self.tracking is None):
-            yield "give either steps or tracking"
+        if not (self.tasks or self.steps or self.tracking):
+            yield "give tasks, steps or tracking"
+        elif self.tracking and (self.tasks or self.steps):
+            yield "tracking stands alone: two rules would both set the number of tasks"
         if self.min > self.max:
             yield f"min is {self.min} and above max, {self.max}"
         if self.max > self.partitions:
@@ -99,8 +131,45 @@ class Scaling(TaskKeys):
             )
         if self.tracking and self.min < 1:
             yield "tracking needs min of 1: without members there is no lag per member"
+        if self.tasks and len(set(self.groups)) < len(self.groups):
+            yield "tasks.groups names further groups, each once"
+        for index, bounds in enumerate(self.schedule):
+            if bounds.min > self.most_at(bounds):
+                yield (
+                    f"schedule[{index}].min is {bounds.min} and above max, {self.most_at(bounds)}"
+                )
+            if bounds.max is not None and bounds.max > self.partitions:
+                yield (
+                    f"schedule[{index}].max is {bounds.max}, and tasks beyond the "
+                    f"{self.partitions} partitions read nothing"
+                )
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """All groups that it consumes as."""
+        return (self.group, *(self.tasks.groups if self.tasks else ()))
+
+    @property
+    def most(self) -> int:
+        """Tasks at most; a configuration that was checked has no more than partitions."""
+        return min(self.max, self.partitions)
+
+    def most_at(self, bounds: ScheduledBounds) -> int:
+        """Tasks at most from a scheduled time on."""
+        return self.max if bounds.max is None else bounds.max
+
+    @property
+    def fallback_steps(self) -> Steps | None:
+        """The steps, with an hour of rest where they stand in for tasks that are not known."""
+        if not (self.tasks and self.steps):
+            return self.steps
+        rest = {"in_minutes": 60, "in_cooldown_seconds": 3600}
+        given = self.steps.model_fields_set
+        return self.steps.model_copy(update={k: v for k, v in rest.items() if k not in given})
 
     @property
     def metric(self) -> str:
         """The metric that drives it."""
+        if self.tasks:
+            return contract.TASKS_NEEDED
         return self.steps.metric if self.steps else contract.SCALING_LAG_PER_MEMBER

@@ -62,16 +62,20 @@ def _named(cluster: Cluster) -> Iterator[tuple[Place, str]]:
         yield ("alarms", "offset_lag", group), group
     for index, scaling in enumerate(cluster.scaling):
         yield ("scaling", index, "group"), scaling.group
+        for further, group in enumerate(scaling.groups[1:]):
+            yield ("scaling", index, "tasks", "groups", further), group
 
 
 def _unscaled(cluster: Cluster, levels: Levels) -> Iterator[Fault]:
     for index, scaling in enumerate(cluster.scaling):
-        if not _scales(levels, scaling.group):
-            yield _fault(
-                ("scaling", index, "group"),
-                f"{scaling.group} gets no {contract.SCALING_LAG}, as levels.scaling keeps it out; "
-                "without levels.scaling it follows from scaling",
-            )
+        metric = contract.TASKS_NEEDED if scaling.tasks else contract.SCALING_LAG
+        for group in scaling.groups:
+            if not _scales(levels, group):
+                yield _fault(
+                    ("scaling", index, "group"),
+                    f"{group} gets no {metric}, as levels.scaling keeps it out; without "
+                    "levels.scaling it follows from scaling",
+                )
 
 
 def _scales(levels: Levels, group: str) -> bool:

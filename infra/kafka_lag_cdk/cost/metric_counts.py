@@ -59,7 +59,7 @@ def count_wanted(cluster: Cluster) -> MetricCounts:
     """What the cluster's levels choose, were there no budget."""
     levels, expected = cluster.published_levels, cluster.expected
     groups = max(expected.groups, len(levels.named))
-    scaled = len({each.group for each in cluster.scaling})
+    scaled = len({group for each in cluster.scaling for group in each.groups})
     return MetricCounts(
         groups=groups,
         scaled=groups if scaling_is_filtered(cluster) else scaled,

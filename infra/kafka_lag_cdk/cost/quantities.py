@@ -26,10 +26,12 @@ from kafka_lag_cdk.alarm_rules import (
 from kafka_lag_cdk.config.cluster import Cluster, Function
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
 from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.shared import KmsKeys, Report, Shared, StatusMessages, Views
 from kafka_lag_cdk.cost import sizes
 from kafka_lag_cdk.cost.metric_counts import MetricCounts, count_published
 from kafka_lag_cdk.cost.sizes import DAYS, GB, HOURS, MB, OBJECTS_PER_RUN, RUN_LOG, TB
+from kafka_lag_cdk.scaling_rules import rules_of
 
 _FIRST_YEAR_DAYS = 365
 
@@ -39,9 +41,8 @@ _METRICS_PER_REQUEST = 1000
 _MSK_METRICS_PER_PARTITION = 3
 # A metric and the two bounds of its band.
 _METRICS_PER_ANOMALY_ALARM = 3
-# Scaling out and in, and steps by age watch ScalingLag as well; the alarms of tracking are made by
-# Application Auto Scaling itself.
-_ALARMS_OF_SCALING, _ALARMS_OF_SCALING_BY_AGE = 2, 4
+# Out and in, made by Application Auto Scaling itself.
+_ALARMS_OF_TRACKING = 2
 
 # Assumed: a function's environment lives for two hours; the next looks for its state in S3.
 _COLD_STARTS_PER_DAY, _COLD_LISTS, _COLD_READS = 12, 6, 35
@@ -170,13 +171,19 @@ def _metrics(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
         yield Quantity("custom_metric", item, units, basis=basis, lever=lever)
 
 
+def _count_scaling_alarms(scaling: Scaling) -> int:
+    """Metrics that the alarms of a service watch; those of a target are two of AWS's own."""
+    if scaling.tracking:
+        return _ALARMS_OF_TRACKING
+    return sum(len(rule.metrics) for rule in rules_of(scaling))
+
+
 def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     """Alarms are charged by the metrics that they watch, and a dashboard as a whole."""
     alarms = cluster.alarms
     reporter = len(reporter_rules(paused=cluster.paused, sinks=cluster.sink_names))
     named = sum(1 for _ in group_thresholds(cluster))
-    by_age = [each.metric == contract.ESTIMATED_TIME_LAG for each in cluster.scaling]
-    scaling = sum(_ALARMS_OF_SCALING_BY_AGE if each else _ALARMS_OF_SCALING for each in by_age)
+    scaling = sum(_count_scaling_alarms(each) for each in cluster.scaling)
     anomalies = _METRICS_PER_ANOMALY_ALARM * len(alarms.anomalies)
     any_group = sum(groups_in_query(cluster, published, rule) for rule in OF_ANY_GROUP)
     unusual = published.groups if cluster.watches_unusual else 0

@@ -78,7 +78,7 @@ def test_a_few_lines_are_enough() -> None:
             "without members there is no lag per member"),
         ({"scaling": [SCALING | {"max": 13}]}, "clusters[0].scaling[0]: max is 13, and tasks "
             "beyond the 12 partitions read nothing: lower max, or correct partitions"),
-        ({"scaling": [SCALING | {"tracking": None}]}, "clusters[0].scaling[0]: give either steps "
+        ({"scaling": [SCALING | {"tracking": None}]}, "clusters[0].scaling[0]: give tasks, steps "
             "or tracking"),
         ({"vpc": cluster_json()["vpc"] | {"endpoints": {"s3": True}}}, "clusters[0].vpc: "
             "endpoints.s3 needs route_tables, those of the subnets"),

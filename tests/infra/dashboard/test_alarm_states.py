@@ -21,7 +21,7 @@ def test_alarms_that_scale_are_shown_with_the_services_and_not_among_those_that_
     widgets: dict[str, Widgets],
 ) -> None:
     page = widgets["full"]
-    (scaling,) = states_of(page, "Scale-in is in ALARM whenever there is little to do")
+    (scaling,) = states_of(page, "In ALARM is how they act: tasks-needed always")
     paging = {arn for e in states_of(page, "Alarms") for arn in e["properties"]["alarms"]}
     assert len(scaling["properties"]["alarms"]) == SCALING_ALARMS
     assert paging.isdisjoint(scaling["properties"]["alarms"])

@@ -30,6 +30,24 @@ CLUSTERS = {
         namespace="Lag",
         scaling=[{**SERVICE, "group": "naïve", "max": 8, "tracking": TRACKING}],
     ),
+    "tasks": cluster(scaling=[{**SERVICE, "min": 1, "max": 12, "tasks": {}}]),
+    "many": cluster(
+        scaling=[
+            {
+                **SERVICE,
+                "partitions": 60,
+                "min": 0,
+                "max": 45,
+                "tasks": {"groups": ["stock"]},
+                "steps": STEPS,
+                "schedule": [
+                    {"cron": "cron(0 7 ? * MON-FRI *)", "timezone": "Europe/Berlin", "min": 6},
+                    {"cron": "cron(0 19 ? * MON-FRI *)", "min": 0, "max": 20},
+                ],
+            }
+        ]
+    ),
+    "elsewhere": cluster(scaling=[{**SERVICE, "account": "999988887777", "max": 12, "tasks": {}}]),
     "slow": cluster(interval_seconds=300, scaling=[{**SERVICE, "max": 3, "steps": STEPS}]),
     "suspended": cluster(
         scaling=[{**SERVICE, "min": 1, "max": 8, "steps": STEPS, "suspended": True}]
@@ -78,7 +96,8 @@ def resolved() -> dict[str, Resources]:
 
 
 def _stack(app: App, kind: str, each: Cluster) -> Stack:
-    stack = Stack(app, kind, env=Environment(account=ACCOUNT, region=REGION))
+    account = each.scaling[0].account or ACCOUNT
+    stack = Stack(app, kind, env=Environment(account=account, region=REGION))
     name = "staging" if kind in STAGING else "kafka-lag"
     for scaling in each.scaling:
         ServiceScaling(stack, construct_id_of(scaling), cluster=each, scaling=scaling, name=name)

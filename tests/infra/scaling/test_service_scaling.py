@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from kafka_lag_cdk.scaling_rules import rules_of, template_of
 from tests.infra.resolve import of_type
+from tests.infra.scaling import services
 from tests.infra.scaling.services import Resources
 
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
@@ -249,3 +251,93 @@ def test_synthesis_warns_of_other_masters(info: str) -> None:
     assert "describe-scalable-targets --service-namespace ecs" in info
     assert "--resource-ids service/web/worker" in info
     assert "DesiredCount in the service's own template" in info
+
+
+def the_template_without_cdk(kind: str) -> dict[str, Any]:
+    """The same service as its rules have it as data."""
+    cluster = services.CLUSTERS[kind]
+    (scaling,) = cluster.scaling
+    minutes = cluster.interval_minutes
+    return template_of(rules_of(scaling), scaling, cluster.name, cluster.namespace, minutes)
+
+
+def comparable(alarm: dict[str, Any]) -> dict[str, Any]:
+    """What decides of an alarm: neither names and labels, nor the id of its result."""
+    queries: dict[str, Any] = {}
+    for each in alarm.get("Metrics", ()):
+        queries["" if "Expression" in each else each["Id"]] = {
+            key: value for key, value in each.items() if key in ("Expression", "MetricStat")
+        }
+    without = ("AlarmActions", "AlarmName", "AlarmDescription", "Metrics")
+    return {key: value for key, value in alarm.items() if key not in without} | {"queries": queries}
+
+
+def same(some: list[Any], others: list[Any]) -> bool:
+    """The same in any order."""
+    return len(some) == len(others) and all(each in others for each in some)
+
+
+@pytest.mark.parametrize("kind", ["steps", "age", "slow", "tasks", "many"])
+def test_the_template_has_the_rules_that_are_simulated(
+    resolved: dict[str, Resources], kind: str
+) -> None:
+    as_data, key = the_template_without_cdk(kind), "StepScalingPolicyConfiguration"
+    deployed, simulated = (
+        [comparable(each) for each in of_type(resources, ALARM).values()]
+        for resources in (resolved[kind], as_data)
+    )
+    assert same(deployed, simulated)
+    deployed, simulated = (
+        [each[key] for each in of_type(resources, POLICY).values()]
+        for resources in (resolved[kind], as_data)
+    )
+    assert same(deployed, simulated)
+
+
+def test_tasks_that_are_needed_are_set_exactly(templates: dict[str, Resources]) -> None:
+    (policy,) = of_type(templates["tasks"], POLICY).values()
+    configured = policy["StepScalingPolicyConfiguration"]
+    assert configured["AdjustmentType"] == "ExactCapacity"
+    assert [step["ScalingAdjustment"] for step in configured["StepAdjustments"]] == [*range(1, 13)]
+    (alarm,) = of_type(templates["tasks"], ALARM).values()
+    assert (alarm["MetricName"], alarm["Threshold"]) == ("TasksNeeded", 0)
+    assert alarm["TreatMissingData"] == "notBreaching"
+    assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (1, 1)
+    assert alarm["AlarmName"] == "kafka-lag/orders/tasks-needed/web/worker"
+
+
+def test_no_policy_has_more_steps_than_aws_takes(templates: dict[str, Resources]) -> None:
+    policies = of_type(templates["many"], POLICY).values()
+    numbers = [
+        [step["ScalingAdjustment"] for step in steps["StepAdjustments"]]
+        for policy in policies
+        if (steps := policy["StepScalingPolicyConfiguration"])["AdjustmentType"] == "ExactCapacity"
+    ]
+    assert sorted(numbers) == [[*range(20)], [*range(20, 40)], [*range(40, 46)]]
+
+
+def test_bounds_change_by_the_schedule(templates: dict[str, Resources]) -> None:
+    (target,) = of_type(templates["many"], TARGET).values()
+    assert target["ScheduledActions"] == [
+        {
+            "ScheduledActionName": "bounds-0",
+            "Schedule": "cron(0 7 ? * MON-FRI *)",
+            "Timezone": "Europe/Berlin",
+            "ScalableTargetAction": {"MinCapacity": 6, "MaxCapacity": 45},
+        },
+        {
+            "ScheduledActionName": "bounds-1",
+            "Schedule": "cron(0 19 ? * MON-FRI *)",
+            "Timezone": "UTC",
+            "ScalableTargetAction": {"MinCapacity": 0, "MaxCapacity": 20},
+        },
+    ]
+
+
+def test_a_service_of_another_account_watches_metrics_of_the_clusters(
+    templates: dict[str, Resources],
+) -> None:
+    (alarm,) = of_type(templates["elsewhere"], ALARM).values()
+    (query,) = alarm["Metrics"]
+    assert query["AccountId"] == "111122223333"
+    assert query["MetricStat"]["Metric"]["MetricName"] == "TasksNeeded"
