@@ -31,7 +31,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve bench-unusual test-glue-5 faults soak \
-        bench-import compare cost package cdk diff deploy synth destroy schema rehearse audit
+        bench-import bench-scaling compare cost package cdk diff deploy synth destroy schema rehearse audit
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -117,6 +117,9 @@ bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
 # With PEERS='--ours NAME=URL,PID --peer NAME=URL,PID'; the processes run already.
 bench-exporters: setup ## what a scrape of our exporter and of others takes, in turn (PEERS=...)
 	$(BIN)/python -m dev.benchmarks.exporters $(PEERS)
+
+bench-scaling: setup ## how often services change under each scaling policy, in a closed loop
+	$(BIN)/python -m dev.benchmarks.scaling
 
 bench-time-lag: setup ## how right time lags are, case by case
 	$(BIN)/python -m dev.benchmarks.time_lag

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads that a scaled service may have, planted minute by minute, in tasks' worth of records."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+HOUR, DAY = 60, 1_440
+# Records/s that one task reads: 1,200, 12,000 and 60,000 a minute.
+SPEEDS = (20.0, 200.0, 1_000.0)
+PROMISE = 300.0
+_EVERY_THIRD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One service's load.
+
+    `load` is what is written in each minute, in tasks at full capacity; `capacity` what is left of
+    a task's in each minute, of `speed` records/s. `shares` are the partitions' of what is written.
+    `stuck`: partition, and minutes in which nobody gets beyond its next record. The consumer reads
+    and commits every `poll_seconds`. The age `promise`, s, is also the time to catch up in. No more
+    tasks than `starts` start, and none runs in the minutes `away`.
+    """
+
+    name: str
+    load: Floats
+    speed: float = 200.0
+    capacity: Floats = field(default_factory=lambda: np.ones(DAY))
+    shares: Floats = field(default_factory=lambda: even(24))
+    stuck: tuple[int, range] | None = None
+    poll_seconds: int = 10
+    promise: float = PROMISE
+    least: int = 1
+    most: int = 24
+    starts: int = 1_000
+    away: tuple[range, ...] = ()
+
+    @property
+    def partitions(self) -> int:
+        """How many there are."""
+        return len(self.shares)
+
+    @property
+    def minutes(self) -> int:
+        """How long it lasts."""
+        return len(self.load)
+
+    @property
+    def held_out(self) -> bool:
+        """A third, by the name, was not looked at while the rule was made."""
+        digest = hashlib.sha256(self.name.encode()).digest()
+        return digest[0] % _EVERY_THIRD == 0
+
+    def first(self, minutes: int) -> Case:
+        """Its beginning."""
+        return replace(self, load=self.load[:minutes], capacity=self.capacity[:minutes])
+
+
+def constant_cases(noise: float = 0.0) -> Iterator[Case]:
+    """Loads of 0.5 to 11.5 tasks in halves at each speed, a day; `noise` is one of each minute."""
+    for speed in SPEEDS:
+        for halves in range(1, 24):
+            name = f"{halves / 2:g} tasks at {speed:g}/s" + (
+                f", noise {noise:.0%}" if noise else ""
+            )
+            yield Case(name, noisy(np.full(DAY, halves / 2), noise, name), speed)
+
+
+def changing_cases() -> Iterator[Case]:
+    """Curves of days, floods, leaks, deploys, hot and stuck partitions, and slow polls."""
+    slow, usual, fast = SPEEDS
+    wide = even(60)
+    for speed in SPEEDS:
+        yield Case(f"day of 2 to 9 at {speed:g}/s", curve(2, 9), speed, shares=wide)
+    yield Case("day of 2 to 9 on 24 partitions", curve(2, 9))
+    for speed in (usual, fast):
+        yield Case(f"day of 3 to 20 at {speed:g}/s", curve(3, 20), speed, shares=wide)
+    for low, high in ((2, 9), (3, 20)):
+        name = f"noisy day of {low} to {high}"
+        yield Case(name, noisy(curve(low, high), 0.1, name), shares=wide)
+    weekend = np.concatenate([curve(2, 9), np.full(DAY, 1.3)])
+    yield Case("Friday and Saturday", weekend, capacity=np.ones(2 * DAY), shares=wide)
+    office = np.where((np.arange(DAY) >= 8 * HOUR) & (np.arange(DAY) < 18 * HOUR), 6.4, 1.2)
+    yield Case("office hours", office, fast)
+    for base, speed in ((1.0, usual), (0.6, fast)):
+        yield Case(f"flood of ten times {base:g}", flood(base), speed)
+    yield Case("load that grows", np.linspace(1.5, 8.5, DAY), fast, shares=wide)
+    yield Case("capacity that leaks", np.full(DAY, 3.3), capacity=np.linspace(1.0, 0.4, DAY))
+    halved = np.where(np.arange(DAY) < 12 * HOUR, 1.0, 0.5)
+    for load, speed in ((2.6, slow), (4.3, usual)):
+        name = f"deploy that halves the capacity, {load:g}"
+        yield Case(name, np.full(DAY, load), speed, halved, shares=wide)
+    for load, share in ((1.5, 0.6), (3.0, 0.3)):
+        shares = hot(24, share)
+        yield Case(f"hot partition, {share:.0%} of {load:g}", np.full(DAY, load), shares=shares)
+    for load, speed in ((3.4, usual), (5.2, slow)):
+        stuck = (3, range(6 * HOUR, 18 * HOUR))
+        yield Case(f"stuck partition of {load:g}", np.full(DAY, load), speed, stuck=stuck)
+    yield Case("polls every 5 minutes, 3.5", np.full(DAY, 3.5), poll_seconds=300, promise=900.0)
+    yield Case("polls every 5 minutes, a day", curve(1, 6), poll_seconds=300, promise=900.0)
+
+
+def broken_cases() -> Iterator[Case]:
+    """Services that do not run what they are set to: no policy may make much of it."""
+    yield Case("tasks beyond 3 do not start, 5", np.full(DAY, 5.0), starts=3)
+    away = tuple(range(hour * HOUR, hour * HOUR + 3) for hour in range(2, 24, 4))
+    yield Case("all tasks replaced at once, 3.5", np.full(DAY, 3.5), away=away)
+    yield Case("nothing runs for an hour, 3.5", np.full(DAY, 3.5), away=(range(600, 660),))
+
+
+def even(partitions: int) -> Floats:
+    """Each as much as any other."""
+    return np.full(partitions, 1.0 / partitions)
+
+
+def hot(partitions: int, share: float) -> Floats:
+    """One of them has this share, the others the rest alike."""
+    shares = np.full(partitions, (1.0 - share) / (partitions - 1))
+    shares[3] = share
+    return shares
+
+
+def curve(low: float, high: float) -> Floats:
+    """A day: the least at 3 in the morning, the most at 15."""
+    hours = np.arange(DAY) / HOUR
+    return low + (high - low) * (1.0 - np.cos(2 * np.pi * (hours - 3) / 24)) / 2
+
+
+def flood(base: float) -> Floats:
+    """Ten times as much for twenty minutes, twice a day."""
+    load = np.full(DAY, base)
+    for hour in (7, 16):
+        load[hour * HOUR : hour * HOUR + 20] = 10 * base
+    return load
+
+
+def noisy(load: Floats, noise: float, name: str) -> Floats:
+    """With normal noise of each minute, the same for the same name."""
+    seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+    rng = np.random.default_rng(seed)
+    return np.maximum(load * (1.0 + noise * rng.standard_normal(len(load))), 0.0)
