@@ -90,6 +90,16 @@ def test_a_minute_before_or_after_a_rebalance_says_nothing(seen: dict[str, Any])
     assert found == [3, 3, 4, 5]
 
 
+def test_a_rebalance_after_which_all_own_what_they_did_says_nothing_either() -> None:
+    """While it lasts nobody reads."""
+    runs = Runs()
+    found = [
+        len(samples(runs.run(minute, commit, END, epochs={"g0": 1 + (minute >= 5)})))
+        for minute, commit in enumerate(at_full_speed(7))
+    ]
+    assert found == [0, 0, 1, 2, 3, 3, 4]
+
+
 def test_another_owner_is_another_consumer() -> None:
     runs = Runs()
     for minute, commit in enumerate(at_full_speed(4)):
@@ -111,6 +121,17 @@ def test_what_was_not_read_leaves_the_samples_as_they_are() -> None:
 def test_a_commit_that_moves_every_three_minutes_counts_for_three() -> None:
     commits = [3 * A_MINUTE * (minute // 3) for minute in range(13)]
     assert samples(run_all(commits)) == (10.0,) * 9
+
+
+@pytest.mark.parametrize(("left", "found"), [(1_509, ()), (1_510, (10.0, 10.0))])
+def test_what_a_commit_of_two_minutes_left_lay_there_before_it(
+    left: int, found: tuple[float, ...]
+) -> None:
+    runs = Runs()
+    runs.run(0, 1_000, 1_100)
+    runs.run(1, 1_600, 1_600 + left)
+    runs.run(2, 1_600, 90_000)
+    assert samples(runs.run(3, 2_800, 90_000)) == found
 
 
 def test_a_consumer_that_reads_all_at_once_now_and_then_has_none() -> None:
