@@ -166,6 +166,27 @@ def test_the_hottest_partition_is_named_with_its_share() -> None:
     assert group(report, *names) == ("t", 3, pytest.approx(0.7))
 
 
+def test_a_topic_that_the_group_has_left_needs_no_task() -> None:
+    """Nobody has owned it for a day, and no commit on it has changed."""
+    rules = Rules(
+        tasks=ByName.of([("g", TaskSettings(capacity=CAPACITY))]), lookup_budget=0
+    ).at_interval(MINUTE)
+    memory = Memory.empty()
+    found: list[int | None] = []
+    for minute in (0, 1, 25 * 60, 25 * 60 + 1):
+        at, end = NOON + minute * MINUTE, 1_000 + round(0.9 * CAPACITY * 60) * minute
+        reading = a_reading(
+            {"g": {"t": [end], "left": [1_000]}},
+            {"t": [(0, end)], "left": [(0, end)]},
+            at=at,
+            owners={("g", "t", 0): "m"},
+        )
+        report = evaluate(reading, memory.previous_runs(), rules, at)
+        memory = memory.add_run(report.snapshot, MINUTE, stored=True)
+        found += group(report, "tasks_needed")
+    assert found == [None, 2, 1, 1]
+
+
 def test_more_than_the_partitions_read_nothing() -> None:
     assert needed(even(24 * CAPACITY)) == (12, contract.LIMITED_BY_PARTITIONS)
     assert needed(even(24 * CAPACITY), prefer_even=False) == (12, contract.LIMITED_BY_PARTITIONS)
