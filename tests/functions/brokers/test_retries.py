@@ -257,6 +257,37 @@ def test_a_deleted_group_is_gone_whether_brokers_have_the_new_group_protocol_or_
     assert groups.strings("status_reason").to_list() == [contract.GONE]
 
 
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        pytest.param(15, contract.NO_COORDINATOR, id="no coordinator"),
+        pytest.param(30, contract.DENIED, id="denied"),
+    ],
+)
+def test_a_group_is_deleted_only_where_the_new_group_protocol_does_not_know_it_either(
+    code: int, reason: str
+) -> None:
+    runs = _runs()
+    runs()
+    del runs.brokers.groups["g"]
+    runs.brokers.lasting["ConsumerGroupDescribe", "g"] = code
+    runs()
+    groups = runs.collector.memory.newest.groups
+    assert table(groups, "unread_reason", "status_reason") == [(reason, None)]
+
+
+def test_a_group_that_no_broker_lists_keeps_its_commits_for_longer_than_a_day() -> None:
+    runs = _runs()
+    runs()
+    del runs.brokers.groups["g"]
+    runs.brokers.lasting["FindCoordinator", "g"] = 15
+    runs()
+    runs(25 * 3_600)
+    rows = runs.collector.memory.newest.group_partitions
+    kept = (contract.NO_COORDINATOR, 10, contract.OK)
+    assert table(rows, "unread_reason", "committed_offset", "last_status") == [kept, kept]
+
+
 def test_a_topic_recreated_during_an_election_lends_its_offsets_to_nobody() -> None:
     runs = _runs()
     runs.brokers.codes["Ends", ("orders", 1)] = [6]
