@@ -29,6 +29,9 @@ NEVER = {
     "skipped_at",
     # Days know no usual rate.
     "usual_produce_rate",
+    # No topic is hidden for thirty days.
+    "unwatched_topic",
+    "unwatched_partition",
 }
 NULLABLE = [
     (dataset, column)
