@@ -21,7 +21,10 @@ def test_alarms_that_scale_are_shown_with_the_services_and_not_among_those_that_
     widgets: dict[str, Widgets],
 ) -> None:
     page = widgets["full"]
-    (scaling,) = states_of(page, "In ALARM is how they act: tasks-needed always")
+    (scaling,) = states_of(
+        page,
+        "In ALARM is how they act: tasks-needed always, scale-in whenever there is little to do",
+    )
     paging = {arn for e in states_of(page, "Alarms") for arn in e["properties"]["alarms"]}
     assert len(scaling["properties"]["alarms"]) == SCALING_ALARMS
     assert paging.isdisjoint(scaling["properties"]["alarms"])
