@@ -112,3 +112,14 @@ def test_steps_that_name_their_own_rest_keep_it() -> None:
         scaling(tasks={}, steps=own), {"g TasksNeeded": [None] * 40, "g ScalingLag": quiet(40)}
     )
     assert (found[18], found[19], found[34]) == (4, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("interval", "out", "into"),
+    [(1, (3, 5), (15, 15)), (2, (2, 3), (8, 8)), (4, (1, 2), (4, 4)), (60, (1, 1), (1, 1))],
+)
+def test_of_the_steps_that_stand_in_a_part_of_a_run_counts_whole(
+    interval: int, out: tuple[int, int], into: tuple[int, int]
+) -> None:
+    found = {rule.name: rule.periods(interval) for rule in rules_of(scaling(steps=STEPS))}
+    assert found == {"scale-out": out, "scale-in": into}
