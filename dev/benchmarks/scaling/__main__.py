@@ -27,7 +27,7 @@ _MOST_CHANGES = {0.0: 2, 0.1: 6}
 def main(argv: Sequence[str] | None = None) -> int:
     """Prints the tables; 1 if a constant load broke its limit."""
     parser = argparse.ArgumentParser(prog="python -m dev.benchmarks.scaling", description=__doc__)
-    parser.add_argument("--hours", type=int, default=24, help="simulated at most (default: 24)")
+    parser.add_argument("--hours", type=int, default=48, help="simulated at most (default: 48)")
     parser.add_argument("--held-out", action="store_true", help="the cases that were set aside")
     parser.add_argument("--policies", default="tasks,steps,keda", help="(default: %(default)s)")
     parser.add_argument("--only", choices=("constant", "changing"), help="a part of the cases")
