@@ -6,14 +6,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
+from kafka_lag.lag.columns import Column
+from kafka_lag.snapshots.store import write_snapshot
 from kafka_lag.views.auth import Bearer
+from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.local_server import LocalServer
+from tests.builders import MINUTE, NOON, a_snapshot
 from tests.contract.prometheus_programs import (
     NASTY,
     Prometheus,
@@ -23,7 +29,9 @@ from tests.contract.prometheus_programs import (
     running,
     snapshots,
 )
+from tests.fakes import MemoryStore
 
+SCALING = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text()
 TOKEN = "a-token-of-the-tests"
 # As a string of PromQL.
 QUOTED = json.dumps(NASTY, ensure_ascii=False)
@@ -116,3 +124,26 @@ def test_a_strangers_name_arrives_as_it_is(prometheus: Prometheus) -> None:
         one["metric"]["consumergroup"] for one in prometheus.get(f"query?query={query}")["result"]
     }
     assert groups == {"billing", NASTY}
+
+
+def test_keda_reads_the_tasks_needed_while_they_are_fresh(tmp_path: Path) -> None:
+    """By the query of the documentation: a snapshot is one minute old, the other five."""
+    (query,) = re.findall(r"query: (kafka_lag_group_tasks_needed.*)", SCALING)
+    late = query.replace('"orders"', '"late"')
+    store, token = MemoryStore(), tmp_path / "token"
+    token.write_text(TOKEN)
+    for cluster, at in (("orders", NOON), ("late", NOON - 4 * MINUTE)):
+        plain = a_snapshot({"mailer": {"orders": [5]}}, {"orders": [(0, 10)]}, at=at)
+        needed = plain.groups.with_columns(tasks_needed=Column.of(np.array([6], np.int32)))
+        write_snapshot(store, cluster, replace(plain, groups=needed))
+
+    bearer = Bearer(lambda: TOKEN, clock)
+    with LocalServer(Snapshots(store, clock), clock, bearer=bearer) as server:
+        target = server.url.removeprefix("http://")
+        config = json.dumps({"scrape_configs": [job("lag", target, token)]})
+        with running(config, tmp_path) as prometheus:
+            prometheus.targets()
+
+            assert prometheus.value(query) == 6
+            assert prometheus.value(late.partition(" and ")[0]) == 6
+            assert prometheus.value(late) is None

@@ -30,6 +30,7 @@ GROUP_HELD_STATUS = "kafka_lag_group_held_status"
 GROUP_WORST_STATUS = "kafka_lag_group_worst_status"
 GROUP_LAG = "kafka_lag_group_lag"
 GROUP_TIME_LAG = "kafka_lag_group_time_lag_seconds"
+GROUP_TASKS_NEEDED = "kafka_lag_group_tasks_needed"
 GROUP_TIME_TO_DATA_LOSS = "kafka_lag_group_time_to_data_loss_seconds"
 GROUP_STATUSES = {
     GROUP_STATUS_GAUGE: ("status", "Status of the group: 0 OK, 1 WARN, 2 ERR."),
@@ -64,6 +65,14 @@ GROUP_GAUGES = {
         "Records between the commits and the log starts: deleted before they were committed.",
     ),
     "kafka_lag_group_members": ("members", "Live members of the group."),
+    GROUP_TASKS_NEEDED: (
+        "tasks_needed",
+        "Tasks that read what is written and work off the backlog in time; absent: not known.",
+    ),
+    "kafka_lag_group_member_capacity_records_per_second": (
+        "capacity",
+        "Records a second that one member reads while it has a backlog; absent: not learnt.",
+    ),
     "kafka_lag_group_partitions": (
         "partitions",
         "Partitions in which the group has a commit or an assignment.",
