@@ -26,6 +26,7 @@ _SUBCOMMANDS = {
     "watch": "the same again and again, redrawn on a terminal; keeps snapshots",
     "serve": "status page, Burrow's API and /metrics of snapshots, or of a cluster",
     "doctor": "what keeps a login from reading a cluster, and the line that repairs each",
+    "tasks": "how many tasks groups need: now, by hour of the week, and as it was",
     "query": "saved queries on snapshots and reports: who lagged most, and when",
     "report": "the daily report of a folder: skew, risks of loss, time lag",
     "init": "writes a deployment's document from a cluster's ARN",

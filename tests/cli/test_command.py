@@ -15,8 +15,8 @@ from kafka_lag_cli.command import main
 
 ROOT = Path(__file__).parents[2]
 SUBCOMMANDS = (
-    *("show", "watch", "serve", "doctor", "query", "report"),
-    *("init", "config", "cost", "completion"),
+    *("show", "watch", "serve", "doctor", "tasks"),
+    *("query", "report", "init", "config", "cost", "completion"),
 )
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--timeout", "0.5")
 

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a group's members did, and what as many tasks as were needed would have done: a model.
+
+The number of tasks is what Application Auto Scaling would have set by the numbers that were
+recorded, minute by minute. The backlog is a fluid: it grows by what was written, and shrinks by
+what the members would have read at the capacity that was known, as if records could be divided at
+will. Rebalances stop nobody in it; a task that is added reads after three minutes.
+
+Minutes of which something is not known are left out on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.frame import Frame
+from kafka_lag_cli.tasks.period import MINUTE_MS
+
+# From the minute in which a task is added to the one in which it reads.
+START_MINUTES = 3
+# A run stands for the time until the next one, for one slot more where that is missing.
+_SLOTS_STOOD_FOR = 2
+_MINUTES_AN_HOUR, _MINUTE_SECONDS = 60, 60.0
+COLUMNS = ("members", "tasks_needed", "produce_rate", "capacity", "lag", "time_lag_seconds")
+
+Floats = npt.NDArray[np.float64]
+# From the tasks at first, and those needed by minute, to those that are set by minute.
+Policy = Callable[[int, Sequence[float]], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Of one way to set the number of tasks; minutes over the promise are None without one.
+
+    `minutes_over` were seen, `minutes_over_modelled` are those of the model.
+    """
+
+    task_hours: float
+    changes: int
+    minutes_over: int | None
+    minutes_over_modelled: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Over so many `minutes`, those of which all was known."""
+
+    minutes: int
+    recorded: Outcome
+    by_tasks_needed: Outcome
+
+
+def compare(
+    runs: Frame,
+    slot_ms: int,
+    policy: Policy,
+    *,
+    partitions: int,
+    members_per_task: int = 1,
+    sla_seconds: float | None = None,
+) -> Comparison | None:
+    """What was beside what would have been; None where no minute is known.
+
+    `runs` have `taken_at` and `COLUMNS`.
+    """
+    minutes = _minutes_of(runs, slot_ms)
+    if not len(minutes):
+        return None
+    members = minutes.numbers("members").values.astype(np.float64)
+    needed = minutes.numbers("tasks_needed").values.astype(np.float64)
+    first = int(np.ceil(members[0] / members_per_task))
+    tasks = np.array(policy(first, needed.tolist()), np.float64)
+    model = _Model.of(minutes)
+
+    def over(reading: Floats) -> int | None:
+        if sla_seconds is None:
+            return None
+        return int((model.ages(np.minimum(reading, partitions)) > sla_seconds).sum())
+
+    age = minutes.numbers("time_lag_seconds")
+    return Comparison(
+        minutes=len(minutes),
+        recorded=Outcome(
+            task_hours=float(members.sum()) / members_per_task / _MINUTES_AN_HOUR,
+            changes=_count_changes(members),
+            minutes_over=None if sla_seconds is None else int((age > sla_seconds).sum()),
+            minutes_over_modelled=over(members),
+        ),
+        by_tasks_needed=Outcome(
+            task_hours=float(tasks.sum()) / _MINUTES_AN_HOUR,
+            changes=_count_changes(tasks),
+            minutes_over=None,
+            minutes_over_modelled=over(_started(tasks) * members_per_task),
+        ),
+    )
+
+
+def _minutes_of(runs: Frame, slot_ms: int) -> Frame:
+    """A row a minute of which all is known but, maybe, the age: the run that stands for it."""
+    known, has_run = np.ones(len(runs), bool), np.zeros(len(runs), bool)
+    for name in COLUMNS:
+        column = runs.numbers(name)
+        known &= (name == "time_lag_seconds") | column.known
+        # A run in which something was not read ends what the one before it stands for.
+        has_run |= column.known
+    rows = np.flatnonzero(has_run)
+    if not len(rows):
+        return runs.take(rows)
+    times = runs.numbers("taken_at").values[rows] // MINUTE_MS
+    grid = np.arange(times[0], times[-1] + slot_ms // MINUTE_MS)
+    run = np.searchsorted(times, grid, "right") - 1
+    near = grid - times[run] < _SLOTS_STOOD_FOR * slot_ms // MINUTE_MS
+    chosen: Rows = rows[run]
+    return runs.take(chosen[near & known[chosen]])
+
+
+def _count_changes(tasks: Floats) -> int:
+    return int((np.diff(tasks) != 0).sum())
+
+
+def _started(tasks: Floats) -> Floats:
+    """Tasks that read: one that was added does so later, one that is removed no more."""
+    before = np.concatenate([np.full(START_MINUTES, tasks[0]), tasks])
+    windows = np.lib.stride_tricks.sliding_window_view(before, START_MINUTES + 1)
+    found: Floats = windows.min(axis=1)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """The log as a fluid: `written` in all by the end of each minute, from `-backlog` on."""
+
+    produced: Floats
+    capacity: Floats
+    backlog: float
+    age: float
+
+    @classmethod
+    def of(cls, minutes: Frame) -> _Model:
+        age: Column = minutes.numbers("time_lag_seconds")
+        return cls(
+            minutes.numbers("produce_rate").values.clip(0.0) * _MINUTE_SECONDS,
+            minutes.numbers("capacity").values * _MINUTE_SECONDS,
+            float(minutes.numbers("lag").values[0]),
+            float(age.fill(0.0)[0]),
+        )
+
+    def ages(self, members: Floats) -> Floats:
+        """The age, s, of the oldest unread record at the end of each minute."""
+        # Lindley's recursion: what is left is never below 0.
+        sums = np.cumsum(self.produced - members * self.capacity)
+        lowest = np.minimum.accumulate(np.minimum(sums, -self.backlog))
+        left = sums - lowest
+        written = np.concatenate([[-self.backlog, 0.0], np.cumsum(self.produced)])
+        times = np.concatenate([[-self.age], np.arange(len(self.produced) + 1) * _MINUTE_SECONDS])
+        read = written[2:] - left
+        # Where nothing was written for a time, the last moment at which the log had not reached it.
+        after = np.searchsorted(written, read, "right").clip(1, len(written) - 1)
+        step = written[after] - written[after - 1]
+        share = np.where(step > 0, (read - written[after - 1]) / np.where(step > 0, step, 1), 1.0)
+        appended = times[after - 1] + share * (times[after] - times[after - 1])
+        is_behind: Mask = left > np.maximum(1.0, written[2:] * 1e-12)
+        ages: Floats = np.where(is_behind, times[2:] - appended, 0.0)
+        return ages

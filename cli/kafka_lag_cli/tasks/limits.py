@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where more tasks do not help a group, and why, in sentences.
+
+Names in them are as Kafka has them: escape the sentence where strangers' names may do harm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from kafka_lag import contract
+from kafka_lag.contract.words import MEANINGS, find_word
+from kafka_lag.formatting import format_quantity, format_rate, format_share
+from kafka_lag_cli.tasks.shared_limit import SaturatedDay
+from kafka_lag_cli.terminal.group_rows import Row
+
+# What the consumer does that no other member of it would do better.
+_WHATEVER_THE_TASKS = (contract.STALLED, contract.BEYOND_END)
+
+
+def partitions_wanted(row: Row) -> int | None:
+    """Partitions without which too few members can read what is written; None: there are enough.
+
+    As if all got as much.
+    """
+    rate, capacity, partitions = row["produce_rate"], row["capacity"], row["partitions"]
+    if rate is None or not capacity or partitions is None:
+        return None
+    wanted = math.ceil(rate / capacity)
+    return wanted if wanted > partitions else None
+
+
+def explain_limits(row: Row) -> Iterator[str]:
+    """A sentence for each thing that more tasks would not change, from the row of `groups`."""
+    members, partitions, capacity = row["members"], row["partitions"], row["capacity"]
+    if members is not None and partitions is not None and members > partitions:
+        idle = format_quantity(members - partitions, "member")
+        yield f"{idle} of {members} read nothing: there are {partitions} partitions."
+    if (wanted := partitions_wanted(row)) is not None:
+        yield (
+            f"{format_quantity(partitions, 'partition')} cannot be read as fast as they are "
+            f"written, as each has one reader: {wanted} or more would allow it."
+        )
+    elif row["tasks_needed_reason"] == contract.LIMITED_BY_PARTITIONS:
+        yield (
+            "Each partition has a member of its own: more tasks read nothing. More partitions "
+            "would let the backlog be worked off sooner."
+        )
+    share, rate = row["hottest_share"], row["produce_rate"]
+    if share is not None and rate is not None and capacity and share * rate > capacity:
+        yield (
+            f"Partition {row['hottest_partition']} of {row['hottest_topic']} gets "
+            f"{format_rate(share * rate)} ({format_share(share)}), and its one reader reads "
+            f"{format_rate(capacity)}: it falls behind however many tasks there are. Spread its "
+            "keys, or make the consumer faster."
+        )
+    if row["worst_status"] in _WHATEVER_THE_TASKS:
+        word = find_word(row["worst_status"])
+        yield f"A partition is {word}: {MEANINGS[row['worst_status']]}. More tasks do not read it."
+
+
+def explain_saturated_day(day: SaturatedDay) -> str:
+    """What more members read, in numbers."""
+    verdict = "less in all" if day.is_slower else "no more in all"
+    return (
+        f"{day.day}: with a backlog {format_quantity(day.fewer, 'member')} read "
+        f"{format_rate(day.rate_of_fewer)} ({format_rate(day.rate_of_fewer / day.fewer)} each), "
+        f"{day.more} read {format_rate(day.rate_of_more)} "
+        f"({format_rate(day.rate_of_more / day.more)} each), {verdict}: something that they "
+        "share, as a database, is at its limit."
+    )

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of groups over days: a run a slot, from the history where there is one, else snapshots.
+
+A slot is as many minutes as it takes to read no more than some thousand objects.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafka_lag import contract
+from kafka_lag.errors import UnusableError
+from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.frame import DTYPES, Frame
+from kafka_lag.snapshots.parquet import from_arrow
+from kafka_lag.snapshots.store import BrowsableStore, list_runs, read_dataset
+
+MINUTE_MS, DAY_MS = 60_000, 86_400_000
+# Objects that are read at the same time.
+AT_ONCE = 16
+# Runs that are read at most: 14 days, every five minutes.
+_MOST_SLOTS = 4_032
+_SLOT_MINUTES = (1, 2, 5, 10, 15, 30, 60)
+_KEYS = ("taken_at", "consumer_group")
+
+# Called with how many objects are to be read; its result each time some have been.
+Progress = Callable[[int], Callable[[int], None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """`days` days up to the run at `until`, ms, in slots of `slot_ms` that begin with the epoch."""
+
+    until: int
+    days: int
+    slot_ms: int
+
+    @classmethod
+    def of(cls, until: int, days: int, interval_seconds: float) -> Period:
+        """The shortest slots of which there are not too many, none shorter than the interval."""
+        least = max(days * DAY_MS / MINUTE_MS / _MOST_SLOTS, interval_seconds / 60)
+        minutes = next((each for each in _SLOT_MINUTES if each >= least), int(-(-least // 1)))
+        return cls(until, days, minutes * MINUTE_MS)
+
+    @property
+    def since(self) -> int:
+        """The time, ms, from which on runs belong to it."""
+        return self.until - self.days * DAY_MS
+
+    @property
+    def slots(self) -> range:
+        """The numbers of the slots."""
+        return range(self.since // self.slot_ms, self.until // self.slot_ms + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsOverTime:
+    """Numbers of `groups` in the slots of a period; `unreadable` runs are left out.
+
+    `times`: when the run of each slot was scheduled, ms; of a slot without one its beginning.
+    """
+
+    period: Period
+    groups: tuple[str, ...]
+    times: Rows
+    has_run: Mask
+    unreadable: int
+    _values: dict[str, npt.NDArray[np.float64]]
+
+    def of_group(self, group: str) -> Frame:
+        """One group's columns and `taken_at`, a row a slot; where there was no run all unknown."""
+        at = self.groups.index(group)
+        columns = {name: _column(name, values[:, at]) for name, values in self._values.items()}
+        return Frame.of({"taken_at": Column.of(self.times), **columns})
+
+
+def _column(name: str, values: npt.NDArray[np.float64]) -> Column:
+    known = ~np.isnan(values)
+    kind = DTYPES[contract.COLUMNS[contract.GROUPS][name]]
+    return Column(np.where(known, values, 0).astype(kind), known)
+
+
+def read_period(
+    store: BrowsableStore,
+    cluster: str,
+    period: Period,
+    groups: Sequence[str],
+    columns: Sequence[str],
+    progress: Progress,
+) -> GroupsOverTime:
+    """Columns of numbers of these groups. Raises StoreError."""
+    slots = _Slots(period, groups, columns)
+    history = list(_history_keys(store, cluster, period))
+    runs = list_runs(store, contract.GROUPS, cluster, period.since, period.until + 1)
+    advance = progress(len(history) + len({at // period.slot_ms for at in runs}))
+    for key in history:
+        slots.take(_from_history(store.read(key), key, (*_KEYS, *columns)))
+        advance(1)
+    firsts = {at // period.slot_ms: at for at in reversed(runs)}
+    wanted = [at for slot, at in sorted(firsts.items()) if not slots.has(slot)]
+    advance(len(firsts) - len(wanted))
+    unreadable = 0
+
+    def read(at: int) -> Frame | None:
+        try:
+            return read_dataset(store, contract.GROUPS, cluster, at, (*_KEYS, *columns))
+        except UnusableError:
+            return None
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        try:
+            for frame in threads.map(read, wanted):
+                if frame is None:
+                    unreadable += 1
+                else:
+                    slots.take(frame)
+                advance(1)
+        finally:
+            threads.shutdown(cancel_futures=True)
+    return slots.gathered(unreadable)
+
+
+def _history_keys(store: BrowsableStore, cluster: str, period: Period) -> Iterator[str]:
+    folder = f"{contract.HISTORY_PREFIX}/{contract.GROUPS}/cluster={cluster}/"
+    first, last = (
+        f"dt={datetime.fromtimestamp(at / 1000, UTC).date().isoformat()}"
+        for at in (period.since, period.until)
+    )
+    for day in store.folders(folder):
+        if first <= day <= last:
+            for key in store.keys(f"{folder}{day}/"):
+                # Those that are being written begin so for every reader of such folders.
+                if not key.rpartition("/")[2].startswith(("_", ".")):
+                    yield key
+
+
+def _from_history(data: bytes, key: str, columns: Sequence[str]) -> Frame:
+    """Raises UnusableError."""
+    types = contract.COLUMNS[contract.GROUPS]
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        names = [name for name in columns if name in file.schema_arrow.names]
+        table = file.read(columns=names)
+        found = {name: from_arrow(table[name], types[name]) for name in names}
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UnusableError(f"{key} is not readable as a part of the history: {error}") from error
+    missing = {
+        name: Column.unknown(table.num_rows, DTYPES[types[name]])
+        for name in columns
+        if name not in found
+    }
+    return Frame({**found, **missing}, table.num_rows)
+
+
+class _Slots:
+    """Numbers by slot and group, NaN where nothing is known: of thousands of runs at a time."""
+
+    def __init__(self, period: Period, groups: Sequence[str], columns: Sequence[str]) -> None:
+        self._period, self._groups = period, tuple(groups)
+        count = len(period.slots)
+        self._times = np.array(period.slots, np.int64) * period.slot_ms
+        self._has_run = np.zeros(count, bool)
+        self._values = {name: np.full((count, len(self._groups)), np.nan) for name in columns}
+
+    def has(self, slot: int) -> bool:
+        """Whether there is a run of it."""
+        return bool(self._has_run[slot - self._period.slots.start])
+
+    def take(self, frame: Frame) -> None:
+        """The rows of one or more runs; the first run of a slot counts."""
+        taken = frame.numbers("taken_at")
+        at = taken.values
+        slot = at // self._period.slot_ms - self._period.slots.start
+        inside = taken.known & (at >= self._period.since) & (at <= self._period.until)
+        inside[inside] &= ~self._has_run[slot[inside]]
+        first = np.full(len(self._times), np.iinfo(np.int64).max)
+        np.minimum.at(first, slot[inside], at[inside])
+        inside[inside] &= at[inside] == first[slot[inside]]
+        self._has_run[slot[inside]] = True
+        self._times[slot[inside]] = at[inside]
+        group = frame.strings("consumer_group").codes_in(self._groups)
+        rows = np.flatnonzero(inside & group.known)
+        for name, values in self._values.items():
+            column = frame.numbers(name)
+            known = np.where(column.known[rows], column.values[rows].astype(np.float64), np.nan)
+            values[slot[rows], group.values[rows]] = known
+
+    def gathered(self, unreadable: int) -> GroupsOverTime:
+        """All that was taken."""
+        return GroupsOverTime(
+            self._period, self._groups, self._times, self._has_run, unreadable, self._values
+        )

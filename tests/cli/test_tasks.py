@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag tasks` on a folder and on a bucket: what is answered, read, printed and rejected."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+from moto import mock_aws
+
+from kafka_lag import contract
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
+from kafka_lag.snapshots.store import FolderStore, S3Store, SnapshotStore
+from kafka_lag_cli.tasks import tasks
+from tests.builders import HOUR, MINUTE, NOON
+from tests.cli.snapshots import a_group, a_snapshot_of
+
+HOSTILE = 'evil\x1b[31m, "quoted"'
+BUCKET = "lag"
+
+
+def needing(name: str, needed: int | None, **columns: Any) -> dict[str, Any]:
+    usual = {
+        "members": 4,
+        "partitions": 12,
+        "lag": 120,
+        "max_lag": 30,
+        "time_lag_seconds": 2.0,
+        "sla_seconds": 60.0,
+        "produce_rate": 250.0,
+        "consume_rate": 250.0,
+        "capacity": 100.0,
+        "capacity_low": 90.0,
+        "capacity_high": 110.0,
+        "capacity_samples": (90.0, 100.0, 110.0),
+        "rates_lately": (240.0, 250.0, 260.0),
+        "tasks_needed": needed,
+        "tasks_needed_reason": contract.NEEDED_FOR_RATE,
+        "hottest_topic": "orders",
+        "hottest_partition": 3,
+        "hottest_share": 0.25,
+    }
+    return a_group(name, **{**usual, **columns})
+
+
+UNLEARNT = {
+    "capacity": None,
+    "capacity_samples": None,
+    "rates_lately": None,
+    "tasks_needed_reason": contract.NO_CAPACITY,
+}
+
+
+def write(store: SnapshotStore, at: int, *groups: dict[str, Any], cluster: str = "shop") -> None:
+    rows = [{**row, "taken_at": at} for row in groups]
+    data = to_parquet(a_snapshot_of(*rows, at=at).groups, contract.GROUPS)
+    store.write_once(object_key(contract.GROUPS, cluster, at), data)
+
+
+def write_days(store: SnapshotStore) -> None:
+    """A day of runs, an hour apart: `billing` needs 2 at night and 6 from 8 to 20."""
+    for hour in range(24):
+        at = NOON - (23 - hour) * HOUR
+        by_day = 8 <= at // HOUR % 24 < 20
+        write(
+            store,
+            at,
+            needing("billing", 6 if by_day else 2),
+            needing("mailer", None, **UNLEARNT),
+            needing(HOSTILE, 1, sla_seconds=None),
+        )
+
+
+@pytest.fixture(name="state", scope="module")
+def _state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("state")
+    write_days(FolderStore(folder))
+    return folder
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(tasks, [str(each) for each in arguments], prog_name="tasks")
+
+
+def error(*arguments: object, code: int = 1) -> str:
+    """The sentence of a run that fails, the last line of stderr."""
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (code, "")
+    return result.stderr.splitlines()[-1].removeprefix("Error: ")
+
+
+def answer(*arguments: object) -> Any:
+    result = run(*arguments, "--output", "json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_one_group_is_told_what_it_needs_now_and_why(state: Path) -> None:
+    found = answer("billing", "--state", state)
+
+    assert (found["cluster"], found["consumer_group"], found["taken_at"]) == (
+        "shop",
+        "billing",
+        "2026-01-31T12:00:00Z",
+    )
+    assert (found["tasks_needed"], found["members"], found["capacity"]) == (6, 4, 100.0)
+    assert found["why"] == "250/s are written, one member reads 100/s"
+    assert found["capacity_samples"] == [90.0, 100.0, 110.0]
+
+
+def test_hours_of_the_week_have_their_own_numbers(state: Path) -> None:
+    hours = answer("billing", "--state", state)["hours_of_week"]
+
+    by_hour = {(each["weekday"], each["hour"]): each for each in hours}
+    assert len(by_hour) == 168
+    assert [by_hour["Sat", hour]["median"] for hour in (7, 8, 12, 13)] == [2, 6, 6, None]
+    assert [by_hour["Fri", hour]["median"] for hour in (12, 13, 19, 20)] == [None, 6, 6, 2]
+    assert by_hour["Sat", 13]["minutes_known"] == 0
+
+
+def test_what_was_stands_beside_what_would_have_been(state: Path) -> None:
+    found = answer("billing", "--state", state)
+
+    hours = found["minutes_compared"] / 60
+    assert found["recorded"]["task_hours"] == pytest.approx(4 * hours)
+    assert (found["recorded"]["changes"], found["recorded"]["minutes_over"]) == (0, 0)
+    assert 2 * hours < found["by_tasks_needed"]["task_hours"] < 6 * hours
+    # In the model two tasks cannot read what is written at night.
+    assert found["by_tasks_needed"]["minutes_over_modelled"] > 0
+
+
+def test_bounds_of_the_service_are_those_of_the_comparison(state: Path) -> None:
+    found = answer("billing", "--state", state, "--min", 3, "--max", 5)
+
+    hours = found["minutes_compared"] / 60
+    assert 3 * hours < found["by_tasks_needed"]["task_hours"] < 5 * hours
+
+
+def test_rows_of_the_week_are_there_as_csv_and_lines(state: Path) -> None:
+    rows = list(
+        csv.DictReader(io.StringIO(run("billing", "--state", state, "--output", "csv").stdout))
+    )
+    lines = run("billing", "--state", state, "--output", "ndjson").stdout.splitlines()
+
+    assert (len(rows), len(lines)) == (168, 168)
+    assert rows[0]["weekday"] == "Mon"
+    assert (rows[0]["hour"], rows[0]["median"]) == ("0", "")
+    assert json.loads(lines[5 * 24 + 12])["median"] == 6
+
+
+def test_a_table_says_what_it_is_made_of(state: Path) -> None:
+    text = run("billing", "--state", state).stdout
+
+    assert "billing on shop at 2026-01-31 12:00 UTC" in text
+    assert "6: 250/s are written, one member reads 100/s" in text
+    assert "100/s, 90/s to 110/s by 3 minutes with a backlog" in text
+    assert "orders 3, 25% of what is written" in text
+    assert "24 runs read, one in 60 minutes" in text
+    assert "is a model" in text
+
+
+def test_all_groups_have_a_line_each(state: Path) -> None:
+    found = answer("--all", "--state", state)
+
+    assert [each["consumer_group"] for each in found] == ["billing", HOSTILE, "mailer"]
+    assert [each["median"] for each in found] == [2, 1, None]
+    assert (found[0]["upper_quartile"], found[0]["most"]) == (6, 6)
+    assert found[2]["why"].startswith("no capacity known")
+
+
+def test_names_of_strangers_move_nothing_on_a_terminal(state: Path) -> None:
+    for arguments in (("--all",), (HOSTILE,)):
+        text = run(*arguments, "--state", state).stdout
+        assert "\x1b" not in text
+        assert "evil" in text
+
+
+def test_runs_of_which_snapshots_are_gone_come_from_the_history(tmp_path: Path) -> None:
+    write(FolderStore(tmp_path), NOON, needing("billing", 3))
+    day = tmp_path / "history" / "groups" / "cluster=shop" / "dt=2026-01-30"
+    day.mkdir(parents=True)
+    times = [NOON - 24 * HOUR + minute * MINUTE for minute in range(60)]
+    table = pa.table(
+        {
+            "taken_at": pa.array(times, pa.timestamp("ms", tz="UTC")),
+            "consumer_group": ["billing"] * 60,
+            "tasks_needed": pa.array([7] * 60, pa.int32()),
+        }
+    )
+    pq.write_table(table, day / "part-0.parquet")
+    (day / "_part-1.parquet").write_bytes(b"being written")
+
+    found = answer("billing", "--state", tmp_path)
+
+    fri_noon = found["hours_of_week"][4 * 24 + 12]
+    assert (fri_noon["median"], fri_noon["minutes_known"]) == (7, 60)
+    assert found["runs_read"] == 13
+
+
+def test_a_run_that_cannot_be_read_is_left_out_and_counted(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    write(store, NOON, needing("billing", 3))
+    store.write_once(object_key(contract.GROUPS, "shop", NOON - HOUR), b"no Parquet")
+
+    found = answer("billing", "--state", tmp_path)
+
+    assert (found["runs_read"], found["runs_unreadable"]) == (1, 1)
+
+
+def test_runs_before_the_period_are_not_read(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    for days in (0, 3):
+        write(store, NOON - days * 24 * HOUR, needing("billing", 3))
+
+    assert answer("billing", "--state", tmp_path, "--days", 2)["runs_read"] == 1
+    assert answer("billing", "--state", tmp_path, "--days", 4)["runs_read"] == 2
+
+
+@mock_aws
+def test_a_bucket_answers_as_a_folder(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    client = boto3.client("s3", region_name="us-east-1")
+    client.create_bucket(Bucket=BUCKET)
+    write_days(S3Store(client, BUCKET))
+
+    found = answer("billing", "--bucket", BUCKET, "--region", "us-east-1")
+
+    assert found == answer("billing", "--state", state)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("biling",), "There is no group biling in the newest snapshot; is it billing?"),
+        (
+            ("mailer",),
+            "How many tasks mailer needs was not known in 14 days: no capacity known: no minute "
+            "with a backlog was seen yet. Capacity is learnt while there is a backlog; or set "
+            "`capacity` in the collector's document.",
+        ),
+        (("billing", "--cluster", "other"), "There is no cluster other in {}; there is shop"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(
+    state: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    found = error(*arguments, "--state", state)
+
+    assert found.startswith(sentence.format(state))
+
+
+def test_an_empty_folder_is_one_sentence(tmp_path: Path) -> None:
+    expected = f"There are no snapshots in {tmp_path}: run kafka-lag watch first."
+
+    assert error("billing", "--state", tmp_path) == expected
+
+
+def test_a_group_of_two_clusters_needs_the_cluster(tmp_path: Path) -> None:
+    for cluster, needed in (("eu", 3), ("us", 5)):
+        write(FolderStore(tmp_path), NOON, needing("billing", needed), cluster=cluster)
+
+    assert error("billing", "--state", tmp_path).startswith("billing is a group of eu, us:")
+    assert answer("billing", "--state", tmp_path, "--cluster", "us")["tasks_needed"] == 5
+    assert [each["cluster"] for each in answer("--all", "--state", tmp_path)] == ["eu", "us"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "Name one group, or give --all."),
+        (("billing", "--all"), "Name one group, or give --all."),
+        (("billing", "--region", "eu-west-1"), "--region belongs to --bucket"),
+        (("billing", "--min", "5", "--max", "4"), "--min is 5 and above --max, 4."),
+        (("billing", "--days", "0"), "Invalid value for '--days'"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    assert error(*arguments, code=2).startswith(sentence)
