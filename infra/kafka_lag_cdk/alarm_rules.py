@@ -208,8 +208,8 @@ LOSS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="A loss is near or has begun: retention deletes records that the group has not "
-    "committed; the value says in how many seconds, 0 now. 30 days is the value for no risk; it "
+    meaning="A loss is near or has begun: retention deletes, or soon will delete, records that the "
+    "group has not committed; the value is seconds until then, 0 now. 30 days is no risk; it "
     "falls below only within risk_horizon_hours (24).",
     to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
     f"{_NOW} says which topic.",
@@ -236,7 +236,7 @@ ANY_SLA = Rule(
     periods=5,
     missing=Missing.MISSING,
     meaning="A promise is broken: the oldest unread record of a group without an SLA alarm of its "
-    "own is older than its sla_seconds.",
+    "own is older than its sla_seconds; the value says how many times as old.",
     to_do="The message names the group as contributor; "
     f"the saved query '{BY_MEMBER}' in Athena says where it lags.",
 )
@@ -248,8 +248,9 @@ ANY_LOSS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="A loss is near or has begun: retention deletes records that a group without a "
-    "data-loss alarm of its own has not committed; the value says in how many seconds, 0 now.",
+    meaning="A loss is near or has begun: retention deletes, or soon will delete, records that a "
+    "group without a data-loss alarm of its own has not committed; the value is seconds until "
+    "then, 0 now.",
     to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
     f"the topic first; {_NOW} says which topic.",
 )

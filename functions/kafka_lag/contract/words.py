@@ -35,7 +35,7 @@ MEANINGS = {
         "the backlog shrinks, but working it off would take more than "
         f"{contract.SLOW_FROM_AGES:g} times its age"
     ),
-    contract.NO_MEMBER: "no member of the group reads it",
+    contract.NO_MEMBER: "nobody in the group is assigned the partition",
 }
 
 

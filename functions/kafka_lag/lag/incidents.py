@@ -18,7 +18,7 @@ from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rollup import GROUP_STATUSES
+from kafka_lag.lag.rollup import BY_RATES, GROUP_STATUSES
 
 
 def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rules) -> Frame:
@@ -119,12 +119,17 @@ def _track_troubles(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> d
 
 
 def _keep_worst_status(groups: Frame, old: Frame) -> dict[str, AnyColumn]:
-    """What the consumer does, and since when; as last known where no status is."""
+    """What the consumer does, and since when; as last known where no status is.
+
+    What the rates decide keeps its first beginning: a later one would be estimated anew.
+    """
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
     kept = ~groups.strings("status").known & ~worst.known
+    lasts = worst.is_in(BY_RATES) & old.strings("worst_status").is_in(BY_RATES)
+    earlier = old.numbers("worst_status_since")
     return {
         "worst_status": worst.or_else(old.strings("worst_status").only(kept)),
-        "worst_status_since": since.or_else(old.numbers("worst_status_since").only(kept)),
+        "worst_status_since": earlier.only(kept | lasts).or_else(since),
     }
 
 

@@ -309,13 +309,19 @@ def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, An
     }
 
 
+# From such a share of the produce rate on, the growth of a backlog is no noise.
+_CLEAR_GROWTH = 0.05
+# What the rates decide, and no single moment begins.
+BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 # When what a consumer does began, where that is a moment that a run saw.
-_BEGINNINGS = {
-    contract.STOPPED: "commit_changed_at",
-    contract.STALLED: "commit_changed_at",
-    contract.REWOUND: "rewound_at",
-    contract.NO_MEMBER: "owned_at",
-}
+_BEGINNINGS = (
+    (contract.STOPPED, "commit_changed_at"),
+    (contract.STALLED, "commit_changed_at"),
+    (contract.REWOUND, "rewound_at"),
+    (contract.NO_MEMBER, "owned_at"),
+    # Where no run saw an owner.
+    (contract.NO_MEMBER, "commit_changed_at"),
+)
 
 
 def _find_worst_status(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
@@ -332,10 +338,35 @@ def _find_worst_status(sets: Sets, rows: Frame, counted: Counted) -> dict[str, A
     severity = Column(severities[codes.values], codes.known)
     at = sets.first_at_maximum(*_order_worst(rows, counted, severity))
     since = Column.unknown(sets.count)
-    for word, name in _BEGINNINGS.items():
-        of_word = words.take(at).is_in([word])
-        since = since.or_else(rows.numbers(name).take(at).only(of_word))
-    return {"worst_status": words.take(at), "worst_status_since": since}
+    worst = words.take(at)
+    for word, name in _BEGINNINGS:
+        since = since.or_else(rows.numbers(name).take(at).only(worst.is_in([word])))
+    begun = _estimate_beginning(rows, counted).take(at)
+    since = since.or_else(begun.only(worst.is_in([contract.FALLING_BEHIND])))
+    written = _find_oldest_written(rows, counted).take(at)
+    since = since.or_else(written.only(worst.is_in([contract.SLOW])))
+    return {"worst_status": worst, "worst_status_since": since}
+
+
+def _estimate_beginning(rows: Frame, counted: Counted) -> Column:
+    """When a backlog that grows was nothing, ms, had it always grown at the rates of now.
+
+    Not before `not_catching_up_since`, as it was proven to be worked off until then. Unknown where
+    it grows by less than _CLEAR_GROWTH of what is written: that may be noise.
+    """
+    produced = counted.produce_rate
+    growth = produced - rows.numbers("consume_rate")
+    seconds = counted.counts.lag / growth.only(growth > produced * _CLEAR_GROWTH)
+    begun = rows.numbers("taken_at") - seconds * 1_000
+    proven = rows.numbers("not_catching_up_since")
+    latest = np.maximum(np.rint(begun.values), proven.values).astype(np.int64)
+    return Column(latest, begun.known & proven.known)
+
+
+def _find_oldest_written(rows: Frame, counted: Counted) -> Column:
+    """When the oldest unread record was written, ms: its backlog is no younger."""
+    written = rows.numbers("taken_at") - counted.counts.age * 1_000
+    return Column(np.rint(written.values).astype(np.int64), written.known)
 
 
 def fill_last_status(rows: Frame) -> Strings:

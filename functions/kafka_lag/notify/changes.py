@@ -11,8 +11,8 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, TypeAlias
+from functools import cache, partial
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from kafka_lag.lag.frame import Frame
 MISSING_MS = 30 * 60_000
 _RANK = contract.GROUP_STATUS_VALUES
 _ID_DIGITS = 32
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ LOSS = Trouble(contract.TROUBLE_LOSS, "records_lost", contract.LOSS_BEGUN, contr
 PROMISE = Trouble(
     contract.TROUBLE_SLA_BROKEN, "time_lag_seconds", contract.PROMISE_BROKEN, contract.PROMISE_KEPT
 )
-RISK = Trouble(contract.TROUBLE_AT_RISK, "lag", contract.LOSS_NEAR, contract.LOSS_AVERTED)
+RISK = Trouble(contract.TROUBLE_AT_RISK, "records_lost", contract.LOSS_NEAR, contract.LOSS_AVERTED)
 TROUBLES = (LOSS, PROMISE, RISK)
 ENDS = (contract.RESOLVED, *(trouble.ended for trouble in TROUBLES))
 
@@ -70,7 +71,9 @@ class Incident:
 
     `troubles` are open ones by name; the status may be OK beside them. A near loss is reported once
     an incident: then `near_reported` is true. `missing_since` is the first run without a row of the
-    group, `last_seen` the run before it; both None where the newest run has one.
+    group, `last_seen` the run before it; both None where the newest run has one. `status_since` and
+    `worst_status` are those last reported, None where the status is OK, or an older release
+    reported it. `first_seen_ill`: no run saw the group OK before.
     """
 
     status: str
@@ -79,6 +82,9 @@ class Incident:
     missing_since: int | None = None
     troubles: Mapping[str, OpenTrouble] = field(default_factory=dict)
     near_reported: bool = False
+    status_since: int | None = None
+    worst_status: str | None = None
+    first_seen_ill: bool = False
 
 
 # By group; a group that is not here was last reported as well, or never.
@@ -106,7 +112,8 @@ class GroupChange:
     where not the status changed. `since` is when what the kind names began; of a trouble that
     ended, the last run that saw it, and `ended` is what was reported of it. `incident_since` is
     when the incident began. Of a deleted group, `row` is its last and `open_troubles` are those
-    that nobody saw end.
+    that nobody saw end. `previous_since` and `previous_worst_status` belong to `previous_status`,
+    None where they are not known. `first_seen_ill`: no run saw the group OK before the incident.
     """
 
     cluster: str
@@ -120,6 +127,9 @@ class GroupChange:
     row: Row
     ended: OpenTrouble | None = None
     open_troubles: Mapping[str, OpenTrouble] = field(default_factory=dict)
+    previous_since: int | None = None
+    previous_worst_status: str | None = None
+    first_seen_ill: bool = False
 
     @property
     def incident_id(self) -> str:
@@ -176,7 +186,8 @@ def find_changes(
         elif _is_unwatched(row):
             changes += _end_unwatched(reported.cluster, taken_at, row, incident)
         else:
-            found, after = _follow_group(reported.cluster, taken_at, row, incident)
+            earlier = partial(rows_at, reported.taken_at)
+            found, after = _follow_group(reported.cluster, taken_at, row, incident, earlier)
             changes += found
             if after is not None:
                 incidents[group] = after
@@ -206,9 +217,16 @@ def _to_rows(groups: Frame) -> list[Row]:
 
 
 def _follow_group(
-    cluster: str, taken_at: int, row: Row, incident: Incident | None
+    cluster: str,
+    taken_at: int,
+    row: Row,
+    incident: Incident | None,
+    read_earlier: Callable[[], Mapping[str, Row]],
 ) -> tuple[list[GroupChange], Incident | None]:
-    """What changed in a group, and its incident after that; None: all is well."""
+    """What changed in a group, and its incident after that; None: all is well.
+
+    `read_earlier` gives the rows of the run before.
+    """
     was = incident or Incident(contract.OK, taken_at)
     status = _find_status(row, was.status)
     ended = [trouble for trouble in TROUBLES if _has_ended(trouble, row, was)]
@@ -220,6 +238,11 @@ def _follow_group(
     beginnings = [row[trouble.held_since] for trouble in begun]
     beginnings += [since] if status != was.status else []
     # An open incident keeps its id, whatever the collector has forgotten meanwhile.
+    first_seen_ill = (
+        status != contract.OK and _was_never_ok(row["consumer_group"], read_earlier())
+        if incident is None
+        else incident.first_seen_ill
+    )
     opened = (
         _first_known(row["incident_since"], min(beginnings, default=taken_at))
         if incident is None
@@ -237,6 +260,9 @@ def _follow_group(
             incident_since=opened,
             taken_at=taken_at,
             row=row,
+            previous_since=was.status_since,
+            previous_worst_status=was.worst_status,
+            first_seen_ill=first_seen_ill,
             **more,
         )
 
@@ -252,7 +278,25 @@ def _follow_group(
     if status == contract.OK and not troubles:
         return changes, None
     near = was.near_reported or LOSS in begun or RISK in begun
-    return changes, Incident(status, opened, troubles=troubles, near_reported=near)
+    after = Incident(
+        status,
+        opened,
+        troubles=troubles,
+        near_reported=near,
+        status_since=was.status_since if status == was.status else since,
+        worst_status=_first_known(row["worst_status"], was.worst_status)
+        if changes
+        else was.worst_status,
+        first_seen_ill=first_seen_ill,
+    )
+    if status == contract.OK:
+        after = replace(after, status_since=None, worst_status=None)
+    return changes, after
+
+
+def _was_never_ok(group: str, earlier: Mapping[str, Row]) -> bool:
+    """Whether the run before had no held status of it; not so where nobody can read that run."""
+    return bool(earlier) and earlier.get(group, {}).get("held_status") is None
 
 
 def _find_status(row: Row, previous: str) -> str:
@@ -319,7 +363,7 @@ def _classify(previous: str, status: str) -> str:
     return contract.WORSE if _RANK[status] > _RANK[previous] else contract.BETTER
 
 
-def _first_known(value: int | None, default: int) -> int:
+def _first_known(value: _T | None, default: _T) -> _T:
     return default if value is None else value
 
 
@@ -334,7 +378,7 @@ def _find_deletion(
     last = rows_at(reported.taken_at if seen is None else seen).get(group, {})
     if incident is None and not last.get("lag"):
         return
-    last = {**row, **last, "status_reason": row["status_reason"]}
+    last = {**row, "taken_at": None, **last, "status_reason": row["status_reason"]}
     # Where no incident was reported, this is one that begins and ends with the group.
     incident = incident or Incident(contract.OK, taken_at)
     yield _build_gone(
@@ -404,4 +448,6 @@ def _build_gone(
         taken_at=taken_at,
         row=row,
         open_troubles=incident.troubles,
+        previous_since=incident.status_since,
+        previous_worst_status=incident.worst_status,
     )

@@ -24,6 +24,7 @@ from kafka_lag.notify.texts import (
     format_lag,
     format_name,
     format_worst,
+    is_catching_up,
     write_lines,
 )
 
@@ -167,15 +168,18 @@ def _build_notice(changes: Sequence[GroupChange]) -> Notice:
 def _format_subject(changes: Sequence[GroupChange]) -> str:
     """Status, name, what the consumer does, and all kinds of changes if there is room."""
     first, *more = changes
-    # Where only a promise is broken, OK would say that nothing is.
+    # Where only a promise is broken, OK in front would say that nothing is.
     changes_status = any(change.status != change.previous_status for change in changes)
     status = f" {first.status}" if changes_status or first.status != contract.OK else ""
     start = f"Kafka lag{status}: "
     word = f": {find_word(worst)}" if (worst := find_worst_status(first)) else ""
+    if any(map(is_catching_up, changes)):
+        word = ": it catches up"
     end = f" on {_format_ascii_name(first.cluster, _CLUSTER_IN_SUBJECT)}{word}"
-    kinds = f" ({', '.join(format_kind(change.kind) for change in changes)})"
-    if len(start + end + kinds) > _LONGEST_SUBJECT - _NAME_IN_SUBJECT:
-        kinds = f" ({format_kind(first.kind)}{f' +{len(more)}' if more else ''})"
+    kinds = ", ".join(format_kind(change.kind) for change in changes)
+    if len(start + end + kinds) > _LONGEST_SUBJECT - _NAME_IN_SUBJECT - len(" ()"):
+        kinds = f"{format_kind(first.kind)}{f' +{len(more)}' if more else ''}"
+    kinds = f" ({kinds})" if status else f": {kinds} ({first.status})"
     room = _LONGEST_SUBJECT - len(start + end + kinds)
     return start + _format_ascii_name(first.group, room) + end + kinds
 

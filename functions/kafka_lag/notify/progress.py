@@ -177,15 +177,21 @@ def _encode_incident(incident: Incident) -> dict[str, Any]:
         }
     if incident.near_reported:
         content["near_reported"] = True
+    if incident.status_since is not None:
+        content["status_since"] = incident.status_since
+    if incident.worst_status is not None:
+        content["worst_status"] = incident.worst_status
+    if incident.first_seen_ill:
+        content["first_seen_ill"] = True
     return content
 
 
 def _decode_incident(content: Any) -> Incident:
-    """Of any release: one without `troubles` reported none."""
+    """Of any release: one without `troubles` reported none, and what else lacks is not known."""
     if content["status"] not in contract.GROUP_STATUS_VALUES:
         raise ValueError(f"status {content['status']}")
-    times = (content.get(name) for name in ("last_seen", "missing_since"))
-    last_seen, missing_since = (None if time is None else int(time) for time in times)
+    times = (content.get(name) for name in ("last_seen", "missing_since", "status_since"))
+    last_seen, missing_since, since = (None if time is None else int(time) for time in times)
     troubles = {
         str(name): OpenTrouble(int(each["since"]), int(each["seen_at"]), each["most"])
         for name, each in content.get("troubles", {}).items()
@@ -197,6 +203,9 @@ def _decode_incident(content: Any) -> Incident:
         missing_since,
         troubles,
         bool(content.get("near_reported", False)),
+        since,
+        content.get("worst_status"),
+        bool(content.get("first_seen_ill", False)),
     )
 
 

@@ -30,24 +30,25 @@ from kafka_lag.notify.changes import (
     Trouble,
 )
 
-# What is worked off sooner is not worth a word.
+# What is worked off sooner is not worth a word, and what is younger is no backlog.
 _SHORT_DRAIN_SECONDS = 60.0
+_YOUNG_SECONDS = 60.0
+# So many times the usual rate are the producers' doing.
+_UNUSUAL_TIMES = 2.0
 # Kafka takes names of 32,000 bytes; nobody reads them whole.
 _LONGEST_NAME = 200
 # What to do about each worst_status.
-_START = "start its consumers, or delete the group if nobody needs it"
-_SPEED_UP = "add consumers, as many as there are partitions at most, or find the slow step"
+_START = "start its consumers"
 # Those that rates explain.
 _BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 _TO_DO = {
     contract.STOPPED: _START,
+    contract.NO_MEMBER: _START,
     contract.STALLED: "see the member's log: usually one record fails again and again, or a call "
     "hangs",
     contract.REWOUND: "ask who set its offsets back; if it was meant, it catches up by itself",
-    contract.BEYOND_END: "set the group's offsets anew",
-    contract.FALLING_BEHIND: _SPEED_UP,
-    contract.SLOW: _SPEED_UP,
-    contract.NO_MEMBER: _START,
+    contract.BEYOND_END: "ask whether the topic was deleted and made anew; if so, set the group's "
+    "offsets anew: to the earliest, if it shall read all that is there",
 }
 _UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
 
@@ -66,6 +67,8 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
         if kinds != {contract.RESOLVED}:
             yield from _write_who(first, kinds)
         yield from _write_costs(row, kinds)
+        if row.get("status_reason") == contract.GONE and (lag := row.get("lag")):
+            yield f"Lost with it: {format_quantity(lag, 'record')} will not be read."
         if kinds != {contract.RESOLVED}:
             yield from _write_hints(first)
     if owner := row.get("owner"):
@@ -80,6 +83,8 @@ def _write_headline(change: GroupChange) -> str:
     if change.ended is not None:
         return _write_end(change, change.ended, group)
     match change.kind:
+        case contract.GONE if change.row.get("status_reason") in _UNWATCHED:
+            return _write_unwatched(change, group)
         case contract.GONE:
             was = _describe_open(change)
             return f"{group} is {_explain_end(change)}. This is no recovery.{was}"
@@ -92,7 +97,31 @@ def _write_headline(change: GroupChange) -> str:
             return f"{group} is near a loss since {since}{f': {left}' if left else ''}."
         case contract.PROMISE_BROKEN:
             return f"{group} breaks its promise since {since}{_format_promise(change.row)}."
-    return f"{group} is {change.status} since {since}, after {change.previous_status}."
+    before = f", after {_describe_previous(change)}"
+    if change.kind == contract.OPENED and change.first_seen_ill:
+        before = ", and was never seen OK"
+    catches_up = ": it catches up" if is_catching_up(change) else ""
+    return f"{group} is {change.status} since {since}{before}{catches_up}."
+
+
+def _describe_previous(change: GroupChange) -> str:
+    """The status before, at its end for how long and why."""
+    if change.kind != contract.RESOLVED:
+        return change.previous_status
+    since, worst = change.previous_since, change.previous_worst_status
+    lasted = "" if since is None else f" for {_format_age((change.since - since) / 1_000)}"
+    why = f" ({find_word(worst)})" if worst else ""
+    return f"{change.previous_status}{lasted}{why}"
+
+
+def is_catching_up(change: GroupChange) -> bool:
+    """Whether a group that is OK again still has a backlog, which it works off."""
+    row = change.row
+    age, lag, written = (row.get(name) for name in ("time_lag_seconds", "lag", "produce_rate"))
+    is_old = age is not None and age > _YOUNG_SECONDS
+    is_long = lag is not None and written is not None and lag > written * _YOUNG_SECONDS
+    drains = row.get("drain_seconds") is not None
+    return bool(change.kind == contract.RESOLVED and lag and drains and (is_old or is_long))
 
 
 def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
@@ -100,13 +129,16 @@ def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
     row = change.row
     lasted = f"from {format_minute(ended.since)} to {format_minute(ended.seen_at)}"
     if change.kind == LOSS.ended:
-        lost = f", at least {format_quantity(int(ended.most), 'record')}" if ended.most else ""
+        lost = (
+            f", at least {format_quantity(int(ended.most), 'record')} in all" if ended.most else ""
+        )
         return f"{group} loses no more records: it did {lasted}{lost}."
     if change.kind == RISK.ended:
-        return f"{group} is no longer near a loss: it was {lasted}."
+        nothing = " Nothing was lost." if ended.most == 0 else ""
+        return f"{group} is no longer near a loss: it was {lasted}.{nothing}"
     if row.get("sla_seconds") is None:
         return f"{group} has no promise any more: it was broken {lasted}."
-    oldest = f", the oldest unread for {format_short_duration(ended.most)}" if ended.most else ""
+    oldest = f", the oldest unread for {_format_age(ended.most)}" if ended.most else ""
     promised = format_short_duration(row["sla_seconds"])
     return f"{group} keeps its promise of {promised} again: it was broken {lasted}{oldest}."
 
@@ -131,32 +163,46 @@ def _describe_open(change: GroupChange) -> str:
 
 def _explain_end(change: GroupChange) -> str:
     reason = change.row.get("status_reason")
+    seen = change.row.get("taken_at")
+    last = "" if seen is None else f" (last seen {format_minute(seen)})"
     if reason == contract.GONE:
-        return "gone: somebody deleted it, or its offsets expired"
-    if reason in _UNWATCHED:
-        return f"no longer watched: {_explain_unwatched(change)}"
+        since = format_minute(change.since)
+        return f"gone since {since}{last}: somebody deleted it, or its offsets expired"
     return (
-        f"gone: no run since {format_minute(change.since)} has it; somebody deleted it, its "
+        f"gone{last}: no run since {format_minute(change.since)} has it; somebody deleted it, its "
         "offsets expired, or the configuration leaves it out"
     )
 
 
-def _explain_unwatched(change: GroupChange) -> str:
+def _write_unwatched(change: GroupChange, group: str) -> str:
+    """What nobody could read for so long that it is given up."""
     row = change.row
     is_topic = row["status_reason"] == contract.TOPIC_UNWATCHED
-    what = f"topic {format_name(row['worst_topic'])}" if is_topic else "it"
+    name = row.get("worst_topic")
+    what = f"topic {format_name(name)}" if is_topic and name is not None else "the group"
     since = format_minute(change.since - contract.UNWATCHED_AFTER_MS)
+    worst = change.previous_worst_status or row.get("worst_status")
+    known = [change.previous_status] if change.previous_status != contract.OK else []
+    known += [find_word(worst)] if known and worst else []
+    was = f"last known {', '.join(known)}; " if known else ""
+    days = contract.UNWATCHED_AFTER_MS // 86_400_000
     return (
-        f"{what} is unread since {since} or earlier, and no broker says that it was deleted. Give "
-        "the reporter its right to Describe back, or deny the name in its configuration"
+        f"{group} is no longer watched. The reporter has not been able to read {what} since "
+        f"{since} ({days} days), and gives up: {was}whether it "
+        "recovered is unknown. Give the reporter its right to Describe back, or deny the name in "
+        f"its configuration.{_describe_open(change) if change.open_troubles else ''}"
     )
 
 
 def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     """What the consumer does, and the worst partition with broker and member."""
     row, worst_status = change.row, find_worst_status(change)
+    if _is_rebalancing(row):
+        yield _write_rebalancing(row)
     if worst_status:
-        yield _write_worst_status(worst_status, row)
+        yield _write_worst_status(worst_status, change)
+    if worst_status == contract.BEYOND_END:
+        yield "Cost: it reads nothing of what is written now."
     if worst_status in _BY_RATES and (rates := _format_rates(row)):
         yield f"Rates: {rates}."
     # Where all is over nobody is to blame.
@@ -183,42 +229,64 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
         yield f"Not read: {format_quantity(unknown, 'partition')}, counted as last seen."
     if row.get("unusual"):
         yield f"Unusual: {_describe_usual(row)}."
-    if (row.get("rebalancing_share") or 0.0) >= contract.MOSTLY_REBALANCING:
-        yield "Rebalancing: the group does so all the time, and reads little meanwhile."
     # markers of transactions are never read, and leave a group that is done one behind
     if row.get("max_lag") == 1:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
-    if change.kind != contract.GONE and (to_do := _advise(row, find_worst_status(change))):
+    if to_do := _advise(change, find_worst_status(change)):
         yield f"To do: {to_do}."
 
 
-def _write_worst_status(worst_status: str, row: Row) -> str:
+def _write_worst_status(worst_status: str, change: GroupChange) -> str:
     """What the consumer does, since when, and what that means."""
-    since = row.get("worst_status_since")
-    began = "" if since is None else f" since {format_minute(since)}"
+    since = change.row.get("worst_status_since")
+    began = "" if since is None else f" since {_format_beginning(since, worst_status, change)}"
     text = f"{find_word(worst_status).capitalize()}{began}: {MEANINGS[worst_status]}"
     return text if text.endswith("?") else f"{text}."
 
 
+def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str:
+    """The moment, and how sure it is: nobody saw what was so at first sight begin."""
+    if worst_status == contract.FALLING_BEHIND:
+        return f"about {format_minute(since)}"
+    or_earlier = worst_status == contract.SLOW or change.first_seen_ill
+    return f"{format_minute(since)}{' or earlier' if or_earlier else ''}"
+
+
+def _write_rebalancing(row: Row) -> str:
+    """That the group rebalances, and what that keeps it from."""
+    since, worst = row.get("worst_status_since"), row.get("worst_status")
+    if worst not in (contract.STALLED, contract.STOPPED):
+        return "Rebalancing: the group does so all the time, and reads little meanwhile."
+    nothing = "nothing" if since is None else f"nothing since {format_minute(since)}"
+    member = row.get("worst_member")
+    owned = f"; {format_name(member)} owned the partition at the moment" if member else ""
+    return f"Rebalancing: the group does so all the time, and commits {nothing}{owned}."
+
+
 def _format_rates(row: Row) -> str | None:
-    """What is written and read; None unless both are known."""
+    """What is written and read; None unless both are known. Rates that differ look different."""
     produced, consumed = row.get("produce_rate"), row.get("consume_rate")
     if produced is None or consumed is None:
         return None
-    return f"{format_rate(produced)} written to its topics, {format_rate(consumed)} read"
+    written, read = format_rate(produced), format_rate(consumed)
+    for digits in range(1, 4):
+        if written == read and produced != consumed:
+            written, read = f"{produced:,.{digits}f}/s", f"{consumed:,.{digits}f}/s"
+    return f"{written} written to its topics, {read} read"
 
 
 def _describe_usual(row: Row) -> str:
     """What the group is like otherwise; what was not learnt is not mentioned."""
     lag, age, rate = (row.get(f"usual_{name}") for name in ("lag", "time_lag", "produce_rate"))
     parts = [] if lag is None else [f"{format_quantity(round(lag), 'record')} behind"]
-    parts += [] if age is None else [f"the oldest unread for {format_short_duration(age)}"]
+    parts += [] if age is None else [f"oldest {_format_age(age)}"]
     if rate is not None:
         now = row.get("produce_rate")
         than = "" if now is None else f" (now {format_rate(now)})"
         parts.append(f"{format_rate(rate)} written to its topics{than}")
-    usual = f"; usual are {', '.join(parts)}" if parts else ""
-    return f"this is not what the group is like at this hour of this weekday{usual}"
+    if not parts:
+        return "the group is not like that at this hour of other weeks"
+    return f"usual at this hour: {', '.join(parts)}"
 
 
 def _format_since(trouble: Trouble, row: Row, kinds: Set[str]) -> str:
@@ -240,7 +308,7 @@ def _format_promise(row: Row) -> str:
     age, promised = row.get("time_lag_seconds"), row.get("sla_seconds")
     if age is None or promised is None:
         return ""
-    waited = f"{_at_least(row)}{format_short_duration(age, precise=True)}"
+    waited = f"{_at_least(row)}{format_short_duration(age, round, precise=True)}"
     promise = format_short_duration(promised)
     return f": the oldest unread has waited {waited}, promised are {promise} at most"
 
@@ -250,23 +318,59 @@ def _at_least(row: Row) -> str:
     return "at least " if row.get("time_lag_method") == contract.METHOD_AT_LEAST else ""
 
 
-def _advise(row: Row, worst_status: str | None) -> str:
+def _advise(change: GroupChange, worst_status: str | None) -> str:
     """What to do first, and then."""
-    left = row.get("seconds_until_loss")
-    parts = []
-    if row.get("records_lost") or (left is not None and left < contract.NO_LOSS_SECONDS):
-        is_only = row.get("topics") == 1 and row.get("worst_topic") is not None
-        topic = format_name(row["worst_topic"]) if is_only else "the topic"
-        parts.append(f"raise retention.ms or retention.bytes of {topic}")
-    if (row.get("rebalancing_share") or 0.0) >= contract.MOSTLY_REBALANCING:
+    row = change.row
+    owner = row.get("owner")
+    if change.kind == contract.GONE:
+        return f"ask {format_name(owner) if owner else 'its owner'} whether it was meant"
+    left, topic = row.get("seconds_until_loss"), _name_only_topic(row)
+    may_lose = row.get("records_lost") or (left is not None and left < contract.NO_LOSS_SECONDS)
+    parts = [f"raise retention.ms or retention.bytes of {topic or 'the topic'}"] if may_lose else []
+    if _is_rebalancing(row):
         parts.append(
             "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms"
         )
-    elif worst_status:
+    elif worst_status in _TO_DO:
         parts.append(_TO_DO[worst_status])
-    elif row.get(PROMISE.held_since) is not None:
-        parts.append(_SPEED_UP)
-    return "; then ".join(parts)
+    elif worst_status or row.get(PROMISE.held_since) is not None:
+        parts += _advise_speed(row)
+    text = "; then ".join(parts).replace("; then more consumers", "; more consumers")
+    if _START not in parts:
+        return text
+    if may_lose:
+        agrees = format_name(owner) if owner else "its owner"
+        return f"{text}; delete the group only when {agrees} says that nobody needs it"
+    return f"{text}, or delete the group if nobody needs it"
+
+
+def _advise_speed(row: Row) -> Iterator[str]:
+    """What may make a group read faster; what cannot is not advised."""
+    written, usual = row.get("produce_rate"), row.get("usual_produce_rate")
+    if row.get("unusual") and written and usual and written >= _UNUSUAL_TIMES * usual:
+        topic = _name_only_topic(row) or "its topics"
+        yield f"ask the producers of {topic} why they write {written / usual:.0f} times as much"
+    members, partitions = row.get("members"), row.get("partitions")
+    member = row.get("worst_member")
+    slow = f"find the slow step{f' in {format_name(member)}' if member else ''}"
+    if not members or not partitions:
+        yield "add consumers, as many as there are partitions at most, or find the slow step"
+    elif members < partitions:
+        read = "reads" if members == 1 else "read"
+        yield f"add consumers: {members:,} {read} {partitions:,} partitions; or {slow}"
+    else:
+        each = "its only partition" if partitions == 1 else f"each of its {partitions:,} partitions"
+        yield f"more consumers do not help: {each} has one; {slow}"
+
+
+def _name_only_topic(row: Row) -> str | None:
+    """The group's topic, where it reads one."""
+    is_only = row.get("topics") == 1 and row.get("worst_topic") is not None
+    return format_name(row["worst_topic"]) if is_only else None
+
+
+def _is_rebalancing(row: Row) -> bool:
+    return (row.get("rebalancing_share") or 0.0) >= contract.MOSTLY_REBALANCING
 
 
 def format_worst(row: Row) -> str | None:
@@ -291,11 +395,17 @@ def format_lag(row: Row) -> str | None:
         return None
     parts = [] if lag is None else [f"{format_quantity(lag, 'record')} behind"]
     if age is not None and lag != 0:
-        parts.append(f"the oldest unread for {_at_least(row)}{format_short_duration(age)}")
+        parts.append(f"the oldest unread for {_at_least(row)}{_format_age(age)}")
     drain = row.get("drain_seconds")
-    if parts and drain is not None and drain > _SHORT_DRAIN_SECONDS:
-        parts.append(f"worked off in {format_short_duration(drain)} at this speed")
+    # After a rewind the rates, which are averages, are not of its speed for a while.
+    is_steady = row.get("worst_status") != contract.REWOUND
+    if parts and is_steady and drain is not None and drain > _SHORT_DRAIN_SECONDS:
+        parts.append(f"worked off in {_format_age(drain)} at this speed")
     return ", ".join(parts) or None
+
+
+def _format_age(seconds: float) -> str:
+    return format_short_duration(seconds, round)
 
 
 def format_kind(kind: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kafka_lag.contract import (
@@ -33,7 +34,7 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.lag.rollup import roll_up_groups
 from kafka_lag.snapshots.previous import Memory
-from tests.builders import MINUTE, NOON, a_reading
+from tests.builders import HOUR, MINUTE, NOON, a_reading
 from tests.functions.lag.builders import (
     Part,
     behind,
@@ -292,7 +293,27 @@ def test_a_group_says_since_when_its_worst_partition_does_so(word: str, since: s
     assert of_group(groups, "worst_status", "worst_status_since") == (word, NOON - MINUTE)
 
 
-def test_what_no_moment_begins_has_none() -> None:
-    parts = [behind(900.0, status=WARN, consumer=SLOW)]
+@pytest.mark.parametrize(
+    ("word", "consumed", "proven", "since"),
+    [
+        (FALLING_BEHIND, 5.0, NOON - HOUR, NOON - 20 * MINUTE),
+        (FALLING_BEHIND, 5.0, NOON - 7 * MINUTE, NOON - 7 * MINUTE),
+        (FALLING_BEHIND, 9.5, NOON - HOUR, None),
+        (FALLING_BEHIND, None, NOON - HOUR, None),
+        (FALLING_BEHIND, 5.0, None, None),
+        (SLOW, 11.0, NOON - HOUR, NOON - 15 * MINUTE),
+    ],
+    ids=["by rates", "not before a proof", "noise", "no rate", "no proof", "its oldest record"],
+)
+def test_what_no_moment_begins_is_estimated(
+    word: str, consumed: float | None, proven: int | None, since: int | None
+) -> None:
+    parts = [behind(900.0, lag=6_000, status=WARN, consumer=word, produced=10.0)]
+    rows = frame_of(parts).with_columns(
+        taken_at=Column.of([NOON]),
+        consume_rate=Column.optional([consumed], np.float64),
+        not_catching_up_since=Column.optional([proven]),
+    )
+    groups = roll_up_groups(groups_of("g"), rows, counted_of(parts), Snapshot.empty(), Rules())
 
-    assert of_group(rolled(*parts), "worst_status", "worst_status_since") == (SLOW, None)
+    assert of_group(groups, "worst_status", "worst_status_since") == (word, since)

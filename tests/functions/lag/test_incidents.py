@@ -126,6 +126,19 @@ def test_what_the_consumer_does_is_kept_with_the_last_status(
     assert of_group(run(status, before, NOON + MINUTE), *names) == expected
 
 
+@pytest.mark.parametrize("word", [contract.FALLING_BEHIND, contract.SLOW])
+def test_what_the_rates_decide_keeps_its_first_beginning(word: str) -> None:
+    def of(status: str, since: int, before: Frame) -> Frame:
+        groups = groups_of("g", status=Strings.of([contract.WARN])).with_columns(
+            worst_status=Strings.of([status]), worst_status_since=Column.of([since])
+        )
+        return track_incidents(groups, left_behind(before, NOON - MINUTE), NOON, RULES)
+
+    first = of(contract.FALLING_BEHIND, NOON - MINUTE, Frame.empty(contract.GROUPS))
+
+    assert of_group(of(word, NOON, first), "worst_status_since") == (NOON - MINUTE,)
+
+
 # Troubles: x has them, . has not, ? is not known, a blank is a run that never was.
 
 LOST = {"x": 5, ".": 0, "?": None}

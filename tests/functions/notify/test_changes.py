@@ -75,8 +75,8 @@ def test_what_is_reported_is_what_the_next_run_is_compared_with() -> None:
     after = changes_of(WARNED, a_row("g", contract.ERR), a_row("h", contract.WARN), a_row("i"))
 
     assert after.incidents == {
-        "g": Incident(contract.ERR, NOON - MINUTE),
-        "h": Incident(contract.WARN, NOON),
+        "g": Incident(contract.ERR, NOON - MINUTE, status_since=NOON),
+        "h": Incident(contract.WARN, NOON, status_since=NOON),
     }
 
 
@@ -468,3 +468,28 @@ def test_a_topic_that_is_no_longer_watched_ends_no_trouble_of_another() -> None:
     row = a_trouble(LOSS, status_reason=contract.TOPIC_UNWATCHED, status=None)
 
     assert changes_of(open_with(LOSS), row).changes == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "is_so"),
+    [
+        (a_set(a_row("g")), False),
+        (a_set(a_row("g", None)), True),
+        (a_set(a_row("h")), True),
+        (None, False),
+    ],
+    ids=["seen OK", "no status yet", "not seen", "run not readable"],
+)
+def test_a_group_that_no_run_saw_well_was_first_seen_ill(before: Frame | None, is_so: bool) -> None:
+    found = changes_of({}, a_row("g", contract.WARN), previous=before)
+
+    assert only(found).first_seen_ill == is_so
+    assert found.incidents["g"].first_seen_ill == is_so
+
+
+def test_an_end_knows_what_was_reported_last() -> None:
+    bad = a_row("g", contract.ERR, worst_status=contract.STOPPED)
+    open_now = changes_of({}, bad).incidents
+    (end,) = changes_of(open_now, a_row("g")).changes
+
+    assert (end.previous_since, end.previous_worst_status) == (NOON, contract.STOPPED)

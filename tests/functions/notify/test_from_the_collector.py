@@ -61,7 +61,7 @@ def test_a_group_that_nobody_reads_is_reported_once_its_status_has_lasted() -> N
     ]
     assert statuses == [contract.GROUP_STATUS_VALUES[contract.WARN]] * 4
     assert sent == [0, 0, 0, 1, 1]
-    assert "No member: no member of the group reads it." in bench.channel.sent[0].notice.text
+    assert "No member since " in bench.channel.sent[0].notice.text
 
 
 def a_minute(minute: int) -> ClusterReading:

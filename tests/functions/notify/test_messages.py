@@ -129,14 +129,22 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         kind=contract.GONE,
         status=contract.STATUS_GONE,
         previous_status=contract.WARN,
-        row={"lag": 1, "status_reason": contract.GONE},
+        row={
+            "lag": 1,
+            "status_reason": contract.GONE,
+            "owner": "team-payments",
+            "taken_at": NOON - MINUTE,
+        },
     )
 
     assert notice(change).subject == "Kafka lag GONE: payments on shop (gone)"
     assert notice(change).text.splitlines() == [
-        "payments on shop is gone: somebody deleted it, or its offsets expired. This is no "
-        "recovery. It was WARN.",
+        "payments on shop is gone since 2026-01-31 12:00 UTC (last seen 2026-01-31 11:59 UTC): "
+        "somebody deleted it, or its offsets expired. This is no recovery. It was WARN.",
         "When last seen: 1 record behind.",
+        "Lost with it: 1 record will not be read.",
+        "To do: ask team-payments whether it was meant.",
+        "Owner: team-payments.",
         f"Incident {change.incident_id} read at 2026-01-31 12:02 UTC.",
     ]
 
@@ -180,7 +188,7 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         ),
         (
             {"worst_status": contract.SLOW, "produce_rate": 10.0, "consume_rate": 10.4},
-            "Rates: 10/s written to its topics, 10/s read.",
+            "Rates: 10.0/s written to its topics, 10.4/s read.",
         ),
         (
             {"held_sla_broken_since": NOON},
@@ -207,8 +215,8 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
                 "usual_produce_rate": 10.0,
                 "produce_rate": 80.0,
             },
-            "Unusual: this is not what the group is like at this hour of this weekday; usual are "
-            "20 records behind, the oldest unread for 5 s, 10/s written to its topics (now 80/s).",
+            "Unusual: usual at this hour: 20 records behind, oldest 5 s, 10/s written to its "
+            "topics (now 80/s).",
         ),
         (
             {"lag": 9, "time_lag_seconds": 5.0, "drain_seconds": 7_200.0},
@@ -221,7 +229,7 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         ({"partitions_unknown": 1}, "Not read: 1 partition, counted as last seen."),
         (
             {"unusual": True},
-            "Unusual: this is not what the group is like at this hour of this weekday.",
+            "Unusual: the group is not like that at this hour of other weeks.",
         ),
         (
             {"rebalancing_share": 0.6},
@@ -294,8 +302,8 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         "Stopped: no member owns the partition, and its commit does not move.",
         "Worst: orders partition 7, led by broker 3, read by nobody.",
         "Lost so far: 1,220 records that retention deleted before it had committed them.",
-        "To do: raise retention.ms or retention.bytes of orders; then start its consumers, or "
-        "delete the group if nobody needs it.",
+        "To do: raise retention.ms or retention.bytes of orders; then start its consumers; "
+        "delete the group only when its owner says that nobody needs it.",
     ]
 
 
@@ -310,15 +318,15 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         ),
         (
             a_trouble(contract.PROMISE_BROKEN, row=PROMISED),
-            "Kafka lag: payments on shop (promise broken)",
+            "Kafka lag: payments on shop: promise broken (OK)",
             "payments on shop breaks its promise since 2026-01-31 12:00 UTC: the oldest unread has "
             "waited 4 min, promised are 2 min at most.",
         ),
         (
             an_end(contract.LOSS_ENDED, 383_938),
-            "Kafka lag: payments on shop (loss ended)",
+            "Kafka lag: payments on shop: loss ended (OK)",
             "payments on shop loses no more records: it did from 2026-01-31 10:30 UTC to "
-            "2026-01-31 11:59 UTC, at least 383,938 records.",
+            "2026-01-31 11:59 UTC, at least 383,938 records in all.",
         ),
         (
             an_end(contract.LOSS_AVERTED, None, status=contract.WARN),
@@ -328,13 +336,13 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         ),
         (
             an_end(contract.PROMISE_KEPT, 7_200.0, row={"sla_seconds": 120.0}),
-            "Kafka lag: payments on shop (promise kept)",
+            "Kafka lag: payments on shop: promise kept (OK)",
             "payments on shop keeps its promise of 2 min again: it was broken from 2026-01-31 "
             "10:30 UTC to 2026-01-31 11:59 UTC, the oldest unread for 2 h.",
         ),
         (
             an_end(contract.PROMISE_KEPT, 7_200.0),
-            "Kafka lag: payments on shop (promise kept)",
+            "Kafka lag: payments on shop: promise kept (OK)",
             "payments on shop has no promise any more: it was broken from 2026-01-31 10:30 UTC to "
             "2026-01-31 11:59 UTC.",
         ),
@@ -706,3 +714,158 @@ def test_messages_come_worst_first() -> None:
     groups = [message.notice.attributes["group"] for message in build_messages(found, 100)]
 
     assert groups == ["d", "c", "b", "e", "a"]
+
+
+# Since when, how sure, and what can be done.
+
+
+@pytest.mark.parametrize(
+    ("worst", "more", "says"),
+    [
+        (contract.FALLING_BEHIND, {}, "Falling behind since about 2026-01-31 12:00 UTC:"),
+        (contract.SLOW, {}, "Too slow since 2026-01-31 12:00 UTC or earlier:"),
+        (contract.STOPPED, {}, "Stopped since 2026-01-31 12:00 UTC:"),
+        (
+            contract.STOPPED,
+            {"first_seen_ill": True},
+            "Stopped since 2026-01-31 12:00 UTC or earlier:",
+        ),
+    ],
+    ids=["estimated", "its oldest record", "seen to begin", "so at first sight"],
+)
+def test_a_beginning_says_how_sure_it_is(worst: str, more: dict[str, Any], says: str) -> None:
+    row = {"worst_status": worst, "worst_status_since": NOON}
+
+    assert any(line.startswith(says) for line in lines(row=row, **more))
+
+
+def test_a_group_that_was_never_seen_well_is_not_said_to_have_been() -> None:
+    assert lines(first_seen_ill=True)[0] == (
+        "payments on shop is ERR since 2026-01-31 12:00 UTC, and was never seen OK."
+    )
+
+
+def a_resolved(**row: Any) -> GroupChange:
+    return a_change(
+        kind=contract.RESOLVED,
+        status=contract.OK,
+        previous_status=contract.ERR,
+        since=NOON,
+        previous_since=NOON - 79 * MINUTE,
+        previous_worst_status=contract.STOPPED,
+        row=row,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "catches_up"),
+    [
+        ({"lag": 600, "time_lag_seconds": 60.0, "drain_seconds": 9.0}, False),
+        ({"lag": 601, "time_lag_seconds": 60.1, "drain_seconds": 9.0}, True),
+        ({"lag": 600, "produce_rate": 10.0, "drain_seconds": 9.0}, False),
+        ({"lag": 601, "produce_rate": 10.0, "drain_seconds": 9.0}, True),
+        ({"lag": 601, "time_lag_seconds": 900.0}, False),
+    ],
+    ids=["a minute old", "older", "a minute's records", "more", "does not shrink"],
+)
+def test_a_group_that_is_ok_and_far_behind_catches_up(
+    row: dict[str, Any], catches_up: bool
+) -> None:
+    sent = notice(a_resolved(**row))
+
+    headline = "payments on shop is OK since 2026-01-31 12:00 UTC, after ERR for 79 min (stopped)"
+    assert sent.text.splitlines()[0] == headline + (": it catches up." if catches_up else ".")
+    word = ": it catches up" if catches_up else ""
+    assert sent.subject == f"Kafka lag OK: payments on shop{word} (resolved)"
+
+
+@pytest.mark.parametrize(
+    ("row", "to_do"),
+    [
+        (
+            {"members": 2, "partitions": 12},
+            "add consumers: 2 read 12 partitions; or find the slow step.",
+        ),
+        (
+            {"members": 12, "partitions": 12, "worst_member": "m-1"},
+            "more consumers do not help: each of its 12 partitions has one; find the slow step in "
+            "m-1.",
+        ),
+        (
+            {
+                "members": 1,
+                "partitions": 1,
+                "unusual": True,
+                "produce_rate": 77.0,
+                "usual_produce_rate": 10.0,
+            },
+            "ask the producers of its topics why they write 8 times as much; more consumers do not "
+            "help: its only partition has one; find the slow step.",
+        ),
+        (
+            {"unusual": True, "produce_rate": 19.9, "usual_produce_rate": 10.0},
+            "add consumers, as many as there are partitions at most, or find the slow step.",
+        ),
+    ],
+    ids=["too few", "enough", "producers first", "not much more"],
+)
+def test_what_to_do_is_what_can_be_done(row: dict[str, Any], to_do: str) -> None:
+    row = {"worst_status": contract.FALLING_BEHIND, **row}
+
+    assert f"To do: {to_do}" in lines(row=row)
+
+
+def test_the_speed_of_a_rewound_group_is_not_known_yet() -> None:
+    row = {"lag": 9, "drain_seconds": 7_200.0, "worst_status": contract.REWOUND}
+
+    assert "Now: 9 records behind." in lines(row=row)
+
+
+def test_a_commit_beyond_the_end_costs_all_that_is_written() -> None:
+    assert "Cost: it reads nothing of what is written now." in lines(
+        row={"worst_status": contract.BEYOND_END}
+    )
+
+
+def test_a_group_that_rebalances_says_so_before_what_follows_from_it() -> None:
+    row = {
+        "worst_status": contract.STALLED,
+        "worst_status_since": NOON,
+        "worst_member": "m-673",
+        "rebalancing_share": 0.9,
+    }
+
+    assert lines(row=row)[1] == (
+        "Rebalancing: the group does so all the time, and commits nothing since 2026-01-31 12:00 "
+        "UTC; m-673 owned the partition at the moment."
+    )
+
+
+@pytest.mark.parametrize(("most", "says"), [(0, True), (5, False), (None, False)])
+def test_a_loss_that_did_not_come_is_said_only_where_it_is_known(
+    most: int | None, says: bool
+) -> None:
+    headline = lines_of(an_end(contract.LOSS_AVERTED, most))[0]
+
+    assert headline.endswith("Nothing was lost.") == says
+
+
+def test_an_age_is_rounded() -> None:
+    assert "Now: the oldest unread for 5 min." in lines(row={"time_lag_seconds": 299.0})
+
+
+def test_who_is_no_longer_watched_says_what_is_not_known() -> None:
+    change = a_change(
+        kind=contract.GONE,
+        status=contract.STATUS_GONE,
+        previous_status=contract.ERR,
+        previous_worst_status=contract.STALLED,
+        row={"status_reason": contract.TOPIC_UNWATCHED, "worst_topic": "geo"},
+    )
+
+    assert lines_of(change)[0] == (
+        "payments on shop is no longer watched. The reporter has not been able to read topic geo "
+        "since 2026-01-01 12:00 UTC (30 days), and gives up: last known ERR, stalled; whether it "
+        "recovered is unknown. Give the reporter its right to Describe back, or deny the name in "
+        "its configuration."
+    )

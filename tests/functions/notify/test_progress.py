@@ -470,3 +470,17 @@ def test_an_object_that_is_there_or_may_be_is_denied(keys: list[str] | None) -> 
     objects = S3ConditionalObjects(_Denying(keys), "ours")
     with pytest.raises(StoreError, match=r"Cannot read .*/topic in bucket ours \(AccessDenied\)"):
         objects.read("notified/cursors/orders/topic")
+
+
+def test_what_was_reported_last_is_read_again(objects: MemoryObjects) -> None:
+    bad = Incident(
+        contract.ERR,
+        NOON,
+        status_since=NOON,
+        worst_status=contract.STOPPED,
+        first_seen_ill=True,
+    )
+    cursors = Cursors(objects, "sns")
+    cursors.move(cursors.read("shop", NOON), NOON, {"g": bad})
+
+    assert cursors.read("shop", NOON + MINUTE).incidents == {"g": bad}

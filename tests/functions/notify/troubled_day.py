@@ -215,6 +215,7 @@ TROUBLES = (
         (
             "Rewound since 2026-01-31 09:05 UTC",
             "370,000 records behind",
+            "after ERR for 11 min (rewound): it catches up.",
         ),
     ),
     Trouble(
@@ -235,7 +236,7 @@ TROUBLES = (
         _worked_off("09:00", "11:00", 0.5),
         ("opened", "resolved"),
         (
-            "Falling behind: the backlog does not shrink.",
+            "Falling behind since about 2026-01-31 08:5",
             "10/s written to its topics, 5",
             "led by broker 2, read by analytics-m",
         ),
@@ -246,7 +247,7 @@ TROUBLES = (
         _added,
         ("opened", "resolved"),
         (
-            "Too slow",
+            "Too slow since 2026-01-31 09:00 UTC or earlier",
             "worked off in",
         ),
     ),
@@ -256,8 +257,8 @@ TROUBLES = (
         _imported,
         ("opened", "worse"),
         (
-            "No member: no member of the group reads it.",
-            "the oldest unread for 2.2 d",
+            "No member since 2026-01-31 09:40 UTC or earlier",
+            "the oldest unread for 2.3 d",
             "ERR since 2026-01-31 09:51 UTC, after WARN",
         ),
     ),
@@ -291,7 +292,7 @@ TROUBLES = (
         _late,
         ("promise_broken", "promise_kept"),
         (
-            "breaks its promise since 2026-01-31 10:03 UTC: the oldest unread has waited 4 min, "
+            "breaks its promise since 2026-01-31 10:03 UTC: the oldest unread has waited 5 min, "
             "promised are 2 min at most",
             "keeps its promise of 2 min again",
         ),
@@ -322,7 +323,7 @@ TROUBLES = (
         _deleted,
         ("gone",),
         (
-            "is gone: somebody deleted it",
+            "is gone since 2026-01-31 11:30 UTC (last seen 2026-01-31 11:29 UTC)",
             "When last seen: 3,000 records behind",
         ),
     ),
@@ -332,8 +333,8 @@ TROUBLES = (
         steady,
         ("opened", "gone"),
         (
-            "no longer watched: topic geo is unread since 2026-01-01 08:30 UTC",
-            "This is no recovery",
+            "has not been able to read topic geo since 2026-01-01 08:30 UTC (30 days)",
+            "last known ERR, stalled; whether it recovered is unknown",
         ),
     ),
     Trouble("healthy", "nothing", _moved_again, ()),
