@@ -308,14 +308,16 @@ def _format_promise(row: Row) -> str:
     age, promised = row.get("time_lag_seconds"), row.get("sla_seconds")
     if age is None or promised is None:
         return ""
-    waited = f"{_at_least(row)}{format_short_duration(age, round, precise=True)}"
+    waited = _format_waited(age, row, precise=True)
     promise = format_short_duration(promised)
     return f": the oldest unread has waited {waited}, promised are {promise} at most"
 
 
-def _at_least(row: Row) -> str:
-    """Before an age that may be any longer."""
-    return "at least " if row.get("time_lag_method") == contract.METHOD_AT_LEAST else ""
+def _format_waited(age: float, row: Row, *, precise: bool = False) -> str:
+    """The age of the oldest unread record; one that may be any longer is cut, not rounded."""
+    if row.get("time_lag_method") == contract.METHOD_AT_LEAST:
+        return f"at least {format_short_duration(age, precise=precise)}"
+    return format_short_duration(age, round, precise=precise)
 
 
 def _advise(change: GroupChange, worst_status: str | None) -> str:
@@ -395,7 +397,7 @@ def format_lag(row: Row) -> str | None:
         return None
     parts = [] if lag is None else [f"{format_quantity(lag, 'record')} behind"]
     if age is not None and lag != 0:
-        parts.append(f"the oldest unread for {_at_least(row)}{_format_age(age)}")
+        parts.append(f"the oldest unread for {_format_waited(age, row)}")
     drain = row.get("drain_seconds")
     # After a rewind the rates, which are averages, are not of its speed for a while.
     is_steady = row.get("worst_status") != contract.REWOUND

@@ -850,8 +850,15 @@ def test_a_loss_that_did_not_come_is_said_only_where_it_is_known(
     assert headline.endswith("Nothing was lost.") == says
 
 
-def test_an_age_is_rounded() -> None:
-    assert "Now: the oldest unread for 5 min." in lines(row={"time_lag_seconds": 299.0})
+@pytest.mark.parametrize(
+    ("method", "age"),
+    [(contract.METHOD_RECORD_TIME, "5 min"), (contract.METHOD_AT_LEAST, "at least 4 min")],
+    ids=["rounded", "a bound is cut"],
+)
+def test_an_age_is_rounded_unless_it_may_be_longer(method: str, age: str) -> None:
+    row = {"time_lag_seconds": 299.0, "time_lag_method": method}
+
+    assert f"Now: the oldest unread for {age}." in lines(row=row)
 
 
 def test_who_is_no_longer_watched_says_what_is_not_known() -> None:
