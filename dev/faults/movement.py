@@ -98,8 +98,12 @@ class Movement:
     def may_be_rewound(self) -> bool:
         """Whether it was farther ahead once, and a run within the window may have seen it go back.
 
-        Where to does not matter: it may have come nearer to where it was since.
+        Where to does not matter: it may have come nearer to where it was since. A coordinator that
+        does not know yet that another took over answers with earlier commits, which is the same to
+        a run.
         """
+        if self._answered_by_a_stale_coordinator():
+            return True
         offset = self.row["committed_offset"] or 0
         moves = [each for each in self._commits if each.sent <= self._now]
         if not any(each.offset is not None and each.offset > offset for each in moves):
@@ -114,6 +118,15 @@ class Movement:
                     return True
                 highest = each.offset
         return False
+
+    def _answered_by_a_stale_coordinator(self) -> bool:
+        """Whether one of the runs within the window may have had its commits from such a one."""
+        limit = self.run.taken_at - self.run.window_ms
+        asked = [(each.began, each.ended) for each in self.earlier if each.taken_at >= limit]
+        return any(
+            self.truth.commits_as_of(self.names[0], begin, end) < begin
+            for begin, end in [*asked, (self.run.began, self._now)]
+        )
 
     def surely_rewound(self) -> bool:
         """Whether a run within the window must have seen the commit go back, and none since saw it

@@ -10,6 +10,7 @@ from dev.faults.truth import (
     NEVER,
     Commit,
     LogView,
+    Stale,
     TopicView,
 )
 from tests.dev.faults.builders import (
@@ -145,6 +146,16 @@ def test_a_rewind_needs_a_commit_that_went_back_within_the_window() -> None:
     for row in planted[P]:
         row["status"] = "REWIND"
     assert "status" in rules(run(frames=planted), back)
+
+
+@pytest.mark.parametrize(("begin", "wrong"), [(NOW - 9_000, False), (NOW + 5_000, True)])
+def test_a_coordinator_that_lost_its_place_may_show_a_rewind(begin: int, wrong: bool) -> None:
+    stale = Stale(1, since=NOW - 12_000, begin=begin, groups=frozenset({"billing"}))
+    planted = frames()
+    for row in planted[P]:
+        row["status"] = "REWIND"
+    found = judged(run(frames=planted), replace(TRUTH, stale=(stale,))).wrong
+    assert any("did not go back" in each.truth for each in found) == wrong
 
 
 def test_a_commit_that_went_back_within_the_window_is_a_rewind() -> None:
