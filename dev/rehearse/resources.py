@@ -154,6 +154,16 @@ def _register_target(properties: Properties) -> str:
     return target
 
 
+def _without_scheduled_actions(properties: Properties) -> Properties:
+    """CloudFormation makes a call of its own of each."""
+    rest = dict(properties)
+    keys = ("ServiceNamespace", "ResourceId", "ScalableDimension")
+    for action in rest.pop("ScheduledActions", ()):
+        target = {key: properties[key] for key in keys}
+        check("application-autoscaling", "PutScheduledAction", {**target, **action})
+    return rest
+
+
 def _deregister_target(target: str, _: Properties) -> None:
     _scalable_targets.pop(target, None)
 
@@ -296,6 +306,7 @@ KINDS = {
         "application-autoscaling",
         "RegisterScalableTarget",
         identify=_target_id,
+        parameters=_without_scheduled_actions,
         make=_register_target,
         remove=_deregister_target,
         registered=_scalable_targets.__getitem__,

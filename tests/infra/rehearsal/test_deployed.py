@@ -125,7 +125,8 @@ def test_alarms_that_scale_run_the_policies_that_were_made(deployed: Rehearsal) 
     cloudwatch = deployed.emulator.client("cloudwatch")
     found = cloudwatch.describe_alarms(AlarmNamePrefix=f"kafka-lag/{FULL}/scale-")["MetricAlarms"]
     policies = {each["id"] for each in _added(deployed, "ScalingPolicy")}
-    assert len(policies) == 3
+    # Out and in, a target, and the numbers of tasks that are needed in two bands.
+    assert len(policies) == 5
     assert {action for each in found for action in each["AlarmActions"]} < policies
     assert len(found) == 2
 
