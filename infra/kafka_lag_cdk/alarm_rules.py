@@ -209,8 +209,8 @@ LOSS = Rule(
     periods=5,
     missing=Missing.MISSING,
     meaning="A loss is near or has begun: retention deletes, or soon will delete, records that the "
-    "group has not committed; the value is seconds until then, 0 now. 30 days is no risk; it "
-    "falls below only within risk_horizon_hours (24).",
+    "group has not committed; the value is seconds until then, 0 now. 30 days is the value for no "
+    "risk; it falls below only within risk_horizon_hours (24).",
     to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
     f"{_NOW} says which topic.",
 )
