@@ -309,8 +309,9 @@ def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, An
     }
 
 
-# From such a share of the produce rate on, the growth of a backlog is no noise.
-_CLEAR_GROWTH = 0.05
+# From such a share of the produce rate on, the growth of a backlog is no noise; a record in thirty
+# years is none.
+_CLEAR_GROWTH, _LEAST_RATE = 0.05, 1e-9
 # What the rates decide, and no single moment begins.
 BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 # When what a consumer does began, where that is a moment that a run saw.
@@ -356,7 +357,7 @@ def _estimate_beginning(rows: Frame, counted: Counted) -> Column:
     """
     produced = counted.produce_rate
     growth = produced - rows.numbers("consume_rate")
-    seconds = counted.counts.lag / growth.only(growth > produced * _CLEAR_GROWTH)
+    seconds = counted.counts.lag / growth.only(growth > produced.clip(_LEAST_RATE) * _CLEAR_GROWTH)
     begun = rows.numbers("taken_at") - seconds * 1_000
     proven = rows.numbers("not_catching_up_since")
     latest = np.maximum(np.rint(begun.values), proven.values).astype(np.int64)
