@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
 from typing import Generic, TypeVar
 
-from kafka_lag_report.incident import Incident
 from kafka_lag_report.thresholds import (
     DOUBTFUL_SHARE,
     GAP_INTERVALS,
@@ -37,7 +36,6 @@ class Limits:
     groups: int = 20_000
     topics: int = 500
     rows: int = 200
-    hours: int = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +283,10 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """One cluster's day; every list is worst first."""
+    """One cluster's day; every list is worst first.
+
+    `safe` and `even` are topics that were a finding the day before and are known to be none now.
+    """
 
     cluster: str
     day: date
@@ -296,7 +297,8 @@ class Findings:
     consumers: Listed[Consumer] = field(default_factory=Listed)
     unusual: Listed[UnusualHour] = field(default_factory=Listed)
     coverage: tuple[Coverage, ...] = ()
-    incidents: tuple[Incident, ...] = ()
+    safe: frozenset[GroupTopic] = frozenset()
+    even: frozenset[GroupTopic] = frozenset()
 
     @property
     def in_progress(self) -> bool:
@@ -312,17 +314,6 @@ class Findings:
     def last_run(self) -> datetime | None:
         """The newest run that any dataset saw."""
         return max((one.last_run for one in self.coverage if one.last_run), default=None)
-
-    @property
-    def seen_until(self) -> datetime | None:
-        """The last run, where that is not at the day's end."""
-        last = self.last_run
-        if last is None:
-            return None
-        midnight = datetime.combine(self.day, time(), UTC) + _DAY
-        interval = max((one.interval for one in self.coverage if one.interval), default=60.0)
-        early = (midnight - last).total_seconds() > GAP_INTERVALS * interval
-        return last if self.in_progress or early else None
 
     @property
     def actionable_skews(self) -> tuple[TopicSkew, ...]:
