@@ -37,6 +37,7 @@ _KINDS = {
     "boolean": Kind("BOOLEAN", pa.bool_(), frozenset({"BOOLEAN"})),
     "timestamp": Kind("TIMESTAMP", pa.timestamp("ms", tz="UTC"), frozenset({"INT64", "INT96"})),
     "array<int>": Kind("INTEGER[]", pa.list_(pa.int32()), frozenset()),
+    "array<double>": Kind("DOUBLE[]", pa.list_(pa.float64()), frozenset()),
 }
 
 

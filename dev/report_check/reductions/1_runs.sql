@@ -28,7 +28,7 @@ CREATE OR REPLACE TEMP TABLE group_runs AS
 SELECT
     consumer_group, taken_at, weight, unread_reason IS NULL AS is_read,
     owner, sla_seconds, group_state, owners_changed, lag, time_lag_seconds,
-    time_lag_error_seconds,
+    time_lag_error_seconds, rebalances, rebalancing_share,
     produce_rate, consume_rate, records_lost, status, status_reason
 FROM groups
 JOIN runs USING (taken_at);
