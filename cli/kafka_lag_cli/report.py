@@ -62,9 +62,10 @@ def report(
     by `kafka-lag query`.
     """
     check_extra("report", "report", "Spark", "pyspark")
-    from kafka_lag_report.daily_report import main, utc_now  # noqa: PLC0415 - needs the extra
+    from kafka_lag_report.daily_report import main  # noqa: PLC0415 - needs the extra
     from kafka_lag_report.errors import UsageError  # noqa: PLC0415
     from kafka_lag_report.options import parse  # noqa: PLC0415
+    from kafka_lag_report.report_files import utc_now  # noqa: PLC0415
 
     folder = _find_folder(state)
     arguments = [f"--input={folder}", f"--output={folder}"]

@@ -20,6 +20,7 @@ from dev.days.describe import (
     Rebalance,
     Rewind,
     Rows,
+    Skip,
     Slow,
     Surge,
     Topic,
@@ -243,7 +244,7 @@ class Commits:
             moved = self._rested(target, second)
         else:
             moved = self._moved(np.where(self.now < 0, target, self.now), target, second)
-            moved = self._rewound(moved, second)
+            moved = self._skipped(self._rewound(moved, second), second)
         self.now, self._second = np.where(there, moved, -1), second
         return self.now
 
@@ -287,4 +288,11 @@ class Commits:
                 at = np.full(len(self._consumers), second - event.seconds)
                 back = np.minimum(self._logs.ends(at, self._consumers.row), commits)
                 commits = np.where(hit, back, commits)
+        return commits
+
+    def _skipped(self, commits: Numbers, second: float) -> Numbers:
+        for event in self._events.on(Skip, second):
+            if self._second is not None and not event.when.holds(self._second):
+                hit = self._consumers.fit(event.rows, second) & (commits >= 0)
+                commits = np.where(hit, self._logs.ends(second, self._consumers.row), commits)
         return commits

@@ -80,6 +80,14 @@ class Rewind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """The commits go to the logs' ends unread, in the first run of the span."""
+
+    when: Span
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surge:
     """`factor` times the production of a topic."""
 
@@ -138,7 +146,17 @@ class Missing:
 
 
 Event: TypeAlias = (
-    Slow | Absent | Rebalance | Rewind | Surge | Lead | Unread | Hidden | NullColumns | Missing
+    Slow
+    | Absent
+    | Rebalance
+    | Rewind
+    | Skip
+    | Surge
+    | Lead
+    | Unread
+    | Hidden
+    | NullColumns
+    | Missing
 )
 
 

@@ -19,8 +19,14 @@ from kafka_lag_report.findings import STALLED, STOPPED
 from kafka_lag_report.moments import clock, first_and_last, ordered, second_of
 from kafka_lag_report.run_weights import intervals, run_weights
 from kafka_lag_report.skew import skewed
-from kafka_lag_report.thresholds import LAG_EXCESS, RATE_EXCESS
+from kafka_lag_report.thresholds import (
+    LAG_EXCESS,
+    RATE_EXCESS,
+    RATE_FORGETS_SECONDS,
+    STILL_SECONDS,
+)
 
+GROUP = ("cluster", "consumer_group")
 GROUP_TOPIC = ("cluster", "consumer_group", "topic")
 GROUP_SEGMENT = ("topic_id", "partition_id", "leader", "client_id", "client_host", "member_id")
 
@@ -64,6 +70,7 @@ CONSUMED = Offset(
     MEMBER,
     by="consumer_group",
     rewinds="rewinds",
+    losses="records_lost",
 )
 
 
@@ -121,7 +128,7 @@ def reduce_day(
 
 
 def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
-    runs = keeper.keep(groups)
+    runs = keeper.keep(groups.withColumn("consume_rate", without_losses(GROUP)))
     return runs, keeper.keep(run_weights(runs)), keeper.keep(intervals(runs))
 
 
@@ -168,9 +175,10 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         _read_offset().alias("read_offset"),
         _margin().alias("margin"),
         *(
-            sf.when(sf.col("status") == status, sf.col("lag")).alias(name)
+            sf.when(standing() == status, sf.col("lag")).alias(name)
             for name, status in _STANDING.items()
         ),
+        (sf.col("skipped_at") == sf.col("taken_at")).alias("skipped"),
     )
     margin_order = ordered(sf.col("margin"))
     loss = sf.least(sf.col("seconds_until_loss"), sf.lit(_FAR))
@@ -184,6 +192,7 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         "records_lost": sf.max("records_lost"),
         "consume_rate": sf.sum("consume_rate"),
         "rewinds": sf.count("rewound_from"),
+        "skips": sf.count_if("skipped"),
         "margin": sf.min("margin"),
         "margin_at": second_of(sf.min(margin_order)),
         "lag_at_margin": sf.min_by("lag", margin_order),
@@ -211,6 +220,7 @@ def group_runs(group_partitions: DataFrame) -> DataFrame:
         "taken_at",
         read.alias("read"),
         *(sf.when(read, sf.col(name)).alias(name) for name in _READ),
+        sf.when(read, sf.col("records_lost")).alias("records_lost"),
     )
     lag = sf.sum("lag")
     whole = sf.bool_and("read")
@@ -218,9 +228,33 @@ def group_runs(group_partitions: DataFrame) -> DataFrame:
         "lag": sf.when(whole, lag),
         "time_lag": sf.when(whole, sf.max("time_lag_seconds")),
         "consume_rate": sf.sum("consume_rate"),
+        "records_lost": sf.max("records_lost"),
         "skewed": skewed(sf.max("lag"), lag, sf.count("lag"), LAG_EXCESS),
     }
     return _aggregated(rows, (*GROUP_TOPIC, "taken_at"), measures)
+
+
+def without_losses(keys: Sequence[str]) -> Column:
+    """`consume_rate` of runs alike in `keys`, unknown after records were lost.
+
+    A commit that passes over what was deleted looks like reading, and the rate is a moving average.
+    """
+    lately = Window.partitionBy(*keys).orderBy(sf.unix_seconds("taken_at"))
+    lost = sf.max("records_lost").over(lately.rangeBetween(-RATE_FORGETS_SECONDS, 0))
+    return sf.when(sf.coalesce(lost, sf.lit(0)) == 0, sf.col("consume_rate"))
+
+
+def standing() -> Column:
+    """STALL or STOP where a commit stood, with an owner or without; null: it moved, or none lagged.
+
+    The status says first that records are lost: behind that, a commit that is as old as a status'
+    usual window stands.
+    """
+    age = sf.unix_seconds("taken_at") - sf.unix_seconds("commit_changed_at")
+    still = (sf.col("records_lost") > 0) & (age >= STILL_SECONDS)
+    return sf.when(sf.col("status").isin(STALL, STOP), sf.col("status")).when(
+        still, sf.when(sf.col("member_id").isNull(), STOP).otherwise(STALL)
+    )
 
 
 def _was_read(rows: DataFrame) -> DataFrame:

@@ -7,7 +7,7 @@ has no history yet: there the one scan is the reports'.
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
 
@@ -26,6 +26,10 @@ from kafka_lag_report.aggregates import (
 )
 from kafka_lag_report.compaction import compact_day
 from kafka_lag_report.errors import DataError
+from kafka_lag_report.evidence import Evidence, gather_evidence
+from kafka_lag_report.find_incidents import find_incidents
+from kafka_lag_report.findings import Findings
+from kafka_lag_report.incident import TABLE, to_table
 from kafka_lag_report.options import Options
 from kafka_lag_report.page.render import read_page, render
 from kafka_lag_report.read_findings import read_findings
@@ -75,20 +79,23 @@ def report_cluster(job: Job, day: Day, cluster: str) -> None:
     with keeping() as keeper:
         with job.timings.stage("reduce", cluster):
             work_on = partial(_reduced, job, keeper)
-            day, frames = skip_corrupt_objects(job.storage, day, work_on)
+            day, (frames, evidence) = skip_corrupt_objects(job.storage, day, work_on)
         with staged(job.storage, job.options.output, day, cluster) as staging:
             with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
                 written = staging.write(_reports(job, day, frames))
             with job.timings.stage("pages", cluster):
-                page = _page(job, day, cluster, frames, written)
+                findings = _findings(job, day, cluster, evidence, written)
+                staging.hold(TABLE, to_table(findings.incidents))
+                page = _page(findings, frames)
             with job.timings.stage("publish", cluster):
                 staging.publish(page)
 
 
-def _reduced(job: Job, keeper: Keeper, day: Day) -> DayAggregates:
+def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidence]:
     keeper.release()
     groups, group_rows, topic_rows = (read(job.spark, job.storage, day, name) for name in DATASETS)
-    return reduce_day(groups, group_rows, topic_rows, keeper)
+    aggregates = reduce_day(groups, group_rows, topic_rows, keeper)
+    return aggregates, gather_evidence(aggregates, group_rows, topic_rows)
 
 
 def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
@@ -98,7 +105,9 @@ def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
         job.spark, job.storage, job.options.output, "lag_hourly", day, _dates_before(day)
     )
     return {
-        "lag_summary": lag_summary(f.groups, f.runs, f.segments, f.weights, f.intervals),
+        "lag_summary": lag_summary(
+            f.groups, f.runs, f.segments, f.consumed, f.weights, f.intervals
+        ),
         "partition_skew": partition_skew(
             f.segments, f.runs, f.topic_segments, f.topic_runs, f.weights, f.intervals
         ),
@@ -123,13 +132,19 @@ def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
     return naming_corrupt_files(job.storage, folders)
 
 
-def _page(
-    job: Job, day: Day, cluster: str, frames: DayAggregates, written: Mapping[str, pa.Table]
-) -> str:
+def _findings(
+    job: Job, day: Day, cluster: str, evidence: Evidence, written: Mapping[str, pa.Table]
+) -> Findings:
+    """What the reports show, and the incidents behind it."""
     first_day = is_first_day(job.storage, job.options.output, day, cluster)
     findings = read_findings(cluster, day.date, written, first_day=first_day)
     if findings is None:
         raise DataError(f"nothing is known of {cluster} on {day.date}")
+    incidents = find_incidents(evidence, findings, first_day=first_day)
+    return replace(findings, incidents=incidents)
+
+
+def _page(findings: Findings, frames: DayAggregates) -> str:
     partitions = group_partition_days(frames.segments).join(
         records_produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
     )

@@ -3,8 +3,8 @@
 
 Where each owner of a log had it in one stretch, first and last values are enough: an owner is
 credited with the rise from the last value known before it to its own last one. Where an owner came
-back, or a commit went back, the log's rows are read once more, in order, and each run's rise is
-taken.
+back, or a commit went back or passed over losses, the log's rows are read once more, in order, and
+each run's rise is taken.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ class Offset:
 
     `log` and `owner` are columns of the rows and of the segments, `by` the one of them by which
     the history is sorted first. `rewinds`: the segments' count of runs below an earlier value;
-    null: it does not go back.
+    null: it does not go back. `losses`: the column, of rows and segments, of records that are
+    deleted ahead of the offset, over which its next rise passes; null: there are none.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Offset:
     owner: tuple[str, ...]
     by: str
     rewinds: str | None = None
+    losses: str | None = None
 
     def known(self) -> dict[str, str]:
         """The segments' columns by what `first_and_last` calls them."""
@@ -72,6 +74,7 @@ def _spans(segments: DataFrame, offset: Offset) -> DataFrame:
             sf.max_by(known["last"], known["last_at"]).alias("last"),
             sf.sum(known["times"]).alias("times"),
             sf.sum(offset.rewinds or sf.lit(0)).alias("rewinds"),
+            sf.max(offset.losses or sf.lit(0)).alias("losses"),
         )
         .withColumn("key", _key(offset))
     )
@@ -88,9 +91,10 @@ def _risen(spans: DataFrame, offset: Offset) -> DataFrame:
 
 
 def _unclear(spans: DataFrame, offset: Offset) -> DataFrame:
-    """Logs that an owner had before and after another one, or that went back: `key`, `name`."""
+    """`key` and `name` of logs whose first and last values are not enough: an owner had them before
+    and after another one, or they went back, or passed over what was lost."""
     latest = sf.max("until").over(_until_now(offset, "since"))
-    found = spans.withColumn("latest", latest).where("latest >= since OR rewinds > 0")
+    found = spans.withColumn("latest", latest).where("latest >= since OR rewinds > 0 OR losses > 0")
     return found.select("key", sf.col(offset.by).alias("name")).distinct()
 
 
@@ -105,15 +109,21 @@ def _read(rows: DataFrame, offset: Offset) -> DataFrame:
         *offset.owner,
         clock().alias("second"),
         sf.col(offset.name).alias("value"),
+        sf.coalesce(offset.losses or sf.lit(0), sf.lit(0)).alias("lost"),
         _key(offset).alias("key"),
     )
 
 
 def _risen_by_run(rows: DataFrame, offset: Offset) -> DataFrame:
     """What each owner is credited with, run by run."""
-    before = sf.last("value", ignorenulls=True).over(_until_now(offset, "second"))
-    rise = sf.col("value") - sf.col("before")
-    rises = rows.withColumn("before", before).withColumn(
+    earlier = _until_now(offset, "second")
+    known = sf.when(sf.col("value").isNotNull(), sf.col("lost"))
+    last = {
+        "before": sf.last("value", ignorenulls=True).over(earlier),
+        "passed": sf.last(known, ignorenulls=True).over(earlier),
+    }
+    rise = sf.col("value") - sf.col("before") - sf.col("passed")
+    rises = rows.withColumns(last).withColumn(
         "rise", sf.when(rise.isNotNull(), sf.greatest(rise, sf.lit(0)))
     )
     return rises.groupBy(*offset.log, *offset.owner).agg(sf.sum("rise").alias("credited"))

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from kafka_lag_report.read_snapshots import (
     requested_days,
     snapshot_dates,
 )
+from kafka_lag_report.report_files import utc_now
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.success_metric import metric_client, publish_success
@@ -34,11 +35,6 @@ from kafka_lag_report.timings import Timings
 # Of a cluster's raw objects of a day, up to which its day takes seconds, most of them planning.
 SMALL_BYTES = 32 << 20
 SMALL_AT_ONCE = 3
-
-
-def utc_now() -> datetime:
-    """The clock that decides which day yesterday was."""
-    return datetime.now(UTC)
 
 
 def main(

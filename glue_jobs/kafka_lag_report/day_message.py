@@ -93,7 +93,7 @@ def read_two_days(job: Job, day: Day) -> TwoDays:
     for cluster in known.clusters:
         try:
             before = _read(job, known, cluster, eve)
-            now = _read(job, day, cluster, day.date, before) if cluster in day.clusters else None
+            now = _read(job, day, cluster, day.date) if cluster in day.clusters else None
         except DataError as error:
             failed[cluster] = str(error)
             continue
@@ -103,10 +103,8 @@ def read_two_days(job: Job, day: Day) -> TwoDays:
     return TwoDays(today, previous, failed, first)
 
 
-def _read(
-    job: Job, day: Day, cluster: str, on: date, previous: Findings | None = None
-) -> Findings | None:
+def _read(job: Job, day: Day, cluster: str, on: date) -> Findings | None:
     output = job.options.output
     reports = published(job.storage, output, day, cluster, on)
     first_day = is_first_day(job.storage, output, replace(day, date=on), cluster)
-    return read_findings(cluster, on, reports, first_day=first_day, previous=previous)
+    return read_findings(cluster, on, reports, first_day=first_day)

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
 from typing import Generic, TypeVar
 
+from kafka_lag_report.incident import Incident
 from kafka_lag_report.thresholds import (
     DOUBTFUL_SHARE,
     GAP_INTERVALS,
@@ -36,6 +37,7 @@ class Limits:
     groups: int = 20_000
     topics: int = 500
     rows: int = 200
+    hours: int = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,10 +285,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """One cluster's day; every list is worst first.
-
-    `safe` and `even` are topics that were a finding the day before and are known to be none now.
-    """
+    """One cluster's day; every list is worst first."""
 
     cluster: str
     day: date
@@ -297,8 +296,7 @@ class Findings:
     consumers: Listed[Consumer] = field(default_factory=Listed)
     unusual: Listed[UnusualHour] = field(default_factory=Listed)
     coverage: tuple[Coverage, ...] = ()
-    safe: frozenset[GroupTopic] = frozenset()
-    even: frozenset[GroupTopic] = frozenset()
+    incidents: tuple[Incident, ...] = ()
 
     @property
     def in_progress(self) -> bool:
@@ -314,6 +312,17 @@ class Findings:
     def last_run(self) -> datetime | None:
         """The newest run that any dataset saw."""
         return max((one.last_run for one in self.coverage if one.last_run), default=None)
+
+    @property
+    def seen_until(self) -> datetime | None:
+        """The last run, where that is not at the day's end."""
+        last = self.last_run
+        if last is None:
+            return None
+        midnight = datetime.combine(self.day, time(), UTC) + _DAY
+        interval = max((one.interval for one in self.coverage if one.interval), default=60.0)
+        early = (midnight - last).total_seconds() > GAP_INTERVALS * interval
+        return last if self.in_progress or early else None
 
     @property
     def actionable_skews(self) -> tuple[TopicSkew, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The day in at most 20 lines, for a team and for the job's log: what changed, worst first."""
+"""The day in at most 22 lines, for a team and for the job's log: what is news, worst first."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +9,13 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from kafka_lag.formatting import cut_end, format_quantity
-from kafka_lag_report.changes import LONGEST_NAME, Change, find_changes
+from kafka_lag_report.changes import Change, count_old, find_changes
 from kafka_lag_report.findings import Findings
-from kafka_lag_report.sentences import name_of
+from kafka_lag_report.sentences import LONGEST_NAME, name_of
 from kafka_lag_report.storage import s3_place
 
-LINES = 20
+# A day of 18 incidents has room, with its head and its link.
+LINES = 22
 # SNS wants less than 100 letters of ASCII.
 SUBJECT = 99
 LONGEST_CAUSE = 300
@@ -51,7 +52,7 @@ def message(
     if not (changes or failed or always):
         return None
     names = sorted(today.keys() | {change.cluster for change in changes})
-    known = _counted(changes) or ("nothing changed" if today else "")
+    known = _counted(changes) or ("nothing new" if today else "")
     missing = f"{format_quantity(len(failed), 'cluster')} without a report" if failed else ""
     counted = ", ".join(filter(None, (missing, known))) or "nothing is known"
     about = sorted({*names, *failed})
@@ -61,7 +62,7 @@ def message(
         f"Kafka lag{of} on {day}{against}: {counted}.",
         *_caveats(today, previous, first=first),
         *_failures(failed),
-        *([_whole_day(today.values())] if today else []),
+        *_unchanged(today, previous),
     ]
     changed = list(dict.fromkeys(change.cluster for change in changes))
     calm = [name for name in names if name not in changed]
@@ -97,18 +98,15 @@ def _caveats(
     if today and not previous:
         kind = "First report: there is none" if first else "There is no report"
         said.append(f"{kind} of the day before to compare with.")
-    lists = {
-        "topics at risk": "risks",
-        "skewed topics": "skews",
-        "groups": "groups",
-        "brokers": "brokers",
-        "unusual hours": "unusual",
-    }
-    days = [*today.values(), *previous.values()]
-    cut = [what for what, name in lists.items() if any(getattr(day, name).more for day in days)]
-    if cut:
-        said.append(f"Too many to list, so only the worst: {', '.join(cut)}.")
     return said
+
+
+def _unchanged(today: Mapping[str, Findings], previous: Mapping[str, Findings]) -> list[str]:
+    old = count_old(today, previous)
+    if not old:
+        return []
+    what = format_quantity(old, "incident")
+    return [f"{what} of the day before {'is' if old == 1 else 'are'} as then; the page has them."]
 
 
 def _failures(failed: Mapping[str, str]) -> list[str]:
@@ -119,22 +117,6 @@ def _failures(failed: Mapping[str, str]) -> list[str]:
     ]
     more = len(lines) - _FEW
     return lines if more <= 0 else [*lines[:_FEW], f"no report of {more} more clusters"]
-
-
-def _whole_day(today: Iterable[Findings]) -> str:
-    """How the day was, whether that is new or not."""
-    counts: Counter[str] = Counter()
-    for day in today:
-        lost = sum(risk.partitions_lost > 0 for risk in day.risks.rows)
-        counts["with records lost"] += lost
-        counts["at risk"] += len(day.risks.rows) - lost
-        counts["SLA missed"] += sum(bool(group.missed_sla) for group in day.groups.rows)
-        counts["in ERR"] += sum(bool(group.err_minutes) for group in day.groups.rows)
-        counts["long in WARN"] += sum(group.warned_long for group in day.groups.rows)
-        counts["skewed"] += sum(skew.lag_skewed for skew in day.actionable_skews)
-        counts["hot"] += sum(bool(broker.hot) for broker in day.brokers.rows)
-    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-    return f"All of that day, new or not: {said or 'nothing to attend to'}."
 
 
 def _in_full(
@@ -154,7 +136,7 @@ def _in_full(
         f"- {_name(change.cluster)}: {change.text}" if several else f"- {change.text}"
         for change in changes
     ]
-    return [*_fitting(lines, room - len(end), "changes"), *end]
+    return [*_fitting(lines, room - len(end), "lines, on the page"), *end]
 
 
 def _a_line_each(
@@ -170,7 +152,7 @@ def _a_line_each(
     for name in changed:
         own = [change for change in changes if change.cluster == name]
         page = f" {links[name]}" if name in links else ""
-        lines.append(f"- {_name(name)}: {_counted(own)}; {own[0].text}{page}")
+        lines.append(f"- {_name(name)}: {_counted(own)}. {own[0].text}{page}")
     return [*_fitting(lines, room - len(end), "clusters with changes"), *end]
 
 
@@ -189,7 +171,7 @@ def _counted(changes: Iterable[Change]) -> str:
     """How many of which kind, worst first."""
     counts: Counter[str] = Counter()
     for change in changes:
-        counts[change.kind.value] += change.count
+        counts[change.what] += change.count
     return ", ".join(f"{count:,} {what}" for what, count in counts.items())
 
 

@@ -9,7 +9,6 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import fields
 from datetime import UTC, date, datetime
 from functools import partial
@@ -36,6 +35,7 @@ from kafka_lag_report.findings import (
     worst_first,
     worst_topics,
 )
+from kafka_lag_report.incident import TABLE, from_table
 from kafka_lag_report.thresholds import NO_LOSS
 
 Row = Mapping[str, Any]
@@ -67,20 +67,19 @@ def read_findings(
     reports: Mapping[str, pa.Table],
     *,
     first_day: bool = False,
-    previous: Findings | None = None,
     limits: Limits | None = None,
 ) -> Findings | None:
     """The cluster's findings; null if `coverage` has no rows, as of a day without a report.
 
-    `reports` by name; `first_day`: no earlier day has a report. What was a finding in `previous`
-    is looked up as well, to separate what is over from what is unknown.
+    `reports` by name; `first_day`: no earlier day has a report. `incidents` may be missing, as of a
+    day that an older release reported, or while they are still to be found.
     """
     coverage = sorted(map(_coverage, _rows(reports["coverage"])), key=lambda each: each.dataset)
     if not coverage:
         return None
-    limits, eve = limits or Limits(), previous or Findings(cluster, day)
-    risks, safe = _risks(reports["retention_risk"], {risk.key for risk in eve.risks.rows})
-    skews, even = _skews(reports["partition_skew"], {skew.key for skew in eve.skews.rows})
+    limits = limits or Limits()
+    risks = _risks(reports["retention_risk"])
+    skews = _skews(reports["partition_skew"])
     stopped = _stopped_groups(reports["consumer_hotspots"])
     own = reports["lag_summary"].filter(pc.field("topic").is_null())
     hot = reports["consumer_hotspots"].filter(pc.field("hot"))
@@ -94,10 +93,9 @@ def read_findings(
         skews=_worst(skews, _skew_order, limits.topics, partial(_skew, stopped)),
         brokers=_worst(_rows(reports["broker_hotspots"]), _broker_order, limits.rows, _broker),
         consumers=_worst(_rows(hot), _consumer_order, limits.rows, _consumer),
-        unusual=_worst(_rows(reports["anomalies"]), _hour_order, limits.rows, _hour),
+        unusual=_worst(_rows(reports["anomalies"]), _hour_order, limits.hours, _hour),
         coverage=tuple(since_first_run(each, day) if first_day else each for each in coverage),
-        safe=safe,
-        even=even,
+        incidents=from_table(reports[TABLE]) if TABLE in reports else (),
     )
 
 
@@ -166,21 +164,14 @@ def _group(row: Row) -> GroupDay:
     return GroupDay(row["consumer_group"], *(row[name] for name in _GROUP_COLUMNS))
 
 
-def _risks(
-    report: pa.Table, watched: AbstractSet[GroupTopic]
-) -> tuple[list[TopicRisk], frozenset[GroupTopic]]:
-    """Topics of which records were lost or nearly, and those watched that are known to be safe."""
+def _risks(report: pa.Table) -> list[TopicRisk]:
+    """Topics of which records were lost or nearly."""
     in_danger = pc.is_in(report["retention_risk"], pa.array([LOST, AT_RISK]))
     found = set(map(_key, _rows(report.filter(in_danger).select(_TOPIC))))
     by_topic: dict[GroupTopic, list[Row]] = defaultdict(list)
-    for row in _rows(_of_topics(report.select(_RISK_COLUMNS), found | watched)):
+    for row in _rows(_of_topics(report.select(_RISK_COLUMNS), found)):
         by_topic[_key(row)].append(row)
-    safe = (
-        key
-        for key, rows in by_topic.items()
-        if key not in found and any(row["retention_risk"] for row in rows)
-    )
-    return [_risk(*key, by_topic[key]) for key in found], frozenset(safe)
+    return [_risk(*key, by_topic[key]) for key in found]
 
 
 def _of_topics(report: pa.Table, topics: Collection[GroupTopic]) -> pa.Table:
@@ -244,14 +235,10 @@ def _known(row: Row, name: str) -> float:
     return math.inf if value is None else value
 
 
-def _skews(
-    report: pa.Table, watched: AbstractSet[GroupTopic]
-) -> tuple[list[Row], frozenset[GroupTopic]]:
-    """Skewed topics, and those watched whose lag is known to be even."""
-    # an unknown production is no finding, and an unknown lag nothing that is over
+def _skews(report: pa.Table) -> list[Row]:
+    """Skewed topics; an unknown production is no finding."""
     lag, production = (pc.field(name) for name in ("lag_skewed", "production_skewed"))
-    even = report.filter(~lag & ~pc.coalesce(production, pc.scalar(False))).select(_TOPIC)
-    return _rows(report.filter(lag | production)), frozenset(map(_key, _rows(even))) & watched
+    return _rows(report.filter(lag | production))
 
 
 def _skew_order(row: Row) -> Order:

@@ -9,11 +9,14 @@ missing or there twice, and a run that is killed leaves whole reports, at worst 
 earlier ones. Nothing is replaced until all reports and the page are computed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from io import BytesIO
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,27 +24,34 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_lag_report.errors import CorruptObjectsError, DataError
 from kafka_lag_report.read_snapshots import Day, rows_below, snapshot_dates
-from kafka_lag_report.schemas import REPORTS, in_columns, report_schema
+from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
 from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage, footer_of
 
 TABLE_FILE, PAGE_FILE = f"report{PARQUET}", "report.html"
 _PAGE, _HTML = "page", "text/html; charset=utf-8"
+# What a run is called that works in a folder, and for how long one may.
+_BEGAN = "%Y%m%dT%H%M%SZ"
+_LONGEST_RUN = timedelta(days=1)
 # Small frames: most of a write is planning and committing, which overlap.
 _WRITES_AT_ONCE = 4
 # What queries ask by, of the reports that have it.
 _KEYS = ("consumer_group", "topic", "partition_id", "hour", "leader", "dataset")
 
 
+def utc_now() -> datetime:
+    """The clock."""
+    return datetime.now(UTC)
+
+
 class Staging:
     """A cluster's computed reports, before they replace those of the day; see `staged`."""
 
-    def __init__(self, storage: Storage, output: str, day: Day, cluster: str) -> None:
+    def __init__(self, storage: Storage, output: str, day: Day, cluster: str, folder: str) -> None:
         self._storage, self._day, self._cluster = storage, day, cluster
         self._root = f"{output}/reports"
-        # beside the reports' folders, so that no query of a report ever reads it; by its name the
-        # cluster's next run finds what a killed one left
-        self.folder = f"{self._root}/_staging-{day.clusters[cluster]}"
+        self.folder = folder
         self._names: list[str] = []
+        self._tables: dict[str, pa.Table] = {}
 
     def write(self, reports: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
         """Compute and write the reports; returns what was written."""
@@ -49,11 +59,17 @@ class Staging:
             written = pool.map(self._write, reports.keys(), reports.values())
             return dict(zip(reports, written, strict=True))
 
+    def hold(self, name: str, table: pa.Table) -> None:
+        """Publish this table too; it needs no file before."""
+        self._tables[name] = table
+
     def publish(self, page: str) -> None:
         """Replace what was there of the cluster and date, and nothing else."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             # asked for its result, each raises what it failed with, once all have ended
-            for done in [pool.submit(self._replace, name) for name in self._names]:
+            replaced = [pool.submit(self._replace, name) for name in self._names]
+            replaced += [pool.submit(self._put, *held) for held in self._tables.items()]
+            for done in replaced:
                 done.result()
         address = page_address(self._root.removesuffix("/reports"), self._day, self._cluster)
         self._storage.write(address, page.encode(), content_type=_HTML)
@@ -68,12 +84,24 @@ class Staging:
         self._names.append(name)
         return _table(self._storage, folder, name)
 
+    def _folder(self, name: str) -> str:
+        return f"{self._root}/{name}/{self._day.clusters[self._cluster]}/dt={self._day.date}"
+
+    def _put(self, name: str, table: pa.Table) -> None:
+        if not table.num_rows:
+            self._storage.delete_folder(self._folder(name))
+            return
+        file = BytesIO()
+        pq.write_table(table, file, compression="zstd")
+        self._storage.write(f"{self._folder(name)}/{TABLE_FILE}", file.getvalue())
+        self._storage.keep_only(self._folder(name), TABLE_FILE)
+
     def _replace(self, name: str) -> None:
-        folder = f"{self._root}/{name}/{self._day.clusters[self._cluster]}/dt={self._day.date}"
+        folder = self._folder(name)
         files = self._storage.objects(f"{self.folder}/{name}", PARQUET)
         if not files:
             raise DataError(
-                f"{self.folder}/{name} is gone, as another run for {self._cluster} has begun: "
+                f"{self.folder}/{name} is gone, as something removed it: "
                 f"the report of {self._day.date} is as it was; run the job again"
             )
         for file in files:
@@ -86,14 +114,43 @@ class Staging:
 
 
 @contextmanager
-def staged(storage: Storage, output: str, day: Day, cluster: str) -> Iterator[Staging]:
-    """A place for the cluster's reports; it is empty at first, and gone at the end."""
-    staging = Staging(storage, output, day, cluster)
-    storage.delete_folder(staging.folder)
+def staged(
+    storage: Storage, output: str, day: Day, cluster: str, now: Callable[[], datetime] = utc_now
+) -> Iterator[Staging]:
+    """A place for the cluster's reports that no other run has; it is gone at the end."""
+    with own_folder(storage, output, f"_staging-{day.clusters[cluster]}", now) as folder:
+        yield Staging(storage, output, day, cluster, folder)
+
+
+@contextmanager
+def own_folder(
+    storage: Storage, output: str, name: str, now: Callable[[], datetime] = utc_now
+) -> Iterator[str]:
+    """A folder of this run alone, removed at the end, as are those that killed runs left.
+
+    It lies beside the reports' folders, so that no query of a report ever reads it. By the time in
+    its name a later run knows that no run can be at work in it any more.
+    """
+    root, began = f"{output}/reports", now()
+    for other in storage.folders(root):
+        if _is_abandoned(other, name, began):
+            storage.delete_folder(f"{root}/{other}")
+    folder = f"{root}/{name}-{began:{_BEGAN}}-{uuid4().hex[:8]}"
     try:
-        yield staging
+        yield folder
     finally:
-        storage.delete_folder(staging.folder)
+        storage.delete_folder(folder)
+
+
+def _is_abandoned(folder: str, name: str, now: datetime) -> bool:
+    # earlier releases had one folder for all runs
+    if folder == name:
+        return True
+    match = re.fullmatch(rf"{re.escape(name)}-(\d{{8}}T\d{{6}})Z-[0-9a-f]{{8}}", folder)
+    if not match:
+        return False
+    began = datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    return now - began > _LONGEST_RUN
 
 
 def stored(
@@ -117,10 +174,10 @@ def published(
 
     CorruptObjectsError for a file that cannot be read.
     """
-    folders = [f"{output}/reports/{name}/{day.clusters[cluster]}/dt={on}" for name in REPORTS]
+    folders = [f"{output}/reports/{name}/{day.clusters[cluster]}/dt={on}" for name in TABLES]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        tables = pool.map(partial(_table, storage), folders, REPORTS)
-        return dict(zip(REPORTS, tables, strict=True))
+        tables = pool.map(partial(_table, storage), folders, TABLES)
+        return dict(zip(TABLES, tables, strict=True))
 
 
 def _table(storage: Storage, folder: str, name: str) -> pa.Table:

@@ -364,6 +364,51 @@ REPORTS = {
     "coverage": COVERAGE,
 }
 
+INCIDENTS = columns(
+    kind=STRING,
+    level=STRING,
+    text=STRING,
+    consumer_group=STRING,
+    owner=STRING,
+    topic=STRING,
+    partitions=INT_LIST,
+    since=TIMESTAMP,
+    until=TIMESTAMP,
+    still=BOOLEAN,
+    minutes=DOUBLE,
+    cause=STRING,
+    leader=INT,
+    moved_to=INT_LIST,
+    member_id=STRING,
+    client_id=STRING,
+    client_host=STRING,
+    lag_max=LONG,
+    time_lag_max=DOUBLE,
+    records_lost=LONG,
+    lost_of=STRING,
+    records_rewound=LONG,
+    records_skipped=LONG,
+    least_seconds_until_loss=DOUBLE,
+    least_seconds_until_loss_at=TIMESTAMP,
+    retention_seconds=DOUBLE,
+    retention_enough_seconds=DOUBLE,
+    retention_unlimited=BOOLEAN,
+    sla_seconds=DOUBLE,
+    sla_missed_minutes=DOUBLE,
+    sla_minutes=DOUBLE,
+    gone_at=TIMESTAMP,
+    counted=INT,
+    measure=STRING,
+    direction=STRING,
+    value=DOUBLE,
+    usual=DOUBLE,
+    share=DOUBLE,
+    even_share=DOUBLE,
+)
+
+# All that is published of a day: the reports, and what the incidents are that they show.
+TABLES = {**REPORTS, "incidents": INCIDENTS}
+
 TEXT = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {
     STRING: TEXT,
@@ -385,7 +430,7 @@ def arrow_schema(dataset: str) -> pa.Schema:
 def report_schema(report: str) -> pa.Schema:
     """The report's columns in their order, all nullable."""
     types = {**_TYPES, STRING: pa.string()}
-    return pa.schema([(field.name, types[field.dataType]) for field in REPORTS[report]])
+    return pa.schema([(field.name, types[field.dataType]) for field in TABLES[report]])
 
 
 def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -8,10 +8,10 @@ Each states only what the finding holds. `known` words what may be unknown.
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import partial
 
-from kafka_lag.contract import BEYOND_END, FALLING_BEHIND, NO_MEMBER, RECORDS_LOST, SLOW
-from kafka_lag.contract.words import WORDS
+from kafka_lag.contract import DENIED, NO_COORDINATOR, NO_MEMBER, SLOW, TIMEOUT
 from kafka_lag.formatting import (
     cut_middle,
     escape_name,
@@ -28,11 +28,10 @@ from kafka_lag_report.findings import (
     STALLED,
     STOPPED,
     UNEXPLAINED,
-    Coverage,
-    TopicRisk,
     TopicSkew,
-    UnusualHour,
 )
+from kafka_lag_report.incident import Incident, Kind
+from kafka_lag_report.thresholds import STILL_SECONDS
 
 DASH = "\u2013"
 # More than any table or line has room for; the middle of a longer name is cut.
@@ -42,11 +41,14 @@ WHOLE_NAME = 500
 TIME_LAG = "time_lag_seconds"
 # Columns of `anomalies.measure` for people; there may be others in a later version.
 MEASURES = {TIME_LAG: "time lag", "produce_rate": "produce rate", "lag": "lag"}
-# `status_reason` of a group that is not OK.
-REASONS = {
-    name: WORDS[name] for name in (RECORDS_LOST, BEYOND_END, FALLING_BEHIND, SLOW, NO_MEMBER)
+# `unread_reason` in words.
+_UNREAD = {
+    DENIED: "denied",
+    NO_COORDINATOR: "no coordinator",
+    TIMEOUT: "no answer in time",
 }
 _SOME_PARTITIONS = 8
+_STOOD = "did not move"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,59 +109,9 @@ def cause_of(skew: TopicSkew) -> Sentence:
     return (f"{name_of(skew.cause, 40)} ({on})",)
 
 
-def loss_of(risk: TopicRisk) -> Sentence:
-    """What a group lost of a topic."""
-    lost = "records" if not risk.records_lost else at_least(risk.records_lost)
-    where = format_quantity(risk.partitions_lost, "partition")
-    return (
-        Name(risk.group),
-        f" lost {lost} of ",
-        Name(risk.topic),
-        f" on {where}: deleted before they were committed",
-    )
-
-
 def at_least(lost: int) -> str:
     """Records lost of a day: what went in the run in which the group came back nobody saw."""
     return f"at least {format_quantity(lost, 'record')}"
-
-
-def retention_of(risk: TopicRisk) -> str:
-    """What kept too little, where that is known; retention by age alone.
-
-    Nothing of a retention that was enough: those records were deleted by request or for size.
-    """
-    if risk.unlimited:
-        return " No retention by age is set."
-    if risk.retention_needed is None or risk.unlimited is None:
-        return ""
-    if risk.retention is not None and risk.retention_needed <= risk.retention:
-        return ""
-    needed = f"{format_duration(risk.retention_needed, math.ceil)} would have been enough."
-    kept = "" if risk.retention is None else f" Retention was {format_duration(risk.retention)};"
-    return f"{kept} {needed}" if kept else f" Retention of {needed}"
-
-
-def runs_seen(coverage: Coverage) -> str:
-    """How much of the day was seen: the runs, and the longest gap where it is known."""
-    if coverage.runs == 0:
-        return f"no runs of {coverage.dataset} were seen"
-    said = []
-    if coverage.runs is not None and coverage.expected_runs:
-        said.append(f"{coverage.runs:,} of {coverage.expected_runs:,} runs were seen")
-    if coverage.longest_gap is not None:
-        said.append(f"the longest gap lasted {format_duration(coverage.longest_gap)}")
-    return f"{'; '.join(said)} ({coverage.dataset})"
-
-
-def unusual_of(worst: UnusualHour, other_hours: int) -> Sentence:
-    """The furthest of a group's unusual hours of one measure."""
-    what = MEASURES.get(worst.measure) or name_of(worst.measure, 40)
-    words = measure_words(worst.measure)
-    more = f", and in {format_quantity(other_hours, 'other hour')}" if other_hours else ""
-    value, usual = known(words, worst.value), known(words, worst.usual)
-    at = f"{worst.hour:02}:00"
-    return (Name(worst.group), f": {what} {value} from {at} (usually {usual}){more}")
 
 
 def measure_words(measure: str) -> Callable[[float], str]:
@@ -169,9 +121,255 @@ def measure_words(measure: str) -> Callable[[float], str]:
     return format_rate if measure.endswith("_rate") else "{:,.0f}".format
 
 
-def reason_of(reason: str) -> str:
-    """A snapshot's `status_reason` in words."""
-    return REASONS.get(reason) or name_of(reason, 40)
+def incident_of(one: Incident, day: date, seen_until: datetime | None = None) -> Sentence:
+    """What happened, to whom, from when to when, why, and what it cost.
+
+    `seen_until`: the last run, where it is not the end of the day that is told of.
+    """
+    period = Period(day, seen_until)
+    return (*_what(one, period), *_costs(one, period))
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Words for times of a day; `seen_until` is the last run, where that is not at its end."""
+
+    day: date
+    seen_until: datetime | None = None
+
+    def of(self, one: Incident) -> str:
+        """From when to when, or that it is still so."""
+        if self.seen_until and one.since == self.seen_until:
+            return f"{self._end}, the first to see it"
+        begins_before = one.since is None or one.since.date() < self.day
+        if one.until is None:
+            if one.since is None:
+                return f"all day, and still {self._end}"
+            return f"from {self.clock(one.since)}, still {self._end}"
+        if one.since is None:
+            return f"since before midnight, until {self.clock(one.until)}"
+        if begins_before:
+            return f"from {self.clock(one.since)} until {self.clock(one.until)}"
+        return f"from {self.clock(one.since)} to {self.clock(one.until)}"
+
+    @property
+    def _end(self) -> str:
+        if self.seen_until is None:
+            return "at midnight"
+        return f"in the last run, at {self.clock(self.seen_until)}"
+
+    def clock(self, moment: datetime) -> str:
+        """The time of day, with the date where it is another one's."""
+        days = (moment.date() - self.day).days
+        if days == -1:
+            return f"{moment:%H:%M} the day before"
+        if days == 1 and f"{moment:%H:%M}" == "00:00":
+            return "24:00"
+        date_of = "" if not days else f" on {moment.day} {moment:%B}"
+        return f"{moment:%H:%M}{date_of}"
+
+
+def _what(one: Incident, period: Period) -> Sentence:
+    group, when = Name(one.group or ""), period.of(one)
+    topic: Sentence = (" of ", Name(one.topic)) if one.topic else ()
+    who = _client(one)
+    owned = _owned(one)
+    if one.kind == Kind.STOPPED:
+        if one.cause == NO_MEMBER:
+            return (group, f" had no members {when}.")
+        return (group, f" stopped {when}: nobody owned {owned}", *topic, ".")
+    if one.kind == Kind.STALLED:
+        if who:
+            return (group, f" stalled {when}: ", *who, f" owns {owned}", *topic, f" and {_STOOD}.")
+        return (group, f" stalled {when}: the owners of {owned}", *topic, f" {_STOOD}.")
+    if one.kind == Kind.BEHIND:
+        fell = "caught up too slowly" if one.cause == SLOW else "fell behind"
+        return (group, f" {fell} {when}", *_blamed(one), ".")
+    if one.kind == Kind.BEYOND_END:
+        return (group, f" had commits beyond the end of their log {when}.")
+    if one.kind == Kind.REWOUND:
+        back = format_quantity(one.records_rewound or 0, "record")
+        return (group, f" was set back by {back}", *topic, f"{_rewound(one, period)}.")
+    if one.kind == Kind.SKIPPED:
+        return (group, f" was set ahead {_at(one, period)}.")
+    if one.kind == Kind.LOST:
+        of: Sentence = (" of ", Name(one.lost_of)) if one.lost_of else ()
+        lost = f" lost {at_least(one.records_lost or 0)}"
+        return (group, lost, *of, f" {when}: deleted before they were committed{_kept(one)}.")
+    if one.kind == Kind.AT_RISK:
+        return (group, f" came near to losing records {when}.")
+    if one.kind == Kind.SLA_MISSED:
+        limit = "" if one.sla_seconds is None else f" of {format_duration(one.sla_seconds)}"
+        return (group, f" missed its SLA{limit} {when}.")
+    if one.kind == Kind.REBALANCING:
+        times = format_quantity(one.count or 0, "time")
+        return (group, f" rebalanced {times} {when}.")
+    return _what_else(one, period)
+
+
+def _what_else(one: Incident, period: Period) -> Sentence:
+    """Of kinds that are no group's doing."""
+    when = period.of(one)
+    count = one.count or 0
+    if one.kind == Kind.UNKNOWN:
+        return _unread(one, when)
+    if one.kind == Kind.GONE:
+        at = "" if one.gone_at is None else f" since {period.clock(one.gone_at)}"
+        lag = "" if not one.lag else f", and left {format_quantity(one.lag, 'record')} unread"
+        return (Name(one.group or ""), f" is gone{at}{lag}: the cluster no longer has this group.")
+    if one.kind == Kind.NO_LEADER:
+        where = format_quantity(count, "partition")
+        of = (" of ", Name(one.topic)) if one.topic else ()
+        led = "" if one.leader is None else f" that broker {one.leader} led"
+        return (where, *of, f"{led} had no leader {when}.")
+    if one.kind == Kind.LEADER_MOVED:
+        to = "broker" if len(one.moved_to) == 1 else "brokers"
+        listed = format_list([str(number) for number in one.moved_to], _SOME_PARTITIONS)
+        what = f"{format_quantity(count, 'partition')} of broker {one.leader}"
+        led = "was" if count == 1 else "were"
+        return (f"{what} {led} led by {to} {listed} {when}.",)
+    if one.kind == Kind.RECREATED:
+        return ("Topic ", Name(one.topic or ""), f" was recreated {_at(one, period)}.")
+    if one.kind == Kind.NO_RUNS:
+        return (_no_runs(one, period),)
+    if one.kind == Kind.NO_OBJECTS:
+        objects = format_quantity(count, "object")
+        return (f"{objects} of {one.measure} could not be read (named below).",)
+    if one.kind == Kind.UNEVEN:
+        where = f"partition {one.partitions[0]}" if one.partitions else "one partition"
+        gets = f"{where} gets {share(one.share)} (even: {share(one.even)})"
+        return (Name(one.topic or ""), f" is produced unevenly: {gets}.")
+    return _unusual(one, period)
+
+
+def _unread(one: Incident, when: str) -> Sentence:
+    """A group, a group's commits on a topic, or a topic and whose lag is unknown by that."""
+    why = _UNREAD.get(one.cause or "") or name_of(one.cause, 40)
+    if one.topic is None:
+        return (Name(one.group or ""), f" could not be read {when}: {why}. Its lag is unknown.")
+    said: Sentence = (Name(one.topic), f" could not be read {when}: {why}.")
+    if one.group:
+        return ("Commits of ", Name(one.group), " on ", *said)
+    if not one.others:
+        return ("Topic ", *said)
+    names = tuple(part for name in one.others for part in (Name(name), ", "))[:-1]
+    more = (one.count or 0) - len(one.others)
+    tail = f" and {format_quantity(more, 'more group')}" if more > 0 else ""
+    return ("Topic ", *said, " The lag of ", *names, f"{tail} on it is unknown.")
+
+
+def _no_runs(one: Incident, period: Period) -> str:
+    if one.measure is not None:
+        seen = f"{one.count or 0:,} of {one.usual or 0:,.0f} runs of {one.measure} were seen"
+        longest = "" if not one.minutes else f"; the longest gap lasted {minutes(one.minutes)}"
+        return f"{seen}{longest}."
+    begin = DASH if one.since is None else period.clock(one.since)
+    end = "midnight" if one.until is None else period.clock(one.until)
+    return f"There were no runs from {begin} to {end} ({minutes(one.minutes)}): nothing was seen."
+
+
+def _unusual(one: Incident, period: Period) -> Sentence:
+    what = MEASURES.get(one.measure or "") or name_of(one.measure, 40)
+    when = period.of(one)
+    if one.group is not None:
+        words = measure_words(one.measure or "")
+        value, usual = known(words, one.value), known(words, one.usual)
+        return (Name(one.group), f": {what} {value} {when}, usually {usual}.")
+    groups = f"{format_quantity(one.count or 0, 'group')} ({share(one.share)} of all)"
+    than = "higher" if one.direction == "high" else "lower"
+    return (f"The {what} of {groups} was {than} than usual at this time of the week, {when}.",)
+
+
+def _costs(one: Incident, period: Period) -> Sentence:
+    said: list[str | Name] = []
+    if one.records_lost and one.kind != Kind.LOST:
+        of = (" of ", Name(one.lost_of)) if one.lost_of else ()
+        said += [f" It lost {at_least(one.records_lost)}", *of, f"{_kept(one)}."]
+    if one.records_skipped:
+        said.append(f" {format_quantity(one.records_skipped, 'record')} were skipped unread.")
+    if one.seconds_left is not None:
+        said.append(_left(one, period))
+    if one.kind in _BEHIND_KINDS and one.lag:
+        old = "" if not one.time_lag else f", the oldest {format_duration(one.time_lag)} old"
+        said.append(f" Up to {format_quantity(one.lag, 'record')} were unread{old}.")
+    if one.sla_missed_minutes:
+        said.append(_sla(one))
+    if one.gone_at and one.kind != Kind.GONE:
+        said.append(f" The group is gone since {period.clock(one.gone_at)}.")
+    return tuple(said)
+
+
+_BEHIND_KINDS = (Kind.STOPPED, Kind.STALLED, Kind.BEHIND, Kind.LOST)
+
+
+def _kept(one: Incident) -> str:
+    """What kept too little; nothing of a retention that was enough, as then size or a request
+    deleted them."""
+    if one.unlimited:
+        return " (no retention by age is set)"
+    if one.retention is None or one.retention_enough is None:
+        return ""
+    kept = f" (kept for {format_duration(one.retention)}"
+    return f"{kept}; {format_duration(one.retention_enough, math.ceil)} would have been enough)"
+
+
+def _left(one: Incident, period: Period) -> str:
+    left = time_left(one.seconds_left or 0.0)
+    at = "" if one.seconds_left_at is None else f" at {period.clock(one.seconds_left_at)}"
+    if one.still:
+        return f" Unread records are deleted in {left} (as of{at[3:]}) unless they are read."
+    near = f" The first unread record was {left} from deletion{at}"
+    if (one.seconds_left or 0.0) < STILL_SECONDS:
+        # who goes on at the log's beginning before the next run was seen to lose nothing
+        return f"{near}; whether any was deleted no run saw."
+    return f"{near}; nothing was lost."
+
+
+def _sla(one: Incident) -> str:
+    of = "" if one.sla_seconds is None else f" of {format_duration(one.sla_seconds)}"
+    missed = minutes(one.sla_missed_minutes)
+    whole = "" if one.sla_minutes is None else f" of {minutes(one.sla_minutes)} known"
+    if one.kind == Kind.SLA_MISSED:
+        return f" It was missed for {missed}{whole}."
+    return f" The SLA{of} was missed for {missed}{whole}."
+
+
+def _rewound(one: Incident, period: Period) -> str:
+    at = _at(one, period)
+    if one.until is None:
+        return (
+            f" {at} and has not read them again, still {period.of(one).rpartition(', still ')[2]}"
+        )
+    return f" {at} and had read them again at {period.clock(one.until)}"
+
+
+def _at(one: Incident, period: Period) -> str:
+    return "" if one.since is None else f"at {period.clock(one.since)}"
+
+
+def _client(one: Incident) -> Sentence:
+    who = one.client or one.member
+    if not who:
+        return ()
+    return ("consumer ", Name(who), *((" on ", Name(one.host)) if one.host else ()))
+
+
+def _owned(one: Incident) -> str:
+    if one.partitions:
+        return _partitions(one.partitions)
+    return format_quantity(one.count or 0, "partition") if one.count else "its partitions"
+
+
+def _blamed(one: Incident) -> Sentence:
+    """Who is to blame, after a colon; nothing where nobody is known."""
+    on: Sentence = (f"{_partitions(one.partitions)} of ", Name(one.topic or ""))
+    if one.cause == BROKER and one.leader is not None:
+        return (f": broker {one.leader} leads ", *on)
+    if one.cause == CONSUMER and (who := _client(one)):
+        return (": ", *who, " owns ", *on)
+    if one.cause == PRODUCTION:
+        return (": more records are produced to ", *on)
+    return ()
 
 
 def share(part: float | None) -> str:

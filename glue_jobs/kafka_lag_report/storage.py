@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,6 +28,8 @@ PARQUET = ".parquet"
 AT_ONCE = 64
 # What a file that is being written on a disk is called until it is whole.
 _UNFINISHED = ".tmp"
+# So often at most is a file written again that another run swept away.
+_WRITES = 20
 
 _S3 = ("s3://", "s3a://")
 _FILE = "file:"
@@ -105,13 +108,14 @@ class Storage:
                 with system.open_output_stream(place, metadata=metadata) as stream:
                     stream.write(data)
                 return
-            folder, _, name = place.rpartition("/")
-            if folder:
-                system.create_dir(folder, recursive=True)
-            unfinished = f"{folder}/.{name}{_UNFINISHED}" if folder else f".{name}{_UNFINISHED}"
-            with system.open_output_stream(unfinished) as stream:
-                stream.write(data)
-            system.move(unfinished, place)
+            for left in reversed(range(_WRITES)):
+                try:
+                    _write_on_disk(system, place, data)
+                    return
+                except FileNotFoundError:
+                    # another run swept the folder, or took it away
+                    if not left:
+                        raise
 
     def delete(self, paths: Sequence[str]) -> None:
         """Remove these objects; missing ones are fine."""
@@ -146,7 +150,9 @@ class Storage:
             scheme, place = _place(path)
             for info in () if scheme else self._listed(path, recursive=False):
                 if info.base_name.startswith(".") and info.base_name.endswith(_UNFINISHED):
-                    self._system(scheme, place).delete_file(info.path)
+                    # its run may have ended it meanwhile
+                    with contextlib.suppress(FileNotFoundError):
+                        self._system(scheme, place).delete_file(info.path)
 
     def keep_only(self, path: str, name: str) -> None:
         """Remove all objects right in the folder but the one of this name; hidden ones too."""
@@ -194,6 +200,23 @@ class Storage:
             if bucket not in self._systems:
                 self._systems[bucket] = _s3(bucket) if scheme else fs.LocalFileSystem()
             return self._systems[bucket]
+
+
+def _write_on_disk(system: Any, place: str, data: bytes) -> None:
+    """Over the file that is there, in one step; two runs at once write two files."""
+    folder, _, name = place.rpartition("/")
+    if folder:
+        system.create_dir(folder, recursive=True)
+    unfinished = f"{folder}/" if folder else ""
+    unfinished += f".{name}.{uuid4().hex}{_UNFINISHED}"
+    try:
+        with system.open_output_stream(unfinished) as stream:
+            stream.write(data)
+        system.move(unfinished, place)
+    except OSError:
+        with contextlib.suppress(OSError):
+            system.delete_file(unfinished)
+        raise
 
 
 def s3_place(path: str) -> tuple[str, str] | None:

@@ -16,6 +16,8 @@ LAG_EXCESS = 100.0
 # A produce rate is a moving average with a half-life of 5 minutes: what it makes in that time.
 RATE_SECONDS = 300
 RATE_EXCESS = LAG_EXCESS / RATE_SECONDS
+# After twelve half-lives a four thousandth of a jump is left in it.
+RATE_FORGETS_SECONDS = 3600
 # Of the excess lag that a cause must explain, and of a broker's or member's partitions in excess.
 MOST = 2 / 3
 
@@ -40,6 +42,19 @@ LONGEST_INTERVAL = 3600.0
 # Minutes in WARN that are worth a sentence. WARN means that a backlog did not shrink for a window,
 # ten runs, or would take ten times its age: a peak or a deploy is over within the hour.
 LONG_WARN_MINUTES = 60.0
+
+# A commit that did not move for so long stands: the collector's window, unless it is configured.
+STILL_SECONDS = 600
+# A group is as near to the end as usual up to so many times its median time lag while it is OK.
+CALM_TIMES = 2.0
+# Too many rebalances: so many runs of an hour see one, or half of those that there are. Pods that
+# are replaced one by one cost some five.
+RESTLESS_SECONDS = 3600
+RESTLESS_RUNS = 10
+# Two times of trouble of one group that lie no farther apart are one incident.
+SAME_INCIDENT_SECONDS = 600.0
+# What was not read for less than this is no incident: the collector counts on for as long.
+UNKNOWN_SECONDS = 600.0
 
 # Compliance from here on is all of the time: a sum of doubles may miss 1 by its last digits.
 SLA_MET = 1 - 1e-9

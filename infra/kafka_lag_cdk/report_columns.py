@@ -15,6 +15,7 @@ ANOMALIES = "anomalies"
 BROKER_HOTSPOTS = "broker_hotspots"
 CONSUMER_HOTSPOTS = "consumer_hotspots"
 COVERAGE = "coverage"
+INCIDENTS = "incidents"
 
 REPORT_COLUMNS = {
     PARTITION_SKEW: {
@@ -163,5 +164,46 @@ REPORT_COLUMNS = {
         "longest_gap_seconds": DOUBLE,
         "in_progress": BOOLEAN,
         "source": STRING,
+    },
+    INCIDENTS: {
+        "kind": STRING,
+        "level": STRING,
+        "text": STRING,
+        "consumer_group": STRING,
+        "owner": STRING,
+        "topic": STRING,
+        "partitions": INT_LIST,
+        "since": TIMESTAMP,
+        "until": TIMESTAMP,
+        "still": BOOLEAN,
+        "minutes": DOUBLE,
+        "cause": STRING,
+        "leader": INT,
+        "moved_to": INT_LIST,
+        "member_id": STRING,
+        "client_id": STRING,
+        "client_host": STRING,
+        "lag_max": LONG,
+        "time_lag_max": DOUBLE,
+        "records_lost": LONG,
+        "lost_of": STRING,
+        "records_rewound": LONG,
+        "records_skipped": LONG,
+        "least_seconds_until_loss": DOUBLE,
+        "least_seconds_until_loss_at": TIMESTAMP,
+        "retention_seconds": DOUBLE,
+        "retention_enough_seconds": DOUBLE,
+        "retention_unlimited": BOOLEAN,
+        "sla_seconds": DOUBLE,
+        "sla_missed_minutes": DOUBLE,
+        "sla_minutes": DOUBLE,
+        "gone_at": TIMESTAMP,
+        "counted": INT,
+        "measure": STRING,
+        "direction": STRING,
+        "value": DOUBLE,
+        "usual": DOUBLE,
+        "share": DOUBLE,
+        "even_share": DOUBLE,
     },
 }

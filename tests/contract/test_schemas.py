@@ -47,7 +47,7 @@ def test_the_collector_writes_the_contracts_columns(dataset: str) -> None:
 
 @pytest.mark.parametrize("name", _ALL)
 def test_the_job_reads_and_writes_the_contracts_columns(name: str) -> None:
-    schema = {**schemas.SNAPSHOTS, **schemas.REPORTS}[name]
+    schema = {**schemas.SNAPSHOTS, **schemas.TABLES}[name]
 
     found = [(field.name, field.dataType.simpleString()) for field in schema.fields]
 
@@ -67,7 +67,7 @@ def test_no_table_and_no_report_is_missing() -> None:
     history = {f"history_{name}" for name in contract.DATASETS}
 
     assert set(tables()) == {*_ALL, *history}
-    assert set(schemas.REPORTS) == set(REPORT_COLUMNS)
+    assert set(schemas.TABLES) == set(REPORT_COLUMNS)
 
 
 @pytest.mark.parametrize("name", _ALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary's subject and its at most 20 lines."""
+"""The summary's subject and its at most 22 lines."""
 
 from datetime import date
 from typing import Any
@@ -8,22 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_report.changes import Kind
-from kafka_lag_report.findings import Coverage, Findings, GroupDay, Listed, TopicRisk
-from kafka_lag_report.message import Message, message
+from kafka_lag_report.findings import Coverage, Findings
+from kafka_lag_report.incident import Incident, Kind
+from kafka_lag_report.message import LINES, Message, message
+from kafka_lag_report.sentences import name_of
 
 _DAY = date(2026, 1, 31)
 _SEEN = (Coverage("groups", 1440, 1440, interval=60.0, longest_gap=60.0),)
 # What SNS takes as a message, and wants of a subject: less than 100 letters.
 _MOST_BYTES, _MOST_LETTERS = 262_144, 99
-_LOST = "g lost at least 3 records of t on 1 partition: deleted before they were committed"
+_LOST = "g stalled. It lost at least 3 records of t."
+
+
+def _lost(group: str, topic: str) -> Incident:
+    text = f"{name_of(group)} stalled. It lost at least 3 records of {name_of(topic)}."
+    return Incident(kind=Kind.LOST, level="urgent", group=group, topic=topic, text=text)
 
 
 def _day(cluster: str, *, group: str = "g", topics: tuple[str, ...] = (), **more: Any) -> Findings:
     """A cluster's day, in which the group lost records of these topics."""
-    risks = tuple(TopicRisk(group, topic, 1, records_lost=3) for topic in topics)
-    found = {"coverage": _SEEN, "risks": Listed(risks, len(risks)), **more}
-    return Findings(cluster, _DAY, **found)
+    incidents = tuple(_lost(group, topic) for topic in topics)
+    return Findings(cluster, _DAY, **{"coverage": _SEEN, "incidents": incidents, **more})
 
 
 def _of(*days: Findings) -> dict[str, Findings]:
@@ -50,12 +55,13 @@ def test_nothing_happened_is_no_message() -> None:
 
 
 def test_nothing_happened_is_said_calmly_where_configured() -> None:
-    today = _of(_day("prod", risks=Listed((TopicRisk("g", "t", 0, 1),), 1)))
+    uneven = Incident(kind=Kind.UNEVEN, level="notice", topic="t", text="t is produced unevenly.")
+    today = _of(_day("prod", incidents=(uneven,)))
 
     assert _sent(today, today, always=True) == Message(
-        subject="Kafka lag of prod 2026-01-31: nothing changed",
-        body="Kafka lag of prod on 2026-01-31 against 2026-01-30: nothing changed.\n"
-        "All of that day, new or not: 1 at risk.\n"
+        subject="Kafka lag of prod 2026-01-31: nothing new",
+        body="Kafka lag of prod on 2026-01-31 against 2026-01-30: nothing new.\n"
+        "1 incident of the day before is as then; the page has them.\n"
         "prod: https://page/prod",
     )
 
@@ -64,7 +70,6 @@ def test_a_single_cluster_is_named_at_the_top_only() -> None:
     assert _sent(_of(_day("prod", topics=("t",))), _of(_day("prod"))) == Message(
         subject="Kafka lag of prod 2026-01-31: 1 with records lost",
         body="Kafka lag of prod on 2026-01-31 against 2026-01-30: 1 with records lost.\n"
-        "All of that day, new or not: 1 with records lost.\n"
         f"- {_LOST}\n"
         "prod: https://page/prod",
     )
@@ -73,7 +78,7 @@ def test_a_single_cluster_is_named_at_the_top_only() -> None:
 def test_few_clusters_have_a_line_a_change_and_one_for_the_link() -> None:
     days = [_day("a", topics=("t",)), _day("b", topics=("t",)), _day("c"), _day("d")]
 
-    assert _lines(_of(*days))[2:] == [
+    assert _lines(_of(*days))[1:] == [
         f"- a: {_LOST}",
         f"- b: {_LOST}",
         "a: https://page/a",
@@ -86,8 +91,8 @@ def test_many_clusters_have_a_line_each_with_the_worst_of_it() -> None:
     names = [f"c{number:02}" for number in range(18)]
     days = [_day(name, topics=("t",) if name < "c06" else ()) for name in names]
 
-    assert _lines(_of(*days))[2:] == [
-        *(f"- {name}: 1 with records lost; {_LOST} https://page/{name}" for name in names[:6]),
+    assert _lines(_of(*days))[1:] == [
+        *(f"- {name}: 1 with records lost. {_LOST} https://page/{name}" for name in names[:6]),
         "and 12 more clusters without change",
     ]
 
@@ -95,7 +100,7 @@ def test_many_clusters_have_a_line_each_with_the_worst_of_it() -> None:
 @pytest.mark.parametrize("clusters", [1, 3, 5, 6, 17, 40])
 @pytest.mark.parametrize("each", [1, 4, 30])
 @pytest.mark.parametrize("calm", [0, 9])
-def test_a_message_has_twenty_lines_at_most_and_tells_how_much_is_missing(
+def test_a_message_has_twenty_two_lines_at_most_and_tells_how_much_is_missing(
     clusters: int, each: int, calm: int
 ) -> None:
     going = (Coverage("groups", 700, in_progress=True),)
@@ -105,13 +110,15 @@ def test_a_message_has_twenty_lines_at_most_and_tells_how_much_is_missing(
 
     lines = _lines(_of(*days, *others))
 
-    assert len(lines) <= 20
+    assert len(lines) <= LINES
     shown = sum(line.startswith("- ") for line in lines)
     few = clusters <= 5
-    of, what = (clusters * each, "changes") if few else (clusters, "clusters with changes")
+    of, what = (
+        (clusters * each, "lines, on the page") if few else (clusters, "clusters with changes")
+    )
     more = [line for line in lines if line.endswith(f"more {what}")]
     assert more == ([f"and {of - shown} more {what}"] if of > shown else [])
-    assert len(lines) == 20 or not more
+    assert len(lines) == LINES or not more
 
 
 def test_a_day_in_progress_says_so() -> None:
@@ -127,20 +134,20 @@ def test_a_first_report_says_so_and_compares_with_no_day() -> None:
     ]
 
 
-@pytest.mark.parametrize("cut_today", [True, False])
-def test_what_was_cut_on_either_day_is_named(cut_today: bool) -> None:
-    whole, cut = _day("prod", topics=("t",)), _day("prod", groups=Listed((), 7))
-    if cut_today:
-        cut = _day("prod", topics=("t",), groups=Listed((), 7))
-    days = (cut, _day("prod")) if cut_today else (whole, cut)
+def test_a_day_of_eighteen_incidents_is_told_whole() -> None:
+    day = _day("prod", topics=tuple(f"t{number}" for number in range(18)))
 
-    assert "Too many to list, so only the worst: groups." in _lines(_of(days[0]), _of(days[1]))
+    lines = _lines(_of(day), {})
+
+    assert sum(line.startswith("- ") for line in lines) == 18
+    assert len(lines) <= LINES
+    assert lines[-1] == "prod: https://page/prod"
 
 
 def test_a_cluster_without_a_page_has_no_link() -> None:
     lines = _lines(_of(_day("a")), _of(_day("a"), _day("gone")))
 
-    assert lines[2:] == ["- gone: no snapshots of this day", "and 1 more cluster without change"]
+    assert lines[1:] == ["- gone: no snapshots of this day", "and 1 more cluster without change"]
 
 
 _NAMES = st.text(min_size=1, max_size=249)
@@ -150,8 +157,7 @@ _NAMES = st.text(min_size=1, max_size=249)
 def test_strangers_names_never_break_what_sns_takes(
     clusters: list[str], group: str, topic: str
 ) -> None:
-    groups = Listed((GroupDay(group, sla_compliance=0.5, err_minutes=1.0),), 1)
-    days = [_day(name, group=group, topics=(topic,), groups=groups) for name in clusters]
+    days = [_day(name, group=group, topics=(topic,)) for name in clusters]
 
     found = message(_DAY, _of(*days), {}, links={})
 
@@ -160,7 +166,7 @@ def test_strangers_names_never_break_what_sns_takes(
     assert found.subject.isprintable()
     assert len(found.subject) <= _MOST_LETTERS
     lines = found.body.split("\n")
-    assert len(lines) <= 20
+    assert len(lines) <= LINES
     assert all(line.isprintable() for line in lines)
     assert len(found.body.encode()) < _MOST_BYTES
 
@@ -178,16 +184,13 @@ def test_long_names_on_all_lines_stay_within_what_sns_takes() -> None:
 
 
 def test_a_subject_of_many_kinds_is_cut() -> None:
-    day = _day(
-        "a-cluster-with-quite-a-long-name-of-its-own",
-        topics=("t",),
-        groups=Listed((GroupDay("g", sla_compliance=0.5, err_minutes=1.0),), 1),
-        coverage=(Coverage("groups", 0),),
-    )
+    kinds = (Kind.LOST, Kind.STALLED, Kind.SLA_MISSED, Kind.REBALANCING, Kind.UNKNOWN)
+    incidents = tuple(Incident(kind=kind, level="urgent", group=kind.value) for kind in kinds)
+    day = _day("a-cluster-with-quite-a-long-name-of-its-own", incidents=incidents)
 
     found = _sent(_of(day), {})
 
     assert found is not None
     assert len(found.subject) == _MOST_LETTERS
-    assert f": 1 {Kind.LOST.value}, " in found.subject
+    assert f": 1 {Kind.LOST.words}, " in found.subject
     assert found.subject.endswith("...")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_lag_report.findings import Findings, Limits, Listed, TopicRisk, TopicSkew
+from kafka_lag_report.findings import Findings, Limits
 from kafka_lag_report.page.drawn import Bar, Peak, Stretch
 from kafka_lag_report.page.render import read_page
 from kafka_lag_report.page.sections import Page
@@ -220,32 +220,6 @@ def test_what_grows_with_the_cluster_is_cut_and_counted() -> None:
 
 _UNEVEN = {"lag_skewed": True, "lag_mean": 1.0, "lag_max": 9.0, "cause": "production"}
 _NOTHING = {"consumed": 0, "partitions_owned": 1.0}
-
-
-def test_what_is_over_is_told_from_what_is_unknown() -> None:
-    watched = ("safe", "unknown", "unseen")
-    risks = tuple(TopicRisk("g", topic, 1) for topic in watched)
-    skews = tuple(TopicSkew("g", topic, True, False) for topic in watched)
-    eve = Findings("demo", DAY, risks=Listed(risks, 3), skews=Listed(skews, 3))
-    reports = tables(
-        coverage=[{"dataset": "groups"}],
-        retention_risk=[
-            {"consumer_group": "g", "topic": "safe", "retention_risk": "SAFE"},
-            {"consumer_group": "g", "topic": "unknown"},
-            {"consumer_group": "g", "topic": "calm", "retention_risk": "SAFE"},
-        ],
-        partition_skew=[
-            {"consumer_group": "g", "topic": "safe", "lag_skewed": False},
-            {"consumer_group": "g", "topic": "unknown", "production_skewed": False},
-            {"consumer_group": "g", "topic": "calm", "lag_skewed": False},
-        ],
-    )
-
-    found = read_findings("demo", DAY, reports, previous=eve)
-
-    assert found is not None
-    assert (found.safe, found.even) == (frozenset({("g", "safe")}),) * 2
-    assert (found.risks.total, found.skews.total) == (0, 0)
 
 
 def test_a_group_without_owner_that_consumed_nothing_is_stopped() -> None:

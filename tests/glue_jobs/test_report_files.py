@@ -2,7 +2,7 @@
 """Reports staged, published, and read again on later days."""
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,7 +17,13 @@ from pyspark.sql.types import StructType
 
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
-from kafka_lag_report.report_files import is_first_day, page_address, staged, stored
+from kafka_lag_report.report_files import (
+    is_first_day,
+    own_folder,
+    page_address,
+    staged,
+    stored,
+)
 from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import ARROW, NOON, report_rows
@@ -134,7 +140,56 @@ def test_only_the_days_own_output_is_replaced(spark: SparkSession, tmp_path: Pat
     assert len(report_rows(tmp_path, NAME, day="2026-01-30")) == 1
 
 
-def test_a_run_whose_staging_another_one_removed_takes_no_report_away(
+def test_of_two_runs_at_once_the_later_wins_whole(spark: SparkSession, tmp_path: Path) -> None:
+    with staged(Storage(), str(tmp_path), a_day(), "demo") as one:
+        one.write({NAME: hours(spark, ("demo", "one", 1))})
+        with staged(Storage(), str(tmp_path), a_day(), "demo") as two:
+            two.write({NAME: hours(spark, ("demo", "two", 1))})
+            one.publish("page of one")
+            assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["one"]
+            two.publish("page of two")
+
+    assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["two"]
+    assert Path(page_address(str(tmp_path), a_day(), "demo")).read_text() == "page of two"
+    assert not [path for path in (tmp_path / "reports").iterdir() if "_staging" in path.name]
+
+
+BEGAN = datetime(2026, 2, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("name", "stays"),
+    [
+        ("_staging-cluster=demo-20260131T010000Z-0123abcd", True),
+        ("_staging-cluster=demo-20260131T005959Z-0123abcd", False),
+        # of an earlier release, in which all runs had one
+        ("_staging-cluster=demo", False),
+        ("_staging-cluster=demo-2-20260101T000000Z-0123abcd", True),
+        ("_staging-usual-cluster=demo-20260101T000000Z-0123abcd", True),
+        ("groups", True),
+    ],
+)
+def test_what_a_killed_run_left_is_removed_once_no_run_can_be_at_work_in_it(
+    name: str, stays: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "reports" / name).mkdir(parents=True)
+
+    with own_folder(Storage(), str(tmp_path), "_staging-cluster=demo", lambda: BEGAN) as folder:
+        assert Path(folder).name.startswith("_staging-cluster=demo-20260201T010000Z-")
+        assert (tmp_path / "reports" / name).exists() == stays
+
+
+def test_a_table_without_a_frame_is_published_too_and_taken_away_again(tmp_path: Path) -> None:
+    rows = pa.table({"kind": ["stalled"]})
+    for table in (rows, rows.slice(1)):
+        with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
+            staging.hold("incidents", table)
+            staging.publish("a page")
+
+        assert len(report_rows(tmp_path, "incidents")) == table.num_rows
+
+
+def test_a_run_whose_staging_something_removed_takes_no_report_away(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
@@ -142,7 +197,7 @@ def test_a_run_whose_staging_another_one_removed_takes_no_report_away(
     with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
         staging.write({NAME: hours(spark, ("demo", "new", 1))})
         Storage().delete_folder(staging.folder)
-        with pytest.raises(DataError, match="is gone, as another run for demo has begun"):
+        with pytest.raises(DataError, match="is gone, as something removed it"):
             staging.publish("a page")
 
     assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["earlier"]

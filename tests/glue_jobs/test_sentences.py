@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.formatting import format_duration
-from kafka_lag_report.findings import TopicRisk, TopicSkew, UnusualHour
+from kafka_lag_report.findings import TopicSkew
 from kafka_lag_report.page.attention import clock
 from kafka_lag_report.sentences import (
     DASH,
@@ -19,9 +19,7 @@ from kafka_lag_report.sentences import (
     known,
     name_of,
     plain,
-    retention_of,
     time_left,
-    unusual_of,
 )
 from tests.glue_jobs.page.pages import DAY
 
@@ -36,12 +34,6 @@ def test_unknown_is_a_dash_and_never_a_zero(value: float | None, text: str) -> N
 
 def test_time_left_is_never_said_too_long() -> None:
     assert [time_left(5_999.0), time_left(59.9)] == ["1 h 39 min", "59 s"]
-
-
-def test_the_measure_of_a_later_version_is_named_and_has_a_plain_number() -> None:
-    hour = UnusualHour("g", 3, "temperature", 1234.5, None, 7.0, "high")
-
-    assert plain(unusual_of(hour, 0)) == f"g: temperature 1,234 from 03:00 (usually {DASH})"
 
 
 def test_of_skew_without_a_cause_it_is_said_what_its_partitions_have_in_common() -> None:
@@ -89,9 +81,3 @@ def test_no_name_is_shown_longer_than_it_may_be(name: str) -> None:
 
     assert len(shown) <= LONGEST_NAME + 1
     assert shown.isprintable()
-
-
-@pytest.mark.parametrize("needed", [7_200, 604_800])
-def test_retention_that_was_enough_is_not_told_of_as_what_kept_too_little(needed: float) -> None:
-    risk = TopicRisk("g", "t", retention=604_800, retention_needed=needed, unlimited=False)
-    assert retention_of(risk) == ""

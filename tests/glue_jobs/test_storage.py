@@ -2,6 +2,7 @@
 """Listing, reading, writing and deleting, alike on a disk and on S3."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -115,6 +116,22 @@ def test_a_file_that_was_half_written_is_swept(tmp_path: Path) -> None:
     Storage().sweep(str(tmp_path))
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [".crc", "part-2.parquet"]
+
+
+def test_many_runs_that_write_sweep_and_tidy_one_folder_leave_a_whole_file(tmp_path: Path) -> None:
+    whole = {bytes([number]) * 300_000 for number in range(3)}
+
+    def run(data: bytes) -> None:
+        for _ in range(10):
+            Storage().write(f"{tmp_path}/report.parquet", data)
+            Storage().sweep(str(tmp_path))
+            Storage().keep_only(str(tmp_path), "report.parquet")
+
+    with ThreadPoolExecutor(len(whole)) as pool:
+        list(pool.map(run, whole))
+
+    assert [path.name for path in tmp_path.iterdir()] == ["report.parquet"]
+    assert (tmp_path / "report.parquet").read_bytes() in whole
 
 
 @pytest.mark.parametrize("scheme", ["file:", "file://"])

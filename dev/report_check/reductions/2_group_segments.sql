@@ -9,7 +9,12 @@ WITH readings AS (
             WHEN retention_margin IS NOT NULL THEN retention_margin
             WHEN committed_offset > start_offset THEN committed_offset - start_offset
             WHEN committed_offset <= start_offset THEN 0
-        END AS margin
+        END AS margin,
+        CASE
+            WHEN status IN ('STALL', 'STOP') THEN status
+            WHEN records_lost > 0 AND floor(epoch(taken_at)) - floor(epoch(commit_changed_at)) >= 600
+                THEN CASE WHEN member_id IS NULL THEN 'STOP' ELSE 'STALL' END
+        END AS standing
     FROM group_partitions
     WHERE unread_reason IS NULL
 )
@@ -18,8 +23,8 @@ SELECT
     count(*) AS readings,
     count(lag) AS lags,
     sum(lag) AS lag_sum,
-    coalesce(sum(lag) FILTER (status = 'STALL'), 0) AS stalled_lag,
-    coalesce(sum(lag) FILTER (status = 'STOP'), 0) AS stopped_lag,
+    coalesce(sum(lag) FILTER (standing = 'STALL'), 0) AS stalled_lag,
+    coalesce(sum(lag) FILTER (standing = 'STOP'), 0) AS stopped_lag,
     min(taken_at) AS first_at,
     max(taken_at) AS last_at,
     count(end_offset) AS ends,
@@ -46,6 +51,24 @@ SELECT
 FROM readings
 GROUP BY ALL;
 
+-- How far each commit rose from run to run, without what was deleted ahead of it before.
+CREATE OR REPLACE TEMP TABLE rises AS
+SELECT
+    consumer_group, topic, topic_id, partition_id, client_host, client_id, member_id,
+    committed_offset - lag(committed_offset IGNORE NULLS) OVER by_run
+        - lag(CASE WHEN committed_offset IS NOT NULL THEN coalesce(records_lost, 0) END IGNORE NULLS)
+            OVER by_run AS rise
+FROM group_partitions
+WHERE unread_reason IS NULL
+WINDOW by_run AS (PARTITION BY consumer_group, topic, topic_id, partition_id ORDER BY taken_at);
+
+CREATE OR REPLACE TEMP TABLE log_reads AS
+SELECT
+    consumer_group, topic, topic_id, partition_id,
+    sum(greatest(rise, 0)) FILTER (rise IS NOT NULL) AS read
+FROM rises
+GROUP BY ALL;
+
 -- A partition under one topic id, whoever led or owned it.
 CREATE OR REPLACE TEMP TABLE group_logs AS
 SELECT
@@ -55,10 +78,19 @@ SELECT
     CASE WHEN sum(ends) >= 2
         THEN greatest(max_by(end_last, end_last_at) - min_by(end_first, end_first_at), 0)
     END AS produced,
-    CASE WHEN sum(commits) >= 2
+    CASE
+        WHEN max(records_lost) > 0 THEN any_value(read)
+        WHEN sum(commits) >= 2
         THEN greatest(max_by(commit_last, commit_last_at) - min_by(commit_first, commit_first_at), 0)
-    END AS consumed
-FROM group_segments
+    END AS consumed,
+    coalesce(max(records_lost) > 0, false) AS losing
+FROM (
+    SELECT s.*, r.read
+    FROM group_segments AS s
+    LEFT JOIN log_reads AS r
+        ON r.consumer_group = s.consumer_group AND r.topic = s.topic
+        AND r.topic_id IS NOT DISTINCT FROM s.topic_id AND r.partition_id = s.partition_id
+)
 GROUP BY ALL;
 
 -- A partition of a group, topic ids merged.
@@ -91,28 +123,27 @@ readings AS (
         sum(lag) AS lag,
         max(lag) AS lag_max,
         max(time_lag_seconds) AS time_lag_seconds,
-        sum(consume_rate) AS consume_rate
+        sum(consume_rate) AS rate,
+        max(records_lost) AS records_lost
     FROM group_partitions
     WHERE unread_reason IS NULL
     GROUP BY ALL
 )
 SELECT
     readings.*,
+    CASE WHEN coalesce(max(records_lost) OVER last_hour, 0) = 0 THEN rate END AS consume_rate,
     coalesce(runs.weight, getvariable('usual_gap')) AS weight,
     unread.taken_at IS NULL AS is_whole
 FROM readings
 LEFT JOIN unread USING (consumer_group, topic, taken_at)
-LEFT JOIN runs USING (taken_at);
+LEFT JOIN runs USING (taken_at)
+WINDOW last_hour AS (
+    PARTITION BY consumer_group, topic ORDER BY taken_at
+    RANGE BETWEEN INTERVAL 1 HOUR PRECEDING AND CURRENT ROW
+);
 
 -- How far the offset rose for each owner: each rise belongs to the owner of the run that saw it.
 CREATE OR REPLACE TEMP TABLE member_consumption AS
-WITH rises AS (
-    SELECT
-        consumer_group, client_host, client_id, member_id,
-        committed_offset - lag(committed_offset IGNORE NULLS) OVER (PARTITION BY consumer_group, topic, topic_id, partition_id ORDER BY taken_at) AS rise
-    FROM group_partitions
-    WHERE unread_reason IS NULL
-)
 SELECT
     consumer_group, client_host, client_id, member_id,
     sum(CASE WHEN rise IS NOT NULL THEN greatest(rise, 0) END) AS credited

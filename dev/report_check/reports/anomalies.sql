@@ -37,16 +37,35 @@ usual AS (
     FROM of_hours
     JOIN of_groups USING (consumer_group, measure)
 ),
+-- Hours are UTC's: after a clock change a whole day lies an hour beside the usual one.
 judged AS (
     SELECT
-        *,
+        today.consumer_group, today.hour, today.measure, value, usual, spread, days, shift,
         (value - usual) / greatest(
             spread,
             usual / 10,
-            CASE measure WHEN 'time_lag_seconds' THEN 10 WHEN 'lag' THEN 20 ELSE 0.2 END
+            CASE today.measure WHEN 'time_lag_seconds' THEN 10 WHEN 'lag' THEN 20 ELSE 0.2 END
         ) AS deviation
     FROM today
-    JOIN usual USING (consumer_group, hour, measure)
+    CROSS JOIN (VALUES (0), (-1), (1)) AS shifts (shift)
+    JOIN usual
+        ON usual.consumer_group = today.consumer_group AND usual.measure = today.measure
+        AND usual.hour = today.hour + shift
+),
+flags AS (
+    SELECT
+        count(*) AS far,
+        count(*) FILTER (abs(sooner.deviation) < 5) AS earlier,
+        count(*) FILTER (abs(afterwards.deviation) < 5) AS later
+    FROM judged
+    LEFT JOIN judged AS sooner
+        ON sooner.consumer_group = judged.consumer_group AND sooner.measure = judged.measure
+        AND sooner.hour = judged.hour AND sooner.shift = -1
+    LEFT JOIN judged AS afterwards
+        ON afterwards.consumer_group = judged.consumer_group
+        AND afterwards.measure = judged.measure
+        AND afterwards.hour = judged.hour AND afterwards.shift = 1
+    WHERE judged.shift = 0 AND abs(judged.deviation) >= 5
 )
 SELECT
     consumer_group,
@@ -60,3 +79,11 @@ SELECT
     days
 FROM judged
 WHERE abs(deviation) >= 5
+    AND shift = (
+        SELECT CASE
+            WHEN far < 12 OR 3 * greatest(earlier, later) < 2 * far THEN 0
+            WHEN earlier >= later THEN -1
+            ELSE 1
+        END
+        FROM flags
+    )

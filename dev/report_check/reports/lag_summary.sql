@@ -63,18 +63,48 @@ seen AS (
         max(time_lag) AS time_lag_max,
         min(taken_at) FILTER (is_read) AS first_seen,
         max(taken_at) FILTER (is_read) AS last_seen,
-        max_by(weight, taken_at) FILTER (is_read) AS last_weight,
         coalesce(sum(weight) FILTER (lag IS NOT NULL), 0) / 60 AS known_minutes,
         max(consume_rate) AS best_consume_rate
     FROM observed
     GROUP BY ALL
 ),
+there AS (
+    SELECT
+        consumer_group, NULL::VARCHAR AS topic,
+        min(taken_at) AS first_row, max(taken_at) AS last_row,
+        max_by(weight, taken_at) AS last_weight
+    FROM group_runs
+    WHERE status_reason IS DISTINCT FROM 'gone'
+    GROUP BY ALL
+    UNION ALL
+    SELECT consumer_group, topic, min(taken_at), max(taken_at), max_by(weight, taken_at)
+    FROM (
+        SELECT consumer_group, topic, taken_at, coalesce(weight, getvariable('usual_gap')) AS weight
+        FROM (SELECT DISTINCT consumer_group, topic, taken_at FROM group_partitions)
+        LEFT JOIN runs USING (taken_at)
+    )
+    GROUP BY ALL
+),
+read_rates AS (
+    SELECT
+        consumer_group,
+        sum(consumed) / nullif(epoch_ms(max(last_at)) - epoch_ms(min(first_at)), 0) * 1000
+            AS read_rate
+    FROM group_logs
+    GROUP BY ALL
+    HAVING bool_or(losing)
+),
 rates AS (
     SELECT
         consumer_group, NULL::VARCHAR AS topic,
         sum(produce_rate * weight) / sum(weight) FILTER (produce_rate IS NOT NULL) AS produce_rate,
-        sum(consume_rate * weight) / sum(weight) FILTER (consume_rate IS NOT NULL) AS consume_rate
+        -- of who lost records what it read, not by how much its commits rose
+        coalesce(
+            any_value(read_rate),
+            sum(consume_rate * weight) / sum(weight) FILTER (consume_rate IS NOT NULL)
+        ) AS consume_rate
     FROM group_runs
+    LEFT JOIN read_rates USING (consumer_group)
     WHERE is_read
     GROUP BY ALL
     UNION ALL
@@ -141,9 +171,9 @@ SELECT
     first_seen,
     last_seen,
     known_minutes,
-    CASE WHEN last_seen IS NOT NULL THEN greatest(
+    CASE WHEN last_row IS NOT NULL THEN greatest(
         0,
-        ((epoch_ms(last_seen) - epoch_ms(first_seen)) / 1000.0::DOUBLE + last_weight) / 60
+        ((epoch_ms(last_row) - epoch_ms(first_row)) / 1000.0::DOUBLE + last_weight) / 60
             - known_minutes
     ) END AS unknown_minutes,
     produce_rate,
@@ -170,6 +200,8 @@ LEFT JOIN percentiles AS lags
 LEFT JOIN percentiles AS ages
     ON ages.measure = 'time_lag'
     AND ages.consumer_group = seen.consumer_group AND ages.topic IS NOT DISTINCT FROM seen.topic
+LEFT JOIN there AS t
+    ON t.consumer_group = seen.consumer_group AND t.topic IS NOT DISTINCT FROM seen.topic
 LEFT JOIN rates AS r
     ON r.consumer_group = seen.consumer_group AND r.topic IS NOT DISTINCT FROM seen.topic
 LEFT JOIN judged AS j

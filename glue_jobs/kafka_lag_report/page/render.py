@@ -93,7 +93,7 @@ def render(page: Page) -> str:
     environment = _environment()
     css, js = (_asset(environment, name) for name in ("report.css", "report.js"))
     findings = page.findings
-    found, listed = attention(findings, page.curves), listing(findings)
+    found, listed = attention(findings), listing(findings)
     return environment.get_template("report.html.j2").render(
         page=findings,
         axis=page.axis,

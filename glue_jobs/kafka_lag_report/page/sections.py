@@ -57,6 +57,8 @@ LEVELS = {
 STATIC_ROWS = 60
 # What is left of 3 MB when every other part of the page is as large as it gets.
 REST_BYTES = 1_500_000
+# A run or two are missed at any deploy.
+_WHOLE_DAY_MINUTES = 1_430
 Cells = tuple[str, ...]
 _compact = partial(json.dumps, separators=(",", ":"))
 _duration = partial(format_duration, space=NO_BREAK_SPACE)
@@ -77,10 +79,18 @@ class Column:
         return "n" if self.on_phones else "n roomy"
 
 
+def _sla_met(day: GroupDay) -> str:
+    """The share of the time for which it is decided, and how much that is unless it is all day."""
+    met, decided = share(day.sla_compliance), day.sla_minutes
+    if day.sla_compliance is None or decided is None or decided >= _WHOLE_DAY_MINUTES:
+        return met
+    return f"{met} of {_minutes(decided)}"
+
+
 COLUMNS = (
     Column("Time lag p95", lambda day: known(_duration, day.time_lag_p95)),
     Column("Time lag max", lambda day: known(_duration, day.time_lag_max), on_phones=True),
-    Column("SLA met", lambda day: share(day.sla_compliance), on_phones=True),
+    Column("SLA met", _sla_met, on_phones=True),
     Column("In error", lambda day: _minutes(day.err_minutes), on_phones=True),
     Column("Unknown", lambda day: _minutes(day.unknown_minutes)),
     Column("Most behind", lambda day: known(format_count, day.lag_max)),
@@ -187,6 +197,10 @@ def calm_sentence(findings: Findings) -> str:
         missed = " or missed its SLA" if sla else ""
         comma = "," if sla else " or"
         who = f"Of {total:,} groups none lost or risked records{comma} was in error{missed}"
+    unknown = sum(rank_group(day, None).rank == Rank.UNKNOWN for day in findings.groups.rows)
+    if unknown:
+        known = f"Nothing is known to need any{so_far}, but of {format_quantity(unknown, 'group')}"
+        return f"{known} no lag was known all day. {who}, as far as is known."
     return f"Nothing does{so_far}. {who}."
 
 
@@ -286,7 +300,7 @@ def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
         ("p99", known(_duration, day.time_lag_p99)),
         ("max", known(_duration, day.time_lag_max)),
         ("Most behind", known(format_count, day.lag_max)),
-        ("SLA met", share(day.sla_compliance)),
+        ("SLA met", _sla_met(day)),
         ("In error", _minutes(day.err_minutes)),
         ("Lag unknown", _minutes(day.unknown_minutes)),
         ("Produced", known(format_rate, day.produce_rate)),

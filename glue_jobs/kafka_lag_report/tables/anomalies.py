@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import FAR, FLOORS, LEAST_WEEKS, USUAL_PART
+from kafka_lag_report.thresholds import MOST
 
 # Makes the median deviation of normal values their standard deviation.
 NORMAL = 1.4826
@@ -20,6 +21,8 @@ NORMAL = 1.4826
 NORMAL_OF_FEW = 2.0
 
 MEASURES = ("time_lag_seconds", "lag", "produce_rate")
+# A clock change moves a group's whole day: so many hours at least are unusual by it.
+LEAST_MOVED = 12
 # How far apart the runs of an hour lie, of the measures that the collector compares.
 WITHIN = {
     "time_lag_seconds": "time_lag_deviation",
@@ -40,21 +43,53 @@ _HOUR = ("cluster", "consumer_group", "hour")
 def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
     """The hours of `today` at least FAR times the usual spread away from the usual value.
 
-    Both frames are `lag_hourly`; `before` has the days of the same weekday (column `dt`).
+    Both frames are `lag_hourly`; `before` has the days of the same weekday (column `dt`). Hours are
+    UTC's, and people live by local ones: for weeks after a clock change a cluster's whole day lies
+    an hour beside the usual one. Where that explains its unusual hours, hours are compared so.
     """
     usual = usual_hours(before, MEASURES).drop("weekday", "part", "highs")
-    far = _values(today, MEASURES).join(usual, [*_HOUR, "measure"])
-    far = far.withColumn("deviation", _deviation())
-    return far.where(sf.abs("deviation") >= FAR).select(
-        *_HOUR,
-        "measure",
-        "value",
-        "usual",
-        "spread",
-        "deviation",
-        sf.when(sf.col("deviation") > 0, "high").otherwise("low").alias("direction"),
-        "days",
+    usual = usual.withColumnRenamed("hour", "usual_hour")
+    shifted = _values(today, MEASURES).withColumns(
+        {"shift": sf.explode(sf.array(*map(sf.lit, (0, -1, 1))))}
     )
+    shifted = shifted.withColumn("usual_hour", sf.col("hour") + sf.col("shift"))
+    compared = shifted.join(usual, ["cluster", "consumer_group", "measure", "usual_hour"])
+    compared = compared.withColumn("deviation", _deviation())
+    compared = compared.withColumn("far", sf.abs("deviation") >= FAR)
+    own = Window.partitionBy(*_HOUR, "measure")
+    compared = compared.withColumn("was_far", sf.max(_at(0)).over(own))
+    return (
+        compared.withColumn("fits", _fits_the_day())
+        .where("far AND fits")
+        .select(
+            *_HOUR,
+            "measure",
+            "value",
+            "usual",
+            "spread",
+            "deviation",
+            sf.when(sf.col("deviation") > 0, "high").otherwise("low").alias("direction"),
+            "days",
+        )
+    )
+
+
+def _at(shift: int) -> Column:
+    """Whether the row compares with the hour so far away, and is far from it."""
+    return (sf.col("shift") == shift) & sf.col("far")
+
+
+def _fits_the_day() -> Column:
+    """Whether a row's `shift` is its cluster's: none, unless one explains most unusual hours."""
+    cluster = Window.partitionBy("cluster")
+    far = sf.count_if(_at(0)).over(cluster)
+    earlier, later = (
+        sf.count_if((sf.col("shift") == shift) & sf.col("was_far") & ~sf.col("far")).over(cluster)
+        for shift in (-1, 1)
+    )
+    moved = (far >= LEAST_MOVED) & (sf.greatest(earlier, later) >= far * MOST)
+    shift = sf.when(moved, sf.when(earlier >= later, -1).otherwise(1)).otherwise(0)
+    return sf.col("shift") == shift
 
 
 def usual_hours(hours: DataFrame, measures: Sequence[str]) -> DataFrame:

@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import MOSTLY_REBALANCING, REBALANCING_STATES
-from kafka_lag_report.aggregates import GROUP_TOPIC, net_rise
+from kafka_lag_report.aggregates import GROUP_TOPIC, net_rise, without_losses
 from kafka_lag_report.run_weights import weighed, weighted_mean, weighted_minutes
 from kafka_lag_report.schemas import LAG_SUMMARY
 
@@ -38,6 +38,7 @@ def lag_summary(
     groups: DataFrame,
     runs: DataFrame,
     segments: DataFrame,
+    consumed: DataFrame,
     weights: DataFrame,
     intervals: DataFrame,
 ) -> DataFrame:
@@ -46,8 +47,9 @@ def lag_summary(
     The group's own row is what the metrics said (`groups`); it alone has what is judged per group:
     owner, status, SLA, rebalances, losses.
     """
-    group = group_days(groups, weights).withColumn("topic", sf.lit(None).cast("string"))
-    topic = topic_days(runs, segments, weights, intervals)
+    logs = _logs(segments, consumed)
+    group = _with_offsets(group_days(groups, weights), logs)
+    topic = topic_days(runs, logs, weights, intervals)
     days = group.unionByName(topic, allowMissingColumns=True)
     quotients = _quotients()
     columns = (
@@ -58,7 +60,7 @@ def lag_summary(
 
 
 def _quotients() -> dict[str, Column]:
-    watched = sf.unix_seconds("last_seen") - sf.unix_seconds("first_seen") + sf.col("last_weight")
+    watched = sf.unix_seconds("last_row") - sf.unix_seconds("first_row") + sf.col("last_weight")
     unknown = watched / 60 - sf.col("known_minutes")
     return {
         # greatest() skips nulls and would call the unknown 0
@@ -71,7 +73,8 @@ def _quotients() -> dict[str, Column]:
 def group_days(groups: DataFrame, weights: DataFrame) -> DataFrame:
     """A row for each group with any row, read or not: only an unread one may say that it is gone.
 
-    Minutes and counts of a group that was never read are 0, everything else is null.
+    Minutes and counts of a group that was never read are 0, but for those in which its lag was
+    unknown; everything else is null. `first_row` and `last_row`: it was there, read or not.
     """
     read = sf.col("unread_reason").isNull()
     rows = groups.join(sf.broadcast(weights), ["cluster", "taken_at"]).select(
@@ -79,6 +82,7 @@ def group_days(groups: DataFrame, weights: DataFrame) -> DataFrame:
         "weight",
         "taken_at",
         sf.when(read, sf.col("taken_at")).alias("seen_at"),
+        sf.when(~sf.col("status_reason").eqNullSafe("gone"), sf.col("taken_at")).alias("row_at"),
         sf.when(read, sf.col("time_lag_seconds")).alias("time_lag"),
         *(sf.when(read, sf.col(name)).alias(name) for name in _READ),
         sf.col("status_reason").eqNullSafe("gone").alias("gone"),
@@ -103,7 +107,9 @@ def _seen() -> dict[str, Column]:
     return {
         "first_seen": sf.min("seen_at"),
         "last_seen": sf.max("seen_at"),
-        "last_weight": sf.max_by("weight", "seen_at"),
+        "first_row": sf.min("row_at"),
+        "last_row": sf.max("row_at"),
+        "last_weight": sf.max_by("weight", "row_at"),
         "records_lost": sf.max("records_lost"),
         "gone": sf.bool_or("gone"),
     }
@@ -140,38 +146,73 @@ def _last_known(name: str) -> Column:
 
 
 def topic_days(
-    minutes: DataFrame, segments: DataFrame, weights: DataFrame, intervals: DataFrame
+    runs: DataFrame, logs: DataFrame, weights: DataFrame, intervals: DataFrame
 ) -> DataFrame:
     """A row for each group's topic of which any partition was read."""
-    measures = {**levels(), "midnight": sf.date_trunc("day", sf.min("taken_at"))}
-    runs = (
-        with_percentiles(weighed(minutes, weights, intervals), GROUP_TOPIC)
+    # on the rows' own order: percentiles are taken over the same windows next
+    rates = weighed(runs, weights, intervals).withColumn(
+        "consume_rate", without_losses(GROUP_TOPIC)
+    )
+    measures = {
+        **levels(),
+        "midnight": sf.date_trunc("day", sf.min("taken_at")),
+        "first_row": sf.min("taken_at"),
+        "last_row": sf.max("taken_at"),
+        "last_weight": sf.max_by("weight", "taken_at"),
+    }
+    found = (
+        with_percentiles(rates, GROUP_TOPIC)
         .groupBy(*GROUP_TOPIC)
         .agg(*(measure.alias(name) for name, measure in measures.items()))
     )
-    days = _offsets(segments).join(runs, [*GROUP_TOPIC])
-    seen = days.withColumns({f"{end}_seen": _time(f"{end}_at") for end in ("first", "last")})
-    return weighed(seen, weights, intervals, at="last_seen").withColumnRenamed(
-        "weight", "last_weight"
-    )
+    days = logs.groupBy(*GROUP_TOPIC).agg(*_offsets()).join(found, [*GROUP_TOPIC])
+    return days.withColumns({f"{end}_seen": _time(f"{end}_at") for end in ("first", "last")})
 
 
-def _offsets(segments: DataFrame) -> DataFrame:
-    """Records a second, and seconds of the day between which any partition was read."""
+def _logs(segments: DataFrame, consumed: DataFrame) -> DataFrame:
+    """Records `produced` and `consumed` of each partition under a topic id, and `losing`.
+
+    From the first commit to the last, as what is read again is nothing new. Where records were lost
+    only what each run saw read counts: the commit passed over the others.
+    """
     # all that follows is within a group's topic: one shuffle for all
     topics = segments.repartition(*GROUP_TOPIC)
-    partitions = topics.groupBy(*GROUP_TOPIC, "topic_id", "partition_id").agg(
+    log = (*GROUP_TOPIC, "topic_id", "partition_id")
+    partitions = topics.groupBy(*log).agg(
         net_rise("end", "ends").alias("produced"),
-        net_rise("committed", "commits").alias("consumed"),
+        net_rise("committed", "commits").alias("moved"),
+        sf.coalesce(sf.max("records_lost") > 0, sf.lit(False)).alias("losing"),
         sf.min("first_at").alias("first_at"),
         sf.max("last_at").alias("last_at"),
     )
+    read = consumed.groupBy(*log).agg(sf.sum("credited").alias("read"))
+    both = partitions.alias("p").join(
+        read.alias("r"), [sf.col(f"p.{key}").eqNullSafe(sf.col(f"r.{key}")) for key in log], "left"
+    )
+    own = sf.when(sf.col("losing"), sf.col("read")).otherwise(sf.col("moved"))
+    return both.select("p.*", own.alias("consumed"))
+
+
+def _offsets() -> list[Column]:
+    """Aggregates over `_logs`: records a second, and when any partition was read."""
     seconds = sf.max("last_at") - sf.min("first_at")
-    return partitions.groupBy(*GROUP_TOPIC).agg(
+    return [
         sf.try_divide(sf.sum("produced"), seconds).alias("produce_rate"),
         sf.try_divide(sf.sum("consumed"), seconds).alias("consume_rate"),
         sf.min("first_at").alias("first_at"),
         sf.max("last_at").alias("last_at"),
+    ]
+
+
+def _with_offsets(days: DataFrame, logs: DataFrame) -> DataFrame:
+    """The groups' days; of one that lost records the mean rate of what it read."""
+    lost = logs.groupBy(*GROUP).agg(*_offsets()[1:2], sf.bool_or("losing").alias("losing"))
+    read = lost.where("losing").select(*GROUP, sf.col("consume_rate").alias("read_rate"))
+    rate = sf.coalesce("read_rate", "consume_rate")
+    return (
+        days.join(read, [*GROUP], "left")
+        .withColumn("consume_rate", rate)
+        .withColumn("topic", sf.lit(None).cast("string"))
     )
 
 

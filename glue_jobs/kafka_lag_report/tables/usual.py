@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 from kafka_lag import contract
 from kafka_lag.contract import FAR, FLOORS, LEAST_WEEKS_OF_RUNS, USUAL_PART
 from kafka_lag_report.read_snapshots import Day
-from kafka_lag_report.report_files import stored
+from kafka_lag_report.report_files import own_folder, stored
 from kafka_lag_report.storage import PARQUET, Storage
 from kafka_lag_report.tables.anomalies import usual_hours
 from kafka_lag_report.thresholds import IRREGULAR_PART, NEARLY_FAR
@@ -102,17 +102,14 @@ def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day, cl
         return
     dates = [day.date - timedelta(days=back) for back in range(7 * contract.USUAL_WEEKS)]
     hours = stored(spark, storage, output, "lag_hourly", day.only([cluster]), dates)
-    staging = f"{output}/{contract.REPORT_PREFIX}/_staging-usual-{day.clusters[cluster]}"
-    storage.delete_folder(staging)
-    try:
+    name = f"_staging-usual-{day.clusters[cluster]}"
+    with own_folder(storage, output, name) as folder:
         figures = usual_figures(hours).drop("cluster").repartition(1)
-        figures.sortWithinPartitions(*_SORTED_BY).write.parquet(staging)
-        files = [f"{staging}/{file.name}" for file in storage.objects(staging, PARQUET)]
+        figures.sortWithinPartitions(*_SORTED_BY).write.parquet(folder)
+        files = [f"{folder}/{file.name}" for file in storage.objects(folder, PARQUET)]
         tables = [pq.read_table(pa.BufferReader(storage.read(path))) for path in files]
         rows = pa.concat_tables(tables) if tables else _no_rows()
         storage.write(address, _encoded(rows, day.date))
-    finally:
-        storage.delete_folder(staging)
 
 
 def _encoded(rows: pa.Table, day: date) -> bytes:

@@ -16,7 +16,7 @@ WITH request AS (
         AND cluster LIKE '%'
         AND consumer_group = 'THE-GROUP'
 ),
-incidents AS (
+beginnings AS (
     SELECT cluster, incident_since, max(taken_at) AS last_run
     FROM request
     WHERE incident_since IS NOT NULL
@@ -27,7 +27,7 @@ last_incident AS (
         cluster,
         max(incident_since) AS since,
         max_by(last_run, incident_since) AS last_run
-    FROM incidents
+    FROM beginnings
     GROUP BY cluster
 )
 SELECT

@@ -16,6 +16,7 @@ from kafka_lag_report.findings import (
     TopicSkew,
     UnusualHour,
 )
+from kafka_lag_report.incident import NOTICE, SERIOUS, Incident, Kind
 from kafka_lag_report.page.drawn import Bar, Curve, Peak, Stretch
 from kafka_lag_report.page.sections import Page
 
@@ -74,6 +75,10 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
         consumers=Listed((Consumer(name, name, name, name),), 1),
         unusual=Listed((UnusualHour(name, 3, "produce_rate", 1.0, 9.0, -6.0, "low", 9),), 1),
         coverage=(Coverage("groups", 1430, 1440, 1440, 2, f"{name},{name}"),),
+        incidents=(
+            Incident(kind=Kind.STALLED, level=SERIOUS, group=name, topic=name, client=name),
+            Incident(kind=Kind.UNEVEN, level=NOTICE, topic=name),
+        ),
     )
 
 

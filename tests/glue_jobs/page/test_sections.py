@@ -4,7 +4,7 @@
 import pytest
 
 from kafka_lag_report.findings import GroupRank, Listed, Rank
-from kafka_lag_report.page.sections import cards, rank_word, tally
+from kafka_lag_report.page.sections import COLUMNS, calm_sentence, cards, rank_word, tally
 from tests.glue_jobs.page.pages import calm, curve, of, page
 
 
@@ -40,6 +40,27 @@ def test_a_card_says_unknown_where_nothing_is_known() -> None:
     (card,) = cards(page(groups=of(calm("a")), curves={"a": curve()}))
 
     assert dict(card.numbers)["Rebalancing"] == "\u2013"
+
+
+def test_a_day_is_not_called_calm_for_a_group_of_which_nothing_is_known() -> None:
+    days = of(calm("a"), calm("b", known_minutes=0.0))
+
+    assert calm_sentence(page(groups=days).findings) == (
+        "Nothing is known to need any, but of 1 group no lag was known all day. Of 2 groups none "
+        "lost or risked records or was in error, as far as is known."
+    )
+    assert calm_sentence(page(groups=of(calm("a"))).findings).startswith("Nothing does. ")
+
+
+@pytest.mark.parametrize(
+    ("decided", "text"),
+    [(1440.0, "0%"), (1430.0, "0%"), (1429.0, "0% of 23 h 49 min"), (2.0, "0% of 2 min")],
+)
+def test_an_sla_says_of_how_much_it_is_known(decided: float, text: str) -> None:
+    day = calm("a", sla_compliance=0.0, sla_minutes=decided)
+    column = next(each for each in COLUMNS if each.title == "SLA met")
+
+    assert column.text(day).replace("\u00a0", " ") == text
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ WEIGHTS = "cluster string, taken_at timestamp, weight double"
 INTERVALS = "cluster string, interval double"
 MINUTES = (
     "cluster string, consumer_group string, topic string, taken_at timestamp, lag bigint,"
-    " time_lag double, consume_rate double, skewed boolean"
+    " time_lag double, consume_rate double, records_lost bigint, skewed boolean"
 )
 SEGMENTS = (
     "cluster string, consumer_group string, topic string, topic_id string, partition_id int,"
@@ -23,7 +23,11 @@ SEGMENTS = (
     " lags bigint, lag_sum bigint, end_first bigint, end_last bigint, committed_first bigint,"
     " committed_last bigint, ends bigint, commits bigint, end_first_at bigint,"
     " end_last_at bigint, committed_first_at bigint, committed_last_at bigint, first_at bigint,"
-    " last_at bigint"
+    " last_at bigint, records_lost bigint"
+)
+CREDITED = (
+    "cluster string, consumer_group string, topic string, topic_id string, partition_id int,"
+    " credited bigint"
 )
 TOPIC_SEGMENTS = (
     "cluster string, topic string, topic_id string, partition_id int, leader int,"

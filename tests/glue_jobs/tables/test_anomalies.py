@@ -102,6 +102,43 @@ def _found(spark: SparkSession) -> dict[str, Any]:
     return {row["consumer_group"]: row for row in found_in(report)}
 
 
+def test_a_day_that_lies_an_hour_beside_the_usual_one_is_a_clock_change(
+    spark: SparkSession,
+) -> None:
+    def day(shift: int, **more: Any) -> list[Row]:
+        """Traffic of shops that open at 8 and close at 20, by a clock that is so far off."""
+        busy = [1000.0 if 8 <= hour + shift < 20 else 5.0 for hour in range(24)]
+        # from hour to hour it differs by more than any tolerance
+        rates = [rate * (1 + (hour + shift) % 5) for hour, rate in enumerate(busy)]
+        return [
+            {"consumer_group": group, "hour": hour, PRODUCED: rate, **more}
+            for group in ("one", "two")
+            for hour, rate in enumerate(rates)
+        ]
+
+    before = [row for week in range(6) for row in day(0, dt=_saturday(week + 1))]
+    today = [{**row, "cluster": name} for name, shift in SHIFTED.items() for row in day(shift)]
+    # one group stood at noon, on all these days
+    for row in today:
+        row[PRODUCED] = (
+            0.0 if (row["consumer_group"], row["hour"]) == ("two", 12) else row[PRODUCED]
+        )
+    usual = [{**row, "cluster": name} for name in SHIFTED for row in before]
+    found = found_in(
+        anomalies(rows_of(spark, HOURS, today), rows_of(spark, f"{HOURS}, dt string", usual))
+    )
+
+    said = {
+        name: {(r["consumer_group"], r["hour"]) for r in found if r["cluster"] == name}
+        for name in SHIFTED
+    }
+    assert said["same"] == said["spring"] == said["autumn"] == {("two", 12)}
+    assert len(said["three hours off"]) > 20
+
+
+SHIFTED = {"same": 0, "spring": 1, "autumn": -1, "three hours off": 3}
+
+
 @pytest.mark.parametrize("case", [case for case, (*_, row) in CASES.items() if row])
 def test_unusual_hour(found: dict[str, Any], case: str) -> None:
     measure, _, value, expected = CASES[case]

@@ -30,7 +30,9 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
     day = reduce_day(groups, group_rows, topic_rows, Keeper())
     hourly = lag_hourly(day.groups, day.weights)
     return {
-        "lag_summary": lag_summary(day.groups, day.runs, day.segments, day.weights, day.intervals),
+        "lag_summary": lag_summary(
+            day.groups, day.runs, day.segments, day.consumed, day.weights, day.intervals
+        ),
         "lag_hourly": hourly,
         "anomalies": anomalies(hourly, hourly.withColumn("dt", sf.lit("2026-01-24"))),
         "broker_hotspots": broker_hotspots(day.segments, day.topic_segments, day.produced),

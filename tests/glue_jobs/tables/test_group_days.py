@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from kafka_lag_report.tables.lag_summary import lag_summary
 from tests.glue_jobs.days import Row, frame
 from tests.glue_jobs.tables.frames import (
+    CREDITED,
     INTERVALS,
     MINUTES,
     SEGMENTS,
@@ -22,6 +23,8 @@ pytestmark = pytest.mark.spark
 
 # seconds for which the runs of minutes 0 to 7 stand
 RUNS = [60.0, 60.0, 60.0, 180.0, 60.0, 60.0, 60.0, 60.0]
+
+LOSES = "losses are no consumption"
 
 CASES: dict[str, tuple[dict[float, Row], Row]] = {
     "levels of lag": (
@@ -172,10 +175,15 @@ CASES: dict[str, tuple[dict[float, Row], Row]] = {
             "lag_p50": None,
             "first_seen": None,
             "known_minutes": 0.0,
-            "unknown_minutes": None,
+            "unknown_minutes": 1.0,
             "ok_minutes": 0.0,
             "gone": False,
         },
+    ),
+    # by what its partitions read; the rates of runs know it from how far commits rose
+    LOSES: (
+        {0: {"lag": 1, "consume_rate": 2.0}, 1: {"lag": 1, "consume_rate": 150.0}},
+        {"consume_rate": 4.0},
     ),
 }
 
@@ -187,11 +195,15 @@ def _found(spark: SparkSession) -> dict[str, Any]:
         for case, (rows, _) in CASES.items()
         for n, row in rows.items()
     ]
+    segments = [
+        {"consumer_group": LOSES, "topic": "a", "records_lost": 9_000, "first_at": 0, "last_at": 60}
+    ]
     weights = [{"taken_at": minute(n), "weight": weight} for n, weight in enumerate(RUNS)]
     report = lag_summary(
         frame(spark, "groups", groups),
         rows_of(spark, MINUTES, []),
-        rows_of(spark, SEGMENTS, []),
+        rows_of(spark, SEGMENTS, segments),
+        rows_of(spark, CREDITED, [{"consumer_group": LOSES, "topic": "a", "credited": 240}]),
         rows_of(spark, WEIGHTS, weights),
         rows_of(spark, INTERVALS, []),
     )

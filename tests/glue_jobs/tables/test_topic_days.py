@@ -11,6 +11,7 @@ from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.tables.lag_summary import lag_summary
 from tests.glue_jobs.days import Row, frame
 from tests.glue_jobs.tables.frames import (
+    CREDITED,
     INTERVALS,
     MINUTES,
     SEGMENTS,
@@ -50,6 +51,8 @@ OF_GROUPS = [
     if line.endswith("; group rows |")
     for name in line.strip("| ").split(" | ")[0].split(", ")
 ]
+
+LOSES = "losses are no consumption"
 
 # minutes, segments, the row
 CASES: dict[str, tuple[dict[float, Row], list[Row], Row]] = {
@@ -150,6 +153,21 @@ CASES: dict[str, tuple[dict[float, Row], list[Row], Row]] = {
         [end(10, 10), commit(10, 10)],
         {"produce_rate": 0.0, "consume_rate": 0.0, "catch_up_capacity": None},
     ),
+    # its commit passed over 960 records that were deleted
+    LOSES: (
+        {
+            0: {"lag": 1, "consume_rate": 3.0},
+            1: {"lag": 1, "consume_rate": 1.0, "records_lost": 960},
+            2: {"lag": 1, "consume_rate": 99.0},
+        },
+        [{**commit(0, 1_000), "records_lost": 960}],
+        {"consume_rate": 0.4, "best_consume_rate": 3.0},
+    ),
+    "unread at last": (
+        {0: {"lag": 1}, 1: {"lag": 1}, 2: {}, 3: {}},
+        [{"first_at": 0, "last_at": 60}],
+        {"last_seen": 1.0, "known_minutes": 2.0, "unknown_minutes": 4.0},
+    ),
     "what is the group's alone": (
         {0: {"lag": 1}},
         [SEEN],
@@ -173,6 +191,7 @@ def _found(spark: SparkSession) -> dict[str, Any]:
         frame(spark, "groups", []),
         rows_of(spark, MINUTES, [*minutes, {"topic": "never read", "taken_at": minute(0)}]),
         rows_of(spark, SEGMENTS, segments),
+        rows_of(spark, CREDITED, [{"topic": LOSES, "credited": 40}, {"topic": LOSES}]),
         rows_of(spark, WEIGHTS, weights),
         rows_of(spark, INTERVALS, [{"interval": INTERVAL}]),
     )

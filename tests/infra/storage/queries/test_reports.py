@@ -236,6 +236,28 @@ def test_a_client_is_hot_once_a_day_whatever_its_members_are_called(tmp_path: Pa
     assert (row["worst_ratio"], row["worst_day"], row["most_lag"]) == (3.0, SATURDAY, 12.3)
 
 
+def test_of_incidents_the_newest_day_and_on_it_the_worst_come_first(tmp_path: Path) -> None:
+    def incident(group: str | None, level: str, **more: Any) -> dict[str, Any]:
+        return {"consumer_group": group, "level": level, "kind": "stalled", "text": "", **more}
+
+    days = {
+        SATURDAY: [
+            incident("warned", "warned"),
+            incident("over", "serious", minutes=9.04),
+            incident(None, "serious", kind="no_leader", minutes=60.0),
+            incident("lost", "urgent", records_lost=5),
+            incident("lost more", "urgent", records_lost=50),
+        ],
+        FRIDAY: [incident("before", "urgent")],
+    }
+
+    rows = ask(tmp_path, "incidents_of_the_week", reports.INCIDENTS, days)
+
+    groups = ["lost more", "lost", None, "over", "warned", "before"]
+    assert [row["consumer_group"] for row in rows] == groups
+    assert rows[3]["minutes"] == 9.0
+
+
 def test_the_retention_that_was_too_short_comes_first(tmp_path: Path) -> None:
     def partition(number: int, topic: str, needed: float, **more: Any) -> dict[str, Any]:
         key = {"topic": topic, "partition_id": number}

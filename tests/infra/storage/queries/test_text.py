@@ -30,6 +30,7 @@ OVER_REPORTS = {
     "brokers_hot_this_week",
     "consumers_hot_this_week",
     "groups_lagging_most_yesterday",
+    "incidents_of_the_week",
     "retention_enough",
     "retention_risk_of_the_week",
     "skewed_topics",
@@ -40,6 +41,7 @@ LISTED: dict[str, Row] = {
     reports.ANOMALIES: {"consumer_group": "g"},
     reports.BROKER_HOTSPOTS: {},
     reports.CONSUMER_HOTSPOTS: {"consumer_group": "g", "hot": True},
+    reports.INCIDENTS: {"consumer_group": "g", "kind": "stalled"},
     reports.LAG_SUMMARY: {"consumer_group": "g", "sla_seconds": 330.0},
     reports.PARTITION_SKEW: {"consumer_group": "g", "lag_skewed": True},
     reports.RETENTION_RISK: {

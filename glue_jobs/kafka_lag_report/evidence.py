@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What incidents are made of: a day's rows as spells, each from its first run to its last.
+
+Spark finds them, and Python sees no more than there are: of a group that was OK all day nothing, of
+partitions only those that stood, lost, came near to it, went back or were unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import functions as sf
+
+from kafka_lag.contract import AT_RISK, ERR, GONE, OK, REBALANCING_STATES, STALL, WARN
+from kafka_lag_report.aggregates import MEMBER, PARTITION, DayAggregates, standing
+from kafka_lag_report.thresholds import (
+    CALM_TIMES,
+    GAP_INTERVALS,
+    RESTLESS_RUNS,
+    RESTLESS_SECONDS,
+)
+
+T = TypeVar("T")
+
+# Of each kind: more of them than that nobody reads.
+MOST_SPELLS = 50_000
+_NAMES = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSpell:
+    """Runs of a group in a row that said the same of it; `first` and `last` of them.
+
+    `calm_at` is the last run before in which it was as near to the end as it usually is. `since` is
+    what the first run gives as the beginning, maybe on a day before. `restless_since`: the first
+    of the rebalances that are too many.
+    """
+
+    group: str
+    first: datetime
+    last: datetime
+    runs: int = 1
+    unread: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    gone: bool = False
+    nobody: bool = False
+    over_sla: bool = False
+    restless: bool = False
+    owner: str | None = None
+    lag: int | None = None
+    last_lag: int | None = None
+    time_lag: float | None = None
+    sla: float | None = None
+    calm_at: datetime | None = None
+    since: datetime | None = None
+    restless_since: datetime | None = None
+    restless_until: datetime | None = None
+    rebalances: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSpell:
+    """Runs of a group's partition in a row in which the same was wrong with it.
+
+    `standing` is the contract's STALL or STOP, also where the status says only that records are
+    lost; `stands_since` when the commit last moved, or the first unread record came. `lost` is what
+    was deleted unread by its last run; `passed_over` what the group never read when it came back.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    first: datetime
+    last: datetime
+    standing: str | None = None
+    stands_since: datetime | None = None
+    leader: int | None = None
+    member: str | None = None
+    client: str | None = None
+    host: str | None = None
+    lag: int | None = None
+    lost: int = 0
+    passed_over: int = 0
+    at_risk: bool = False
+    seconds_left: float | None = None
+    seconds_left_at: datetime | None = None
+    rewound: int = 0
+    going_back: bool = False
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadSpell:
+    """Runs in a row in which partitions were not read; `group` null: the topic's own."""
+
+    topic: str
+    reason: str
+    first: datetime
+    last: datetime
+    group: str | None = None
+    partition: int | None = None
+    partitions: int = 1
+    leader: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stint:
+    """A partition of one topic id as one broker led it; others did on the same day."""
+
+    topic: str
+    topic_id: str | None
+    partition: int
+    leader: int | None
+    first: datetime
+    last: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Of one cluster's day. `runs` are the times at which anything was collected."""
+
+    runs: tuple[datetime, ...] = ()
+    groups: tuple[GroupSpell, ...] = ()
+    partitions: tuple[PartitionSpell, ...] = ()
+    unread: tuple[UnreadSpell, ...] = ()
+    stints: tuple[Stint, ...] = ()
+
+
+def gather_evidence(
+    aggregates: DayAggregates, group_rows: DataFrame, topic_rows: DataFrame
+) -> Evidence:
+    """The spells of one cluster's day; the rows are those that the aggregates were made of."""
+    runs = [_moment(row[0]) for row in aggregates.weights.select(_seconds("taken_at")).collect()]
+    interval = aggregates.intervals.select("interval").first()
+    pause = GAP_INTERVALS * float(interval[0] if interval else 60.0)
+    with ThreadPoolExecutor() as pool:
+        groups = pool.submit(_collected, GroupSpell, group_spells(aggregates.groups, pause))
+        partitions = pool.submit(_partition_spells, aggregates.segments, group_rows, pause)
+        unread = pool.submit(
+            _collected, UnreadSpell, unread_spells(group_rows, ("consumer_group", "topic"), pause)
+        )
+        topics = pool.submit(_unread_topics, aggregates.topic_segments, topic_rows, pause)
+        stints = pool.submit(_stints, aggregates.topic_segments, sorted(runs))
+    return Evidence(
+        runs=tuple(sorted(runs)),
+        groups=groups.result(),
+        partitions=partitions.result(),
+        unread=(*unread.result(), *topics.result()),
+        stints=stints.result(),
+    )
+
+
+def group_spells(groups: DataFrame, pause: float) -> DataFrame:
+    """A row for each `GroupSpell` that says more than OK; times in seconds since 1970.
+
+    Rows farther apart than `pause` seconds are no spell.
+    """
+    read = sf.col("unread_reason").isNull()
+    rows = groups.select(
+        sf.col("consumer_group").alias("group"),
+        _seconds("taken_at").alias("at"),
+        sf.col("unread_reason").alias("unread"),
+        *(sf.when(read, sf.col(name)).alias(name) for name in ("status", "lag", "owner")),
+        sf.when(read, sf.col("status_reason")).alias("reason"),
+        sf.col("lag").alias("any_lag"),
+        sf.when(read, sf.col("time_lag_seconds")).alias("time_lag"),
+        sf.col("sla_seconds").alias("sla"),
+        sf.col("status_reason").eqNullSafe(GONE).alias("gone"),
+        (read & sf.col("members").eqNullSafe(0)).alias("nobody"),
+        _true(read & (sf.col("time_lag_seconds") > sf.col("sla_seconds"))).alias("over_sla"),
+        _true(read & (_rebalances() > 0)).alias("moving"),
+        sf.when(read, _rebalances()).alias("rebalanced"),
+        _seconds("incident_since").alias("since"),
+    )
+    group = Window.partitionBy("group")
+    ordered = group.orderBy("at")
+    hour = ordered.rangeBetween(-RESTLESS_SECONDS, 0)
+    runs_an_hour = RESTLESS_SECONDS * GAP_INTERVALS / pause
+    many = min(RESTLESS_RUNS, max(3, runs_an_hour / 2))
+    rows = rows.withColumns(
+        {
+            "restless": _true(sf.sum(sf.col("moving").cast("int")).over(hour) >= many),
+            "restless_since": sf.min(sf.when(sf.col("moving"), sf.col("at"))).over(hour),
+            "restless_until": sf.max(sf.when(sf.col("moving"), sf.col("at"))).over(hour),
+        }
+    )
+    bad = (
+        sf.col("status").isin(WARN, ERR)
+        | sf.col("unread").isNotNull()
+        | sf.col("gone")
+        | sf.col("over_sla")
+        | sf.col("restless")
+    )
+    usual = CALM_TIMES * sf.median(sf.when(sf.col("status") == OK, sf.col("time_lag"))).over(group)
+    near = sf.greatest(sf.coalesce(usual, sf.lit(0.0)), sf.lit(2 * pause / GAP_INTERVALS))
+    rows = (
+        rows.withColumn("bad", _true(bad))
+        .withColumn("any_bad", sf.max("bad").over(group))
+        .where("any_bad")
+        .withColumn("near", near)
+    )
+    calm = sf.when(sf.col("time_lag") <= sf.col("near"), sf.col("at"))
+    before = ordered.rowsBetween(Window.unboundedPreceding, -1)
+    rows = rows.withColumn("calm_at", sf.last(calm, ignorenulls=True).over(before))
+    said = ("unread", "status", "reason", "gone", "nobody", "over_sla", "restless")
+    spells = _numbered(rows, ordered, said, pause).groupBy("group", "spell")
+    return spells.agg(
+        sf.min("at").alias("first"),
+        sf.max("at").alias("last"),
+        sf.count("at").cast("int").alias("runs"),
+        *(sf.max(name).alias(name) for name in said),
+        sf.max("owner").alias("owner"),
+        sf.max("lag").alias("lag"),
+        sf.max_by("any_lag", "at").alias("last_lag"),
+        sf.max("time_lag").alias("time_lag"),
+        sf.max("sla").alias("sla"),
+        sf.min_by("calm_at", "at").alias("calm_at"),
+        sf.min_by("since", "at").alias("since"),
+        sf.min("restless_since").alias("restless_since"),
+        sf.max("restless_until").alias("restless_until"),
+        sf.sum("rebalanced").cast("int").alias("rebalances"),
+        sf.max("bad").alias("bad"),
+    ).where("bad OR nobody")
+
+
+def _rebalances() -> Column:
+    """How many rebalances a run saw: counted, or one where it saw one under way or its effect."""
+    seen = sf.col("group_state").isin(*REBALANCING_STATES) | (sf.col("owners_changed") > 0)
+    return sf.coalesce("rebalances", sf.when(_true(seen), 1).otherwise(0))
+
+
+def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
+    """A row for each `PartitionSpell` of these rows of `group_partitions`."""
+    lost = sf.coalesce("records_lost", sf.lit(0))
+    rows = rows.where("unread_reason IS NULL").select(
+        *PARTITION,
+        *MEMBER,
+        "leader",
+        "lag",
+        _seconds("taken_at").alias("at"),
+        "committed_offset",
+        "start_offset",
+        lost.alias("lost"),
+        (lost > 0).alias("losing"),
+        standing().alias("standing"),
+        # of what is deleted no age is left
+        sf.greatest(
+            _seconds("commit_changed_at"),
+            sf.when(lost == 0, _seconds("taken_at") - sf.col("time_lag_seconds").cast("bigint")),
+        ).alias("stands_since"),
+        _true(sf.col("retention_risk") == AT_RISK).alias("at_risk"),
+        "seconds_until_loss",
+        sf.col("rewound_from").isNotNull().alias("going_back"),
+        sf.when(
+            sf.col("rewound_at") == sf.col("taken_at"),
+            sf.col("rewound_from") - sf.col("committed_offset"),
+        ).alias("rewound"),
+        sf.when(
+            sf.col("skipped_at") == sf.col("taken_at"),
+            sf.col("skipped_to") - sf.col("skipped_from"),
+        ).alias("skipped"),
+    )
+    ordered = Window.partitionBy(*PARTITION).orderBy("at")
+    came_back = (sf.lag("lost").over(ordered) > 0) & (
+        sf.col("committed_offset") >= sf.lag("start_offset").over(ordered)
+    )
+    rows = rows.withColumn(
+        "passed_over",
+        sf.when(_true(came_back), sf.lag("lost").over(ordered)).otherwise(sf.lit(0)),
+    )
+    wrong = (
+        sf.col("standing").isNotNull()
+        | sf.col("losing")
+        | sf.col("at_risk")
+        | sf.col("going_back")
+        | (sf.col("passed_over") > 0)
+        | sf.col("skipped").isNotNull()
+    )
+    who = sf.when(sf.col("standing") == STALL, sf.col("member_id"))
+    rows = rows.where(wrong).withColumn("who", who)
+    said = ("standing", "who", "losing", "at_risk", "going_back")
+    risk = sf.when(sf.col("at_risk"), sf.col("seconds_until_loss"))
+    spells = _numbered(rows, ordered, said, pause).groupBy(*PARTITION, "spell")
+    return spells.agg(
+        sf.min("at").alias("first"),
+        sf.max("at").alias("last"),
+        sf.max("standing").alias("standing"),
+        sf.min_by("stands_since", "at").alias("stands_since"),
+        *(sf.max_by(name, "at").alias(name) for name in (*MEMBER, "leader")),
+        sf.max("lag").alias("lag"),
+        sf.max_by("lost", "at").alias("lost"),
+        sf.sum("passed_over").alias("passed_over"),
+        sf.max("at_risk").alias("at_risk"),
+        sf.min(risk).alias("seconds_left"),
+        sf.min_by("at", risk).alias("seconds_left_at"),
+        sf.max("rewound").alias("rewound"),
+        sf.max("going_back").alias("going_back"),
+        sf.sum("skipped").alias("skipped"),
+    ).select(
+        sf.col("consumer_group").alias("group"),
+        "topic",
+        sf.col("partition_id").alias("partition"),
+        sf.col("member_id").alias("member"),
+        sf.col("client_id").alias("client"),
+        sf.col("client_host").alias("host"),
+        *("first", "last", "standing", "stands_since", "leader", "lag"),
+        *(sf.coalesce(name, sf.lit(0)).alias(name) for name in ("lost", "passed_over")),
+        *("at_risk", "seconds_left", "seconds_left_at", "going_back"),
+        *(sf.coalesce(name, sf.lit(0)).alias(name) for name in ("rewound", "skipped")),
+    )
+
+
+def notable_partitions(segments: DataFrame) -> DataFrame:
+    """The partitions of groups with which anything was wrong on the day."""
+    wrong = (
+        "records_lost > 0 OR at_risk OR lost OR rewinds > 0 OR skips > 0"
+        " OR stalled_lag > 0 OR stopped_lag > 0"
+    )
+    return segments.where(wrong).select(*PARTITION).distinct()
+
+
+def unread_spells(rows: DataFrame, keys: Sequence[str], pause: float) -> DataFrame:
+    """A row for each `UnreadSpell`, of what the keys name."""
+    said = (*keys, "unread_reason")
+    by_run = (
+        rows.where("unread_reason IS NOT NULL")
+        .groupBy(*said, _seconds("taken_at").alias("at"))
+        .agg(sf.count("*").cast("int").alias("count"))
+    )
+    ordered = Window.partitionBy(*said).orderBy("at")
+    names = {"consumer_group": "group", "partition_id": "partition", "unread_reason": "reason"}
+    return (
+        _numbered(by_run, ordered, (), pause)
+        .groupBy(*said, "spell")
+        .agg(
+            sf.min("at").alias("first"),
+            sf.max("at").alias("last"),
+            sf.max("count").alias("partitions"),
+        )
+        .select(
+            *(sf.col(name).alias(names.get(name, name)) for name in said),
+            "first",
+            "last",
+            "partitions",
+        )
+    )
+
+
+def leader_stints(topic_segments: DataFrame) -> DataFrame:
+    """The segments of partitions that had several leaders or topic ids, in seconds of the day."""
+    of_topic = Window.partitionBy("topic", "partition_id")
+    return (
+        topic_segments.withColumn("segments", sf.count("*").over(of_topic))
+        .where("segments > 1")
+        .select(
+            "topic",
+            "topic_id",
+            sf.col("partition_id").alias("partition"),
+            "leader",
+            sf.col("first_at").alias("first"),
+            sf.col("last_at").alias("last"),
+        )
+    )
+
+
+def _unread_topics(
+    topic_segments: DataFrame, rows: DataFrame, pause: float
+) -> tuple[UnreadSpell, ...]:
+    """With the broker that led each partition for most of the day."""
+    led = topic_segments.groupBy("topic", sf.col("partition_id").alias("partition")).agg(
+        sf.max_by("leader", "reads").alias("leader")
+    )
+    spells = unread_spells(rows, ("topic", "partition_id"), pause)
+    return _collected(UnreadSpell, spells.join(led, ["topic", "partition"], "left"))
+
+
+def _partition_spells(
+    segments: DataFrame, rows: DataFrame, pause: float
+) -> tuple[PartitionSpell, ...]:
+    wrong = notable_partitions(segments)
+    names = sorted(row[0] for row in wrong.select("consumer_group").distinct().collect())
+    if not names:
+        return ()
+    # of sorted files the rest is skipped unread
+    few = rows.where(sf.col("consumer_group").isin(names)) if len(names) <= _NAMES else rows
+    again = few.join(sf.broadcast(wrong), [*PARTITION], "left_semi")
+    return _collected(PartitionSpell, partition_spells(again, pause))
+
+
+def _stints(topic_segments: DataFrame, runs: Sequence[datetime]) -> tuple[Stint, ...]:
+    if not runs:
+        return ()
+    midnight = int(runs[0].timestamp()) // 86_400 * 86_400
+    rows = leader_stints(topic_segments).withColumns(
+        {name: sf.col(name) + midnight for name in ("first", "last")}
+    )
+    return _collected(Stint, rows)
+
+
+def _numbered(rows: DataFrame, ordered: WindowSpec, said: Sequence[str], pause: float) -> DataFrame:
+    """With `spell`, which rises where anything said changes, or rows lie farther apart."""
+    apart = sf.col("at") - sf.lag("at").over(ordered) > pause
+    changed = [~sf.col(name).eqNullSafe(sf.lag(name).over(ordered)) for name in said]
+    begins = sf.coalesce(apart, sf.lit(True))
+    for one in changed:
+        begins = begins | one
+    marked = rows.withColumn("begins", begins.cast("int"))
+    return marked.withColumn("spell", sf.sum("begins").over(ordered))
+
+
+def _true(condition: Column) -> Column:
+    """What is not known is not so."""
+    return sf.coalesce(condition, sf.lit(False))
+
+
+def _seconds(name: str) -> Column:
+    return sf.unix_seconds(name)
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+_TIMES = frozenset(
+    {
+        "first",
+        "last",
+        "calm_at",
+        "since",
+        "restless_since",
+        "restless_until",
+        "stands_since",
+        "seconds_left_at",
+    }
+)
+
+
+def _collected(kind: type[T], frame: DataFrame) -> tuple[T, ...]:
+    """The rows as `kind`, by what they are about and when; at most MOST_SPELLS."""
+    names = [field.name for field in fields(kind) if field.name in frame.columns]  # type: ignore[arg-type]
+    found = frame.select(*names).limit(MOST_SPELLS).collect()
+    made = [kind(**{name: _value(name, row[name]) for name in names}) for row in found]
+    return tuple(sorted(made, key=lambda one: (one.first, repr(one))))  # type: ignore[attr-defined]
+
+
+def _value(name: str, value: Any) -> Any:
+    return _moment(value) if name in _TIMES and value is not None else value

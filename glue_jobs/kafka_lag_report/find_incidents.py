@@ -1,0 +1,687 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A day's incidents, out of its evidence and its findings: one for all that belongs together.
+
+What was wrong with a group at one time is one incident: that it stalled, what it lost meanwhile,
+that it missed its SLA, who is to blame. Its times are those of the cause, not of what was still
+behind afterwards. A hot broker, a hot consumer or a skewed topic is a cause, and no incident.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from kafka_lag.contract import (
+    BEYOND_END,
+    ERR,
+    FALLING_BEHIND,
+    NO_LEADER,
+    NO_MEMBER,
+    SLOW,
+    STALL,
+    STOP,
+    WARN,
+)
+from kafka_lag_report.evidence import Evidence, GroupSpell, PartitionSpell, Stint, UnreadSpell
+from kafka_lag_report.findings import (
+    BROKER,
+    CONSUMER,
+    PRODUCTION,
+    Findings,
+    GroupDay,
+    GroupTopic,
+    TopicRisk,
+    TopicSkew,
+)
+from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, WARNED, Incident, Kind
+from kafka_lag_report.sentences import incident_of, plain
+from kafka_lag_report.thresholds import (
+    GAP_INTERVALS,
+    LONG_WARN_MINUTES,
+    LONGEST_INTERVAL,
+    SAME_INCIDENT_SECONDS,
+    UNKNOWN_SECONDS,
+)
+from kafka_lag_report.unusual import unusual_incidents
+
+_DAY = timedelta(days=1)
+_SAME = timedelta(seconds=SAME_INCIDENT_SECONDS)
+# Of a topic's readers so many are named.
+_SOME = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The runs of a day, and how far each of them is good for."""
+
+    midnight: datetime
+    runs: tuple[datetime, ...]
+    in_progress: bool = False
+    interval: timedelta = timedelta(seconds=60)
+
+    @property
+    def last(self) -> datetime:
+        """The last run."""
+        return self.runs[-1] if self.runs else self.midnight
+
+    @property
+    def pause(self) -> timedelta:
+        """Runs farther apart are a gap."""
+        return GAP_INTERVALS * self.interval
+
+    @property
+    def seen_end(self) -> datetime:
+        """The end of what is known of the day."""
+        return min(self.last + self.interval, self.midnight + _DAY)
+
+    @property
+    def end(self) -> datetime:
+        """The end of the day, or of what there is of one in progress."""
+        over = self.last + self.interval
+        return over if self.in_progress else self.midnight + _DAY
+
+    def until(self, last: datetime) -> datetime | None:
+        """The end of what `last` was the last run of; null: it is still so."""
+        if last + self.interval > self.last:
+            return None
+        return next((run for run in self.runs if run > last), last + self.interval)
+
+    def gaps(self) -> list[tuple[datetime, datetime]]:
+        """From when to when there was no run."""
+        ends = [self.midnight - self.interval, *self.runs]
+        bounds = [*ends, self.end] if not self.in_progress else ends
+        return [
+            (before + self.interval, after)
+            for before, after in pairwise(bounds)
+            if after - before > self.pause
+        ]
+
+    def unseen(self, begin: datetime, end: datetime) -> timedelta:
+        """How much of the time between both there was no run."""
+        lost = (min(end, stop) - max(begin, start) for start, stop in self.gaps())
+        return sum((max(each, timedelta()) for each in lost), timedelta())
+
+
+def find_incidents(
+    evidence: Evidence, findings: Findings, *, first_day: bool = False
+) -> tuple[Incident, ...]:
+    """The incidents of one cluster's day, worst first, each with its sentence."""
+    clock = clock_of(evidence, findings)
+    found = [
+        *_groups(evidence, findings, clock),
+        *_unread_topics(evidence, clock),
+        *_no_leader(evidence.unread, clock),
+        *_moved_leaders(evidence.stints, clock),
+        *_recreated(evidence.stints),
+        *_no_runs(clock, findings, first_day=first_day),
+        *_skipped_objects(findings),
+        *_uneven(findings.actionable_skews),
+    ]
+    found += unusual_incidents(findings, found)
+    ordered = sorted(found, key=lambda one: one.order)
+    return tuple(
+        replace(one, text=plain(incident_of(one, findings.day, findings.seen_until)))
+        for one in ordered
+    )
+
+
+def clock_of(evidence: Evidence, findings: Findings) -> Clock:
+    """The times of the day's runs."""
+    runs = tuple(sorted(evidence.runs))
+    pauses = [after - before for before, after in pairwise(runs)]
+    usual = median(pause.total_seconds() for pause in pauses) if pauses else LONGEST_INTERVAL
+    interval = timedelta(seconds=usual)
+    midnight = datetime.combine(findings.day, time(), UTC)
+    return Clock(midnight, runs, findings.in_progress, interval)
+
+
+@dataclass(slots=True)
+class Trouble:
+    """All that was wrong with one group at one time."""
+
+    begin: datetime
+    end: datetime
+    spells: list[GroupSpell] = field(default_factory=list)
+    partitions: list[PartitionSpell] = field(default_factory=list)
+
+    def overlaps(self, begin: datetime, end: datetime) -> bool:
+        """Whether both have any time in common."""
+        return begin < self.end and self.begin < end
+
+
+def _ends_a_loss(part: GroupSpell | PartitionSpell, trouble: Trouble) -> bool:
+    """Whether a group came back to what it lost then, however late a run saw that."""
+    return isinstance(part, PartitionSpell) and any(
+        part.passed_over and one.lost and (one.topic, one.partition) == (part.topic, part.partition)
+        for one in trouble.partitions
+    )
+
+
+def _groups(evidence: Evidence, findings: Findings, clock: Clock) -> Iterator[Incident]:
+    spells: dict[str, list[GroupSpell]] = defaultdict(list)
+    partitions: dict[str, list[PartitionSpell]] = defaultdict(list)
+    for spell in evidence.groups:
+        spells[spell.group].append(spell)
+    for one in evidence.partitions:
+        partitions[one.group].append(one)
+    days = {day.group: day for day in findings.groups.rows}
+    risks = {risk.key: risk for risk in findings.risks.rows}
+    skews: dict[str, list[TopicSkew]] = defaultdict(list)
+    for skew in findings.skews.rows:
+        skews[skew.group].append(skew)
+    for group in sorted(spells.keys() | partitions.keys()):
+        day = days.get(group, GroupDay(group))
+        own = _Group(day, spells[group], partitions[group], skews[group], risks, clock)
+        yield from own.incidents()
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    day: GroupDay
+    spells: Sequence[GroupSpell]
+    partitions: Sequence[PartitionSpell]
+    skews: Sequence[TopicSkew]
+    risks: Mapping[GroupTopic, TopicRisk]
+    clock: Clock
+
+    def incidents(self) -> Iterator[Incident]:
+        troubles = self._troubles()
+        found = [made for each in troubles if (made := self._incident(each, len(troubles) == 1))]
+        found += (
+            one
+            for one in self._unknown()
+            if not any(self._within(one, trouble) for trouble in troubles)
+        )
+        found += self._restless(troubles)
+        gone = next((spell for spell in self.spells if spell.gone), None)
+        if gone:
+            found = _with_gone(found, self._gone(gone))
+        yield from found
+
+    def _after(self, last: datetime) -> datetime:
+        return self.clock.until(last) or self.clock.seen_end
+
+    def _troubles(self) -> list[Trouble]:
+        """What lies no farther apart than one incident's parts may, time without runs aside."""
+        parts: list[tuple[datetime, datetime, GroupSpell | PartitionSpell]] = [
+            (spell.first, self._after(spell.last), spell)
+            for spell in self.spells
+            if not spell.gone and (spell.status in (WARN, ERR) or spell.over_sla)
+        ]
+        parts += [(one.first, self._after(one.last), one) for one in self.partitions]
+        found: list[Trouble] = []
+        for begin, end, part in sorted(parts, key=lambda each: each[:2]):
+            last = found[-1] if found else None
+            apart = last and begin - last.end - self.clock.unseen(last.end, begin) > _SAME
+            if last is None or (apart and not _ends_a_loss(part, last)):
+                last = Trouble(begin, end)
+                found.append(last)
+            last.end = max(last.end, end)
+            if isinstance(part, GroupSpell):
+                last.spells.append(part)
+            else:
+                last.partitions.append(part)
+        return found
+
+    def _within(self, one: Incident, trouble: Trouble) -> bool:
+        """Whether it was unread amid trouble, and was in the same afterwards."""
+        begin, end = one.since or self.clock.midnight, one.until or self.clock.end
+        return trouble.begin < begin and end < trouble.end
+
+    def _incident(self, trouble: Trouble, alone: bool) -> Incident | None:
+        standing = [one for one in trouble.partitions if one.standing]
+        bad = [spell for spell in trouble.spells if spell.status in (WARN, ERR)]
+        rewound = [one for one in trouble.partitions if one.going_back]
+        if standing:
+            made = self._stood(trouble, standing)
+        elif any(spell.reason == BEYOND_END for spell in bad):
+            made = self._status(bad, Kind.BEYOND_END)
+        elif any(one.rewound for one in rewound):
+            made = self._went_back(rewound)
+        elif bad and (behind := self._behind(trouble, bad, alone)):
+            made = behind
+        elif (lesser := self._lesser(trouble)) is not None:
+            made = lesser
+        else:
+            return None
+        return self._with_cost(made, trouble)
+
+    def _behind(self, trouble: Trouble, bad: Sequence[GroupSpell], alone: bool) -> Incident | None:
+        """Null: it was in WARN for too short a time."""
+        made = self._status(bad, Kind.BEHIND)
+        short = not any(spell.status == ERR for spell in bad)
+        if short and (made.minutes or 0.0) < LONG_WARN_MINUTES:
+            return None
+        # whoever is behind for as long as records are kept is no farther behind, and in time again
+        ends = [one.last for one in trouble.partitions if one.at_risk]
+        last = max([spell.last for spell in bad] + ends)
+        made = replace(made, **self._ends(made.since, last))
+        return self._blamed(made) if alone else made
+
+    def _lesser(self, trouble: Trouble) -> Incident | None:
+        """Of a group whose status was well enough, or not for long."""
+        over = [spell for spell in trouble.spells if spell.over_sla]
+        skipped = [one for one in trouble.partitions if one.skipped]
+        # by the run in which it is back, nothing is lost any more
+        lost = [one for one in trouble.partitions if one.lost]
+        lost = lost or [one for one in trouble.partitions if one.passed_over]
+        risks = [one for one in trouble.partitions if one.at_risk]
+        for kind, parts in (
+            (Kind.LOST, lost),
+            (Kind.SKIPPED, skipped),
+            (Kind.AT_RISK, risks),
+            (Kind.SLA_MISSED, over),
+        ):
+            if parts:
+                topics = {one.topic for one in parts if isinstance(one, PartitionSpell)}
+                return self._made(
+                    kind,
+                    min(one.first for one in parts),
+                    max(one.last for one in parts),
+                    topic=next(iter(topics)) if len(topics) == 1 else None,
+                )
+        return None
+
+    def _made(self, kind: Kind, since: datetime | None, last: datetime, **more: Any) -> Incident:
+        whole = Incident(
+            kind=kind,
+            level=SERIOUS,
+            group=self.day.group,
+            owner=self.day.owner,
+            since=since,
+            **self._ends(since, last),
+        )
+        return replace(whole, **more)
+
+    def _ends(self, since: datetime | None, last: datetime) -> dict[str, Any]:
+        until = self.clock.until(last)
+        begin = max(since or self.clock.midnight, self.clock.midnight)
+        minutes = ((until or self.clock.seen_end) - begin).total_seconds() / 60
+        return {"until": until, "still": until is None, "minutes": minutes}
+
+    def _stood(self, trouble: Trouble, standing: Sequence[PartitionSpell]) -> Incident:
+        """STOPPED or STALLED, whichever was so for longer."""
+        seconds: dict[str, float] = defaultdict(float)
+        for one in standing:
+            length = self._after(one.last) - one.first
+            seconds[str(one.standing)] += length.total_seconds()
+        stopped = seconds[STOP] >= seconds[STALL]
+        word = STOP if stopped else STALL
+        those = [one for one in standing if one.standing == word]
+        first = min(one.first for one in standing)
+        begin = [one.stands_since or one.first for one in standing if one.first - first <= _SAME]
+        since, last = min(begin), max(one.last for one in standing)
+        cause = None
+        if stopped and (nobody := self._nobody(trouble)):
+            cause, last = NO_MEMBER, max(last, nobody[1])
+            known = nobody[0] > self.clock.runs[0]
+            since = nobody[0] if known else min(since, nobody[0])
+        topics = sorted({one.topic for one in those})
+        owners = {(one.member, one.client, one.host) for one in those}
+        who = next(iter(owners)) if len(owners) == 1 and not stopped else (None, None, None)
+        return self._made(
+            Kind.STOPPED if stopped else Kind.STALLED,
+            since,
+            last,
+            cause=cause,
+            topic=topics[0] if len(topics) == 1 else None,
+            partitions=tuple(sorted({one.partition for one in those})) if len(topics) == 1 else (),
+            count=len({(one.topic, one.partition) for one in those}),
+            member=who[0],
+            client=who[1],
+            host=who[2],
+        )
+
+    def _nobody(self, trouble: Trouble) -> tuple[datetime, datetime] | None:
+        """First and last run of the time without members that most of the trouble was in."""
+        chains: list[tuple[datetime, datetime]] = []
+        for spell in self.spells:
+            if not spell.nobody:
+                continue
+            if chains and spell.first - chains[-1][1] <= self.clock.pause:
+                chains[-1] = (chains[-1][0], spell.last)
+            else:
+                chains.append((spell.first, spell.last))
+        within = [each for each in chains if trouble.overlaps(each[0], self._after(each[1]))]
+        return max(within, key=lambda each: each[1] - each[0], default=None)
+
+    def _went_back(self, rewound: Sequence[PartitionSpell]) -> Incident:
+        topics = sorted({one.topic for one in rewound})
+        partitions = sorted({one.partition for one in rewound if one.rewound})
+        return self._made(
+            Kind.REWOUND,
+            min(one.first for one in rewound),
+            max(one.last for one in rewound),
+            topic=topics[0] if len(topics) == 1 else None,
+            partitions=tuple(partitions) if len(topics) == 1 else (),
+            records_rewound=sum(one.rewound for one in rewound),
+            count=len({(one.topic, one.partition) for one in rewound}),
+        )
+
+    def _status(self, bad: Sequence[GroupSpell], kind: Kind) -> Incident:
+        first, last = bad[0], max(spell.last for spell in bad)
+        since = first.calm_at if kind == Kind.BEHIND else None
+        if since is None:
+            since = first.first if first.first > self.clock.runs[0] else first.since
+        reasons = [spell.reason for spell in bad if spell.reason in (FALLING_BEHIND, SLOW)]
+        serious = any(spell.status == ERR for spell in bad)
+        return self._made(
+            kind, since, last, level=SERIOUS if serious else WARNED, cause=next(iter(reasons), None)
+        )
+
+    def _blamed(self, made: Incident) -> Incident:
+        """With whom the day's skew names, where the group had no other incident."""
+        named = [
+            skew
+            for skew in self.skews
+            if skew.lag_skewed and skew.cause in (BROKER, CONSUMER, PRODUCTION)
+        ]
+        if not named:
+            return made
+        worst = max(named, key=lambda skew: skew.excess)
+        return replace(
+            made,
+            cause=worst.cause,
+            topic=worst.topic,
+            partitions=worst.cause_partitions,
+            leader=worst.cause_leader,
+            member=worst.cause_member,
+            client=worst.cause_client,
+            host=worst.cause_host,
+        )
+
+    def _with_cost(self, made: Incident, trouble: Trouble) -> Incident:
+        lags = [one.lag for one in trouble.spells if one.lag is not None]
+        lags += [one.lag for one in trouble.partitions if one.lag is not None]
+        ages = [spell.time_lag for spell in trouble.spells if spell.time_lag is not None]
+        over = [spell for spell in trouble.spells if spell.over_sla]
+        missed = sum((self._after(s.last) - s.first).total_seconds() for s in over) / 60
+        made = replace(
+            made,
+            lag=max(lags, default=None),
+            time_lag=max(ages, default=None),
+            sla_seconds=max((s.sla for s in over if s.sla), default=None),
+            sla_missed_minutes=missed if over else None,
+            sla_minutes=self.day.sla_minutes if over else None,
+            records_skipped=sum(one.skipped for one in trouble.partitions) or None,
+        )
+        return self._with_risk(self._with_loss(made, trouble.partitions), trouble.partitions)
+
+    def _with_loss(self, made: Incident, parts: Sequence[PartitionSpell]) -> Incident:
+        """What was deleted unread: when the group came back, and what still is behind the start."""
+        lost: dict[str, int] = defaultdict(int)
+        for one in parts:
+            lost[one.topic] += one.passed_over
+        last = {(one.topic, one.partition): one for one in sorted(parts, key=lambda p: p.first)}
+        for (topic, _), one in last.items():
+            lost[topic] += 0 if one.passed_over else one.lost
+        total = sum(lost.values())
+        if not total:
+            return made
+        topics = [topic for topic, count in lost.items() if count]
+        made = replace(made, level=URGENT, records_lost=total)
+        if len(topics) > 1:
+            return made
+        risk = self.risks.get((self.day.group, topics[0]), TopicRisk(self.day.group, topics[0]))
+        return replace(
+            made,
+            lost_of=topics[0],
+            retention=risk.retention,
+            retention_enough=risk.retention_enough,
+            unlimited=risk.unlimited,
+        )
+
+    def _with_risk(self, made: Incident, parts: Sequence[PartitionSpell]) -> Incident:
+        risks = [one for one in parts if one.at_risk and one.seconds_left is not None]
+        if not risks or made.records_lost:
+            return made
+        worst = min(risks, key=lambda one: one.seconds_left or 0.0)
+        still = any(self.clock.until(one.last) is None for one in risks)
+        if still:
+            worst = min(
+                (one for one in risks if self.clock.until(one.last) is None),
+                key=lambda one: one.seconds_left or 0.0,
+            )
+        level = URGENT if still else made.level
+        return replace(
+            made,
+            level=level,
+            still=made.still or still,
+            seconds_left=worst.seconds_left,
+            seconds_left_at=worst.seconds_left_at,
+            topic=made.topic or worst.topic,
+        )
+
+    def _unknown(self) -> Iterator[Incident]:
+        """The times in which the group itself could not be read."""
+        unread: list[list[GroupSpell]] = []
+        for spell in self.spells:
+            if not spell.unread:
+                continue
+            if unread and spell.first - unread[-1][-1].last <= self.clock.pause:
+                unread[-1].append(spell)
+            else:
+                unread.append([spell])
+        for found in unread:
+            first, last = found[0].first, found[-1].last
+            length = (self._after(last) - first).total_seconds()
+            if length >= UNKNOWN_SECONDS:
+                since = None if first <= self.clock.runs[0] else first
+                yield self._made(Kind.UNKNOWN, since, last, cause=found[0].unread)
+
+    def _restless(self, troubles: Sequence[Trouble]) -> Iterator[Incident]:
+        found: list[list[GroupSpell]] = []
+        for spell in self.spells:
+            if spell.restless and found and spell.first - found[-1][-1].last <= self.clock.pause:
+                found[-1].append(spell)
+            elif spell.restless:
+                found.append([spell])
+        for spells in found:
+            since = spells[0].restless_since or spells[0].first
+            last = max(spell.restless_until or spell.last for spell in spells)
+            if not any(trouble.overlaps(since, self._after(last)) for trouble in troubles):
+                count = sum(spell.rebalances or 0 for spell in spells)
+                yield self._made(Kind.REBALANCING, since, last, count=count, level=WARNED)
+
+    def _gone(self, spell: GroupSpell) -> Incident:
+        made = self._made(Kind.GONE, spell.first, spell.first, level=NOTICE)
+        before = [each for each in self.spells if each.last < spell.first]
+        lag = before[-1].last_lag if before else None
+        return replace(
+            made, until=None, still=False, minutes=None, gone_at=spell.first, lag=lag or None
+        )
+
+
+def _with_gone(found: list[Incident], gone: Incident) -> list[Incident]:
+    """A group that was deleted in trouble: the incident ends by that, and is one with it."""
+    at = gone.gone_at
+    last = max(found, key=lambda one: one.until or datetime.max.replace(tzinfo=UTC), default=None)
+    if last is None or at is None or (last.until and at - last.until > _SAME):
+        return [*found, gone]
+    ended = replace(last, gone_at=at, until=at, still=False)
+    return [ended if one is last else one for one in found]
+
+
+def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
+    """Topics, or a group's commits of them, that were unread though the group itself was read."""
+    of_groups = [(s.group, s.first, s.last) for s in evidence.groups if s.unread]
+
+    def is_groups_own(one: UnreadSpell) -> bool:
+        return any(
+            group == one.group and first <= one.last and one.first <= last + clock.pause
+            for group, first, last in of_groups
+        )
+
+    found: dict[tuple[str, str, datetime], list[UnreadSpell]] = defaultdict(list)
+    for one in evidence.unread:
+        length = (clock.until(one.last) or clock.seen_end) - one.first
+        long = length.total_seconds() >= UNKNOWN_SECONDS
+        if long and one.reason != NO_LEADER and not (one.group and is_groups_own(one)):
+            found[one.topic, one.reason, one.first].append(one)
+    for (topic, reason, first), spells in found.items():
+        groups = tuple(sorted({one.group for one in spells if one.group}))
+        last = max(one.last for one in spells)
+        until = clock.until(last)
+        yield Incident(
+            kind=Kind.UNKNOWN,
+            level=SERIOUS,
+            group=groups[0] if len(groups) == 1 else None,
+            topic=topic,
+            since=None if first <= clock.runs[0] else first,
+            until=until,
+            still=until is None,
+            minutes=((until or clock.seen_end) - first).total_seconds() / 60,
+            cause=reason,
+            count=len(groups),
+            others=groups[:_SOME],
+        )
+
+
+def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident]:
+    found: list[list[UnreadSpell]] = []
+    spells = (one for one in unread if one.reason == NO_LEADER and one.group is None)
+    for one in sorted(spells, key=lambda s: (s.leader is None, s.leader or 0, s.first)):
+        last = found[-1][-1] if found else None
+        if last and last.leader == one.leader and one.first - found[-1][0].first <= clock.pause:
+            found[-1].append(one)
+        else:
+            found.append([one])
+    for spells_of_one in found:
+        first = min(one.first for one in spells_of_one)
+        until = clock.until(max(one.last for one in spells_of_one))
+        topics = sorted({one.topic for one in spells_of_one})
+        partitions = {(one.topic, one.partition) for one in spells_of_one}
+        yield Incident(
+            kind=Kind.NO_LEADER,
+            level=SERIOUS,
+            leader=spells_of_one[0].leader,
+            topic=topics[0] if len(topics) == 1 else None,
+            since=None if first <= clock.runs[0] else first,
+            until=until,
+            still=until is None,
+            minutes=((until or clock.seen_end) - first).total_seconds() / 60,
+            count=len(partitions),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    leader: int
+    to: int
+    at: datetime
+    until: datetime | None
+
+
+def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
+    """Brokers that lost the lead of partitions to others, for a time or for good."""
+    logs: dict[tuple[str, str | None, int], list[Stint]] = defaultdict(list)
+    for stint in stints:
+        logs[stint.topic, stint.topic_id, stint.partition].append(stint)
+    moves: list[_Move] = []
+    for found in logs.values():
+        led = [s for s in sorted(found, key=lambda s: s.first) if s.leader is not None]
+        for before, after in pairwise(led):
+            if before.leader == after.leader or before.leader is None or after.leader is None:
+                continue
+            came_back = before.last > after.last
+            until = clock.until(after.last) if came_back else None
+            moves.append(_Move(before.leader, after.leader, after.first, until))
+    together: list[list[_Move]] = []
+    for move in sorted(moves, key=lambda m: (m.leader, m.at)):
+        last = together[-1][-1] if together else None
+        if last and last.leader == move.leader and move.at - last.at <= clock.pause:
+            together[-1].append(move)
+        else:
+            together.append([move])
+    for group in together:
+        ends = [move.until for move in group]
+        until = max((end for end in ends if end), default=None) if all(ends) else None
+        since = group[0].at
+        yield Incident(
+            kind=Kind.LEADER_MOVED,
+            level=NOTICE,
+            leader=group[0].leader,
+            moved_to=tuple(sorted({move.to for move in group})),
+            since=since,
+            until=until,
+            still=until is None,
+            minutes=((until or clock.seen_end) - since).total_seconds() / 60,
+            count=len(group),
+        )
+
+
+def _recreated(stints: Iterable[Stint]) -> Iterator[Incident]:
+    ids: dict[str, dict[str, datetime]] = defaultdict(dict)
+    for stint in stints:
+        if stint.topic_id is not None:
+            known = ids[stint.topic].get(stint.topic_id, stint.first)
+            ids[stint.topic][stint.topic_id] = min(known, stint.first)
+    for topic, firsts in ids.items():
+        for at in sorted(firsts.values())[1:]:
+            yield Incident(kind=Kind.RECREATED, level=NOTICE, topic=topic, since=at, until=at)
+
+
+def _no_runs(clock: Clock, findings: Findings, *, first_day: bool) -> Iterator[Incident]:
+    if not clock.runs:
+        return
+    gaps = clock.gaps()
+    for begin, end in gaps:
+        if first_day and begin <= clock.midnight:
+            continue
+        until = None if end >= clock.end and not clock.in_progress else end
+        minutes = (end - begin).total_seconds() / 60
+        level = SERIOUS if until is None or minutes >= LONG_WARN_MINUTES else NOTICE
+        yield Incident(
+            kind=Kind.NO_RUNS,
+            level=level,
+            since=begin,
+            until=until,
+            still=until is None,
+            minutes=minutes,
+        )
+    seen = {one.dataset: one for one in findings.coverage}
+    worst = findings.worst_gap
+    if worst and (not gaps or worst.dataset != "groups"):
+        groups = seen.get("groups")
+        if groups is None or worst.dataset == "groups" or worst.share != groups.share:
+            yield Incident(
+                kind=Kind.NO_RUNS,
+                level=SERIOUS if worst.doubtful else NOTICE,
+                measure=worst.dataset,
+                count=worst.runs,
+                usual=worst.expected_runs,
+                minutes=worst.longest_gap / 60 if worst.longest_gap else None,
+            )
+
+
+def _skipped_objects(findings: Findings) -> Iterator[Incident]:
+    for one in findings.coverage:
+        if one.objects_skipped:
+            yield Incident(
+                kind=Kind.NO_OBJECTS,
+                level=SERIOUS,
+                measure=one.dataset,
+                count=one.objects_skipped,
+            )
+
+
+def _uneven(skews: Iterable[TopicSkew]) -> Iterator[Incident]:
+    """Topics whose keys are uneven; a row a topic, though each of its groups has one."""
+    done: set[str] = set()
+    for skew in skews:
+        if skew.production_skewed and skew.topic not in done:
+            done.add(skew.topic)
+            top = skew.made_top_partition
+            yield Incident(
+                kind=Kind.UNEVEN,
+                level=NOTICE,
+                topic=skew.topic,
+                partitions=() if top is None else (top,),
+                share=skew.made_top_share,
+                even=skew.made_even_share,
+            )

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An incident: who, what, from when to when, why, and what it cost.
+
+It is made once a day and cluster, by `find_incidents`; page, message and the table `incidents`
+only render it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import pyarrow as pa
+
+from kafka_lag_report.schemas import report_schema
+
+TABLE = "incidents"
+
+
+class Kind(StrEnum):
+    """What happened; the value is that of the column `kind`."""
+
+    STOPPED = "stopped"
+    STALLED = "stalled"
+    BEHIND = "behind"
+    BEYOND_END = "beyond_end"
+    REWOUND = "rewound"
+    SKIPPED = "skipped"
+    AT_RISK = "at_risk"
+    LOST = "lost"
+    SLA_MISSED = "sla_missed"
+    REBALANCING = "rebalancing"
+    UNKNOWN = "unknown"
+    GONE = "gone"
+    NO_LEADER = "no_leader"
+    LEADER_MOVED = "leader_moved"
+    RECREATED = "topic_recreated"
+    NO_RUNS = "no_runs"
+    NO_OBJECTS = "objects_skipped"
+    UNEVEN = "produced_unevenly"
+    UNUSUAL = "unusual"
+
+    @property
+    def words(self) -> str:
+        """What is said after a number: `2 stalled`."""
+        return _WORDS.get(self, self.value.replace("_", " "))
+
+
+_WORDS = {
+    Kind.BEHIND: "behind",
+    Kind.BEYOND_END: "beyond the end",
+    Kind.LOST: "with records lost",
+    Kind.SLA_MISSED: "SLA missed",
+    Kind.NO_LEADER: "without a leader",
+    Kind.LEADER_MOVED: "with leaders moved",
+    Kind.RECREATED: "recreated",
+    Kind.NO_RUNS: "without runs",
+    Kind.NO_OBJECTS: "with unreadable objects",
+    Kind.UNEVEN: "produced unevenly",
+}
+
+URGENT, SERIOUS, WARNED, NOTICE = LEVELS = ("urgent", "serious", "warned", "notice")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """Of one cluster's day; null is unknown, or not of this kind.
+
+    `since` may lie before the day; null: before it, and nobody knows when. `until` null: still so
+    in the last run of the day. `text` is the sentence for people, names cut. `minutes` are of the
+    day. `records_lost` is a least. `others` are further groups that it was seen in, which the table
+    leaves out; `count` what the kind counts: partitions, rebalances, objects, groups. `unlimited`:
+    nothing of the topic is deleted for age. `sla_minutes` is for how long it is known whether the
+    SLA was met.
+    """
+
+    kind: Kind
+    level: str
+    text: str = ""
+    group: str | None = None
+    owner: str | None = None
+    topic: str | None = None
+    partitions: tuple[int, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    still: bool = False
+    minutes: float | None = None
+    cause: str | None = None
+    leader: int | None = None
+    moved_to: tuple[int, ...] = ()
+    member: str | None = None
+    client: str | None = None
+    host: str | None = None
+    lag: int | None = None
+    time_lag: float | None = None
+    records_lost: int | None = None
+    lost_of: str | None = None
+    records_rewound: int | None = None
+    records_skipped: int | None = None
+    seconds_left: float | None = None
+    seconds_left_at: datetime | None = None
+    retention: float | None = None
+    retention_enough: float | None = None
+    unlimited: bool | None = None
+    sla_seconds: float | None = None
+    sla_missed_minutes: float | None = None
+    sla_minutes: float | None = None
+    gone_at: datetime | None = None
+    count: int | None = None
+    others: tuple[str, ...] = ()
+    measure: str | None = None
+    direction: str | None = None
+    value: float | None = None
+    usual: float | None = None
+    share: float | None = None
+    even: float | None = None
+
+    @property
+    def key(self) -> tuple[str, str | None, str | None, int | None]:
+        """What makes it the same on the next day, if it was still so at the end of this one."""
+        return (self.kind.value, self.group, self.topic, self.leader)
+
+    @property
+    def order(self) -> tuple[float | str, ...]:
+        """What is broken now before what is over, what was lost before what was not."""
+        bad = self.level in (URGENT, SERIOUS)
+        return (
+            LEVELS.index(self.level),
+            not (self.still and bad),
+            -(self.records_lost or 0),
+            -(self.minutes or 0.0),
+            self.kind.value,
+            self.group or self.topic or "",
+            self.since.timestamp() if self.since else 0.0,
+        )
+
+
+# Where a column is called otherwise, as in other tables, than what it holds is here.
+_NAMES = {
+    "consumer_group": "group",
+    "member_id": "member",
+    "client_id": "client",
+    "client_host": "host",
+    "lag_max": "lag",
+    "time_lag_max": "time_lag",
+    "least_seconds_until_loss": "seconds_left",
+    "least_seconds_until_loss_at": "seconds_left_at",
+    "retention_seconds": "retention",
+    "retention_enough_seconds": "retention_enough",
+    "retention_unlimited": "unlimited",
+    "even_share": "even",
+    "counted": "count",
+}
+
+
+def to_table(incidents: Iterable[Incident]) -> pa.Table:
+    """Rows of the table `incidents`, in this order."""
+    schema = report_schema(TABLE)
+    rows = []
+    for one in incidents:
+        values = {name: getattr(one, _NAMES.get(name, name), None) for name in schema.names}
+        lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
+        rows.append({**values, **lists, "kind": one.kind.value})
+    return pa.Table.from_pylist(rows, schema)
+
+
+def from_table(table: pa.Table) -> tuple[Incident, ...]:
+    """The incidents of the rows; a kind that a later version wrote is left out."""
+    known = {kind.value for kind in Kind}
+    rows = [row for row in table.to_pylist() if row["kind"] in known]
+    return tuple(sorted((_incident(row) for row in rows), key=lambda one: one.order))
+
+
+def _incident(row: Mapping[str, Any]) -> Incident:
+    columns = {name: column for column, name in _NAMES.items()}
+    made: dict[str, Any] = {}
+    for each in fields(Incident):
+        value = row.get(columns.get(each.name, each.name))
+        made[each.name] = tuple(value) if isinstance(value, list) else value
+    made["others"] = ()
+    tuples = {name: made[name] or () for name in ("partitions", "moved_to")}
+    found = Incident(**{**made, **tuples, "kind": Kind(row["kind"])})
+    return replace(found, still=bool(found.still))

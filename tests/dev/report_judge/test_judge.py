@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge takes lines that are right, and no others."""
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from dev.report_judge.judge import match_lines
+from dev.report_judge.planted import NOBODY, PLANTED, Planted, clusters
+
+DAY = date(2026, 1, 31)
+STOP = Planted(who="g", says=NOBODY, since=9, until=11, never="stalled")
+RIGHT = "Stopped: g had no members from 09:00 to 11:00."
+
+
+def faults(line: str | None, planted: Planted = STOP, *more: str) -> list[str]:
+    found: list[str] = []
+    match_lines([planted], [*([line] if line else []), *more], DAY, "page", found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "planted"),
+    [
+        (RIGHT, STOP),
+        ("g had no members from 09:01 to 11:01.", STOP),
+        ("g had no members from 21:30 the day before until 11:00.", replace(STOP, since=-2.5)),
+        ("g had no members from 20:00 on 29 January until 11:00.", replace(STOP, since=-28)),
+        ("g had no members from 09:00, still at midnight.", replace(STOP, until=None)),
+        ("g had no members all day, and still at midnight.", replace(STOP, since=None, until=None)),
+        (
+            "g had no members from 09:00 to 11:00. It lost at least 95 records.",
+            replace(STOP, lost=(90, 100)),
+        ),
+    ],
+)
+def test_what_is_right_is_no_fault(line: str, planted: Planted) -> None:
+    assert faults(line, planted) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "planted", "fault"),
+    [
+        (None, STOP, "missing: g"),
+        ("h had no members from 09:00 to 11:00.", STOP, "about nothing that happened"),
+        ("g-2 had no members from 09:00 to 11:00.", STOP, "about nothing that happened"),
+        ("g had no members from 09:02 to 11:00.", STOP, "begins at"),
+        ("g had no members from 09:00 to 11:02.", STOP, "ends at"),
+        ("g had no members from 09:00 to 10:58.", STOP, "ends at"),
+        ("g had no members.", STOP, "has no time"),
+        ("g had no members from 09:00.", STOP, "has no end"),
+        ("g had no members from 09:00, still at midnight.", STOP, "is said to be still so"),
+        (RIGHT, replace(STOP, until=None), "is not said to be still so"),
+        ("g was slow from 09:00 to 11:00.", STOP, "does not say"),
+        ("g had no members from 09:00 to 11:00: stalled.", STOP, "says stalled"),
+        (f"{RIGHT} At 14:00 it was worse.", STOP, "names a time after its end"),
+        (f"{RIGHT} It lost at least 5 records.", STOP, "nothing was lost"),
+        (RIGHT, replace(STOP, lost=(90, 100)), "does not say how much was lost"),
+        (f"{RIGHT} It lost at least 101 records.", replace(STOP, lost=(90, 100)), "101 lost, not"),
+        ("g had no members from 09:00 to 11:00.", replace(STOP, since=None), "before the day"),
+    ],
+)
+def test_what_is_false_or_missing_is_a_fault(
+    line: str | None, planted: Planted, fault: str
+) -> None:
+    (found,) = [each for each in faults(line, planted) if fault in each]
+
+    assert found.startswith("page: ")
+
+
+def test_an_incident_that_is_said_twice_is_a_fault() -> None:
+    assert [each.split(":")[1].strip() for each in faults(RIGHT, STOP, RIGHT)] == ["said twice"]
+
+
+def test_two_incidents_of_one_group_are_held_against_a_line_each() -> None:
+    later: Any = replace(STOP, since=16, until=17)
+    found: list[str] = []
+    lines = ["g had no members from 16:00 to 17:00.", RIGHT]
+
+    assert match_lines([STOP, later], lines, DAY, "page", found) == {0, 1}
+    assert found == []
+
+
+def test_a_third_of_the_days_is_set_aside_and_each_stands_in_one_cluster() -> None:
+    aside = [day for day in PLANTED if day.set_aside]
+
+    assert len(PLANTED) >= 40
+    assert len(PLANTED) / 4 <= len(aside) <= len(PLANTED) / 2
+    assert len({day.name for day in PLANTED}) == len(PLANTED)
+    places = clusters(PLANTED, "all")
+    assert sorted(d.name for c in places for d in c.days) == sorted(d.name for d in PLANTED)
+    assert max(len(each.incidents) for each in places) >= 18

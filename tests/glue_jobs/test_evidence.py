@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spells out of a day's rows: from when to when the same was wrong with whom."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_lag_report.aggregates import group_segments
+from kafka_lag_report.evidence import (
+    group_spells,
+    leader_stints,
+    notable_partitions,
+    partition_spells,
+    unread_spells,
+)
+from tests.glue_jobs.days import Row, frame, group_row, topic_row
+from tests.glue_jobs.tables.frames import TOPIC_SEGMENTS, rows_of
+
+pytestmark = pytest.mark.spark
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+PAUSE = 180.0
+
+
+def at(minute: float) -> datetime:
+    return NOON + timedelta(minutes=minute)
+
+
+def minutes(seconds: float | None) -> float | None:
+    return None if seconds is None else (seconds - NOON.timestamp()) / 60
+
+
+# Rows by minute, and of each spell: first and last minute, and what is told of it.
+GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] = {
+    "ok": ({0: {"status": "OK"}, 1: {"status": "OK", "members": 0}}, []),
+    "err, then ok, then err": (
+        {0: {"status": "ERR"}, 1: {"status": "ERR"}, 2: {"status": "OK"}, 3: {"status": "ERR"}},
+        [(0, 1, {"status": "ERR", "runs": 2}), (3, 3, {"status": "ERR"})],
+    ),
+    "another reason": (
+        {0: {"status": "WARN", "status_reason": "slow"}, 1: {"status": "WARN"}},
+        [(0, 0, {"reason": "slow"}), (1, 1, {"reason": None})],
+    ),
+    "runs that are missing": (
+        {0: {"status": "ERR"}, 4: {"status": "ERR"}},
+        [(0, 0, {}), (4, 4, {})],
+    ),
+    "runs that may be missing": ({0: {"status": "ERR"}, 3: {"status": "ERR"}}, [(0, 3, {})]),
+    "unread": (
+        {0: {"status": "OK"}, 1: {"unread_reason": "denied", "status": "ERR", "lag": 9}},
+        [(1, 1, {"unread": "denied", "status": None, "lag": None, "last_lag": 9})],
+    ),
+    "gone": (
+        {0: {"status": "OK"}, 1: {"status_reason": "gone", "unread_reason": "error"}},
+        [(1, 1, {"gone": True})],
+    ),
+    "nobody is there before it is said": (
+        {0: {"status": "OK", "members": 0}, 1: {"status": "ERR", "members": 0}},
+        [(0, 0, {"nobody": True, "status": "OK"}), (1, 1, {"nobody": True, "status": "ERR"})],
+    ),
+    "over its SLA": (
+        {
+            0: {"status": "OK", "time_lag_seconds": 60.0, "sla_seconds": 60.0},
+            1: {"status": "OK", "time_lag_seconds": 60.1, "sla_seconds": 60.0},
+        },
+        [(1, 1, {"over_sla": True, "time_lag": 60.1, "sla": 60.0})],
+    ),
+    "calm until it is not": (
+        {
+            **{n: {"status": "OK", "time_lag_seconds": 100.0} for n in range(4)},
+            4: {"status": "OK", "time_lag_seconds": 200.0},
+            5: {"status": "OK", "time_lag_seconds": 201.0},
+            6: {"status": "ERR", "time_lag_seconds": 500.0},
+        },
+        [(6, 6, {"calm_at": 4})],
+    ),
+    "since an earlier day": (
+        {0: {"status": "ERR", "incident_since": at(-800)}},
+        [(0, 0, {"since": -800})],
+    ),
+    "ten rebalances in an hour": (
+        {n: {"status": "OK", "owners_changed": int(n % 2 == 0)} for n in range(22)},
+        [(18, 21, {"restless": True, "restless_since": 0, "restless_until": 20})],
+    ),
+    "nine are none": ({n: {"status": "OK", "rebalances": int(n < 9)} for n in range(22)}, []),
+}
+
+
+@pytest.fixture(name="groups", scope="module")
+def _groups(spark: SparkSession) -> dict[str, list[Row]]:
+    rows = [
+        {"consumer_group": case, "taken_at": at(n), **row}
+        for case, (of_case, _) in GROUPS.items()
+        for n, row in of_case.items()
+    ]
+    return by(group_spells(frame(spark, "groups", rows), PAUSE), "group")
+
+
+def by(spells: DataFrame, name: str) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in sorted(spells.collect(), key=lambda one: one["first"]):
+        found.setdefault(row[name], []).append(row.asDict())
+    return found
+
+
+_TIMES = {"calm_at", "since", "restless_since", "restless_until", "stands_since", "seconds_left_at"}
+
+
+def told(rows: list[Row], expected: list[tuple[int, int, dict[str, Any]]]) -> list[Any]:
+    """The same of the rows as is expected."""
+    return [
+        (
+            minutes(row["first"]),
+            minutes(row["last"]),
+            {name: minutes(row[name]) if name in _TIMES else row[name] for name in more},
+        )
+        for row, (_, _, more) in zip(rows, expected, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("case", GROUPS)
+def test_spells_of_a_group(groups: dict[str, list[Row]], case: str) -> None:
+    expected = GROUPS[case][1]
+
+    assert told(groups.get(case, []), expected) == expected
+
+
+LOST = {"status": "ERR", "status_reason": "records_lost"}
+PARTITIONS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] = {
+    "nothing is wrong": ({0: group_row(0, 5, 0, 9, status="OK")}, []),
+    "stalls": (
+        {
+            0: group_row(0, 5, 0, 5, status="OK"),
+            1: group_row(
+                0,
+                5,
+                0,
+                9,
+                status="STALL",
+                member_id="m",
+                commit_changed_at=at(-5),
+                time_lag_seconds=90.0,
+            ),
+            2: group_row(0, 9, 0, 9, status="OK"),
+        },
+        # the first unread record came later than the last commit
+        [(1, 1, {"standing": "STALL", "member": "m", "stands_since": -0.5, "lag": 4})],
+    ),
+    "behind a loss nobody owns it": (
+        {1: group_row(0, 5, 7, 9, **LOST, commit_changed_at=at(-9), time_lag_seconds=1.0)},
+        [(1, 1, {"standing": "STOP", "stands_since": -9, "lost": 2})],
+    ),
+    "behind a loss its owner stands": (
+        {1: group_row(0, 5, 7, 9, **LOST, commit_changed_at=at(-9), member_id="m")},
+        [(1, 1, {"standing": "STALL"})],
+    ),
+    "a loss within the window": (
+        {1: group_row(0, 5, 7, 9, **LOST, commit_changed_at=at(-8.9))},
+        [(1, 1, {"standing": None, "lost": 2})],
+    ),
+    "comes back": (
+        {
+            0: group_row(0, 5, 7, 20, **LOST, commit_changed_at=at(0)),
+            1: group_row(0, 15, 9, 20, status="OK"),
+        },
+        # what was deleted between both runs may have been read before
+        [(0, 0, {"lost": 2, "passed_over": 0}), (1, 1, {"lost": 0, "passed_over": 2})],
+    ),
+    "moves on behind the start": (
+        {
+            0: group_row(0, 5, 7, 20, **LOST, commit_changed_at=at(0)),
+            1: group_row(0, 6, 9, 20, **LOST, commit_changed_at=at(1)),
+        },
+        [(0, 1, {"lost": 3, "passed_over": 0})],
+    ),
+    "near deletion": (
+        {
+            0: group_row(0, 5, 0, 9, retention_risk="AT_RISK", seconds_until_loss=90.0),
+            1: group_row(0, 5, 0, 9, retention_risk="AT_RISK", seconds_until_loss=30.0),
+            2: group_row(0, 5, 0, 9, retention_risk="SAFE", seconds_until_loss=1.0),
+        },
+        [(0, 1, {"at_risk": True, "seconds_left": 30.0, "seconds_left_at": 1})],
+    ),
+    "goes back": (
+        {
+            0: group_row(0, 2, 0, 9, rewound_from=8, rewound_at=at(0)),
+            1: group_row(0, 6, 0, 9, rewound_from=8, rewound_at=at(0)),
+            2: group_row(0, 8, 0, 9),
+        },
+        [(0, 1, {"rewound": 6, "going_back": True})],
+    ),
+    "skips": (
+        {
+            0: group_row(0, 2, 0, 9),
+            1: group_row(0, 9, 0, 9, skipped_from=2, skipped_to=9, skipped_at=at(1)),
+            2: group_row(0, 9, 0, 9, skipped_from=2, skipped_to=9, skipped_at=at(1)),
+        },
+        [(1, 1, {"skipped": 7})],
+    ),
+    "unread": ({0: group_row(0, 5, 7, 9, unread_reason="denied", **LOST)}, []),
+}
+
+
+@pytest.fixture(name="rows", scope="module")
+def _rows(spark: SparkSession) -> DataFrame:
+    rows = [
+        {**row, "topic": case, "taken_at": at(n)}
+        for case, (of_case, _) in PARTITIONS.items()
+        for n, row in of_case.items()
+    ]
+    return frame(spark, "group_partitions", rows)
+
+
+@pytest.fixture(name="partitions", scope="module")
+def _partitions(rows: DataFrame) -> dict[str, list[Row]]:
+    return by(partition_spells(rows, PAUSE), "topic")
+
+
+@pytest.mark.parametrize("case", PARTITIONS)
+def test_spells_of_a_partition(partitions: dict[str, list[Row]], case: str) -> None:
+    expected = PARTITIONS[case][1]
+
+    assert told(partitions.get(case, []), expected) == expected
+
+
+def test_only_partitions_with_which_anything_was_wrong_are_read_again(rows: DataFrame) -> None:
+    found = {row["topic"] for row in notable_partitions(group_segments(rows)).collect()}
+
+    # one that stood without any lag, of which no age is left to look at, is no trouble
+    assert found == {case for case, (_, spells) in PARTITIONS.items() if spells}
+
+
+def test_what_is_unread_is_counted_by_run_and_split_where_it_was_read(spark: SparkSession) -> None:
+    runs = {0: (0, 1), 1: (0,), 9: (1,)}
+    rows = [
+        topic_row(partition, None, taken_at=at(n), unread_reason="denied")
+        for n, partitions in runs.items()
+        for partition in partitions
+    ]
+    rows.append(topic_row(0, 5, taken_at=at(1)))
+
+    found = unread_spells(frame(spark, "topic_partitions", rows), ("topic",), PAUSE)
+
+    assert [
+        (minutes(row["first"]), minutes(row["last"]), row["partitions"], row["reason"])
+        for row in sorted(found.collect(), key=lambda one: one["first"])
+    ] == [(0, 1, 2, "denied"), (9, 9, 1, "denied")]
+
+
+def test_partitions_with_one_leader_have_no_stints(spark: SparkSession) -> None:
+    rows = [
+        {"topic": "moved", "partition_id": 0, "leader": 1, "first_at": 0, "last_at": 99},
+        {"topic": "moved", "partition_id": 0, "leader": 2, "first_at": 40, "last_at": 50},
+        {"topic": "moved", "partition_id": 1, "leader": 1, "first_at": 0, "last_at": 99},
+        {"topic": "stays", "partition_id": 0, "leader": 1, "first_at": 0, "last_at": 99},
+    ]
+
+    found = leader_stints(rows_of(spark, TOPIC_SEGMENTS, rows)).collect()
+
+    assert sorted(
+        (row["topic"], row["partition"], row["leader"], row["first"]) for row in found
+    ) == [
+        ("moved", 0, 1, 0),
+        ("moved", 0, 2, 40),
+    ]

@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line for all that was wrong with somebody at one time, and no line of what was not."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from kafka_lag_report.evidence import Evidence, GroupSpell, PartitionSpell, Stint, UnreadSpell
+from kafka_lag_report.find_incidents import find_incidents
+from kafka_lag_report.findings import (
+    Coverage,
+    Findings,
+    GroupDay,
+    Listed,
+    TopicRisk,
+    TopicSkew,
+)
+from kafka_lag_report.incident import Incident, Kind, from_table, to_table
+
+DAY = date(2026, 1, 31)
+MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
+
+
+def at(hour: float) -> datetime:
+    return MIDNIGHT + timedelta(hours=hour)
+
+
+def runs(*gaps: tuple[float, float]) -> tuple[datetime, ...]:
+    """A run a minute, but for these hours."""
+    hours = [number / 60 for number in range(1440)]
+    return tuple(at(h) for h in hours if not any(a <= h < b for a, b in gaps))
+
+
+RUNS = runs()
+LAST = 24 - 1 / 60
+
+
+def day(**more: Any) -> Findings:
+    seen = Coverage("groups", 1440, 1440, interval=60.0, last_run=RUNS[-1], first_run=RUNS[0])
+    return Findings(**{"cluster": "c", "day": DAY, "coverage": (seen,), **more})
+
+
+def bad(begin: float, end: float, status: str = "ERR", **more: Any) -> GroupSpell:
+    """A group in a status from an hour to another."""
+    last = end - 1 / 60
+    return GroupSpell(group="g", first=at(begin), last=at(last), status=status, **more)
+
+
+def nobody(begin: float, end: float) -> GroupSpell:
+    return bad(begin, end, status="OK", nobody=True)
+
+
+def unread(begin: float, end: float, reason: str = "denied") -> GroupSpell:
+    spell = bad(begin, end, unread=reason)
+    return replace(spell, status=None)
+
+
+def part(begin: float, end: float, partition: int = 0, **more: Any) -> PartitionSpell:
+    """A partition with which something was wrong."""
+    times = {"first": at(begin), "last": at(end - 1 / 60)}
+    return PartitionSpell(**{"group": "g", "topic": "t", "partition": partition, **times, **more})
+
+
+def stands(begin: float, end: float, partition: int = 0, **more: Any) -> PartitionSpell:
+    """One that stands since ten minutes before it is said."""
+    since = at(begin) - timedelta(minutes=10)
+    return part(begin, end, partition, **{"standing": "STALL", "stands_since": since, **more})
+
+
+def found(evidence: Evidence, findings: Findings | None = None) -> tuple[Incident, ...]:
+    evidence = evidence if evidence.runs else replace(evidence, runs=RUNS)
+    return find_incidents(evidence, findings or day())
+
+
+def texts(evidence: Evidence, findings: Findings | None = None) -> list[str]:
+    return [one.text for one in found(evidence, findings)]
+
+
+def of(*spells: GroupSpell | PartitionSpell) -> Evidence:
+    groups = tuple(one for one in spells if isinstance(one, GroupSpell))
+    return Evidence(
+        groups=groups, partitions=tuple(o for o in spells if isinstance(o, PartitionSpell))
+    )
+
+
+CASES: dict[str, tuple[Evidence, list[str]]] = {
+    "no members": (
+        of(
+            nobody(9, 9.17),
+            bad(9.17, 11, nobody=True, lag=4_000),
+            stands(9.17, 11, standing="STOP"),
+        ),
+        ["g had no members from 09:00 to 11:00. Up to 4,000 records were unread."],
+    ),
+    "members that own nothing": (
+        of(bad(9.5, 11), stands(9.5, 11, standing="STOP")),
+        ["g stopped from 09:20 to 11:00: nobody owned partition 0 of t."],
+    ),
+    "one consumer stalls": (
+        of(bad(9.5, 11), *(stands(9.5, 11, n, client="x", host="/1") for n in (3, 4))),
+        [
+            "g stalled from 09:20 to 11:00: consumer x on /1 owns partitions 3, 4 "
+            "of t and did not move."
+        ],
+    ),
+    "several consumers stall": (
+        of(bad(9.5, 11), stands(9.5, 11, 3, client="x"), stands(9.5, 11, 4, client="y")),
+        ["g stalled from 09:20 to 11:00: the owners of partitions 3, 4 of t did not move."],
+    ),
+    "since the day before": (
+        of(bad(0, 2), stands(0, 2, stands_since=at(-2.5))),
+        [
+            "g stalled from 21:30 the day before until 02:00: the owners of "
+            "partition 0 of t did not move."
+        ],
+    ),
+    "still so": (
+        of(bad(22, 24), stands(22, 24)),
+        ["g stalled from 21:50, still at midnight: the owners of partition 0 of t did not move."],
+    ),
+    "two incidents are two": (
+        of(bad(2, 3), stands(2, 3), bad(8, 9), stands(8, 9)),
+        [
+            "g stalled from 01:50 to 03:00: the owners of partition 0 of t did not move.",
+            "g stalled from 07:50 to 09:00: the owners of partition 0 of t did not move.",
+        ],
+    ),
+    "ten minutes of calm are one incident": (
+        of(bad(2, 3, lag=7), bad(3 + 10 / 60, 4, lag=9)),
+        ["g fell behind from 02:00 to 04:00. Up to 9 records were unread."],
+    ),
+    "eleven are two": (
+        of(bad(2, 3), bad(3 + 11 / 60, 4)),
+        ["g fell behind from 02:00 to 03:00.", "g fell behind from 03:11 to 04:00."],
+    ),
+    "behind since it was last as near as usual": (
+        of(bad(6.5, 9, "WARN", calm_at=at(6), reason="falling_behind")),
+        ["g fell behind from 06:00 to 09:00."],
+    ),
+    "too slow": (
+        of(bad(6.5, 9, "WARN", reason="slow")),
+        ["g caught up too slowly from 06:30 to 09:00."],
+    ),
+    "a peak in WARN is none": (of(bad(6, 6.99, "WARN")), []),
+    "an hour in WARN is one": (of(bad(6, 7, "WARN")), ["g fell behind from 06:00 to 07:00."]),
+    "beyond the end": (
+        of(bad(6, 7, reason="beyond_end")),
+        ["g had commits beyond the end of their log from 06:00 to 07:00."],
+    ),
+    "set back": (
+        of(bad(18, 18.2), part(18, 18.5, rewound=5_000, going_back=True)),
+        ["g was set back by 5,000 records of t at 18:00 and had read them again at 18:30."],
+    ),
+    "only the SLA": (
+        of(bad(9, 9.1, "OK", over_sla=True, sla=60.0)),
+        ["g missed its SLA of 1 min from 09:00 to 09:06. It was missed for 6 min."],
+    ),
+    "the SLA of an incident is its cost": (
+        of(
+            bad(9, 10, over_sla=True, sla=60.0),
+            stands(9, 10),
+            bad(10, 10.1, "OK", over_sla=True, sla=60.0),
+        ),
+        [
+            "g stalled from 08:50 to 10:00: the owners of partition 0 of t did not "
+            "move. The SLA of "
+            "1 min was missed for 1 h 6 min."
+        ],
+    ),
+    "denied to the end of the day": (
+        of(unread(22, 24)),
+        ["g could not be read from 22:00, still at midnight: denied. Its lag is unknown."],
+    ),
+    "denied all day": (
+        of(unread(0, 24)),
+        ["g could not be read all day, and still at midnight: denied. Its lag is unknown."],
+    ),
+    "unread for nine minutes": (of(unread(5, 5.15)), []),
+    "unread for ten": (
+        of(unread(5, 5 + 10 / 60, "no_coordinator")),
+        ["g could not be read from 05:00 to 05:10: no coordinator. Its lag is unknown."],
+    ),
+    "unread amid a stall": (
+        of(bad(9, 10), stands(9, 10), unread(10, 10.1), bad(10.1, 11), stands(10.1, 11)),
+        ["g stalled from 08:50 to 11:00: the owners of partition 0 of t did not move."],
+    ),
+    "rebalances": (
+        of(
+            bad(
+                10.5,
+                13,
+                "OK",
+                restless=True,
+                restless_since=at(10),
+                restless_until=at(12),
+                rebalances=30,
+            )
+        ),
+        ["g rebalanced 30 times from 10:00 to 12:01."],
+    ),
+    "gone": (
+        of(GroupSpell(group="g", first=at(15), last=at(15), gone=True)),
+        ["g is gone since 15:00: the cluster no longer has this group."],
+    ),
+    "gone in trouble is one incident": (
+        of(bad(13, 15), GroupSpell(group="g", first=at(15), last=at(15), gone=True)),
+        ["g fell behind from 13:00 to 15:00. The group is gone since 15:00."],
+    ),
+    "skipped": (
+        of(bad(9, 11), stands(9, 11), part(11, 11 + 1 / 60, skipped=70_000)),
+        [
+            "g stalled from 08:50 to 11:00: the owners of partition 0 of t did not "
+            "move. 70,000 records "
+            "were skipped unread."
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_line_says_who_when_and_why(case: str) -> None:
+    evidence, expected = CASES[case]
+
+    assert texts(evidence) == expected
+
+
+def test_what_is_lost_in_one_incident_is_added_over_its_partitions_and_returns() -> None:
+    spells = [
+        *(stands(8, 9, n, lost=1_000) for n in (0, 1)),
+        part(9, 9 + 1 / 60, 0, passed_over=1_100),
+        stands(9.05, 9.5, 0, lost=300),
+    ]
+    (one,) = found(of(bad(8, 9.5), *spells))
+
+    # partition 0 came back once and is behind the start again; 1 never came back
+    assert one.records_lost == 1_100 + 300 + 1_000
+    assert "It lost at least 2,400 records of t." in one.text
+
+
+def test_a_loss_that_a_late_run_sees_end_is_one() -> None:
+    """As where partitions are read more seldom than groups."""
+    end = part(12.5, 12.5 + 1 / 60, passed_over=9)
+
+    assert [one.records_lost for one in found(of(part(12, 12.02, lost=9), end))] == [9]
+    # what was lost of another partition is another matter
+    assert len(found(of(part(12, 12.02, 1, lost=9), end))) == 2
+
+
+def test_of_two_incidents_each_has_its_own_loss() -> None:
+    spells: list[GroupSpell | PartitionSpell] = [
+        *(bad(2, 3), stands(2, 3, lost=1_000), part(3, 3 + 1 / 60, passed_over=1_000)),
+        *(bad(14, 15), stands(14, 15, lost=2_000), part(15, 15 + 1 / 60, passed_over=2_000)),
+    ]
+
+    assert [one.records_lost for one in found(of(*spells))] == [2_000, 1_000]
+
+
+@pytest.mark.parametrize(
+    ("risk", "words"),
+    [
+        (
+            {"retention": 7_200.0, "retention_needed": 32_000.0, "unlimited": False},
+            "of t (kept for 2 h; 8 h 54 min would have been enough).",
+        ),
+        # size or a request deleted it
+        ({"retention": 7_200.0, "retention_needed": 60.0, "unlimited": False}, "of t."),
+        ({"unlimited": True}, "of t (no retention by age is set)."),
+    ],
+)
+def test_a_loss_says_what_retention_would_have_been_enough(risk: Any, words: str) -> None:
+    risks = Listed((TopicRisk("g", "t", 1, **risk),), 1)
+    (one,) = found(of(bad(8, 9), stands(8, 9, lost=5)), day(risks=risks))
+
+    assert f"It lost at least 5 records {words}" in one.text
+
+
+NEAR: dict[str, Any] = {"at_risk": True, "seconds_left": 7_199.0, "seconds_left_at": at(17.9833)}
+
+
+def test_a_risk_that_is_over_is_told_in_the_past_and_nothing_was_lost() -> None:
+    (one,) = found(of(bad(8.5, 18), stands(8.5, 18, **NEAR), part(18, 18.6, at_risk=True)))
+
+    end = "The first unread record was 1 h 59 min from deletion at 17:58; nothing was lost."
+    assert one.text.endswith(end)
+    assert one.text.startswith("g stalled from 08:20 to 18:00: ")
+    assert (one.still, one.level) == (False, "serious")
+
+
+def test_a_risk_that_stands_is_urgent_and_says_when() -> None:
+    left = {"seconds_left": 17_999.0, "seconds_left_at": at(LAST)}
+    (one,) = found(of(bad(17, 24), stands(17, 24, **{**NEAR, **left})))
+
+    assert (
+        "Unread records are deleted in 4 h 59 min (as of 23:59) unless they are read." in one.text
+    )
+    assert (one.still, one.level) == (True, "urgent")
+
+
+@pytest.mark.parametrize(("left", "said"), [(599.0, False), (600.0, True)])
+def test_so_near_to_deletion_no_run_can_say_that_nothing_was_lost(left: float, said: bool) -> None:
+    (one,) = found(of(bad(8, 10), stands(8, 10, **{**NEAR, "seconds_left": left})))
+
+    assert ("nothing was lost" in one.text) == said
+    assert ("whether any was deleted no run saw" in one.text) == (not said)
+
+
+def test_whom_the_skew_names_is_the_cause_of_the_one_incident() -> None:
+    named = TopicSkew(
+        "g",
+        "t",
+        True,
+        False,
+        12,
+        900.0,
+        3.0,
+        cause="broker",
+        cause_leader=2,
+        cause_partitions=(1, 4),
+    )
+    skews = Listed((named,), 1)
+
+    one = texts(of(bad(8, 10)), day(skews=skews))
+    several = texts(of(bad(2, 4), bad(8, 10)), day(skews=skews))
+
+    assert one == ["g fell behind from 08:00 to 10:00: broker 2 leads partitions 1, 4 of t."]
+    assert not any("broker" in text for text in several)
+
+
+def test_a_skew_without_an_incident_is_no_line() -> None:
+    skew = TopicSkew("g", "t", True, False, cause="broker", cause_leader=2, cause_partitions=(1,))
+
+    assert texts(Evidence(), day(skews=Listed((skew,), 1))) == []
+
+
+def test_uneven_keys_are_a_line_a_topic() -> None:
+    skews = tuple(
+        TopicSkew(
+            group, "t", False, True, made_top_partition=1, made_top_share=0.5, made_even_share=0.25
+        )
+        for group in "ab"
+    )
+
+    assert texts(Evidence(), day(skews=Listed(skews, 2))) == [
+        "t is produced unevenly: partition 1 gets 50% (even: 25%)."
+    ]
+
+
+def test_a_stop_that_a_gap_cuts_in_two_is_one_incident() -> None:
+    evidence = Evidence(
+        runs=runs((10, 12)),
+        groups=(bad(9, 10), bad(12, 13)),
+        partitions=(stands(9, 10), stands(12, 13)),
+    )
+
+    assert [one.kind for one in found(evidence)] == [Kind.STALLED, Kind.NO_RUNS]
+    assert "g stalled from 08:50 to 13:00" in texts(evidence)[0]
+    assert "There were no runs from 10:00 to 12:00 (2 h)" in texts(evidence)[1]
+
+
+def test_a_collector_that_died_is_told_to_the_days_end() -> None:
+    seen = runs((20, 24))
+    coverage = (
+        Coverage("groups", 1200, 1440, interval=60.0, first_run=seen[0], last_run=seen[-1]),
+    )
+    spells = of(bad(19, 20), stands(19, 20))
+
+    lines = texts(replace(spells, runs=seen), day(coverage=coverage))
+
+    assert lines == [
+        "There were no runs from 20:00 to midnight (4 h): nothing was seen.",
+        "g stalled from 18:50, still in the last run, at 19:59: the owners of partition 0 of t did "
+        "not move.",
+    ]
+
+
+@pytest.mark.parametrize(("first_day", "lines"), [(True, 0), (False, 1)])
+def test_before_the_first_run_ever_nothing_was_missed(first_day: bool, lines: int) -> None:
+    evidence = Evidence(runs=runs((0, 17)))
+
+    assert len(find_incidents(evidence, day(), first_day=first_day)) == lines
+
+
+def test_partitions_without_a_leader_are_one_line_a_broker() -> None:
+    spells = tuple(
+        UnreadSpell(
+            topic="t", reason="no_leader", partition=n, leader=2, first=at(10), last=at(10.3)
+        )
+        for n in (1, 4)
+    )
+    group = UnreadSpell(topic="t", reason="no_leader", group="g", first=at(10), last=at(10.3))
+
+    assert texts(Evidence(unread=(*spells, group))) == [
+        "2 partitions of t that broker 2 led had no leader from 10:00 to 10:19."
+    ]
+
+
+def test_a_topic_that_is_hidden_is_one_line_with_its_groups() -> None:
+    def hidden(**who: Any) -> UnreadSpell:
+        return UnreadSpell(topic="t", reason="denied", first=at(10), last=at(11), **who)
+
+    several = Evidence(unread=(hidden(partition=0), hidden(group="a"), hidden(group="b")))
+
+    assert texts(several) == [
+        "Topic t could not be read from 10:00 to 11:01: denied. The lag of a, b on it is unknown."
+    ]
+    assert texts(Evidence(unread=(hidden(group="a"),))) == [
+        "Commits of a on t could not be read from 10:00 to 11:01: denied."
+    ]
+
+
+def stint(leader: int | None, begin: float, end: float, **more: Any) -> Stint:
+    own = {"topic": "t", "topic_id": "1", "partition": 0, **more}
+    return Stint(leader=leader, first=at(begin), last=at(end - 1 / 60), **own)
+
+
+def test_leaders_that_moved_for_a_time_and_for_good() -> None:
+    moved = [
+        one
+        for n in range(3)
+        for one in (stint(1, 0, 24, partition=n), stint(3, 10, 13, partition=n))
+    ]
+    stayed = [stint(2, 0, 16, topic="u"), stint(3, 16, 24, topic="u")]
+
+    assert texts(Evidence(stints=(*moved, *stayed))) == [
+        "1 partition of broker 2 was led by broker 3 from 16:00, still at midnight.",
+        "3 partitions of broker 1 were led by broker 3 from 10:00 to 13:00.",
+    ]
+
+
+def test_a_topic_with_another_id_was_recreated() -> None:
+    stints = (stint(1, 0, 12), stint(1, 12, 24, topic_id="2"))
+
+    assert texts(Evidence(stints=stints)) == ["Topic t was recreated at 12:00."]
+
+
+def test_what_is_broken_now_comes_first_and_what_was_lost_before_what_was_not() -> None:
+    def group(name: str, *spells: Any) -> list[Any]:
+        return [replace(one, group=name) for one in spells]
+
+    parts = [
+        *group("over", bad(8, 12), stands(8, 12)),
+        *group("now", bad(20, 24), stands(20, 24)),
+        *group("lost", bad(8, 9), stands(8, 9, lost=5)),
+        *group("warned", bad(1, 24, "WARN")),
+    ]
+
+    assert [one.group for one in found(of(*parts))] == ["lost", "now", "over", "warned"]
+
+
+def test_eighteen_incidents_have_eighteen_lines() -> None:
+    parts = [
+        replace(one, group=f"g{number}")
+        for number in range(18)
+        for one in (bad(number, number + 1), stands(number, number + 1))
+    ]
+
+    assert len(found(of(*parts))) == 18
+
+
+def test_an_incident_is_the_same_out_of_the_table() -> None:
+    evidence = of(
+        *(bad(9.5, 11, owner="o", lag=3), stands(9.5, 11, 3, client="x", host="/1", lost=9)),
+        *(replace(one, group="h") for one in (bad(0, 24), part(0, 24, **NEAR))),
+    )
+    groups = Listed((GroupDay("g", owner="o", sla_minutes=4.0), GroupDay("h")), 2)
+    made = found(replace(evidence, stints=(stint(1, 0, 24), stint(3, 3, 4))), day(groups=groups))
+
+    assert len(made) == 3
+    assert from_table(to_table(made)) == made
+
+
+def test_a_kind_that_a_later_version_wrote_is_passed_over() -> None:
+    (one,) = found(of(bad(8, 10)))
+    table = to_table([one])
+    later = table.set_column(0, "kind", [["another"]])
+
+    assert from_table(later) == ()
