@@ -64,8 +64,7 @@ def report(
     check_extra("report", "report", "Spark", "pyspark")
     from kafka_lag_report.daily_report import main  # noqa: PLC0415 - needs the extra
     from kafka_lag_report.errors import UsageError  # noqa: PLC0415
-    from kafka_lag_report.options import parse  # noqa: PLC0415
-    from kafka_lag_report.report_files import utc_now  # noqa: PLC0415
+    from kafka_lag_report.options import parse, utc_now  # noqa: PLC0415
 
     folder = _find_folder(state)
     arguments = [f"--input={folder}", f"--output={folder}"]

@@ -16,7 +16,7 @@ from kafka_lag_report.cluster_day import Job, report_cluster
 from kafka_lag_report.compaction import delete_compacted
 from kafka_lag_report.day_message import deliver_message
 from kafka_lag_report.errors import DataError, FailedError, NoSnapshotsError, ReportError, cause
-from kafka_lag_report.options import Options, parse
+from kafka_lag_report.options import Options, parse, utc_now
 from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
     Day,
@@ -24,7 +24,6 @@ from kafka_lag_report.read_snapshots import (
     requested_days,
     snapshot_dates,
 )
-from kafka_lag_report.report_files import utc_now
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.success_metric import metric_client, publish_success

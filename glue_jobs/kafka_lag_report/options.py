@@ -72,6 +72,11 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see --help")
 
 
+def utc_now() -> datetime:
+    """The clock by which a run's dates are found, and the age of what killed runs left."""
+    return datetime.now(UTC)
+
+
 def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
     """Read the arguments (null: the process's own); UsageError names the first wrong one.
 

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_lag_report.errors import CorruptObjectsError, DataError
+from kafka_lag_report.options import utc_now
 from kafka_lag_report.read_snapshots import Day, rows_below, snapshot_dates
 from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
 from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage, footer_of
@@ -36,11 +37,6 @@ _LONGEST_RUN = timedelta(days=1)
 _WRITES_AT_ONCE = 4
 # What queries ask by, of the reports that have it.
 _KEYS = ("consumer_group", "topic", "partition_id", "hour", "leader", "dataset")
-
-
-def utc_now() -> datetime:
-    """The clock."""
-    return datetime.now(UTC)
 
 
 class Staging:

@@ -135,15 +135,17 @@ def test_the_list_is_there_as_json() -> None:
 @pytest.mark.parametrize("saved", list(read_queries()), ids=lambda saved: saved.key)
 def test_each_parameter_of_a_query_changes_it(saved: Any) -> None:
     values = {"day": "2026-01-31", "days": "3", "at": "2026-01-31T12:00", "least_minutes": "7"}
-    needed = ["-p", "group=g"] if "group" in saved.parameters else []
+    required = [name for name, default in saved.parameters.items() if default == "required"]
+    needed = [part for name in required for part in ("-p", f"{name}=g")]
     plain = run(saved.key, "--sql", *needed).stdout
 
-    for name in set(saved.parameters) - {"group"}:
+    for name in set(saved.parameters) - {*required}:
         changed = run(saved.key, "--sql", *needed, "-p", f"{name}={values.get(name, 'x')}").stdout
         assert changed != plain
         sqlglot.parse_one(changed, read="athena")
-    if needed:
-        assert plain != run(saved.key, "--sql", "-p", "group=h").stdout
+    for name in required:
+        others = [part.replace(f"{name}=g", f"{name}=h") for part in needed]
+        assert plain != run(saved.key, "--sql", *others).stdout
 
 
 @pytest.mark.parametrize("saved", list(read_queries()), ids=lambda saved: saved.key)
