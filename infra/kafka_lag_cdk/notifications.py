@@ -57,7 +57,9 @@ class Topics(Construct):
     and `reports` is None. E-mail addresses must confirm each topic first.
 
     Alarms cannot use the key that AWS manages for SNS, so these have a key of their own. CloudWatch
-    needs rights on topic and key, and a message that lacks either is lost without a word.
+    needs rights on topic and key, and a message that lacks either is lost without a word. So the
+    key that a topic of the app is encrypted with gets them too. ValueError where it cannot, unless
+    `key` names it: its policy is then known to have them.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Topics(Construct):
             existing = sns.Topic.from_topic_arn(self, "Existing", existing)
         self.alarms = existing or self._new_topic("Topic", topic_name(name, ALARMS), "Kafka lag")
         self._let_alarms_in()
+        self._let_alarms_use(existing.master_key if existing else None)
         self.reports: sns.ITopic | None = None
         if reported:
             called = topic_name(name, REPORTS)
@@ -120,25 +123,41 @@ class Topics(Construct):
 
     def _let_alarms_in(self) -> None:
         """CloudWatch publishes alarms of this account; on a topic of an ARN this does nothing."""
-        principal = iam.ServicePrincipal(_ALARM_SERVICE)
-        own = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
         self.alarms.add_to_resource_policy(
             iam.PolicyStatement(
-                principals=[principal],
+                principals=[iam.ServicePrincipal(_ALARM_SERVICE)],
                 actions=["sns:Publish"],
                 resources=[self.alarms.topic_arn],
-                conditions=own,
+                conditions=self._own_account(),
             )
         )
+
+    def _let_alarms_use(self, theirs: kms.IKey | None) -> None:
+        """The key of the deployment, and `theirs`, with which a topic of the app is encrypted."""
+        known = self.key is not None and (theirs is None or _same_key(theirs, self.key))
         if self.key is not None:
-            self.key.add_to_resource_policy(
-                iam.PolicyStatement(
-                    principals=[principal],
-                    actions=list(_KEY_ACTIONS),
-                    resources=["*"],  # in a key's policy, that key
-                    conditions=own,
-                )
+            self._add_to(self.key)
+        if theirs is not None and not known and not self._add_to(theirs):
+            raise ValueError(
+                f"{self.alarms.node.path} is encrypted with {theirs.node.path}, whose policy "
+                f"cannot be changed: let {_ALARM_SERVICE} use {' and '.join(_KEY_ACTIONS)} in "
+                "it, or every alarm is lost, and then give the key as topic_key"
             )
+
+    def _add_to(self, key: kms.IKey) -> bool:
+        """Whether the key's policy is one that can be added to."""
+        added = key.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal(_ALARM_SERVICE)],
+                actions=list(_KEY_ACTIONS),
+                resources=["*"],  # in a key's policy, that key
+                conditions=self._own_account(),
+            )
+        )
+        return added.statement_added
+
+    def _own_account(self) -> dict[str, dict[str, str]]:
+        return {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
 
     def _subscribe(self, notify: Notify) -> None:
         for address in notify.email:
@@ -234,6 +253,10 @@ class ChatChannels(Construct):
             iam_role_arn=self.role.role_arn,
             guardrail_policies=[self._policy.managed_policy_arn],
         )
+
+
+def _same_key(one: kms.IKey, other: kms.IKey) -> bool:
+    return one.node.path == other.node.path or one.key_arn == other.key_arn
 
 
 def topics_of(
