@@ -319,13 +319,15 @@ def _add_endpoints(
     """Uses what is there, and makes the rest: S3's, which is free, and what NAT does not reach."""
     tables = list(dict.fromkeys(subnet.route_table for subnet in subnets))
     missing = [table for table in tables if table not in network.gateway_tables()]
-    existing = [network.interface("s3")] if missing else []
-    makes_s3 = bool(missing) and existing == [None]
-    makes_secrets = False
-    if needs_secret:
-        existing.append(network.interface("secrets_manager"))
-        makes_secrets = existing[-1] is None and not nat
-    opened = [group for endpoint in existing if endpoint for group in endpoint.security_groups[:1]]
+    s3 = network.interface("s3") if missing else None
+    secrets = network.interface("secrets_manager") if needs_secret else None
+    makes_s3 = bool(missing) and s3 is None
+    makes_secrets = needs_secret and secrets is None and not nat
+    there = ("s3",) * (not makes_s3) + ("secrets_manager",) * (secrets is not None)
+    if there and not nat:
+        vpc.add(tomlkit.comment("The subnets reach these by endpoints that are there."))
+        vpc.add("existing_endpoints", list(there))
+    opened = [group for each in (s3, secrets) if each for group in each.security_groups[:1]]
     if opened:
         vpc.add(tomlkit.comment("Of endpoints that are there: opened for the collector on 443."))
         vpc.add("endpoint_security_groups", list(dict.fromkeys(opened)))

@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings of cdk-nag and warnings of CDK that are acknowledged, each with its reason."""
+"""Warnings at synthesis: ours, and those of cdk-nag and CDK that are acknowledged with a reason."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from aws_cdk import Acknowledgment, Stack, Validations
+from aws_cdk import Acknowledgment, Annotations, Stack, Validations
 from constructs import Construct
 
+from kafka_lag_cdk.config.doubts import Doubt
+from kafka_lag_cdk.names import digest
+
 _PACK = "AwsSolutions"
+
+
+def warn(construct: Construct, doubt: Doubt, subject: str = "") -> None:
+    """Warns of what the configuration is unlikely to mean, of a subject if there are several."""
+    Annotations.of(construct).add_warning_v2(
+        f"msk-lag-reporter:{doubt.kind}-{digest(doubt.about)}", f"{subject}{doubt.sentence}"
+    )
 
 
 def acknowledge_nag(construct: Construct, rule: str, reason: str) -> None:

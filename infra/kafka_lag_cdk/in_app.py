@@ -36,12 +36,15 @@ class Network:
     `subnets` are the VPC's private ones unless chosen. `brokers` is opened for the collector on the
     brokers' port, each of `endpoints` on 443: security groups of brokers, and of VPC endpoints.
     Left out, opening them is the app's; a group that must not be changed is left out, too.
+    `existing_endpoints` says which services the subnets reach by endpoints of the VPC; without it
+    subnets that have no way out are warned of.
     """
 
     vpc: ec2.IVpc
     subnets: ec2.SubnetSelection | Sequence[ec2.ISubnet] | None = None
     brokers: ec2.ISecurityGroup | None = None
     endpoints: Sequence[ec2.ISecurityGroup] = ()
+    existing_endpoints: Sequence[Literal["s3", "secrets_manager", "monitoring"]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,7 @@ def _objects(
         "id": _later(network.vpc.vpc_id),
         "subnets": [_later(subnet.subnet_id) for subnet in _chosen(network).subnets],
         "endpoint_security_groups": [group.security_group_id for group in network.endpoints],
+        "existing_endpoints": list(network.existing_endpoints),
     }
     with_egress = {subnet.node.path for subnet in network.vpc.private_subnets}
     vpc["nat"] = all(subnet.node.path in with_egress for subnet in _chosen(network).subnets)

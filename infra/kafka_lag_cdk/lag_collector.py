@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from aws_cdk import Annotations
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
@@ -18,7 +18,7 @@ from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
-from kafka_lag_cdk.names import SharedNames, digest
+from kafka_lag_cdk.names import SharedNames
 from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
 
 
@@ -72,10 +72,7 @@ class LagCollector(Construct):
 
     def _warn_of_doubts(self) -> None:
         for doubt in find_doubts(self._cluster):
-            Annotations.of(self).add_warning_v2(
-                f"msk-lag-reporter:{doubt.kind}-{digest(doubt.about)}",
-                f"{self._cluster.name}: {doubt.sentence}",
-            )
+            warn(self, doubt, f"{self._cluster.name}: ")
 
     def _scale_services(self) -> Iterator[cloudwatch.IAlarm]:
         for scaling in self._cluster.scaling_in(None):

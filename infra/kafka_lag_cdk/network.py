@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from aws_cdk import Annotations, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.network import Vpc
-from kafka_lag_cdk.config.services import services_of
 
 _PORTS = {"http": 80, "https": 443}
 _HTTPS = _PORTS["https"]
@@ -52,21 +51,6 @@ class CollectorNetwork(Construct):
             self.group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(port), "to OTLP endpoints")
         if any(wanted for _, wanted in cluster.vpc.endpoints):
             VpcEndpoints(self, "Endpoints", settings=cluster.vpc, vpc=self.vpc)
-        self._warn_of_no_way_out(cluster)
-
-    def _warn_of_no_way_out(self, cluster: Cluster) -> None:
-        """Of services that no endpoint is known for: a run would wait for them until its end."""
-        vpc = cluster.vpc
-        if vpc.nat or vpc.endpoint_security_groups:
-            return
-        for service, key, why in services_of(cluster):
-            if not getattr(vpc.endpoints, key):
-                Annotations.of(self).add_warning_v2(
-                    f"msk-lag-reporter:no-way-to-{key}",
-                    f"{cluster.name} calls {service} ({why}), and vpc names no way to it: "
-                    f"endpoints.{key} makes an endpoint, endpoint_security_groups opens one that "
-                    "exists, nat: true says that the subnets have a NAT gateway.",
-                )
 
     def _open_brokers(self, first: int, last: int) -> None:
         port = ec2.Port.tcp_range(first, last) if first != last else ec2.Port.tcp(first)

@@ -18,8 +18,10 @@ from aws_cdk import App, CfnOutput, Environment, Stack, Tags
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
@@ -51,6 +53,8 @@ class SharedStack(Stack):
             env=env,
         )
         place = env.account, env.region or ""
+        for doubt in find_shared_doubts(deployment, *place):
+            warn(self, doubt)
         existing, keys = deployment.existing_bucket(*place), deployment.kms_keys(*place)
         reports = LagReports(
             self,

@@ -32,6 +32,7 @@ def cluster_json(**changes: Any) -> dict[str, Any]:
             "id": "vpc-0a1b2c3d4e5f60718",
             "subnets": ["subnet-0a1b2c3d4e5f60718", "subnet-1a1b2c3d4e5f60718"],
             "brokers_security_group": "sg-0a1b2c3d4e5f60718",
+            "nat": True,
         },
         "auth": {"type": "scram", "secret_arn": SECRET, "kms_key_arn": KEY},
     } | changes

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.document import FilterSection
+from kafka_lag_cdk.config.document import CLOUDWATCH, EMF, FilterSection
 from kafka_lag_cdk.config.faults import Place, path_of
+from kafka_lag_cdk.config.services import services_of
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
 from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.types import find_one_name
 
-_BY_EXPRESSION = ("uncommitted", "allowed_lag", "owner", "sla_seconds", "tasks")
+_BY_GROUP = ("uncommitted", "owner", "sla_seconds", "tasks")
+_BY_EXPRESSION = (*_BY_GROUP, "allowed_lag")
+
+_NO_SINK = f"sinks names neither {EMF} nor {CLOUDWATCH}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,12 @@ class Doubt:
 def find_doubts(cluster: Cluster) -> Iterator[Doubt]:
     """Each of a cluster that has no faults."""
     yield from _one_zone(cluster)
+    yield from _no_way_out(cluster)
+    yield from _unused_network(cluster)
     yield from _no_sla(cluster)
+    yield from _unwatched_sla(cluster)
+    yield from _unpublished(cluster)
+    yield from _unread_names(cluster)
     yield from _shell_patterns(cluster)
 
 
@@ -46,6 +56,39 @@ def _one_zone(cluster: Cluster) -> Iterator[Doubt]:
         )
 
 
+def _no_way_out(cluster: Cluster) -> Iterator[Doubt]:
+    """Of services that no endpoint is known for: a run would wait for them until its end.
+
+    A security group says nothing: it may be that of any endpoint.
+    """
+    vpc = cluster.vpc
+    if vpc.nat:
+        return
+    for service, key, why in (("S3", "s3", "its snapshots"), *services_of(cluster)):
+        if not getattr(vpc.endpoints, key) and key not in vpc.existing_endpoints:
+            yield Doubt(
+                "no-way-to",
+                key,
+                f"vpc names no way to {service} ({why}): endpoints.{key} makes an endpoint, {key} "
+                "in existing_endpoints says that there is one, nat: true that the subnets have a "
+                "NAT gateway.",
+            )
+
+
+def _unused_network(cluster: Cluster) -> Iterator[Doubt]:
+    vpc = cluster.vpc
+    if vpc.route_tables and not vpc.endpoints.s3:
+        yield _idle(
+            "vpc.route_tables", "endpoints.s3 is off, whose routes they are for", "Set it, or drop"
+        )
+    if vpc.cidr and not vpc.endpoints.interfaces:
+        yield _idle(
+            "vpc.cidr",
+            "endpoints makes no interface endpoint, into which it is let",
+            "Set one, or drop",
+        )
+
+
 def _no_sla(cluster: Cluster) -> Iterator[Doubt]:
     """Of named groups without an alarm on their age, where other groups have one."""
     for group in cluster.alarms.groups if cluster.sla_seconds else ():
@@ -56,6 +99,64 @@ def _no_sla(cluster: Cluster) -> Iterator[Doubt]:
                 f"alarms.groups names {group}, which no sla_seconds matches: it gets no alarm on "
                 "its age.",
             )
+
+
+def _unwatched_sla(cluster: Cluster) -> Iterator[Doubt]:
+    """Of promises on which no alarm goes off."""
+    named = any(cluster.sla_of(group) is not None for group in cluster.alarms.groups)
+    if not cluster.sla_seconds or cluster.paused or named or cluster.watches_any_group:
+        return
+    why, to_do = (
+        ("alarms.any_group is false and alarms.groups names none of its groups", "Set one of them")
+        if cluster.sink_names
+        else (_NO_SINK, "Name one")
+    )
+    yield Doubt(
+        "unwatched-sla",
+        "",
+        f"sla_seconds has no alarm, as {why}: a broken promise shows in snapshots, on pages and in "
+        f"status messages alone. {to_do}.",
+    )
+
+
+def _unpublished(cluster: Cluster) -> Iterator[Doubt]:
+    """Of keys about metrics, and alarms on them, that nothing publishes."""
+    if cluster.sink_names:
+        return
+    given = cluster.model_fields_set
+    if "namespace" in given:
+        yield _idle("namespace", _NO_SINK)
+    if "levels" in given and all(each.levels is not None for each in cluster.otlp_endpoints):
+        others = " and each otlp sink has levels of its own" if cluster.otlp_endpoints else ""
+        yield _idle("levels", f"{_NO_SINK}{others}")
+    for key in ("any_group", "any_unusual"):
+        if key in cluster.alarms.model_fields_set and getattr(cluster.alarms, key):
+            yield _idle(
+                f"alarms.{key}", f"{_NO_SINK}, and alarms read CloudWatch", "Name one, or drop"
+            )
+
+
+def _unread_names(cluster: Cluster) -> Iterator[Doubt]:
+    """Of values for one group, or one topic, that the filters keep out."""
+    for key in _BY_EXPRESSION:
+        kind, read = (
+            ("topic", cluster.topics) if key == "allowed_lag" else ("group", cluster.groups)
+        )
+        for expression in getattr(cluster, key):
+            name = find_one_name(expression)
+            if name is not None and not read.names.accepts(name):
+                denied = read.names.deny is not None and read.names.deny.search(name)
+                why = "deny matches it" if denied else "allow does not match it"
+                yield Doubt(
+                    "unread-name",
+                    f"{key} {expression}",
+                    f"{key} names {name}, which is not read, as {kind}s.{why}: it has no effect. "
+                    "Correct one of them.",
+                )
+
+
+def _idle(key: str, why: str, to_do: str = "Name a sink, or drop") -> Doubt:
+    return Doubt("no-effect", key, f"{key} has no effect, as {why}. {to_do} {key}.")
 
 
 def _shell_patterns(cluster: Cluster) -> Iterator[Doubt]:

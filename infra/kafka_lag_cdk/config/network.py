@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -28,6 +28,11 @@ class Endpoints(Strict):
     secrets_manager: bool = False
     monitoring: bool = False
 
+    @property
+    def interfaces(self) -> bool:
+        """Whether any of them is an interface endpoint, which has a price and a range."""
+        return self.secrets_manager or self.monitoring
+
 
 class Vpc(Strict):
     """The brokers' network; the collector gets a security group of its own there.
@@ -35,7 +40,8 @@ class Vpc(Strict):
     `brokers_security_group` is opened for the collector on the brokers' port, each of
     `endpoint_security_groups` on 443; left out, opening them is the user's. Interface endpoints
     that are made lie in `endpoint_subnets`, those of the collector unless named. `nat`: the subnets
-    have a way out to AWS's public addresses.
+    have a way out to AWS's public addresses. `existing_endpoints`: those that are there, and that
+    the subnets reach; of S3 the gateway endpoint of their route tables, too.
     """
 
     missing: ClassVar[Mapping[str, str]] = {
@@ -48,6 +54,9 @@ class Vpc(Strict):
     endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = ()
     route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = ()
     endpoints: Endpoints = Endpoints()
+    existing_endpoints: Annotated[
+        tuple[Literal["s3", "secrets_manager", "monitoring"], ...], Listed, Distinct
+    ] = ()
     endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = ()
     cidr: Cidr | None = None
     nat: bool = False
@@ -63,6 +72,8 @@ class Vpc(Strict):
         for kind in ("secrets_manager", "monitoring"):
             if getattr(self.endpoints, kind) and not self.cidr:
                 yield f"endpoints.{kind} needs cidr, the VPC's, to be let in from"
-        made = self.endpoints.secrets_manager or self.endpoints.monitoring
-        if self.endpoint_subnets and not made:
+        if self.endpoint_subnets and not self.endpoints.interfaces:
             yield "endpoint_subnets has no effect, as endpoints makes no interface endpoint"
+        for kind in self.existing_endpoints:
+            if getattr(self.endpoints, kind):
+                yield f"endpoints.{kind} makes what existing_endpoints says is there: drop one"

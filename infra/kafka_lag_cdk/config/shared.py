@@ -75,6 +75,16 @@ class Notify(Strict):
     recovered: bool = True
     encrypted: bool = True
 
+    @property
+    def reads(self) -> bool:
+        """Whether anybody gets what is sent to the topic of reports."""
+        return bool(self.email or self.slack or self.teams)
+
+    @property
+    def pages(self) -> bool:
+        """Whether anybody gets alarms of a topic that is made."""
+        return self.reads or bool(self.https)
+
     @model_validator(mode="after")
     def _each_chat_once(self) -> Notify:
         """A name, and a channel, can be configured once an account."""

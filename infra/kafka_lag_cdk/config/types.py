@@ -30,6 +30,9 @@ _WILD = (".*", ".+", "\\")
 
 _LAST_PORT = 65_535
 
+# An expression that only one name matches.
+_ONE_NAME = re.compile(r"\^((?:\\[.-]|[\w-])+)\$")
+
 # How CDK writes a token into text.
 _TOKEN = re.compile(r"\$\{Token\[[a-zA-Z0-9:._-]+\]\}")
 
@@ -61,6 +64,12 @@ def is_token(text: str) -> bool:
     The same as `aws_cdk.Token.is_unresolved` says of text, for those who have no CDK.
     """
     return _TOKEN.search(text) is not None
+
+
+def find_one_name(expression: str) -> str | None:
+    """The only name that an expression such as `^billing$` matches, None of any other."""
+    found = _ONE_NAME.fullmatch(expression)
+    return re.sub(r"\\(.)", r"\1", found[1]) if found else None
 
 
 def matching(pattern: str, sentence: str, *, tokens: bool = False) -> Checked:

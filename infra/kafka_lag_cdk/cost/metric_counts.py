@@ -8,15 +8,12 @@ are taken to have equally many topics and partitions.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from kafka_lag import contract
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.cluster import Cluster
-
-# An expression that only one name matches.
-_ONE_NAME = re.compile(r"\^(\\[.-]|[\w-])+\$")
+from kafka_lag_cdk.config.types import find_one_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +82,7 @@ def scaling_is_filtered(cluster: Cluster) -> bool:
 
 def sla_is_by_expression(cluster: Cluster) -> bool:
     """Whether an expression that more than one name may match decides which groups have an SLA."""
-    return not all(_ONE_NAME.fullmatch(expression) for expression in cluster.sla_seconds)
+    return any(find_one_name(expression) is None for expression in cluster.sla_seconds)
 
 
 def _groups_with_sla(cluster: Cluster, groups: int) -> int:

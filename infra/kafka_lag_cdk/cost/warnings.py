@@ -13,6 +13,7 @@ from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
 from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.config.shared import Report
+from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from kafka_lag_cdk.cost.metric_counts import (
     count_published,
     count_wanted,
@@ -45,6 +46,12 @@ ASSUMPTIONS = (
 def cost_warnings(deployment: Deployment, regions_with_prices: Iterable[str]) -> Iterator[str]:
     """Sentences about regions, then about clusters; those with the same warning share one."""
     known = set(regions_with_prices)
+    doubts = (
+        doubt.sentence
+        for place in deployment.places()
+        for doubt in find_shared_doubts(deployment, *place)
+    )
+    yield from dict.fromkeys(doubts)
     for (_, region), clusters in deployment.places().items():
         if region not in known:
             yield (

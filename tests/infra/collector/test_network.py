@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from aws_cdk import App, Environment, Stack
-from aws_cdk.assertions import Annotations, Match, Template
+from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.network import CollectorNetwork
 from tests.infra.config.refused import cluster_faults
@@ -74,42 +73,12 @@ def test_the_endpoint_lets_the_vpc_in_and_nobody_else(of: Of) -> None:
 
 
 VPC = cluster_json()["vpc"]
-OTLP = {"otlp": {"endpoint": "https://vendor.example/v1", "headers_secret": "token"}}
 
 
 def network(vpc: dict[str, Any], **changes: Any) -> Stack:
     stack = Stack(App(), "Network", env=Environment(account=ACCOUNT, region=REGION))
     CollectorNetwork(stack, "Network", cluster=cluster(vpc=VPC | vpc, **changes))
     return stack
-
-
-@pytest.mark.parametrize(
-    ("vpc", "changes", "warned"),
-    [
-        ({}, {}, ["secrets_manager"]),
-        ({}, {"auth": {"type": "iam"}}, []),
-        ({}, {"auth": {"type": "iam"}, "sinks": ["cloudwatch"]}, ["monitoring"]),
-        ({}, {"auth": {"type": "iam"}, "sinks": ["emf", OTLP]}, ["secrets_manager"]),
-        ({}, {"sinks": [{"otlp": {"sigv4": True}}]}, ["secrets_manager", "monitoring"]),
-        ({"nat": True}, {"sinks": ["cloudwatch"]}, []),
-        ({"endpoint_security_groups": ["sg-ffffffff"]}, {"sinks": ["cloudwatch"]}, []),
-        (
-            {"endpoints": {"secrets_manager": True}, "cidr": "10.0.0.0/16"},
-            {"sinks": ["cloudwatch"]},
-            ["monitoring"],
-        ),
-    ],
-)
-def test_a_service_without_a_way_to_it_is_warned_of(
-    vpc: dict[str, Any], changes: dict[str, Any], warned: list[str]
-) -> None:
-    found = Annotations.from_stack(network(vpc, **changes)).find_warning(
-        "*", Match.string_like_regexp("no way to it")
-    )
-    keys = [str(each.id) + str(each.entry.data) for each in found]
-    assert sorted(warned) == sorted(
-        key for key in ("secrets_manager", "monitoring") if f"endpoints.{key}" in str(keys)
-    )
 
 
 def test_interface_endpoints_lie_in_the_subnets_that_are_named() -> None:
@@ -125,6 +94,12 @@ def test_subnets_for_endpoints_that_are_not_made_are_refused() -> None:
     assert (
         reported == "vpc: endpoint_subnets has no effect, as endpoints makes no interface endpoint"
     )
+
+
+def test_an_endpoint_that_is_there_and_would_be_made_is_refused() -> None:
+    both = {"endpoints": {"s3": True}, "route_tables": ["rtb-0a1b2c3d4e5f60718"]}
+    (reported,) = cluster_faults(vpc=VPC | both | {"existing_endpoints": ["s3"]})
+    assert reported == "vpc: endpoints.s3 makes what existing_endpoints says is there: drop one"
 
 
 def test_private_connectivity_opens_the_ports_of_brokers_to_come() -> None:

@@ -12,12 +12,23 @@ from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
 from tests.infra.configured import cluster, cluster_json
 
-ONE_SUBNET = {**cluster_json()["vpc"], "subnets": ["subnet-0a1b2c3d4e5f60718"]}
+GOOD = cluster_json()["vpc"]
+NO_NAT = {**GOOD, "nat": False}
+ONE_SUBNET = {**GOOD, "subnets": ["subnet-0a1b2c3d4e5f60718"]}
+IAM = {"type": "iam"}
+OTLP = {"otlp": {"endpoint": "https://vendor.example/v1", "headers_secret": "token"}}
+LEVELS = {"topics": False}
 
 
 def doubts(**changes: Any) -> list[str]:
     """The sentences on a good cluster with these changes."""
     return [each.sentence for each in find_doubts(cluster(**changes))]
+
+
+def warned_services(**changes: Any) -> list[str]:
+    """The keys of endpoints that the sentences name."""
+    sentences = [each for each in doubts(**changes) if "no way to" in each]
+    return [re.findall(r"endpoints\.(\w+) makes", each)[0] for each in sentences]
 
 
 def test_a_good_cluster_has_none() -> None:
@@ -75,7 +86,8 @@ def test_a_name_that_is_taken_exactly_may_hold_an_asterisk() -> None:
 
 
 def test_two_filters_with_the_same_slip_are_told_apart() -> None:
-    found = list(find_doubts(cluster(groups={"deny": "a*"}, topics={"deny": "a*"})))
+    slips = cluster(groups={"deny": "a*"}, topics={"deny": "a*"})
+    found = list(find_doubts(slips))
     assert len({(each.kind, each.about) for each in found}) == 2
 
 
@@ -110,3 +122,162 @@ def test_an_asterisk_for_any_text_is_written_with_a_dot(
     assert (found.repeated, found.meant) == (repeated, meant)
     assert re.compile(found.meant)
     assert shell_pattern_in(found.meant) is None
+
+
+@pytest.mark.parametrize(
+    ("vpc", "changes", "warned"),
+    [
+        pytest.param({}, {}, ["s3", "secrets_manager"], id="scram"),
+        pytest.param({}, {"auth": IAM}, ["s3"], id="iam-and-emf"),
+        pytest.param(
+            {}, {"auth": IAM, "sinks": ["cloudwatch"]}, ["s3", "monitoring"], id="cloudwatch"
+        ),
+        pytest.param(
+            {}, {"auth": IAM, "sinks": ["emf", OTLP]}, ["s3", "secrets_manager"], id="headers"
+        ),
+        pytest.param(
+            {"existing_endpoints": ["s3"]},
+            {"sinks": [{"otlp": {"sigv4": True}}]},
+            ["secrets_manager", "monitoring"],
+            id="s3-is-there",
+        ),
+        pytest.param({"nat": True}, {"sinks": ["cloudwatch"]}, [], id="nat"),
+        pytest.param(
+            {"existing_endpoints": ["s3", "secrets_manager", "monitoring"]},
+            {"sinks": ["cloudwatch"]},
+            [],
+            id="all-are-there",
+        ),
+        pytest.param(
+            {
+                "endpoints": {"s3": True, "secrets_manager": True},
+                "route_tables": ["rtb-0a1b2c3d4e5f60718"],
+                "cidr": "10.0.0.0/16",
+            },
+            {"sinks": ["cloudwatch"]},
+            ["monitoring"],
+            id="two-are-made",
+        ),
+        pytest.param(
+            {"endpoint_security_groups": ["sg-ffffffff"]},
+            {},
+            ["s3", "secrets_manager"],
+            id="whose-group-it-is-nobody-knows",
+        ),
+    ],
+)
+def test_a_service_without_a_way_to_it_is_named(
+    vpc: dict[str, Any], changes: dict[str, Any], warned: list[str]
+) -> None:
+    assert warned_services(vpc=NO_NAT | vpc, **changes) == warned
+
+
+def test_no_way_says_what_would_be_one() -> None:
+    assert doubts(vpc=NO_NAT, auth=IAM) == [
+        "vpc names no way to S3 (its snapshots): endpoints.s3 makes an endpoint, s3 in "
+        "existing_endpoints says that there is one, nat: true that the subnets have a NAT gateway."
+    ]
+
+
+NO_SINK = "as sinks names neither emf nor cloudwatch"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        pytest.param(
+            {"vpc": {**GOOD, "route_tables": ["rtb-0a1b2c3d4e5f60718"]}},
+            "vpc.route_tables has no effect, as endpoints.s3 is off, whose routes they are for. "
+            "Set it, or drop vpc.route_tables.",
+            id="route_tables",
+        ),
+        pytest.param(
+            {"vpc": {**GOOD, "cidr": "10.0.0.0/16"}},
+            "vpc.cidr has no effect, as endpoints makes no interface endpoint, into which it is "
+            "let. Set one, or drop vpc.cidr.",
+            id="cidr",
+        ),
+        pytest.param(
+            {"sinks": [], "sla_seconds": {".*": 60}},
+            f"sla_seconds has no alarm, {NO_SINK}: a broken promise shows in snapshots, on pages "
+            "and in status messages alone. Name one.",
+            id="sla-without-sinks",
+        ),
+        pytest.param(
+            {"sla_seconds": {"^billing$": 60}, "alarms": {"any_group": False}},
+            "sla_seconds has no alarm, as alarms.any_group is false and alarms.groups names none "
+            "of its groups: a broken promise shows in snapshots, on pages and in status messages "
+            "alone. Set one of them.",
+            id="sla-that-nothing-watches",
+        ),
+        pytest.param(
+            {"sla_seconds": {"^test-1$": 60}, "groups": {"deny": "^test-"}},
+            "sla_seconds names test-1, which is not read, as groups.deny matches it: it has no "
+            "effect. Correct one of them.",
+            id="sla-of-a-denied-group",
+        ),
+        pytest.param(
+            {"owner": {r"^a\.b$": "Ann"}, "groups": {"allow": "^shop-"}},
+            "owner names a.b, which is not read, as groups.allow does not match it: it has no "
+            "effect. Correct one of them.",
+            id="owner-of-a-group-that-is-not-read",
+        ),
+        pytest.param(
+            {"allowed_lag": {"^audit$": 1}, "topics": {"deny": "^audit$"}},
+            "allowed_lag names audit, which is not read, as topics.deny matches it: it has no "
+            "effect. Correct one of them.",
+            id="a-topic",
+        ),
+        pytest.param(
+            {"sinks": [], "namespace": "Ours"},
+            f"namespace has no effect, {NO_SINK}. Name a sink, or drop namespace.",
+            id="namespace",
+        ),
+        pytest.param(
+            {"sinks": [], "levels": LEVELS},
+            f"levels has no effect, {NO_SINK}. Name a sink, or drop levels.",
+            id="levels",
+        ),
+        pytest.param(
+            {"sinks": [{"otlp": {**OTLP["otlp"], "levels": {}}}], "levels": LEVELS},
+            f"levels has no effect, {NO_SINK} and each otlp sink has levels of its own. Name a "
+            "sink, or drop levels.",
+            id="levels-beside-those-of-otlp",
+        ),
+        pytest.param(
+            {"sinks": [], "alarms": {"any_group": True}},
+            f"alarms.any_group has no effect, {NO_SINK}, and alarms read CloudWatch. Name one, or "
+            "drop alarms.any_group.",
+            id="any_group",
+        ),
+        pytest.param(
+            {"sinks": [], "alarms": {"any_unusual": True}},
+            f"alarms.any_unusual has no effect, {NO_SINK}, and alarms read CloudWatch. Name one, "
+            "or drop alarms.any_unusual.",
+            id="any_unusual",
+        ),
+    ],
+)
+def test_a_key_that_does_nothing_is_named(changes: dict[str, Any], sentence: str) -> None:
+    assert doubts(**changes) == [sentence]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"sinks": []}, id="nothing-is-said-of-defaults"),
+        pytest.param({"sinks": [OTLP], "levels": LEVELS}, id="otlp-takes-the-clusters-levels"),
+        pytest.param({"sinks": [], "alarms": {"any_group": False}}, id="off-is-off"),
+        pytest.param(
+            {"sla_seconds": {"^a$": 60}, "alarms": {"groups": ["a"], "any_group": False}},
+            id="a-named-group-has-an-alarm",
+        ),
+        pytest.param({"sla_seconds": {".*": 60}, "sinks": [], "paused": True}, id="paused"),
+        pytest.param(
+            {"sla_seconds": {"^test": 60}, "groups": {"deny": "^test-"}}, id="more-than-one-name"
+        ),
+        pytest.param({"owner": {"^a$": "Ann"}, "groups": {"deny": "^b$"}}, id="another-is-denied"),
+    ],
+)
+def test_a_key_that_does_something_is_not(changes: dict[str, Any]) -> None:
+    assert doubts(**changes) == []

@@ -11,10 +11,13 @@ from kafka_lag_cdk.cost.prices import load_prices
 from tests.infra.configured import cluster_json, deployment
 
 PRICES = load_prices()
+# A channel costs nothing.
+NOTIFY = {"slack": [{"name": "ops", "workspace_id": "T0123ABCD", "channel_id": "C0123ABCD"}]}
 
 
 def cost(*clusters: dict[str, Any], **shared: Any) -> Cost:
-    return cost_of(deployment(*clusters, shared=shared), PRICES)
+    """Of clusters whose alarms somebody gets."""
+    return cost_of(deployment(*clusters, shared={"notify": NOTIFY} | shared), PRICES)
 
 
 def all_lines(cost: Cost) -> list[Line]:

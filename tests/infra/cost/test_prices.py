@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from kafka_lag_cdk.cost.cost import cost_of
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION, Price, load_prices
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment, moved
-from tests.infra.cost.documents import all_lines, cost
+from tests.infra.cost.documents import NOTIFY, all_lines, cost
 
 BY_REGION = load_prices()
 PRICES = BY_REGION[REFERENCE_REGION]
@@ -128,7 +128,7 @@ def test_a_region_without_prices_takes_those_of_the_reference() -> None:
 
 def test_a_region_with_prices_has_its_own() -> None:
     own = {**PRICES, "dashboard": PRICES["secret"]}
-    found = cost_of(deployment(), {**BY_REGION, "eu-west-1": own})
+    found = cost_of(deployment(shared={"notify": NOTIFY}), {**BY_REGION, "eu-west-1": own})
     assert found.prices == {"eu-west-1": own}
     (line,) = [line for line in all_lines(found) if line.price == "dashboard"]
     assert line.usd == 0.40

@@ -134,8 +134,9 @@ def test_where_all_is_known_nothing_is_said(cluster: dict[str, Any]) -> None:
     assert cost(us(**cluster)).warnings == ()
 
 
-def test_of_a_paused_cluster_nothing_else_is_said() -> None:
-    (sentence,) = cost(us(**SMALL_BUDGET, sinks=[], paused=True)).warnings
+@pytest.mark.parametrize("cluster", [SMALL_BUDGET, {**SIZED, "sinks": []}], ids=["budget", "sinks"])
+def test_of_a_paused_cluster_nothing_else_is_said(cluster: dict[str, Any]) -> None:
+    (sentence,) = cost(us(**cluster, paused=True)).warnings
     assert sentence.startswith("orders: paused")
 
 
