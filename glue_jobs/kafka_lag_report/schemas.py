@@ -188,6 +188,7 @@ GROUPS = columns(
     hottest_topic=STRING,
     hottest_partition=INT,
     hottest_share=DOUBLE,
+    records_rewound=LONG,
     unwatched_topic=STRING,
     unwatched_partition=INT,
 )

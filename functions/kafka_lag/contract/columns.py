@@ -169,6 +169,7 @@ COLUMNS = {
         "hottest_topic": STRING,
         "hottest_partition": INT,
         "hottest_share": DOUBLE,
+        "records_rewound": LONG,
         "unwatched_topic": STRING,
         "unwatched_partition": INT,
     },

@@ -264,12 +264,16 @@ def _count_holdings(
 
 
 def _count_partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
-    """Counts of partitions with an unknown lag and without a commit, and of records lost."""
+    """Counts of partitions with an unknown lag and without a commit, and of records that were lost,
+    or are to be read again after a rewind.
+    """
     counts, unread = counted.counts, rows.strings("unread_reason").known
+    again = rows.numbers("rewound_from") - rows.numbers("committed_offset")
     return {
         "partitions_unknown": sets.rows(unread | counts.missing),
         "partitions_uncommitted": sets.rows(counts.uncommitted),
         "records_lost": sets.total(rows.numbers("records_lost")),
+        "records_rewound": sets.total(again),
     }
 
 

@@ -25,6 +25,7 @@ from kafka_lag.notify.texts import (
     format_name,
     format_worst,
     is_catching_up,
+    is_unwatched,
     write_lines,
 )
 
@@ -168,18 +169,19 @@ def _build_notice(changes: Sequence[GroupChange]) -> Notice:
 def _format_subject(changes: Sequence[GroupChange]) -> str:
     """Status, name, what the consumer does, and all kinds of changes if there is room."""
     first, *more = changes
-    # Where only a promise is broken, OK in front would say that nothing is.
+    # Where only a promise is broken, OK would say that nothing is.
     changes_status = any(change.status != change.previous_status for change in changes)
-    status = f" {first.status}" if changes_status or first.status != contract.OK else ""
+    has_status = (changes_status or first.status != contract.OK) and not is_unwatched(first)
+    status = f" {first.status}" if has_status else ""
     start = f"Kafka lag{status}: "
     word = f": {find_word(worst)}" if (worst := find_worst_status(first)) else ""
     if any(map(is_catching_up, changes)):
         word = ": it catches up"
     end = f" on {_format_ascii_name(first.cluster, _CLUSTER_IN_SUBJECT)}{word}"
-    kinds = ", ".join(format_kind(change.kind) for change in changes)
+    kinds = ", ".join(map(format_kind, changes))
     if len(start + end + kinds) > _LONGEST_SUBJECT - _NAME_IN_SUBJECT - len(" ()"):
-        kinds = f"{format_kind(first.kind)}{f' +{len(more)}' if more else ''}"
-    kinds = f" ({kinds})" if status else f": {kinds} ({first.status})"
+        kinds = f"{format_kind(first)}{f' +{len(more)}' if more else ''}"
+    kinds = f" ({kinds})" if status else f": {kinds}"
     room = _LONGEST_SUBJECT - len(start + end + kinds)
     return start + _format_ascii_name(first.group, room) + end + kinds
 
@@ -223,9 +225,9 @@ def _format_bulk_subject(changed: Sequence[Sequence[GroupChange]], groups: int) 
 
 def _name_change(change: GroupChange) -> str:
     """The new status, or the kind where not the status changed."""
-    if change.status != change.previous_status:
+    if change.status != change.previous_status and not is_unwatched(change):
         return change.status
-    return format_kind(change.kind)
+    return format_kind(change)
 
 
 def _build_bulk_attributes(changes: Sequence[GroupChange]) -> dict[str, str | tuple[str, ...]]:
@@ -256,8 +258,8 @@ def _build_list_attribute(name: str, values: Sequence[str | None]) -> dict[str, 
 
 def _write_bulk_lines(changed: Sequence[Sequence[GroupChange]], groups: int) -> Iterator[str]:
     first = changed[0][0]
-    kinds = Counter(change.kind for of_group in changed for change in of_group)
-    by_kind = ", ".join(f"{count:,} {format_kind(kind)}" for kind, count in kinds.items())
+    kinds = Counter(format_kind(change) for of_group in changed for change in of_group)
+    by_kind = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     yield (
         f"{len(changed):,} of {format_quantity(groups, 'group')} on {first.cluster} changed in "
         f"the run of {format_minute(first.taken_at)}: {by_kind}."
@@ -273,19 +275,27 @@ def _write_bulk_line(changes: Sequence[GroupChange]) -> str:
     first = changes[0]
     row, worst_status = first.row, find_worst_status(first)
     owner, lost = row.get("owner"), row.get("records_lost")
-    kinds = " and ".join(format_kind(change.kind) for change in changes)
-    status = next((each for each in changes if each.status != each.previous_status), None)
+    kinds = " and ".join(map(format_kind, changes))
     parts = [
-        f"{format_name(first.group, _BULK_NAME)} {kinds}"
-        + (f", {status.status} after {status.previous_status}" if status else ""),
+        f"{format_name(first.group, _BULK_NAME)} {kinds}{_format_bulk_status(changes)}",
         worst_status and find_word(worst_status),
         lost and f"{format_quantity(lost, 'record')} lost",
-        format_lag(row),
+        format_lag(first),
         None if first.kind in ENDS else format_worst(row),
         owner and f"owner {format_name(owner, _BULK_NAME)}",
         f"incident {first.incident_id}",
     ]
     return "; ".join(part for part in parts if part)
+
+
+def _format_bulk_status(changes: Sequence[GroupChange]) -> str:
+    """The status and the one before, where it changed."""
+    change = next((each for each in changes if each.status != each.previous_status), None)
+    if change is None:
+        return ""
+    if is_unwatched(change):
+        return f", last known {change.previous_status}"
+    return f", {change.status} after {change.previous_status}"
 
 
 def _write_common_leader(changes: Sequence[GroupChange]) -> Iterator[str]:

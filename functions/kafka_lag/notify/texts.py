@@ -61,7 +61,7 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
         yield _write_headline(change)
     # What is still watched of such a group is well, and not what the message is about.
     is_watched = row.get("status_reason") not in _UNWATCHED
-    if is_watched and (lag := format_lag(row)):
+    if is_watched and (lag := format_lag(first)):
         yield f"{'When last seen' if is_gone else 'Now'}: {lag}."
     if is_watched:
         if kinds != {contract.RESOLVED}:
@@ -83,7 +83,7 @@ def _write_headline(change: GroupChange) -> str:
     if change.ended is not None:
         return _write_end(change, change.ended, group)
     match change.kind:
-        case contract.GONE if change.row.get("status_reason") in _UNWATCHED:
+        case contract.GONE if is_unwatched(change):
             return _write_unwatched(change, group)
         case contract.GONE:
             was = _describe_open(change)
@@ -203,6 +203,8 @@ def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
         yield _write_worst_status(worst_status, change)
     if worst_status == contract.BEYOND_END:
         yield "Cost: it reads nothing of what is written now."
+    if worst_status == contract.REWOUND and (again := row.get("records_rewound")):
+        yield f"Cost: {format_quantity(again, 'record')} to read again, up to where it was before."
     if worst_status in _BY_RATES and (rates := _format_rates(row)):
         yield f"Rates: {rates}."
     # Where all is over nobody is to blame.
@@ -340,10 +342,9 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
     text = "; then ".join(parts).replace("; then more consumers", "; more consumers")
     if _START not in parts:
         return text
-    if may_lose:
-        agrees = format_name(owner) if owner else "its owner"
-        return f"{text}; delete the group only when {agrees} says that nobody needs it"
-    return f"{text}, or delete the group if nobody needs it"
+    # Denied, it keeps its commits: whoever deletes it for being read by nobody loses its place.
+    says = format_name(owner) if owner else "its owner"
+    return f"{text}; if {says} says that nobody needs it, deny the group in the configuration"
 
 
 def _advise_speed(row: Row) -> Iterator[str]:
@@ -387,11 +388,12 @@ def format_worst(row: Row) -> str | None:
     return worst + (", read by nobody" if row.get("members") == 0 else ", no member known")
 
 
-def format_lag(row: Row) -> str | None:
+def format_lag(change: GroupChange) -> str | None:
     """Lag, age and how soon it is worked off; None where neither of the first is known.
 
     A commit beyond the end lags by nothing that can be counted.
     """
+    row = change.row
     lag, age = row.get("lag"), row.get("time_lag_seconds")
     if lag == 0 and row.get("worst_status") == contract.BEYOND_END:
         return None
@@ -400,7 +402,7 @@ def format_lag(row: Row) -> str | None:
         parts.append(f"the oldest unread for {_format_waited(age, row)}")
     drain = row.get("drain_seconds")
     # After a rewind the rates, which are averages, are not of its speed for a while.
-    is_steady = row.get("worst_status") != contract.REWOUND
+    is_steady = contract.REWOUND not in (row.get("worst_status"), change.previous_worst_status)
     if parts and is_steady and drain is not None and drain > _SHORT_DRAIN_SECONDS:
         parts.append(f"worked off in {_format_age(drain)} at this speed")
     return ", ".join(parts) or None
@@ -410,9 +412,16 @@ def _format_age(seconds: float) -> str:
     return format_short_duration(seconds, round)
 
 
-def format_kind(kind: str) -> str:
+def is_unwatched(change: GroupChange) -> bool:
+    """Whether the reporter gives it up, though it may be there still."""
+    return change.kind == contract.GONE and change.row.get("status_reason") in _UNWATCHED
+
+
+def format_kind(change: GroupChange) -> str:
     """The kind of a change in words."""
-    return kind.replace("_", " ")
+    if is_unwatched(change):
+        return find_word(contract.UNWATCHED)
+    return change.kind.replace("_", " ")
 
 
 def find_worst_status(change: GroupChange) -> str | None:

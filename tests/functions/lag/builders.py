@@ -110,6 +110,7 @@ class Part:
     reason: str | None = None
     consumer: str | None = None
     committed: int | None = 10
+    rewound_from: int | None = None
     unread: str | None = None
     uncommitted: bool = False
     lost: int | None = 0
@@ -165,6 +166,7 @@ def frame_of(parts: Sequence[Part]) -> Frame:
         "member_id": Strings.of(of["member"]),
         "unread_reason": Strings.of(of["unread"]),
         "committed_offset": Column.optional(of["committed"]),
+        "rewound_from": Column.optional(of["rewound_from"]),
         "consume_rate": Column.optional(of["consumed"], np.float64),
         "drain_seconds": Column.optional(of["drain"], np.float64),
         "records_lost": Column.optional(of["lost"]),

@@ -73,6 +73,12 @@ def test_records_lost_are_summed_where_they_are_known() -> None:
     assert of_group(rolled(Part(lost=3), Part(lost=None), Part(lost=4)), "records_lost") == (7,)
 
 
+def test_what_is_read_again_after_a_rewind_is_summed_over_what_went_back() -> None:
+    back = [Part(committed=10, rewound_from=15), Part(committed=3, rewound_from=103), Part()]
+    assert of_group(rolled(*back), "records_rewound") == (105,)
+    assert of_group(rolled(Part()), "records_rewound") == (None,)
+
+
 def test_each_group_has_its_own_row_and_one_without_partitions_knows_nothing() -> None:
     groups = rolled(behind(9.0, 5, group="b"), behind(8.0, 2, group="a"), names=("a", "b", "c"))
     names = ("consumer_group", "partitions", "lag", "time_lag_seconds", "status", "status_reason")

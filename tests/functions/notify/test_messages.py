@@ -196,7 +196,8 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         ),
         (
             {"worst_status": contract.NO_MEMBER},
-            "To do: start its consumers, or delete the group if nobody needs it.",
+            "To do: start its consumers; if its owner says that nobody needs it, deny the group in "
+            "the configuration.",
         ),
         (
             {"worst_status": contract.STALLED, "rebalancing_share": 0.6},
@@ -303,7 +304,7 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         "Worst: orders partition 7, led by broker 3, read by nobody.",
         "Lost so far: 1,220 records that retention deleted before it had committed them.",
         "To do: raise retention.ms or retention.bytes of orders; then start its consumers; "
-        "delete the group only when its owner says that nobody needs it.",
+        "if its owner says that nobody needs it, deny the group in the configuration.",
     ]
 
 
@@ -318,13 +319,13 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         ),
         (
             a_trouble(contract.PROMISE_BROKEN, row=PROMISED),
-            "Kafka lag: payments on shop: promise broken (OK)",
+            "Kafka lag: payments on shop: promise broken",
             "payments on shop breaks its promise since 2026-01-31 12:00 UTC: the oldest unread has "
             "waited 4 min, promised are 2 min at most.",
         ),
         (
             an_end(contract.LOSS_ENDED, 383_938),
-            "Kafka lag: payments on shop: loss ended (OK)",
+            "Kafka lag: payments on shop: loss ended",
             "payments on shop loses no more records: it did from 2026-01-31 10:30 UTC to "
             "2026-01-31 11:59 UTC, at least 383,938 records in all.",
         ),
@@ -336,13 +337,13 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         ),
         (
             an_end(contract.PROMISE_KEPT, 7_200.0, row={"sla_seconds": 120.0}),
-            "Kafka lag: payments on shop: promise kept (OK)",
+            "Kafka lag: payments on shop: promise kept",
             "payments on shop keeps its promise of 2 min again: it was broken from 2026-01-31 "
             "10:30 UTC to 2026-01-31 11:59 UTC, the oldest unread for 2 h.",
         ),
         (
             an_end(contract.PROMISE_KEPT, 7_200.0),
-            "Kafka lag: payments on shop: promise kept (OK)",
+            "Kafka lag: payments on shop: promise kept",
             "payments on shop has no promise any more: it was broken from 2026-01-31 10:30 UTC to "
             "2026-01-31 11:59 UTC.",
         ),
@@ -821,6 +822,23 @@ def test_the_speed_of_a_rewound_group_is_not_known_yet() -> None:
     assert "Now: 9 records behind." in lines(row=row)
 
 
+def test_nor_is_it_when_the_group_is_ok_again() -> None:
+    change = replace(
+        a_resolved(lag=9_000, drain_seconds=7_200.0, time_lag_seconds=600.0),
+        previous_worst_status=contract.REWOUND,
+    )
+
+    assert lines_of(change)[1] == "Now: 9,000 records behind, the oldest unread for 10 min."
+
+
+@pytest.mark.parametrize(("records", "says"), [(370_000, True), (None, False)])
+def test_a_rewind_costs_the_records_that_are_read_again(records: int | None, says: bool) -> None:
+    row = {"worst_status": contract.REWOUND, "records_rewound": records}
+    cost = "Cost: 370,000 records to read again, up to where it was before."
+
+    assert (cost in lines(row=row)) == says
+
+
 def test_a_commit_beyond_the_end_costs_all_that_is_written() -> None:
     assert "Cost: it reads nothing of what is written now." in lines(
         row={"worst_status": contract.BEYOND_END}
@@ -861,16 +879,30 @@ def test_an_age_is_rounded_unless_it_may_be_longer(method: str, age: str) -> Non
     assert f"Now: the oldest unread for {age}." in lines(row=row)
 
 
-def test_who_is_no_longer_watched_says_what_is_not_known() -> None:
-    change = a_change(
-        kind=contract.GONE,
-        status=contract.STATUS_GONE,
-        previous_status=contract.ERR,
-        previous_worst_status=contract.STALLED,
-        row={"status_reason": contract.TOPIC_UNWATCHED, "worst_topic": "geo"},
-    )
+UNWATCHED = a_change(
+    kind=contract.GONE,
+    status=contract.STATUS_GONE,
+    previous_status=contract.ERR,
+    previous_worst_status=contract.STALLED,
+    row={"status_reason": contract.TOPIC_UNWATCHED, "worst_topic": "geo"},
+)
 
-    assert lines_of(change)[0] == (
+
+@pytest.mark.parametrize("reason", [contract.UNWATCHED, contract.TOPIC_UNWATCHED])
+def test_what_is_no_longer_watched_is_not_called_gone(reason: str) -> None:
+    change = replace(UNWATCHED, row={"status_reason": reason})
+    each = [replace(change, group=f"g{at}") for at in range(12)]
+    bulk = bulk_message(each).notice
+
+    assert notice(change).subject == "Kafka lag: payments on shop: no longer watched"
+    assert bulk.subject == "Kafka lag storm on shop: 12 of 12 groups (12 no longer watched)"
+    assert bulk.text.splitlines()[0].endswith(": 12 no longer watched.")
+    assert "- g0 no longer watched, last known ERR; " in bulk.text
+    assert notice(change).attributes["status"] == contract.STATUS_GONE
+
+
+def test_who_is_no_longer_watched_says_what_is_not_known() -> None:
+    assert lines_of(UNWATCHED)[0] == (
         "payments on shop is no longer watched. The reporter has not been able to read topic geo "
         "since 2026-01-01 12:00 UTC (30 days), and gives up: last known ERR, stalled; whether it "
         "recovered is unknown. Give the reporter its right to Describe back, or deny the name in "

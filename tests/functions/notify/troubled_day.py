@@ -215,6 +215,7 @@ TROUBLES = (
         (
             "Rewound since 2026-01-31 09:05 UTC",
             "370,000 records behind",
+            "Cost: 368,180 records to read again",
             "after ERR for 11 min (rewound): it catches up.",
         ),
     ),
