@@ -171,13 +171,18 @@ deploy: cdk ## deploy every stack, asking before rights change (ARGS="--concurre
 destroy: cdk ## remove every stack; the bucket stays
 	$(CDK) destroy --all $(CDK_CONFIG) $(ARGS)
 
-synth: $(patsubst %,synth/%,$(or $(CONFIG),$(EXAMPLES))) ## synthesise every example, or CONFIG: no credentials, cdk-nag, cfn-lint
+synth: $(patsubst %,synth/%,$(or $(CONFIG),$(EXAMPLES) examples/own_app.py)) ## synthesise every example, or CONFIG: no credentials, cdk-nag, cfn-lint
 
 # W3005: CDK writes dependencies that references imply as well.
+LINT_TEMPLATES = $(BIN)/cfn-lint --ignore-checks W3005 --non-zero-exit-code error \
+	'.local/synth/$(basename $(notdir $*))/*.template.json'
 synth/%: cdk
 	$(CDK) synth --quiet -c nag=true -c msk-lag-reporter=$* --output .local/synth/$(basename $(notdir $*))
-	$(BIN)/cfn-lint --ignore-checks W3005 --non-zero-exit-code error \
-	  '.local/synth/$(basename $(notdir $*))/*.template.json'
+	$(LINT_TEMPLATES)
+
+synth/%.py: cdk
+	$(CDK) synth --quiet --app '$(BIN)/python $*.py' --output .local/synth/$(basename $(notdir $*))
+	$(LINT_TEMPLATES)
 
 bench-import: setup ## how long a new Lambda process takes to import the package
 	$(BIN)/python -m dev.benchmarks.import_time

@@ -29,7 +29,9 @@ class Kafka(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, key: kms.IKey) -> None:
         super().__init__(scope, construct_id)
-        self.vpc = ec2.Vpc(self, "Vpc", max_azs=2, nat_gateways=1)
+        # Named, as CDK would ask AWS for them otherwise, which takes credentials.
+        zones = [f"{Stack.of(self).region}{zone}" for zone in "ab"]
+        self.vpc = ec2.Vpc(self, "Vpc", availability_zones=zones, nat_gateways=1)
         self.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
         self.brokers = ec2.SecurityGroup(self, "Brokers", vpc=self.vpc)
         private = self.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)

@@ -15,7 +15,7 @@ from dev.rehearse.emulator import ACCOUNT, REGION, Emulator
 # The deployment's own prefix, and its clusters: one with all that a cluster can have, one without.
 NAME = "kafka-lag"
 FULL, PLAIN = "orders", "payments"
-SHARED_STACK, CHAT_STACK = f"{NAME}-shared", f"{NAME}-chat"
+SHARED_STACK, CHAT_STACK, VIEWS_STACK = f"{NAME}-shared", f"{NAME}-chat", f"{NAME}-views"
 
 # Groups that services consume as; the second never commits.
 _SERVICES = (GROUP, "mailer")

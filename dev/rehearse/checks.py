@@ -10,7 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from dev.rehearse import backlog
-from dev.rehearse.account import FULL, NAME, PLAIN, SHARED_STACK, stack_of
+from dev.rehearse.account import (
+    CHAT_STACK,
+    FULL,
+    NAME,
+    PLAIN,
+    SHARED_STACK,
+    VIEWS_STACK,
+    stack_of,
+)
 from dev.rehearse.outside import SESSION, Attempt
 from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag import contract
@@ -57,7 +65,7 @@ _COLLECTED = {"groups": 1, "objects_written": 3}
 
 def stacks(rehearsal: Rehearsal, *, plain: bool = True) -> list[str]:
     """All of the deployment and CDK's own are complete, and there are no others."""
-    names = {SHARED_STACK, f"{NAME}-chat", stack_of(FULL), _TOOLKIT}
+    names = {SHARED_STACK, CHAT_STACK, VIEWS_STACK, stack_of(FULL), _TOOLKIT}
     names |= {stack_of(PLAIN)} if plain else set()
     found = _stacks(rehearsal)
     return [

@@ -8,9 +8,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from dev.rehearse.account import FULL, PLAIN, SHARED_STACK
+from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, VIEWS_STACK
 from dev.rehearse.emulator import Emulator
-from dev.rehearse.functions import NOTIFY, SERVE, DeployedFunction
+from dev.rehearse.functions import NOTIFY, DeployedFunction
 from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
@@ -81,14 +81,14 @@ def attempt_outside(rehearsal: Rehearsal) -> list[Attempt]:
         own=object_key(contract.GROUPS, FULL, taken_at),
         other=object_key(contract.GROUPS, PLAIN, taken_at),
         topic=rehearsal.output(SHARED_STACK, "AlarmTopic"),
-        token=rehearsal.output(SHARED_STACK, "ViewsToken"),
+        token=rehearsal.output(VIEWS_STACK, "ViewsToken"),
         login=rehearsal.existing.secret,
         group=rehearsal.existing.brokers_security_group,
     )
     callers = [
         _Caller(rehearsal.emulator, "collector", rehearsal.function(FULL)),
         _Caller(rehearsal.emulator, "messages", rehearsal.shared_function(NOTIFY)),
-        _Caller(rehearsal.emulator, "views", rehearsal.shared_function(SERVE)),
+        _Caller(rehearsal.emulator, "views", rehearsal.views_function()),
     ]
     for caller, attempts in zip(callers, (_as_collector, _as_messages, _as_views), strict=True):
         attempts(caller, targets)

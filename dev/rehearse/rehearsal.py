@@ -14,7 +14,7 @@ from typing import Any
 from dev.kafka import KafkaCluster
 from dev.lambda_runtime import Answer, LambdaProcess
 from dev.rehearse import account, backlog
-from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, stack_of
+from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, VIEWS_STACK, stack_of
 from dev.rehearse.command_line import CommandLine
 from dev.rehearse.emulator import Emulator
 from dev.rehearse.errors import RehearsalError
@@ -67,7 +67,7 @@ class Rehearsal:
         self.command_line.bootstrap()
 
     def deploy(self) -> None:
-        """The shared stack, that of the chats and one a cluster."""
+        """The shared stack, those of chats and views, and one a cluster."""
         self.command_line.deploy()
         self._inbox = _subscribe_inbox(self.emulator, self.output(SHARED_STACK, "ReportTopic"))
 
@@ -77,7 +77,7 @@ class Rehearsal:
         self.runs.inbox = self._receive(2)
         with self.function(PLAIN).running(self.emulator, self.folder) as collector:
             self.runs.plain = collector.invoke(_scheduled(PLAIN, self.runs.taken_at[-1]))
-        with self.shared_function(SERVE).running(self.emulator, self.folder) as views:
+        with self.views_function().running(self.emulator, self.folder) as views:
             token = self.views_token()
             for name, authorization in (("token", f"Bearer {token}"), ("none", "Bearer no")):
                 self.runs.views[name] = views.invoke(_request(authorization)).value
@@ -106,6 +106,10 @@ class Rehearsal:
         """One of the shared stack's functions."""
         return DeployedFunction.find(self.emulator, SHARED_STACK, handler)
 
+    def views_function(self) -> DeployedFunction:
+        """What answers requests."""
+        return DeployedFunction.find(self.emulator, VIEWS_STACK, SERVE)
+
     def output(self, stack: str, name: str) -> str:
         """One of a stack's outputs."""
         (found,) = self.emulator.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
@@ -114,7 +118,7 @@ class Rehearsal:
 
     def views_token(self) -> str:
         """What scrapers send."""
-        secret = self.output(SHARED_STACK, "ViewsToken")
+        secret = self.output(VIEWS_STACK, "ViewsToken")
         found = self.emulator.client("secretsmanager").get_secret_value(SecretId=secret)
         return str(found["SecretString"])
 

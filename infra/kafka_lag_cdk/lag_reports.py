@@ -43,7 +43,8 @@ class LagReports(Construct):
 
     `bucket_key` encrypts the bucket, or is what an existing one of a name is encrypted with;
     `log_key` encrypts the logs here and of the collectors, and `topic_key` the topics that are
-    made. docs/configuration.md has what the policies of such keys must allow.
+    made; `asset_key` is that of CDK's own bucket, if its bootstrap has one. docs/configuration.md
+    has what the policies of such keys must allow.
 
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
     LagReports of the same `name` in this account, whose alarms they show: this region's by
@@ -66,6 +67,7 @@ class LagReports(Construct):
         existing_bucket: str | s3.IBucket | None = None,
         bucket_key: kms.IKey | None = None,
         log_key: kms.IKey | None = None,
+        asset_key: kms.IKey | None = None,
         topic: str | sns.ITopic | None = None,
         topic_key: kms.IKey | None = None,
         chat: Sequence[str] | None = None,
@@ -83,6 +85,7 @@ class LagReports(Construct):
             sends_events=settings.status_messages is not None,
         ).bucket
         self._log_key_arn = log_key.key_arn if log_key else None
+        self._asset_key_arn = asset_key.key_arn if asset_key else None
         self.topics = Topics(
             self,
             "Alarms",
@@ -149,6 +152,7 @@ class LagReports(Construct):
             name=name,
             topics=self.topics,
             log_key_arn=self._log_key_arn,
+            asset_key_arn=self._asset_key_arn,
         )
         job_failure_rule(self, "ReportFailed", job_name=job.job_name, topics=self.topics)
         if watched:

@@ -69,18 +69,23 @@ class SharedNames:
 
         Keys are in no parameter: they must be given here as in the shared stack.
         """
-        bucket, topic = (
-            ssm.StringParameter.value_for_string_parameter(scope, f"/{deployment}/{name}")
-            for name in (_BUCKET, _TOPIC)
-        )
         return cls(
-            bucket=bucket,
-            topic_arn=topic,
+            bucket=published_bucket(scope, deployment),
+            topic_arn=_published(scope, deployment, _TOPIC),
             name=deployment,
             queries=queries,
             bucket_key_arn=bucket_key_arn,
             log_key_arn=log_key_arn,
         )
+
+
+def published_bucket(scope: Construct, deployment: str) -> str:
+    """The name of the bucket of the same account and region, read at deploy time."""
+    return _published(scope, deployment, _BUCKET)
+
+
+def _published(scope: Construct, deployment: str, name: str) -> str:
+    return ssm.StringParameter.value_for_string_parameter(scope, f"/{deployment}/{name}")
 
 
 def topic_name(deployment: str, kind: str) -> str:

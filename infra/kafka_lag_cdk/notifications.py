@@ -24,7 +24,7 @@ from kafka_lag_cdk.acknowledgements import acknowledge_warning, acknowledge_wild
 from kafka_lag_cdk.config.shared import Notify, Slack, Teams
 from kafka_lag_cdk.names import ALARMS, REPORTS, digest, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
-from kafka_lag_cdk.rights import Right, allow, role_with
+from kafka_lag_cdk.rights import Right, allow, for_own_account, role_with
 
 _ALARM_SERVICE, _EVENT_SERVICE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 _KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey*")
@@ -311,6 +311,7 @@ def job_failure_rule(
         rule,
         topics.publishing_reports(),
         service=_EVENT_SERVICE,
+        conditions=for_own_account(rule),
         description="Sends that the daily report of consumer lag was not made",
     )
     # Taken by its ARN, the topic keeps the policy that it has.

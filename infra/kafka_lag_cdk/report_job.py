@@ -17,7 +17,16 @@ from kafka_lag_cdk.acknowledgements import acknowledge_nag, acknowledge_warning
 from kafka_lag_cdk.config.shared import NEVER, Keep, Report
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.notifications import Topics
-from kafka_lag_cdk.rights import Right, allow, listing, publishing_metrics, role_with, using_key_of
+from kafka_lag_cdk.rights import (
+    Right,
+    allow,
+    for_own_account,
+    listing,
+    publishing_metrics,
+    role_with,
+    using_key,
+    using_key_of,
+)
 
 SCRIPT = Path(__file__).parents[2] / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
 
@@ -26,11 +35,11 @@ _VERSIONS = {"6.0": glue.GlueVersion.V6_0, "5.1": glue.GlueVersion.V5_1}
 # Prefixes that the job reads; all but the snapshots it also writes.
 _WRITTEN = (contract.HISTORY_PREFIX, contract.REPORT_PREFIX, contract.USUAL_PREFIX)
 _FOLDERS = (contract.SNAPSHOT_PREFIX, *_WRITTEN)
-# Where Glue writes of a job whose groups are not its own, until it knows of these.
-_LOGS_OF_GLUE = "/aws-glue/jobs/*"
+# Where Glue writes of a job until it knows of the job's own groups.
+_LOGS_OF_GLUE = ("/aws-glue/jobs/output:*", "/aws-glue/jobs/error:*")
 
 _MANY_OBJECTS = "Objects under this prefix have names that a day or a run gives them."
-_MANY_LOGS = "Glue names its log groups and streams itself, under these prefixes."
+_MANY_LOGS = "Glue names streams itself, and its log groups under the job's prefix."
 _OPEN_LOG = "The log holds names and numbers of the reports; CloudWatch encrypts it at rest."
 _NO_BOOKMARK = "The job keeps no bookmark: it reads one day and replaces that day's reports."
 
@@ -40,8 +49,9 @@ class DailyReport(Construct):
 
     `package` is a folder or zip with what `glue_jobs/` holds at its root. The summary goes to the
     topic of reports, unless there is none. The job can be started by hand for any day (`--date`);
-    two at once wait for each other. It publishes whether a scheduled run succeeded as a metric of
-    the deployment `name`. `job_name` is what its events are named by.
+    two at once wait for each other. `asset_key_arn` is the key of CDK's own bucket, which script
+    and package are read from, where a bootstrap was given one. It publishes whether a scheduled run
+    succeeded as a metric of the deployment `name`. `job_name` is what its events are named by.
     """
 
     def __init__(
@@ -56,6 +66,7 @@ class DailyReport(Construct):
         topics: Topics,
         name: str,
         log_key_arn: str | None = None,
+        asset_key_arn: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         script = assets.Asset(self, "Script", path=str(SCRIPT))
@@ -72,8 +83,10 @@ class DailyReport(Construct):
             (
                 *_rights(self, bucket, (script, modules), logs),
                 *(summary_topics.publishing_reports() if summary_topics else ()),
+                *using_key(asset_key_arn, script.bucket.bucket_arn, writes=False),
             ),
             service="glue.amazonaws.com",
+            conditions=for_own_account(self),
             description="Daily report of consumer lag",
         )
         self.job = glue.PySparkEtlJob(
@@ -184,7 +197,7 @@ def _rights(
                 resource_name=prefix,
                 arn_format=ArnFormat.COLON_RESOURCE_NAME,
             )
-            for prefix in (f"{logs}/*", _LOGS_OF_GLUE)
+            for prefix in (f"{logs}/*", *_LOGS_OF_GLUE)
         ],
         because=_MANY_LOGS,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
@@ -93,6 +94,15 @@ def publishing_metrics(namespace: str | None) -> Right:
         because="publishing metrics takes no resource",
         conditions=ours if namespace else None,
     )
+
+
+def for_own_account(scope: Construct) -> dict[str, Any]:
+    """A condition of trust: on behalf of nobody of another account, where the service says of whom.
+
+    Glue and EventBridge need not say so [their user guides name no key for such a role], and a
+    condition that wants the key would then keep them out.
+    """
+    return {"StringEqualsIfExists": {"aws:SourceAccount": Stack.of(scope).account}}
 
 
 def role_with(

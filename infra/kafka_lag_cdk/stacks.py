@@ -2,7 +2,8 @@
 """The stacks of a configuration: one a region that clusters share, and one a cluster.
 
 An account's chat channels have one too: AWS refuses them where the workspace has not let its
-integration in, and bucket, catalog and topic must not be rolled back for that.
+integration in, and bucket, catalog and topic must not be rolled back for that. So have a region's
+views, which reserve concurrency that a new account has not.
 
 A stack a cluster, as one of them holds 25 to 40 of the 500 resources a stack may have, and as a
 cluster then comes, changes and goes without touching another.
@@ -15,18 +16,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aws_cdk import App, CfnOutput, Environment, Stack, Tags
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag_cdk.acknowledgements import warn
-from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.collector_code import collector_code
+from kafka_lag_cdk.config.cluster import Cluster, Function
 from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cdk.config.shared import Views
 from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
-from kafka_lag_cdk.names import SharedNames
+from kafka_lag_cdk.names import SharedNames, published_bucket
 from kafka_lag_cdk.notifications import ChatChannels, has_chats, topics_of
 from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
+from kafka_lag_cdk.views_function import LagViews
 
 # Account (None: whichever deploys) and region.
 _Place = tuple[str | None, str]
@@ -60,11 +66,12 @@ class SharedStack(Stack):
             self,
             "Reports",
             name=deployment.name,
-            settings=deployment.shared,
+            settings=deployment.shared.model_copy(update={"views": None}),
             clusters=[cluster.name for cluster in clusters],
             existing_bucket=existing.name if existing else None,
             bucket_key=_key(self, "BucketKey", keys.bucket),
             log_key=_key(self, "LogKey", keys.logs),
+            asset_key=_key(self, "AssetKey", keys.assets),
             topic=deployment.existing_topic(*place),
             topic_key=_key(self, "TopicKey", keys.topic),
             chat=(),
@@ -80,11 +87,46 @@ class SharedStack(Stack):
             CfnOutput(self, "Workgroup", value=reports.workgroup)
         if reports.job_name:
             CfnOutput(self, "DailyReportJob", value=reports.job_name)
-        if reports.views:
-            CfnOutput(self, "ViewsUrl", value=reports.views.url)
-            CfnOutput(self, "ViewsFunction", value=reports.views.function.function_arn)
-        if reports.views and reports.views.token:
-            CfnOutput(self, "ViewsToken", value=reports.views.token.secret_arn)
+
+
+class ViewsStack(Stack):
+    """A region's views of the shared bucket."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        views: Views,
+        env: Environment,
+        package: Path | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=deployment.views_stack_name,
+            description="Consumer lag: Burrow's API, metrics for Prometheus and the status page",
+            env=env,
+        )
+        keys = deployment.kms_keys(env.account, env.region or "")
+        made = LagViews(
+            self,
+            "Views",
+            views=views,
+            bucket=s3.Bucket.from_bucket_attributes(
+                self,
+                "Bucket",
+                bucket_name=published_bucket(self, deployment.name),
+                encryption_key=_key(self, "BucketKey", keys.bucket),
+            ),
+            code=collector_code(Function(), package),
+            log_key_arn=keys.logs,
+        )
+        CfnOutput(self, "ViewsUrl", value=made.url)
+        CfnOutput(self, "ViewsFunction", value=made.function.function_arn)
+        if made.token:
+            CfnOutput(self, "ViewsToken", value=made.token.secret_arn)
 
 
 class ChatStack(Stack):
@@ -191,11 +233,13 @@ class ScalingStack(Stack):
 
 
 def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> list[Stack]:
-    """Adds every stack; a region's shared one comes before those of its clusters and chats."""
+    """Adds every stack; a region's shared one comes before those of clusters, chats and views."""
     shared = _shared(app, deployment, package)
     made: list[Stack] = [*shared.values()]
     if has_chats(deployment.shared.notify):
         made += _chats(app, deployment, shared)
+    if deployment.shared.views is not None:
+        made += _views(app, deployment, deployment.shared.views, shared, package)
     names = Counter(cluster.name for cluster in deployment.clusters)
     for place, clusters in deployment.places().items():
         for cluster in clusters:
@@ -215,8 +259,19 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
                 if account and cluster.scaling_in(account):
                     made.append(_scaling(app, deployment, cluster, (account, place[1])))
     for stack in made:
-        Tags.of(stack).add("application", deployment.name)
+        _mark(stack, deployment)
     return made
+
+
+def _mark(stack: Stack, deployment: Deployment) -> None:
+    """The tags of all that takes some, and the boundary of every role."""
+    for key, value in {"application": deployment.name, **deployment.tags}.items():
+        Tags.of(stack).add(key, value)
+    if deployment.permissions_boundary:
+        boundary = iam.ManagedPolicy.from_managed_policy_name(
+            stack, "Boundary", deployment.permissions_boundary
+        )
+        iam.PermissionsBoundary.of(stack).apply(boundary)
 
 
 def _scaling(app: App, deployment: Deployment, cluster: Cluster, place: _Place) -> ScalingStack:
@@ -262,6 +317,26 @@ def _chats(
         for stack in of_account.values():
             chats.add_stack_dependency(stack, "chat channels show its topics")
         yield chats
+
+
+def _views(
+    app: App,
+    deployment: Deployment,
+    views: Views,
+    shared: dict[_Place, SharedStack],
+    package: Path | None,
+) -> Iterator[ViewsStack]:
+    for (account, region), stack in shared.items():
+        made = ViewsStack(
+            app,
+            _stack_id("Views", account, region),
+            deployment=deployment,
+            views=views,
+            env=_environment((account, region)),
+            package=package,
+        )
+        made.add_stack_dependency(stack, "its bucket is found by a parameter")
+        yield made
 
 
 def _key(scope: Construct, construct_id: str, arn: str | None) -> kms.IKey | None:

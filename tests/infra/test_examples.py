@@ -55,7 +55,11 @@ def test_cdk_json_sets_every_flag_whose_default_is_not_recommended(examples: Exa
 LINTED = {
     "one-scram-cluster": ("kafka-lag-shared@us-east-1", "kafka-lag-orders@us-east-1"),
     "scaling-ecs": ("kafka-lag-orders@us-east-1",),
-    "twenty-clusters": ("kafka-lag-shared@us-east-1", "kafka-lag-payments-us@us-east-1"),
+    "twenty-clusters": (
+        "kafka-lag-shared@us-east-1",
+        "kafka-lag-views@us-east-1",
+        "kafka-lag-payments-us@us-east-1",
+    ),
 }
 
 
@@ -69,7 +73,7 @@ def test_cfn_lint_finds_no_error(examples: Examples) -> None:
 
 def test_a_region_has_one_shared_stack_and_each_cluster_its_own(examples: Examples) -> None:
     names = list(examples["twenty-clusters"].templates)
-    assert len(names) == 23
+    assert len(names) == 25
     assert {name for name in names if "shared" in name} == {
         "kafka-lag-shared@eu-west-1",
         "kafka-lag-shared@us-east-1",
@@ -113,6 +117,15 @@ def test_a_chat_that_is_refused_rolls_back_nothing_else(examples: Examples) -> N
     }
 
 
+def test_views_that_are_refused_roll_back_nothing_else(examples: Examples) -> None:
+    """A new account has no concurrency to reserve."""
+    for stack, template in examples["twenty-clusters"].templates.items():
+        kinds = {resource["Type"] for resource in template["Resources"].values()}
+        reserved = "ReservedConcurrentExecutions" in json.dumps(template)
+        assert reserved == stack.startswith("kafka-lag-views@"), stack
+        assert not (reserved and kinds & {"AWS::S3::Bucket", "AWS::SNS::Topic"}), stack
+
+
 def test_topics_have_the_names_by_which_chats_of_other_regions_know_them(
     examples: Examples,
 ) -> None:
@@ -132,12 +145,14 @@ def test_a_dashboard_shows_what_the_alarms_that_scale_say(examples: Examples) ->
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_outputs_name_what_people_look_for(examples: Examples, name: str) -> None:
-    shared = {"Bucket", "AlarmTopic", "ReportTopic", "Workgroup", "DailyReportJob"}
-    if name == "twenty-clusters":
-        shared |= {"ViewsUrl", "ViewsFunction", "ViewsToken"}
+    outputs = {
+        "kafka-lag-shared": {"Bucket", "AlarmTopic", "ReportTopic", "Workgroup", "DailyReportJob"},
+        "kafka-lag-views": {"ViewsUrl", "ViewsFunction", "ViewsToken"},
+        "kafka-lag-chat": set(),
+    }
     for stack, template in examples[name].templates.items():
-        own = set() if "chat" in stack else {"Function", "LogGroup", "Dashboard"}
-        assert set(template.get("Outputs", {})) == (shared if "shared" in stack else own), stack
+        own = outputs.get(stack.split("@")[0], {"Function", "LogGroup", "Dashboard"})
+        assert set(template.get("Outputs", {})) == own, stack
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -23,7 +23,7 @@ READS, WRITES = {"kms:Decrypt"}, {"kms:Decrypt", "kms:GenerateDataKey"}
 OF_ROLES = {
     "LagCollector": WRITES,
     "ReportsDailyReport": WRITES,
-    "ReportsViews": READS,
+    "ViewsReader": READS,
     "ReportsStatusMessages": WRITES,
 }
 
@@ -90,8 +90,8 @@ def test_the_right_is_for_objects_of_this_bucket_alone(role: str, kind: str, of:
     bucket, objects = condition[1]["kms:EncryptionContext:aws:s3:arn"]
     assert bucket.startswith("arn:aws:s3:::")
     assert objects == f"{bucket}/*"
-    # A collector learns the bucket's name from a parameter when it is deployed.
-    if kind == "existing" and role != "LagCollector":
+    # Collectors and views learn the bucket's name from a parameter when they are deployed.
+    if kind == "existing" and role.startswith("Reports"):
         assert bucket == f"arn:aws:s3:::{THEIRS}"
 
 

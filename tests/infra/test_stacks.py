@@ -12,11 +12,12 @@ from aws_cdk.cx_api import CloudAssembly
 
 from kafka_lag_cdk.stacks import stacks_of
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.configured import cluster_json, deployment
+from tests.infra.configured import KEY, cluster_json, deployment
 from tests.infra.notify.followed import topic_ids
 from tests.infra.resolve import of_type, resolve
 
-SHARED, CLUSTER = "other-shared", "other-orders"
+SHARED, CLUSTER, VIEWS = "other-shared", "other-orders", "other-views"
+OF_ASSETS = KEY.replace("aaaa", "eeee")
 
 
 @pytest.fixture(name="assembly", scope="module")
@@ -25,8 +26,12 @@ def _assembly(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
     shared = {
         "existing_buckets": {"eu-west-1": "our-own-bucket"},
         "notify": {"recovered": False},
+        "kms_keys": {"eu-west-1": {"assets": OF_ASSETS}},
+        "views": {},
     }
-    stacks_of(app, deployment(cluster_json(), name="other", shared=shared), SMALL_PACKAGE)
+    marks = {"tags": {"team": "streams"}, "permissions_boundary": "teams/developers"}
+    whole = deployment(cluster_json(), name="other", shared=shared, **marks)
+    stacks_of(app, whole, SMALL_PACKAGE)
     return app.synth()
 
 
@@ -111,3 +116,48 @@ def test_what_belongs_to_a_deployment_is_tagged_with_its_name(
 ) -> None:
     for topic in of_type(shared, "AWS::SNS::Topic").values():
         assert {"Key": "application", "Value": "other"} in topic["Tags"]
+        assert {"Key": "team", "Value": "streams"} in topic["Tags"]
+
+
+def test_every_role_is_within_the_boundary(assembly: CloudAssembly) -> None:
+    found = [
+        role.get("PermissionsBoundary")
+        for stack in assembly.stacks
+        for role in of_type(resolve(stack.template), "AWS::IAM::Role").values()
+    ]
+    boundary = "arn:aws:iam::111122223333:policy/teams/developers"
+    # Collector, its schedule, what finds the brokers; job, the rule on its failure; views.
+    assert found == [boundary] * 6
+
+
+@pytest.mark.parametrize("service", ["glue", "events", "scheduler"])
+def test_roles_of_services_are_for_this_account(assembly: CloudAssembly, service: str) -> None:
+    (trusted,) = [
+        statement
+        for stack in assembly.stacks
+        for role in of_type(resolve(stack.template), "AWS::IAM::Role").values()
+        for statement in role["AssumeRolePolicyDocument"]["Statement"]
+        if statement["Principal"] == {"Service": f"{service}.amazonaws.com"}
+    ]
+    (condition,) = trusted["Condition"].values()
+    assert condition == {"aws:SourceAccount": "111122223333"}
+
+
+def test_the_daily_job_may_use_the_key_of_cdks_bucket(shared: dict[str, dict[str, Any]]) -> None:
+    using = [
+        statement
+        for policy in of_type(shared, "AWS::IAM::Policy").values()
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Resource"] == OF_ASSETS
+    ]
+    assert [statement["Action"] for statement in using] == ["kms:Decrypt"]
+    assert "cdk-hnb659fds-assets" in str(using)
+
+
+def test_views_are_deployed_after_the_bucket_that_they_show(assembly: CloudAssembly) -> None:
+    views = named(assembly, VIEWS)
+    assert named(assembly, SHARED).id in [each.id for each in views.dependencies]
+    kinds = {each["Type"] for each in views.template["Resources"].values()}
+    assert {"AWS::Lambda::Function", "AWS::Lambda::Url"} <= kinds
+    read = [each["Default"] for each in views.template["Parameters"].values()]
+    assert "/other/bucket" in read

@@ -15,7 +15,15 @@ from kafka_lag_cdk.config.faults import Fault, FaultsError
 from kafka_lag_cdk.config.network import Endpoints
 from kafka_lag_cdk.config.shared import ExistingBucket, KmsKeys, Shared
 from kafka_lag_cdk.config.strict import Strict
-from kafka_lag_cdk.config.types import Account, Listed, Prefix, is_token
+from kafka_lag_cdk.config.types import (
+    Account,
+    Listed,
+    PolicyName,
+    Prefix,
+    TagKey,
+    TagValue,
+    is_token,
+)
 
 _LONGEST_STACK_NAME = 128
 
@@ -23,10 +31,16 @@ V = TypeVar("V")
 
 
 class Deployment(Strict):
-    """`name` begins all names that another would share; `account` is everyone's default."""
+    """`name` begins all names that another would share; `account` is everyone's default.
+
+    `tags` are on all that takes some. `permissions_boundary` is the name of a managed policy, with
+    its path, which each account has, for every role.
+    """
 
     name: Prefix = "kafka-lag"
     account: Account | None = None
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(default_factory=dict)
+    permissions_boundary: PolicyName | None = None
     shared: Shared = Shared()
     clusters: Annotated[tuple[Cluster, ...], Listed, Field(min_length=1)]
 
@@ -83,6 +97,11 @@ class Deployment(Strict):
         """The name of each account's stack of chat channels."""
         return f"{self.name}-chat"
 
+    @property
+    def views_stack_name(self) -> str:
+        """The name of each region's stack of views."""
+        return f"{self.name}-views"
+
     def _too_long(self) -> Iterator[Fault]:
         for index, cluster in enumerate(self.clusters):
             if (length := len(self.stack_name(cluster))) > _LONGEST_STACK_NAME:
@@ -102,7 +121,7 @@ class Deployment(Strict):
 
     def _alike_of(self, clusters: Sequence[Cluster]) -> Iterator[str]:
         stacks = [self.stack_name(cluster) for cluster in clusters]
-        ours = (self.shared_stack_name, self.chat_stack_name)
+        ours = (self.shared_stack_name, self.chat_stack_name, self.views_stack_name)
         for stack, count in Counter([*map(str.lower, stacks), *ours]).items():
             if count > 1:
                 same = [

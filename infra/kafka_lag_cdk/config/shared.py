@@ -225,11 +225,13 @@ class KmsKeys(Strict):
     """Keys of the user's in one account and region, for what is made there.
 
     None: S3's own key for the `bucket`, CloudWatch's for `logs`, one that is made for the `topic`.
+    `assets` is the key of CDK's own bucket, None where its bootstrap was given none.
     """
 
     bucket: KeyArn | None = None
     logs: KeyArn | None = None
     topic: KeyArn | None = None
+    assets: KeyArn | None = None
 
 
 class Shared(Strict):

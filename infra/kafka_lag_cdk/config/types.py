@@ -189,6 +189,27 @@ Prefix = Annotated[
         "lower-case letters, digits and '-', 40 at most, and not begin with aws or ssm",
     ),
 ]
+# What AWS takes for tags [tagging user guide]; those that begin so are its own.
+TagKey = Annotated[
+    str,
+    _like(
+        r"(?!(?i:aws:))[\w .:/=+@-]{1,128}",
+        "a tag's key: letters, digits, blanks or _.:/=+-@, 128 at most, and not begin with aws:",
+    ),
+]
+TagValue = Annotated[
+    str,
+    _like(
+        r"[\w .:/=+@-]{0,256}", "a tag's value: letters, digits, blanks or _.:/=+-@, 256 at most"
+    ),
+]
+PolicyName = Annotated[
+    str,
+    _like(
+        r"([\w+=,.@-]+/)*[\w+=,.@-]{1,128}",
+        "the name of a managed policy of the account, with its path if it has one, not an ARN",
+    ),
+]
 Region = Annotated[str, _made(r"[a-z]{2}(-[a-z]+)+-\d", "a region, such as eu-west-1")]
 Account = Annotated[str, _like(r"\d{12}", "an account number of 12 digits")]
 VpcId = Annotated[str, _made(r"vpc-[0-9a-f]{8,17}", "a VPC's id, such as vpc-0a1b2c3d4e5f60718")]
