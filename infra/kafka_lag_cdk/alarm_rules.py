@@ -7,9 +7,11 @@ is at least 1 whenever anything was counted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from zlib import crc32
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
@@ -44,6 +46,9 @@ class Missing(Enum):
 FULL_PERCENT, BUSY_PERCENT = 85, 60
 
 LAMBDA, LOGS, MSK = "AWS/Lambda", "AWS/Logs", "AWS/Kafka"
+
+# Alarms on named groups in a stack, which holds 500 resources and a megabyte, two kilobytes each.
+_MOST_IN_STACK = 300
 
 # Characters of an expression [botocore cloudwatch MetricExpression].
 _LONGEST = 2048
@@ -389,6 +394,27 @@ def group_thresholds(cluster: Cluster) -> Iterator[tuple[str, Rule, float | None
             yield group, SLA, promised
     for group, records in cluster.alarms.offset_lag.items():
         yield group, OFFSET_LAG, records
+
+
+def alarm_shares(cluster: Cluster) -> tuple[frozenset[str], ...]:
+    """The named groups by the stack that holds their alarms; none: the cluster's own holds all.
+
+    A name always has the same share of as many, and where shares double a group stays or goes to a
+    later one. So deployed in order, an alarm is gone before another stack makes it: CloudFormation
+    refuses one whose name is taken.
+    """
+    weights = Counter(group for group, *_ in group_thresholds(cluster))
+    for group in cluster.alarms.anomalies:
+        # The alarm, and what learns.
+        weights[group] += 2
+    shares = 1
+    while True:
+        found: list[set[str]] = [set() for _ in range(shares)]
+        for group in weights:
+            found[crc32(group.encode("utf-8", "surrogatepass")) % shares].add(group)
+        if all(sum(weights[group] for group in share) <= _MOST_IN_STACK for share in found):
+            return () if shares == 1 else tuple(map(frozenset, found))
+        shares *= 2
 
 
 def reporter_rules(*, paused: bool, sinks: Collection[str]) -> tuple[Rule, ...]:

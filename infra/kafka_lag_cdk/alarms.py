@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
-from aws_cdk import Duration
+from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_lambda as lambda_
@@ -194,7 +194,8 @@ class ClusterAlarms:
     """All alarms of a cluster: on the reporter, its groups and its brokers.
 
     `name` is the deployment's. Each method makes alarms in a construct of its own below `scope`,
-    by which CloudFormation knows them.
+    by which CloudFormation knows them. With `groups_apart` other stacks have the alarms on named
+    groups, which are only known here, by their ARNs.
     """
 
     scope: Construct
@@ -203,15 +204,16 @@ class ClusterAlarms:
     log_group: logs.ILogGroup
     recipients: Recipients
     name: str = DEPLOYMENT
+    groups_apart: bool = False
 
     def make(self) -> tuple[cloudwatch.IAlarm, ...]:
         """Every alarm that can have data."""
+        named = NamedGroupAlarms(self.scope, self.cluster, self.recipients, self.name)
         return (
             *self._reporter(),
             *(self._any_group() if self.cluster.watches_any_group else ()),
             *(self._any_unusual() if self.cluster.watches_unusual else ()),
-            *self._groups(),
-            *self._anomalies(),
+            *(named.known() if self.groups_apart else named.make()),
             *self._brokers(),
         )
 
@@ -287,11 +289,63 @@ class ClusterAlarms:
             where=subject.shown,
         )
 
-    def _groups(self) -> Iterator[cloudwatch.IAlarm]:
-        """On each named group: status, data loss and, where they are set, SLA and offset lag."""
+    def _brokers(self) -> Iterator[cloudwatch.IAlarm]:
+        """On the brokers' own metrics, which MSK publishes without charge."""
+        cluster = self.cluster
+        subject = ClusterSubject(cluster, deployment=self.name)
+        scope = Construct(self.scope, "Brokers")
+        for rule in broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks):
+            yield rule_alarm(
+                scope,
+                pascal_case(rule.name),
+                rule=rule,
+                subject=subject,
+                metric=_query(
+                    query_brokers(rule, cluster.msk_name or ""), Duration.minutes(rule.minutes or 1)
+                ),
+                recipients=self.recipients,
+                where=subject.shown,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGroupAlarms:
+    """The alarms on groups that a cluster names: on all of them, or on a share for one stack."""
+
+    scope: Construct
+    cluster: Cluster
+    recipients: Recipients
+    name: str = DEPLOYMENT
+    share: frozenset[str] | None = None
+
+    def make(self) -> tuple[cloudwatch.IAlarm, ...]:
+        """Alarms on thresholds, then those on what is usual."""
+        return (*self._thresholds(), *self._anomalies())
+
+    def known(self) -> Iterator[cloudwatch.IAlarm]:
+        """The same alarms, which another stack of the account and region makes."""
+        scope = Construct(self.scope, "GroupsApart")
+        rules = [(group, rule) for group, rule, _ in group_thresholds(self.cluster)]
+        rules += [(group, ANOMALY) for group in self.cluster.alarms.anomalies]
+        for group, rule in rules:
+            arn = Stack.of(scope).format_arn(
+                service="cloudwatch",
+                resource="alarm",
+                resource_name=ClusterSubject(self.cluster, group, self.name).name(rule),
+                arn_format=ArnFormat.COLON_RESOURCE_NAME,
+            )
+            yield cloudwatch.Alarm.from_alarm_arn(scope, id_of(pascal_case(rule.name), group), arn)
+
+    def _has(self, group: str) -> bool:
+        return self.share is None or group in self.share
+
+    def _thresholds(self) -> Iterator[cloudwatch.IAlarm]:
+        """Status, data loss and, where they are set, SLA and offset lag."""
         cluster, metrics = self.cluster, LagMetrics(self.cluster)
         scope = Construct(self.scope, "Groups")
         for group, rule, threshold in group_thresholds(cluster):
+            if not self._has(group):
+                continue
             subject = ClusterSubject(cluster, group, self.name)
             yield rule_alarm(
                 scope,
@@ -310,7 +364,7 @@ class ClusterAlarms:
         CloudWatch trains on up to two weeks. Such an alarm costs three plain ones.
         """
         scope = Construct(self.scope, "Anomalies")
-        for group in self.cluster.alarms.anomalies:
+        for group in filter(self._has, self.cluster.alarms.anomalies):
             subject = ClusterSubject(self.cluster, group, self.name)
             alarm = cloudwatch.AnomalyDetectionAlarm(
                 scope,
@@ -326,24 +380,6 @@ class ClusterAlarms:
             )
             notify(alarm, self.recipients.of_group(scope, self.cluster, group))
             yield alarm
-
-    def _brokers(self) -> Iterator[cloudwatch.IAlarm]:
-        """On the brokers' own metrics, which MSK publishes without charge."""
-        cluster = self.cluster
-        subject = ClusterSubject(cluster, deployment=self.name)
-        scope = Construct(self.scope, "Brokers")
-        for rule in broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks):
-            yield rule_alarm(
-                scope,
-                pascal_case(rule.name),
-                rule=rule,
-                subject=subject,
-                metric=_query(
-                    query_brokers(rule, cluster.msk_name or ""), Duration.minutes(rule.minutes or 1)
-                ),
-                recipients=self.recipients,
-                where=subject.shown,
-            )
 
 
 def report_alarm(

@@ -28,7 +28,9 @@ class LagCollector(Construct):
     `reports` is the region's shared part, or its names where another stack holds it; alarms and
     dashboard are named after its deployment. With `recovered` the topic also gets that an alarm
     is over. `package` is the collector's folder or zip; unless given, it is built from this
-    project's lock file. `alarms` reach people, `scaling_alarms` only set numbers of tasks;
+    project's lock file. With `groups_apart` the alarms on named groups are in stacks of their own:
+    one holds those of 100 to 150 groups, and the app makes a `NamedGroupAlarms` for each of
+    `alarm_shares`, after this. `alarms` reach people, `scaling_alarms` only set numbers of tasks;
     `dashboard` is None where the cluster wants none.
     """
 
@@ -41,6 +43,7 @@ class LagCollector(Construct):
         reports: LagReports | SharedNames,
         recovered: bool = True,
         package: Path | None = None,
+        groups_apart: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         shared = reports.names if isinstance(reports, LagReports) else reports
@@ -65,6 +68,7 @@ class LagCollector(Construct):
             log_group=self.log_group,
             recipients=Recipients(topic, recovered),
             name=self._name,
+            groups_apart=groups_apart,
         ).make()
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if cluster.dashboard else None

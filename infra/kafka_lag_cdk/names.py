@@ -71,7 +71,7 @@ class SharedNames:
         """
         return cls(
             bucket=published_bucket(scope, deployment),
-            topic_arn=_published(scope, deployment, _TOPIC),
+            topic_arn=published_topic(scope, deployment),
             name=deployment,
             queries=queries,
             bucket_key_arn=bucket_key_arn,
@@ -82,6 +82,11 @@ class SharedNames:
 def published_bucket(scope: Construct, deployment: str) -> str:
     """The name of the bucket of the same account and region, read at deploy time."""
     return _published(scope, deployment, _BUCKET)
+
+
+def published_topic(scope: Construct, deployment: str) -> str:
+    """The ARN of the alarms' topic, likewise."""
+    return _published(scope, deployment, _TOPIC)
 
 
 def _published(scope: Construct, deployment: str, name: str) -> str:

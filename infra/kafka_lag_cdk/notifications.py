@@ -20,8 +20,9 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_warning, acknowledge_wildcard
-from kafka_lag_cdk.config.shared import Notify, Slack, Teams
+from kafka_lag_cdk.config.shared import Notify, OwnerReceivers, Slack, Teams
 from kafka_lag_cdk.names import ALARMS, REPORTS, digest, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.rights import Right, allow, for_own_account, role_with
@@ -35,6 +36,18 @@ _KEY_PENDING = Duration.days(7)
 # no switch for that, but SNS can filter by the body of the message
 # [SNS developer guide, payload-based filtering].
 INCIDENTS = {"$or": [{"NewStateValue": ["ALARM"]}, {"OldStateValue": ["ALARM"]}]}
+
+# What is paged to a group's owner: all that any-group, any-sla and any-loss would page, and a group
+# that is gone; then the ends of these, and those of warnings, which no attribute tells apart.
+_ILL_STATUSES = (contract.ERR, contract.STATUS_GONE)
+_ILL = (contract.LOSS_BEGUN, contract.LOSS_NEAR, contract.PROMISE_BROKEN)
+_WELL = (
+    contract.RESOLVED,
+    contract.BETTER,
+    contract.LOSS_ENDED,
+    contract.LOSS_AVERTED,
+    contract.PROMISE_KEPT,
+)
 
 # How a run of a Glue job ends badly.
 _BAD = ("FAILED", "TIMEOUT", "STOPPED", "ERROR")
@@ -166,6 +179,33 @@ class Topics(Construct):
                 self._subscription("EmailReports", self.reports, "email", address, None)
         for address in notify.https:
             self._subscription("Https", self.alarms, "https", address, INCIDENTS)
+        for owner, receivers in notify.owners.items():
+            self._subscribe_owner(owner, receivers, recovered=notify.recovered)
+
+    def _subscribe_owner(self, owner: str, receivers: OwnerReceivers, *, recovered: bool) -> None:
+        """Status messages on the groups of one owner, by SNS's own filter on their attributes."""
+        if self.reports is None:
+            return
+        kinds = [*_ILL, *(_WELL if recovered else ())]
+        policy = {
+            contract.ATTRIBUTE_OWNER: [owner],
+            "$or": [
+                {contract.ATTRIBUTE_STATUS: list(_ILL_STATUSES)},
+                {contract.ATTRIBUTE_KIND: kinds},
+            ],
+        }
+        for protocol, addresses in (("email", receivers.email), ("https", receivers.https)):
+            for address in addresses:
+                sns.CfnSubscription(
+                    # One address may be several owners'.
+                    Construct(self, f"Owner-{digest(f'{owner} {protocol} {address}')}"),
+                    "Resource",
+                    topic_arn=self.reports.topic_arn,
+                    protocol=protocol,
+                    endpoint=address,
+                    filter_policy=policy,
+                    filter_policy_scope="MessageAttributes",
+                )
 
     def _subscription(
         self, word: str, topic: sns.ITopic, protocol: str, endpoint: str, body: Any

@@ -6,7 +6,8 @@ integration in, and bucket, catalog and topic must not be rolled back for that. 
 views, which reserve concurrency that a new account has not.
 
 A stack a cluster, as one of them holds 25 to 40 of the 500 resources a stack may have, and as a
-cluster then comes, changes and goes without touching another.
+cluster then comes, changes and goes without touching another. Alarms on more than a hundred named
+groups are in further ones.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from aws_cdk import App, CfnOutput, Environment, Stack, Tags
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.acknowledgements import warn
+from kafka_lag_cdk.alarm_rules import alarm_shares
+from kafka_lag_cdk.alarms import NamedGroupAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.config.cluster import Cluster, Function
 from kafka_lag_cdk.config.deployment import Deployment
@@ -29,7 +33,7 @@ from kafka_lag_cdk.config.shared import Views
 from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
-from kafka_lag_cdk.names import SharedNames, published_bucket
+from kafka_lag_cdk.names import SharedNames, published_bucket, published_topic
 from kafka_lag_cdk.notifications import ChatChannels, has_chats, topics_of
 from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
 from kafka_lag_cdk.views_function import LagViews
@@ -196,11 +200,39 @@ class ClusterStack(Stack):
             ),
             recovered=deployment.shared.notify.recovered,
             package=package,
+            groups_apart=bool(alarm_shares(cluster)),
         )
         CfnOutput(self, "Function", value=collector.function.function_name)
         CfnOutput(self, "LogGroup", value=collector.log_group.log_group_name)
         if collector.dashboard:
             CfnOutput(self, "Dashboard", value=collector.dashboard.dashboard_name)
+
+
+class GroupAlarmsStack(Stack):
+    """The alarms on some of a cluster's named groups, where one stack cannot hold those of all."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        cluster: Cluster,
+        share: frozenset[str],
+        number: int,
+        env: Environment,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=f"{deployment.stack_name(cluster)}-groups-{number}",
+            description=f"Alarms on named groups of the cluster {cluster.name}",
+            env=env,
+        )
+        arn = cluster.alarms.topic or published_topic(self, deployment.name)
+        topic = sns.Topic.from_topic_arn(self, "Topic", arn)
+        recipients = Recipients(topic, deployment.shared.notify.recovered)
+        NamedGroupAlarms(self, cluster, recipients, deployment.name, share).make()
 
 
 class ScalingStack(Stack):
@@ -255,6 +287,7 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
             )
             own.add_stack_dependency(shared[place], "its bucket and topic are found by parameters")
             made.append(own)
+            made += _group_alarms(app, deployment, cluster, own)
             for account in dict.fromkeys(each.account for each in cluster.scaling):
                 if account and cluster.scaling_in(account):
                     made.append(_scaling(app, deployment, cluster, (account, place[1])))
@@ -272,6 +305,27 @@ def _mark(stack: Stack, deployment: Deployment) -> None:
             stack, "Boundary", deployment.permissions_boundary
         )
         iam.PermissionsBoundary.of(stack).apply(boundary)
+
+
+def _group_alarms(
+    app: App, deployment: Deployment, cluster: Cluster, own: ClusterStack
+) -> list[GroupAlarmsStack]:
+    """Each after the one before, the first after the cluster's: what moves is gone there first."""
+    made: list[GroupAlarmsStack] = []
+    for number, share in enumerate(alarm_shares(cluster), start=1):
+        stack = GroupAlarmsStack(
+            app,
+            _stack_id(own.node.id, "groups", str(number)),
+            deployment=deployment,
+            cluster=cluster,
+            share=share,
+            number=number,
+            env=_environment(deployment.place_of(cluster)),
+        )
+        before = made[-1] if made else own
+        stack.add_stack_dependency(before, "an alarm that moves is gone before it is made")
+        made.append(stack)
+    return made
 
 
 def _scaling(app: App, deployment: Deployment, cluster: Cluster, place: _Place) -> ScalingStack:

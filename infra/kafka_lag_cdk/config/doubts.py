@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kafka_lag.formatting import format_list
+from kafka_lag_cdk.alarm_rules import any_group_rules, left_out
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF, FilterSection
 from kafka_lag_cdk.config.faults import Place, path_of
@@ -22,6 +24,7 @@ from kafka_lag_cdk.config.types import find_one_name
 _BY_GROUP = ("uncommitted", "owner", "sla_seconds", "tasks")
 _BY_EXPRESSION = (*_BY_GROUP, "allowed_lag")
 
+_MOST_NAMES = 3
 _NO_SINK = f"sinks names neither {EMF} nor {CLOUDWATCH}"
 
 
@@ -41,6 +44,7 @@ def find_doubts(cluster: Cluster) -> Iterator[Doubt]:
     yield from _unused_network(cluster)
     yield from _no_sla(cluster)
     yield from _unwatched_sla(cluster)
+    yield from _paged_twice(cluster)
     yield from _unpublished(cluster)
     yield from _unread_names(cluster)
     yield from _shell_patterns(cluster)
@@ -117,6 +121,24 @@ def _unwatched_sla(cluster: Cluster) -> Iterator[Doubt]:
         f"sla_seconds has no alarm, as {why}: a broken promise shows in snapshots, on pages and in "
         f"status messages alone. {to_do}.",
     )
+
+
+def _paged_twice(cluster: Cluster) -> Iterator[Doubt]:
+    """Of named groups that the queries on all groups have no room, or no spelling, to leave out."""
+    named = cluster.alarms.groups
+    if not named or not cluster.watches_any_group:
+        return
+    rules = any_group_rules(promised=bool(cluster.sla_seconds))
+    kept = [set(left_out(rule, cluster.namespace, cluster.name, named)) for rule in rules]
+    twice = [group for group in named if not all(group in each for each in kept)]
+    if twice:
+        yield Doubt(
+            "paged-twice",
+            "",
+            f"{len(twice)} of the {len(named)} groups in alarms.groups page twice "
+            f"({format_list(twice, _MOST_NAMES)}), as any_group's queries cannot leave out more: "
+            "name fewer, as with shared.notify.owners, or set alarms.any_group to false.",
+        )
 
 
 def _unpublished(cluster: Cluster) -> Iterator[Doubt]:

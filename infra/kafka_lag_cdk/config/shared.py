@@ -26,6 +26,7 @@ from kafka_lag_cdk.config.types import (
     SlackChannel,
     SlackWorkspace,
     TeamsChannel,
+    Text,
     TopicArn,
     Uuid,
     Whole,
@@ -57,11 +58,25 @@ class Teams(Strict):
     tenant_id: Uuid
 
 
+class OwnerReceivers(Strict):
+    """Who is paged for the groups of one owner."""
+
+    email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
+    https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
+
+    @model_validator(mode="after")
+    def _somebody(self) -> OwnerReceivers:
+        if not self.email and not self.https:
+            raise ValueError("names nobody: give email or https")
+        return self
+
+
 class Notify(Strict):
     """Who gets alarms and reports; with `recovered` also when an alarm is over.
 
     Unless `encrypted` topics have no key, and their messages are not encrypted at rest.
 
+    `owners` get what the status messages say of their groups, by the names that `owner` gives.
 
     `existing_topics` take the alarms instead of a new topic, by account and region as
     `existing_buckets` are.
@@ -72,6 +87,7 @@ class Notify(Strict):
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
     slack: Annotated[tuple[Slack, ...], Listed] = ()
     teams: Annotated[tuple[Teams, ...], Listed] = ()
+    owners: dict[Text, OwnerReceivers] = Field(default_factory=dict)
     recovered: bool = True
     encrypted: bool = True
 
@@ -254,6 +270,16 @@ class Shared(Strict):
     notify: Notify = Notify()
     views: Annotated[Views | None, OrOff] = None
     status_messages: Annotated[StatusMessages | None, OrOff] = None
+
+    @model_validator(mode="after")
+    def _owners_are_sent_something(self) -> Shared:
+        messages = self.status_messages
+        if self.notify.owners and (messages is None or not messages.topic):
+            raise ValueError(
+                "notify.owners get status messages: set status_messages, with its topic, or drop "
+                "notify.owners"
+            )
+        return self
 
     @property
     def reported(self) -> bool:

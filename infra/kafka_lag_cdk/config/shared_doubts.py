@@ -23,6 +23,7 @@ def find_shared_doubts(deployment: Deployment, account: str | None, region: str)
     yield from _no_reader(deployment.shared)
     yield from _unused_days(deployment, account, region)
     yield from _unused_key(deployment, account, region)
+    yield from _unknown_owners(deployment)
 
 
 def _no_receiver(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
@@ -57,7 +58,7 @@ def _no_reader(shared: Shared) -> Iterator[Doubt]:
             f"shared.report.summary is {report.summary}, and nobody gets the topic of reports: "
             f'{_READERS}, or summary to "{NEVER}".',
         )
-    if messages is not None and messages.topic:
+    if messages is not None and messages.topic and not shared.notify.owners:
         yield Doubt(
             "no-reader",
             "status_messages",
@@ -92,3 +93,16 @@ def _unused_key(deployment: Deployment, account: str | None, region: str) -> Ite
             f"shared.kms_keys.topic of {region} encrypts nothing, as no topic is made there: "
             "alarms go to one of yours and nothing is reported. Drop it.",
         )
+
+
+def _unknown_owners(deployment: Deployment) -> Iterator[Doubt]:
+    """Of owners whom no cluster gives a group."""
+    known = {owner for cluster in deployment.clusters for owner in cluster.owner.values()}
+    for owner in deployment.shared.notify.owners:
+        if owner not in known:
+            yield Doubt(
+                "unknown-owner",
+                owner,
+                f"shared.notify.owners names {owner}, whom no cluster's owner names: nobody of "
+                "theirs is paged. Write the name as owner has it.",
+            )

@@ -334,6 +334,16 @@ def _messages(shared: Shared, clusters: int) -> Iterator[Quantity]:
         units = of_cluster * clusters * len(receivers)
         basis = f"{of_cluster} a cluster and receiver"
         yield Quantity(price, item, units, basis=basis, lever="shared.notify")
+    # A message about a group goes to its owner alone.
+    owners = shared.notify.owners.values()
+    for price, item, found in (
+        ("email", "e-mail to owners", [len(each.email) for each in owners]),
+        ("https_message", "https to owners", [len(each.https) for each in owners]),
+    ):
+        if sum(found):
+            mean = _MESSAGES_PER_CLUSTER * clusters * sum(found) / len(found)
+            basis = f"{_MESSAGES_PER_CLUSTER} a cluster, to the owner's addresses"
+            yield Quantity(price, item, mean, basis=basis, lever="shared.notify.owners")
 
 
 def _secrets(clusters: tuple[Cluster, ...], own: KmsKeys, *, encrypted: bool) -> Iterator[Quantity]:

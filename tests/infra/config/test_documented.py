@@ -24,7 +24,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 TEXT = (DOCS / "configuration.md").read_text()
 
 # Told in words beside the key that holds them.
-ELSEWHERE = {"shared", "clusters", "scaling", "notify.slack", "notify.teams"}
+ELSEWHERE = {"shared", "clusters", "scaling", "notify.slack", "notify.teams", "notify.owners"}
 
 
 def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -179,6 +179,24 @@ def test_no_way_says_what_would_be_one() -> None:
     ]
 
 
+def test_named_groups_that_page_twice_are_counted() -> None:
+    few = [f"group-{number}" for number in range(10)]
+    many = [f"group-{number:03}" for number in range(140)]
+    assert doubts(alarms={"groups": few}) == []
+    (sentence,) = doubts(alarms={"groups": many})
+    assert sentence == (
+        "85 of the 140 groups in alarms.groups page twice (group-055, group-056, group-057 and 82 "
+        "more), as any_group's queries cannot leave out more: name fewer, as with "
+        "shared.notify.owners, or set alarms.any_group to false."
+    )
+    assert doubts(alarms={"groups": many, "any_group": False}) == []
+
+
+def test_a_named_group_whose_name_no_query_can_hold_pages_twice() -> None:
+    (sentence,) = doubts(alarms={"groups": ["it's", "plain"]})
+    assert sentence.startswith("1 of the 2 groups in alarms.groups page twice (it's)")
+
+
 NO_SINK = "as sinks names neither emf nor cloudwatch"
 
 

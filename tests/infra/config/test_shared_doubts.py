@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from tests.infra.configured import KEY, cluster_json, deployment
 
@@ -128,3 +129,30 @@ def test_a_deployment_of_two_places_is_seen_place_by_place() -> None:
     whole = deployment(cluster_json(), there, shared={"notify": topics})
     found = {place: len(list(find_shared_doubts(whole, *place))) for place in whole.places()}
     assert found == {("111122223333", REGION): 0, ("444455556666", "us-east-1"): 1}
+
+
+OWNERS = {"team-money": {"email": ["money@example.com"]}}
+
+
+def test_an_owner_whom_no_cluster_names_is_named() -> None:
+    notify = {**MAIL, "owners": OWNERS}
+    (sentence,) = doubts(notify=notify, status_messages={})
+    assert sentence.startswith("shared.notify.owners names team-money, whom no cluster's owner")
+    owned = cluster_json(owner={"^pay": "team-money"})
+    assert doubts(owned, notify=notify, status_messages={}) == []
+
+
+def test_owners_are_readers_of_status_messages() -> None:
+    owned = cluster_json(owner={".*": "team-money"})
+    assert doubts(owned, notify={**PAGER, "owners": OWNERS}, status_messages={}) == []
+
+
+@pytest.mark.parametrize("messages", ["off", {"topic": False}], ids=["off", "to-no-topic"])
+def test_owners_without_the_messages_that_they_get_are_refused(messages: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"notify\.owners get status messages: set"):
+        doubts(notify={**MAIL, "owners": OWNERS}, status_messages=messages)
+
+
+def test_an_owner_without_an_address_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="team-money: names nobody: give email or https"):
+        doubts(notify={**MAIL, "owners": {"team-money": {}}}, status_messages={})
