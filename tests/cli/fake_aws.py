@@ -134,12 +134,32 @@ class _WithoutRights:
         return getattr(self._fake, name)
 
 
+class FakeLambda:
+    """Lambda of an account with these limits; `reserved` is by function."""
+
+    def __init__(self, total: int = 1000, free: int = 1000) -> None:
+        self.total, self.free = total, free
+        self.reserved: dict[str, int] = {}
+
+    def get_account_settings(self) -> dict[str, Any]:
+        limits = {
+            "ConcurrentExecutions": self.total,
+            "UnreservedConcurrentExecutions": self.free,
+        }
+        return {"AccountLimit": limits}
+
+    def get_function_concurrency(self, FunctionName: str) -> dict[str, Any]:  # noqa: N803 - AWS's
+        found = self.reserved.get(FunctionName)
+        return {} if found is None else {"ReservedConcurrentExecutions": found}
+
+
 class FakeAccount:
     """A healthy cluster with its network, in moto; to be made within `mock_aws`."""
 
     def __init__(self) -> None:
         self.msk = FakeMsk()
-        self.session = FakeSession({"kafka": self.msk})
+        self.functions = FakeLambda()
+        self.session = FakeSession({"kafka": self.msk, "lambda": self.functions})
         self.ec2 = self.session.client("ec2")
         self.kms = self.session.client("kms")
         self.secrets = self.session.client("secretsmanager")

@@ -22,6 +22,7 @@ from tests.cli.fake_aws import (
     PASSWORD,
     REGION,
     FakeAccount,
+    FakeLambda,
     client_error,
     run_aws_line,
     write_key,
@@ -71,6 +72,9 @@ def test_nothing_is_found_where_all_is_well(account: FakeAccount) -> None:
         "brokers' security group",
         "way to S3",
         "way to Secrets Manager",
+        "concurrency",
+        "alarms",
+        "network interfaces",
     }
 
 
@@ -642,10 +646,11 @@ def test_an_endpoint_of_the_stack_itself_is_not_made_twice(account: FakeAccount)
     assert _bad(_find(account, document)) == []
 
 
-class _FakeLambda:
+class _FakeLambda(FakeLambda):
     """Answers each event with one payload, or an error."""
 
     def __init__(self, payload: Any = None, *, failed: bool = False, error: str = "") -> None:
+        super().__init__()
         self.payload, self.failed, self.error = payload, failed, error
         self.events: list[tuple[str, Any]] = []
 

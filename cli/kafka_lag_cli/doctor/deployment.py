@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `doctor` finds in AWS: credentials, clock, cluster, login and secret, network, a run.
+"""What `doctor` finds in AWS: credentials, clock, cluster, login, secret, network, limits, a run.
 
 Each check says what is so, what follows, and the line that repairs it. One that takes a right that
 is missing says which, and is "unknown".
@@ -20,6 +20,7 @@ from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
 from kafka_lag_cli.doctor.credentials import CREDENTIALS, Clock, check_credentials
 from kafka_lag_cli.doctor.deployed_function import check_run
 from kafka_lag_cli.doctor.findings import Finding, collect_findings, not_made
+from kafka_lag_cli.doctor.limits import check_limits
 from kafka_lag_cli.doctor.msk import CLUSTER, check_cluster, check_login
 from kafka_lag_cli.doctor.network import check_network
 from kafka_lag_cli.doctor.place import Place
@@ -66,6 +67,8 @@ def check_deployment(
         findings.append(check_login(place, msk))
     findings += collect_findings(SECRET, check_secret(place, msk))
     for check, found_there in check_network(place, msk):
+        findings += collect_findings(check, found_there)
+    for check, found_there in check_limits(place):
         findings += collect_findings(check, found_there)
     if invoke:
         findings += collect_findings("run", check_run(place, clock))
