@@ -217,6 +217,7 @@ class Collector:
             known_groups=frozenset(
                 groups.where(~gone & ~other).strings("consumer_group").to_list()
             ),
+            committed_groups=_committed_groups(previous.group_partitions),
             known_topics=frozenset(
                 topic
                 for rows in (previous.topic_partitions, previous.group_partitions)
@@ -298,6 +299,13 @@ def problem_lines(problems: tuple[Problem, ...]) -> list[str]:
     lines = [f"{p.scope} {p.name!r} not read ({p.reason}): {p.detail}" for p in named]
     more = len(problems) - len(lines)
     return [*lines, f"and {more} more not read"] if more else lines
+
+
+def _committed_groups(rows: Frame) -> frozenset[str]:
+    """Groups with a commit on a topic that no ACL hid."""
+    shown = ~rows.strings("unread_reason").is_in([contract.DENIED])
+    committed = rows.numbers("committed_offset").known & shown
+    return frozenset(rows.strings("consumer_group").only(committed).pruned().categories)
 
 
 def _unread(frame: Frame) -> Frame:

@@ -57,6 +57,9 @@ class Looker:
             groups=self.rules.groups,
             topics=self.rules.topics,
             known_groups=frozenset(before.groups.strings("consumer_group").to_list()),
+            committed_groups=frozenset(
+                before.group_partitions.strings("consumer_group").categories
+            ),
             known_topics=frozenset(before.topic_partitions.strings("topic").categories),
         )
         deadline = time.monotonic() + seconds

@@ -54,7 +54,7 @@ _REASONS: dict[type[Exception], str] = {
 
 # For what Kafka calls retriable: an election, a coordinator that still loads. There are as many
 # pauses in `retries`.
-_RETRIES = 3
+MOST_RETRIES = 3
 
 
 class UnansweredError(Exception):
@@ -80,7 +80,15 @@ class Failure:
     code: int = 0
 
 
-NO_LEADER = Failure(contract.NO_LEADER, "LEADER_NOT_AVAILABLE", _RETRIES)
+NO_LEADER = Failure(contract.NO_LEADER, "LEADER_NOT_AVAILABLE", MOST_RETRIES)
+
+# A coordinator that took over answers as of its high watermark, which followers learn up to half a
+# second late (replica.fetch.wait.max.ms): what was made just before the move is not there yet.
+NOT_KNOWN_YET = Failure(
+    contract.NO_COORDINATOR,
+    "its coordinator does not know what it had, as one that has just taken over",
+    MOST_RETRIES,
+)
 
 
 def failure_of_code(code: int) -> Failure | None:
@@ -90,7 +98,7 @@ def failure_of_code(code: int) -> Failure | None:
     error = errors.for_code(code)
     name = _RENAMED.get(code, str(error.message))
     detail = f"error code {code}" if name == "UNKNOWN" else name
-    return Failure(reason_of(error()), detail, _RETRIES if error.retriable else 0, code)
+    return Failure(reason_of(error()), detail, MOST_RETRIES if error.retriable else 0, code)
 
 
 def failure_of(error: UnansweredError) -> Failure:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.coordinators import ConsumerGroup, by_coordinator, chunks
 from kafka_lag.brokers.errors import (
+    NOT_KNOWN_YET,
     Failure,
     UnansweredError,
     failure_of,
@@ -77,9 +78,13 @@ async def fetch_offsets(
     groups: Iterable[ConsumerGroup],
     table: TopicTable,
     commits: CommittedOffsets,
+    committed: Collection[str],
     clock: Callable[[], float],
 ) -> None:
-    """Fetches the commits of these groups on topics of the table and adds them to `commits`."""
+    """Fetches the commits of these groups on topics of the table and adds them to `commits`.
+
+    A group in `committed` that is answered without any commit counts as unread.
+    """
     index = {name: i for i, name in enumerate(commits.names)}
     per_request = _GROUPS_PER_REQUEST if connections.version(OffsetFetchRequest) >= _VERSION else 1
 
@@ -95,7 +100,10 @@ async def fetch_offsets(
         else:
             answered = {names[0]: answer}
         for name in names:
-            if name in answered:
+            if name in committed and name in answered and _is_empty(answered[name]):
+                commits.unread[name] = NOT_KNOWN_YET
+                del answered[name]
+            elif name in answered:
                 _add_group(commits, name, index[name], answered.pop(name), table, read_at)
             else:
                 commits.unread[name] = left_out("OffsetFetch")
@@ -115,6 +123,10 @@ def _request(names: list[str], per_request: int) -> OffsetFetchRequest:
     group = OffsetFetchRequest.OffsetFetchRequestGroup
     groups = [group(group_id=name, topics=None) for name in names]
     return OffsetFetchRequest(groups=groups, min_version=_VERSION, max_version=_VERSION)
+
+
+def _is_empty(group: Any) -> bool:
+    return not group.error_code and not group.topics
 
 
 def _add_group(

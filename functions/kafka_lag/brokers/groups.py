@@ -11,7 +11,14 @@ from kafka.protocol.admin import ListGroupsRequest
 
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.coordinators import ConsumerGroup, find_coordinators
-from kafka_lag.brokers.errors import Failure, UnansweredError, failure_of, failure_of_code
+from kafka_lag.brokers.errors import (
+    MOST_RETRIES,
+    NOT_KNOWN_YET,
+    Failure,
+    UnansweredError,
+    failure_of,
+    failure_of_code,
+)
 from kafka_lag.brokers.group_members import GroupDescription, confirm_deleted, describe_groups
 from kafka_lag.brokers.group_offsets import CommittedOffsets, fetch_offsets
 from kafka_lag.brokers.retries import RetryBudget
@@ -38,10 +45,12 @@ async def find_groups(
 ) -> GroupListing:
     """The groups listed, and the `known` ones that were not: found after all, unread or gone.
 
-    A search for groups in `once` is not retried.
+    A search for groups in `once` is not retried. A group is gone whose coordinator knows none of
+    its name in the last retry as in the one before.
     """
     listing = await _list_groups(connections, wanted, retries)
     found: dict[str, ConsumerGroup] = {}
+    absent: set[str] = set()
     gone: set[str] = set()
 
     async def search(names: list[str], retry: int) -> list[str]:
@@ -51,12 +60,20 @@ async def find_groups(
         for name in names:
             group = groups[name]
             described = descriptions.get(name, GroupDescription(failure=group.failure))
+            failure = NOT_KNOWN_YET if described.absent else described.failure
             found[name] = replace(
-                group, failure=described.failure, state=described.state, kind=described.kind
+                group, failure=failure, state=described.state, kind=described.kind
             )
-            if described.absent:
-                gone.add(name)
-        return [n for n in names if n not in once and _retries(found[n].failure) > retry]
+        absent_before = frozenset(absent)
+        absent.clear()
+        absent.update(name for name, each in descriptions.items() if each.absent)
+        if retry == MOST_RETRIES:
+            gone.update(absent & absent_before)
+        return [
+            name
+            for name in names
+            if _retries(found[name].failure) > retry and (name not in once or name in absent)
+        ]
 
     listed = {group.name for group in listing.groups}
     missing = {name for name in known if name not in listed and wanted.accepts(name)}
@@ -123,10 +140,14 @@ async def read_groups(
     retries: RetryBudget,
     listing: GroupListing,
     table: TopicTable,
+    committed: Collection[str],
     once: Collection[str],
     clock: Callable[[], float],
 ) -> tuple[CommittedOffsets, dict[str, GroupDescription]]:
-    """Offsets and descriptions of the groups that can have some; those in `once` not retried."""
+    """Offsets and descriptions of the groups that can have some; those in `once` not retried.
+
+    An answer without any commit is believed of a group in `committed` only after all retries.
+    """
     live = [
         group
         for group in listing.groups
@@ -149,7 +170,14 @@ async def read_groups(
             commits.unread.update(lost)
         undescribed = [g for g in groups if g.name not in descriptions or failures(g.name)[1]]
         both: list[Coroutine[Any, Any, Any]] = [
-            fetch_offsets(connections, unread, table, commits, clock),
+            fetch_offsets(
+                connections,
+                unread,
+                table,
+                commits,
+                committed if retry < MOST_RETRIES else (),
+                clock,
+            ),
             describe_groups(connections, undescribed),
         ]
         _, described = await connections.gather(both)
@@ -159,7 +187,11 @@ async def read_groups(
             for group in groups
             if max(map(_retries, failures(group.name))) > retry
             # One that answers is worth another request, and one that does not is not.
-            and (group.name not in once or group.name in commits.unlisted)
+            and (
+                group.name not in once
+                or group.name in commits.unlisted
+                or commits.unread.get(group.name) is NOT_KNOWN_YET
+            )
         ]
 
     await retries.retry(live, read)

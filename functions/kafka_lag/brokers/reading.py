@@ -46,14 +46,15 @@ def _no_partitions() -> Frame:
 class ReadRequest:
     """What to read: name filters, and what an earlier run knew and this one must account for.
 
-    `taken_at` is the run's scheduled time, ms, by which settings age. Those of `topics_near_loss`
-    are read in this run. What was unread in the run before, groups
-    and partitions (topic, partition_id), is requested once and not retried.
+    `committed_groups` had a commit that may be read. `taken_at` is the run's scheduled time, ms, by
+    which settings age. Those of `topics_near_loss` are read in this run. What was unread in the run
+    before, groups and partitions (topic, partition_id), is requested once and not retried.
     """
 
     groups: NameFilter = field(default_factory=NameFilter)
     topics: NameFilter = field(default_factory=NameFilter)
     known_groups: frozenset[str] = frozenset()
+    committed_groups: frozenset[str] = frozenset()
     known_topics: frozenset[str] = frozenset()
     topics_near_loss: frozenset[str] = frozenset()
     unread_groups: frozenset[str] = frozenset()
@@ -83,7 +84,7 @@ async def read_cluster(
     start, listing, settings = await connections.gather(first)
     once_groups = request.unread_groups
     commits, descriptions = await read_groups(
-        connections, retries, listing, table, once_groups, clock
+        connections, retries, listing, table, request.committed_groups, once_groups, clock
     )
     end = await reader.read(END, once | ~start.offset.known)
     start, end = _without_contradictions(start, end)

@@ -67,8 +67,17 @@ def carry_groups(reading: ClusterReading, previous: Snapshot, rules: Rules, take
     rows = _fill_unread(read, previous.groups, _GROUP, taken_at, unlisted)
     listed = {name: read.strings(name).or_else(rows.strings(name)) for name in _OF_LISTING}
     rows = rows.with_columns(**listed)
-    wanted = ~unlisted | rows.numbers("read_at").known
+    wanted = ~unlisted | rows.numbers("read_at").known | _was_never_read(read, previous)
     return rows.where(wanted & accept_rows(rows, rules))
+
+
+def _was_never_read(groups: Frame, previous: Snapshot) -> Mask:
+    """Groups listed before and not read, whose coordinator answers neither now nor then."""
+    at = locate(groups, previous.groups, _GROUP)
+    read = previous.groups.numbers("read_at").take(at).known
+    denied = groups.strings("unread_reason").is_in([contract.DENIED])
+    mask: Mask = (at >= 0) & ~read & ~denied
+    return mask
 
 
 def carry_group_partitions(

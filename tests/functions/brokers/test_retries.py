@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -274,6 +275,116 @@ def test_a_group_is_deleted_only_where_the_new_group_protocol_does_not_know_it_e
     runs()
     groups = runs.collector.memory.newest.groups
     assert table(groups, "unread_reason", "status_reason") == [(reason, None)]
+
+
+def _until(runs: Runs, kind: str, times: int, then: Callable[[], None]) -> None:
+    """After so many answers of a kind in a run the brokers are as `then` makes them."""
+
+    def change(_: Any, answer: Any) -> Any:
+        if runs.brokers.kinds[-1] == kind and runs.brokers.kinds.count(kind) == times:
+            then()
+        return answer
+
+    runs.brokers.change = change
+
+
+@pytest.mark.parametrize("answers", [1, 3])
+def test_a_group_that_its_new_coordinator_does_not_know_yet_is_read_in_the_same_run(
+    answers: int,
+) -> None:
+    runs = _runs()
+    runs()
+    commits = runs.brokers.groups.pop("g")
+    _until(runs, "DescribeGroups", answers, lambda: runs.brokers.groups.update(g=commits))
+    assert runs()[GROUP, contract.OFFSET_LAG] == 0
+    assert runs.logger.warnings == []
+
+
+def test_a_group_is_deleted_once_its_coordinator_has_not_known_it_for_two_seconds() -> None:
+    runs = _runs()
+    runs()
+    del runs.brokers.groups["g"]
+    runs()
+    assert sum(runs.brokers.pauses) > 2
+    groups = runs.collector.memory.newest.groups
+    assert groups.strings("status_reason").to_list() == [contract.GONE]
+
+
+def test_a_group_that_was_moving_until_the_last_answer_is_not_deleted() -> None:
+    runs = _runs()
+    runs()
+    del runs.brokers.groups["g"]
+    runs.brokers.codes["DescribeGroups", "g"] = [16] * 3
+    runs()
+    groups = runs.collector.memory.newest.groups
+    assert table(groups, "unread_reason", "lag") == [(contract.NO_COORDINATOR, 0)]
+    (line,) = runs.logger.warnings
+    assert line.startswith("group 'g' not read (no_coordinator)")
+    runs()
+    groups = runs.collector.memory.newest.groups
+    assert groups.strings("status_reason").to_list() == [contract.GONE]
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
+def test_a_group_is_unread_where_no_time_is_left_to_ask_its_new_coordinator_again(
+    listed: bool,
+) -> None:
+    runs = _runs()
+    runs()
+    runs.brokers.seconds = 0.3
+    if listed:
+        runs.brokers.groups["g"] = {}
+    else:
+        del runs.brokers.groups["g"]
+    runs()
+    groups = runs.collector.memory.newest.groups
+    assert table(groups, "unread_reason", "lag") == [(contract.NO_COORDINATOR, 0)]
+    assert [line.split(" not read")[0] for line in runs.logger.warnings] == ["group 'g'"]
+
+
+@pytest.mark.parametrize("answers", [1, 3])
+def test_commits_that_a_new_coordinator_does_not_know_yet_are_read_in_the_same_run(
+    answers: int,
+) -> None:
+    runs = _runs()
+    runs()
+    commits, runs.brokers.groups["g"] = runs.brokers.groups["g"], {}
+    _until(runs, "OffsetFetch", answers, lambda: runs.brokers.groups.update(g=commits))
+    assert runs()[GROUP, contract.OFFSET_LAG] == 0
+    assert runs.logger.warnings == []
+
+
+def test_commits_that_were_deleted_are_believed_to_be_gone_after_two_seconds() -> None:
+    runs = _runs()
+    runs()
+    runs.brokers.groups["g"] = {}
+    runs()
+    assert sum(runs.brokers.pauses) > 2
+    snapshot = runs.collector.memory.newest
+    assert snapshot.groups.strings("unread_reason").to_list() == [None]
+    assert len(snapshot.group_partitions) == 0
+    runs()
+    assert runs.brokers.pauses == []
+
+
+def test_a_group_that_never_committed_is_not_asked_again() -> None:
+    runs = _runs()
+    runs.brokers.groups["g"] = {}
+    for _ in range(2):
+        runs()
+        assert runs.brokers.pauses == []
+
+
+def test_a_group_that_was_listed_and_never_read_stays_named_while_it_moves() -> None:
+    runs = _runs()
+    runs.brokers.lasting["OffsetFetch", "g"] = 14
+    runs()
+    del runs.brokers.groups["g"]
+    runs.brokers.lasting["DescribeGroups", "g"] = 14
+    for _ in range(2):
+        runs()
+        groups = runs.collector.memory.newest.groups
+        assert table(groups, "consumer_group", "unread_reason") == [("g", contract.NO_COORDINATOR)]
 
 
 def test_a_group_that_no_broker_lists_keeps_its_commits_for_longer_than_a_day() -> None:
