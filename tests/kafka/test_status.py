@@ -14,6 +14,7 @@ from tests.kafka import statuses
 from tests.kafka.statuses import Recording, Seen, recorded
 from tests.kafka_versions import needing_features
 
+# A status is due after so many looks at real members: a busy machine makes looks late.
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough, pytest.mark.timed]
 
 WINDOW = statuses.RULES.window_ms // statuses.RULES.interval_ms

@@ -96,6 +96,7 @@ def test_a_commit_changed_in_the_first_run_that_saw_it(
     [
         pytest.param([9, 4], 9, 1, id="went-back"),
         pytest.param([9, 4, 8], 9, 1, id="on-its-way"),
+        pytest.param([9, 4, 4, 4], 9, 1, id="stands-where-it-went"),
         pytest.param([9, 4, 9], None, None, id="reached-again"),
         pytest.param([9, 4, 6, 2], 9, 3, id="32-went-back-twice"),
         pytest.param([9, 4, 9, 12, 3, 10], 12, 4, id="32-second-not-recovered"),
@@ -114,6 +115,15 @@ def test_a_rewind_is_kept_until_its_highest_commit_is_reached_again(
 def test_a_recreated_topic_was_not_rewound() -> None:
     found = after(
         {"committed_offset": 9, "end_offset": 9}, {"committed_offset": 0, "end_offset": 2}
+    )
+    assert first(found, "rewound_from") == (None,)
+
+
+def test_a_commit_beyond_the_end_was_never_reached_and_a_lower_one_is_no_rewind() -> None:
+    found = after(
+        {"committed_offset": 3, "end_offset": 5},
+        {"committed_offset": 9, "end_offset": 5},
+        {"committed_offset": 4, "end_offset": 6},
     )
     assert first(found, "rewound_from") == (None,)
 

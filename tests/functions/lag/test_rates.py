@@ -93,6 +93,24 @@ def produced(previous: Row, now: Row) -> float | None:
             0.0,
             id="within-what-was-deleted",
         ),
+        pytest.param(
+            {"committed_offset": 0, "end_offset": 50},
+            {"committed_offset": 60, "end_offset": 59},
+            None,
+            id="beyond-the-end",
+        ),
+        pytest.param(
+            {"committed_offset": 60, "end_offset": 59},
+            {"committed_offset": 120, "end_offset": 120},
+            None,
+            id="was-beyond-the-end",
+        ),
+        pytest.param(
+            {"committed_offset": 0, "end_offset": 0},
+            {"committed_offset": 60, "end_offset": 60},
+            1.0,
+            id="right-at-the-end",
+        ),
         pytest.param({"committed_offset": 9, "consume_rate": 1.5}, {}, None, id="commit-deleted"),
         pytest.param(
             {"committed_offset": 0, "consume_rate": 1.5, "topic_id": "a"},

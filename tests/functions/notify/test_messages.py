@@ -347,8 +347,23 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
             "payments on shop has no promise any more: it was broken from 2026-01-31 10:30 UTC to "
             "2026-01-31 11:59 UTC.",
         ),
+        (
+            an_end(contract.PROMISE_KEPT, None, row={"sla_seconds": 120.0}),
+            "Kafka lag: payments on shop: promise kept",
+            "payments on shop keeps its promise of 2 min again: it was broken from 2026-01-31 "
+            "10:30 UTC to 2026-01-31 11:59 UTC.",
+        ),
+        (
+            an_end(contract.LOSS_ENDED, None),
+            "Kafka lag: payments on shop: loss ended",
+            "payments on shop loses no more records: it did from 2026-01-31 10:30 UTC to "
+            "2026-01-31 11:59 UTC.",
+        ),
     ],
-    ids=["near", "broken", "loss ended", "averted", "kept", "no promise any more"],
+    ids=[
+        *("near", "broken", "loss ended", "averted", "kept", "no promise any more"),
+        *("kept, age unknown", "loss ended, number unknown"),
+    ],
 )
 def test_each_trouble_and_its_end_has_a_sentence(
     change: GroupChange, subject: str, line: str
