@@ -19,6 +19,7 @@ from kafka_lag.brokers.group_offsets import CommittedOffsets, fetch_offsets
 from kafka_lag.brokers.group_rows import group_partition_rows, group_rows
 from kafka_lag.brokers.topics import build_table
 from tests.builders import table
+from tests.functions.brokers.brokers import Brokers, Topic
 from tests.functions.brokers.fakes import FakeConnections
 
 ID = "00000000-0000-0000-0000-00000000000a"
@@ -327,7 +328,7 @@ def test_a_request_has_a_hundred_groups_where_brokers_take_several(
 def test_a_commit_on_a_partition_that_the_topic_lacks_leaves_the_group_unread_once(
     number: int, is_there: bool
 ) -> None:
-    answers = {"g": commits_of(("b", [a_commit(number, 5)]))}
+    answers = {"g": commits_of(("c", [a_commit(2, 8)]), ("b", [a_commit(number, 5)]))}
     found, _ = fetched(answers)
 
     assert (found.unlisted == {}) == is_there
@@ -337,7 +338,7 @@ def test_a_commit_on_a_partition_that_the_topic_lacks_leaves_the_group_unread_on
     assert (again.unread, again.read_at) == ({}, {"g": 12_500})
     if not is_there:
         assert again.unlisted == {"g": {("b", number)}}
-        assert again.as_arrays()[0].tolist() == []
+        assert [each.tolist() for each in again.as_arrays()] == [[1], [5], [8]]
 
 
 @pytest.mark.parametrize(
@@ -347,8 +348,9 @@ def test_a_commit_on_a_partition_that_the_topic_lacks_leaves_the_group_unread_on
         ([a_commit(0, 5), a_commit(1, -2)], [2]),
         ([a_commit(0, 5), a_commit(0, 6)], [1]),
         ([a_commit(0, 5, 29), a_commit(1, 6)], [1]),
+        ([a_commit(0, 5), a_commit(1, 6, 29)], [2]),
     ],
-    ids=["none", "no offset", "twice", "denied"],
+    ids=["none", "no offset", "twice", "the first denied", "the second denied"],
 )
 def test_an_odd_commit_costs_its_partition(parts: Sequence[Any], failing: list[int]) -> None:
     found, _ = fetched({"g": commits_of(("b", parts))})
@@ -378,3 +380,23 @@ def test_a_group_whose_answer_was_not_whole_is_forgotten_and_no_other() -> None:
     assert [each.tolist() for each in found.as_arrays()] == [[2, 2], [1, 2], [6, -3]]
     assert list(found.failures) == [(2, 2)]
     assert (found.unread, found.read_at) == ({"g": FAILURE}, {"h": 12_500})
+
+
+def test_a_share_group_is_listed_and_nobody_asks_for_its_commits() -> None:
+    brokers = Brokers({"orders": Topic([(0, 9)])}, {name: {"orders": [5]} for name in ("g", "s")})
+
+    def change(request: Any, answer: Any) -> Any:
+        for listed in answer.groups if type(request).__name__ == "ListGroupsRequest" else ():
+            listed.group_type = "Share" if listed.group_id == "s" else "Classic"
+        return answer
+
+    brokers.change = change
+    reading = brokers.read()
+
+    assert table(reading.groups, "consumer_group", "group_type") == [
+        ("g", "classic"),
+        ("s", "share"),
+    ]
+    assert table(reading.group_partitions, "consumer_group") == [("g",)]
+    fetches = [each for each in brokers.requests if type(each).__name__ == "OffsetFetchRequest"]
+    assert [group.group_id for each in fetches for group in each.groups] == ["g"]

@@ -56,6 +56,7 @@ def minutes(row: Frame, *names: str) -> tuple[Any, ...]:
         pytest.param("OOO", (0, "OK", 0, None), id="held"),
         pytest.param("OOOW", (3, "OK", 0, None), id="a-blip"),
         pytest.param("OOOWWO", (5, "OK", 0, None), id="a-blip-over"),
+        pytest.param("OOOWWOOO", (5, "OK", 0, None), id="a-blip-that-is-long-over"),
         pytest.param("OOOWWW", (3, "WARN", 3, 3), id="an-incident"),
         pytest.param("EEE", (0, "ERR", 0, 0), id="bad-from-the-start"),
         pytest.param("OOOWWWEEE", (6, "ERR", 6, 3), id="worse"),

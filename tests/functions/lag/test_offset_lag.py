@@ -46,6 +46,11 @@ def uncommitted(rows: Frame) -> list[bool]:
     return [why == contract.UNCOMMITTED for why in rows.strings("uncounted").to_list()]
 
 
+def test_only_a_log_whose_ends_are_known_is_said_to_be_uncommitted() -> None:
+    rows = of((None, 0, 9, False), (None, 0, None, False), (None, None, 9, False))
+    assert uncommitted(rows) == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("committed", "start", "end", "lag", "lost", "margin"),
     [

@@ -79,6 +79,11 @@ def test_what_is_read_again_after_a_rewind_is_summed_over_what_went_back() -> No
     assert of_group(rolled(Part()), "records_rewound") == (None,)
 
 
+def test_an_unknown_age_has_no_error() -> None:
+    group = rolled(behind(None, 5, bounds=(1.0, 9.0)))
+    assert of_group(group, "time_lag_seconds", "time_lag_error_seconds") == (None, None)
+
+
 def test_each_group_has_its_own_row_and_one_without_partitions_knows_nothing() -> None:
     groups = rolled(behind(9.0, 5, group="b"), behind(8.0, 2, group="a"), names=("a", "b", "c"))
     names = ("consumer_group", "partitions", "lag", "time_lag_seconds", "status", "status_reason")

@@ -11,7 +11,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.urgency import rank_urgency
+from kafka_lag.lag.urgency import ERR, OK, UNKNOWN, WARN, rank_severities, rank_urgency
 
 _SAFE = contract.NO_LOSS_SECONDS
 
@@ -21,8 +21,8 @@ def a_group(**values: Any) -> dict[str, Any]:
     return {**usual, "seconds_until_loss": _SAFE, "time_lag_seconds": 5, "lag": 5, **values}
 
 
-def first_of(*groups: dict[str, Any]) -> int:
-    rows = Frame.of(
+def frame_of(*groups: dict[str, Any]) -> Frame:
+    return Frame.of(
         {
             name: (
                 Strings.of(group[name] for group in groups)
@@ -32,6 +32,10 @@ def first_of(*groups: dict[str, Any]) -> int:
             for name in groups[0]
         }
     )
+
+
+def first_of(*groups: dict[str, Any]) -> int:
+    rows = frame_of(*groups)
     keys = [key.fill(np.inf) for key in reversed(rank_urgency(rows))]
     return int(np.lexsort(keys)[0])
 
@@ -65,3 +69,26 @@ def first_of(*groups: dict[str, Any]) -> int:
 def test_the_more_urgent_group_comes_first(urgent: dict[str, Any], other: dict[str, Any]) -> None:
     assert first_of(a_group(**urgent), a_group(**other)) == 0
     assert first_of(a_group(**other), a_group(**urgent)) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "last", "severity"),
+    [
+        ("ERR", "OK", ERR),
+        ("STOP", None, ERR),
+        ("STALL", None, ERR),
+        ("REWIND", None, ERR),
+        ("WARN", "ERR", WARN),
+        ("OK", "ERR", OK),
+        (None, "ERR", ERR),
+        (None, "STOP", ERR),
+        (None, "WARN", WARN),
+        (None, "OK", UNKNOWN),
+        (None, None, UNKNOWN),
+    ],
+)
+def test_what_was_not_read_is_as_bad_as_it_last_was_and_never_well(
+    status: str | None, last: str | None, severity: int
+) -> None:
+    rows = frame_of(a_group(status=status, last_status=last))
+    assert rank_severities(rows).to_list() == [severity]
