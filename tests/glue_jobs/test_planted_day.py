@@ -2,7 +2,8 @@
 """One day with planted incidents through the whole job: what its page and its message say.
 
 What was planted is written here by hand; nothing of the report is imported but its entry and the
-names of its columns. Of all tests that need Spark, `make test` has these alone.
+names of its columns. A further cluster has ties and nulls everywhere, and all numbers of all
+clusters are what SQL says. Of all tests that need Spark, `make test` has these alone.
 """
 
 import io
@@ -15,20 +16,27 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from dev.days.hourly import Hour, write_hours
+from dev.days.hourly import Hour, write_hours, write_usual_days
+from dev.report_check import compare, run, written
 from kafka_lag_report.daily_report import main
-from kafka_lag_report.schemas import SNAPSHOTS, TABLES
+from kafka_lag_report.schemas import REPORTS, SNAPSHOTS, TABLES
 from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
+from tests.glue_jobs.odd_days import GROUPS, write_odd_day
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
-DATE = "2026-01-31"
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
+DAY = MIDNIGHT.date()
+DATE = DAY.isoformat()
+# The cluster of which nothing was planted by hand lies in a folder of its own.
+ODD = "odd"
+CLUSTERS = ("shop", "fresh", "till", ODD)
 # Minutes between runs, and those of runs that never were: 4 of 144.
 EVERY = 10
 MISSED = range(600, 640)
@@ -244,6 +252,32 @@ def _said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Said
         places = ["--input", str(root), "--output", str(root)]
         assert main([*places, "--date", DATE]) == 0
     return Said(root, out.getvalue())
+
+
+@pytest.fixture(name="roots", scope="module")
+def _roots(said: Said, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Where the reports of each cluster are."""
+    odd = tmp_path_factory.mktemp(ODD)
+    write_odd_day(odd, ODD, MIDNIGHT, seed=1, runs=40)
+    write_usual_days(odd, ODD, [f"g{number}" for number in range(GROUPS)], before=DAY)
+    assert main(["--input", str(odd), "--output", str(odd), "--date", DATE, "--no-history"]) == 0
+    return dict.fromkeys(CLUSTERS, said.root) | {ODD: odd}
+
+
+@pytest.fixture(name="expected", scope="module")
+def _expected(roots: dict[str, Path]) -> dict[str, dict[str, pa.Table]]:
+    """All reports by SQL, which shares no code with the job, a cluster each."""
+    tomorrow = DAY + timedelta(days=1)
+    with duckdb.connect() as connection:
+        return {name: run(connection, roots[name], name, DAY, today=tomorrow) for name in CLUSTERS}
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_report_is_what_sql_says(
+    roots: dict[str, Path], expected: dict[str, dict[str, pa.Table]], cluster: str, report: str
+) -> None:
+    assert compare(expected[cluster][report], written(roots[cluster], report, cluster, DAY)) == []
 
 
 @pytest.mark.parametrize("cluster", ["shop", "fresh"])
