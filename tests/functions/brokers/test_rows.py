@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 
 from kafka_lag import contract
@@ -17,6 +18,8 @@ from kafka_lag.brokers.errors import Failure
 from kafka_lag.brokers.group_members import GroupDescription, GroupMember
 from kafka_lag.brokers.group_offsets import CommittedOffsets, fetch_offsets
 from kafka_lag.brokers.group_rows import group_partition_rows, group_rows
+from kafka_lag.brokers.offsets import START, LogOffsets, OffsetReader
+from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.topics import build_table
 from tests.builders import table
 from tests.functions.brokers.brokers import Brokers, Topic
@@ -274,6 +277,7 @@ def fetched(
     version: int = 8,
     unasked: Sequence[str] = (),
     commits: CommittedOffsets | None = None,
+    committed: Sequence[str] = (),
 ) -> tuple[CommittedOffsets, FakeConnections]:
     """What brokers that coordinate these groups answer, groups of odd numbers being on broker 2."""
 
@@ -290,7 +294,7 @@ def fetched(
     connections: Any = fake
     found = commits or CommittedOffsets(("other", *answers))
     groups = [ConsumerGroup(name, 1 + number % 2) for number, name in enumerate(answers)]
-    asyncio.run(fetch_offsets(connections, groups, TOPICS, found, lambda: 12.5))
+    asyncio.run(fetch_offsets(connections, groups, TOPICS, found, committed, lambda: 12.5))
     return found, fake
 
 
@@ -368,6 +372,23 @@ def test_a_group_that_fails_or_is_left_out_is_unread_and_one_unasked_is_named() 
     assert fake.unexpected == {2: "answered OffsetFetch for group 'denied', unasked"}
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (commits_of(), "no_coordinator"),
+        (commits_of(("b", [a_commit(0, 5)])), None),
+        (commits_of(code=30), "denied"),
+    ],
+    ids=["nothing any more", "some", "denied"],
+)
+def test_a_group_that_had_commits_and_is_answered_without_any_is_not_read(
+    answer: Any, reason: str | None
+) -> None:
+    found, _ = fetched({"g": answer}, committed=["g", "other"])
+    failure = found.unread.get("g")
+    assert (failure and failure.reason, "g" in found.read_at) == (reason, reason is None)
+
+
 def test_a_group_whose_answer_was_not_whole_is_forgotten_and_no_other() -> None:
     found, _ = fetched(
         {
@@ -400,3 +421,96 @@ def test_a_share_group_is_listed_and_nobody_asks_for_its_commits() -> None:
     assert table(reading.group_partitions, "consumer_group") == [("g",)]
     fetches = [each for each in brokers.requests if type(each).__name__ == "OffsetFetchRequest"]
     assert [group.group_id for each in fetches for group in each.groups] == ["g"]
+
+
+# Offsets as leaders answer them. Row 2 has no leader; the others are on brokers 1, 2 and 2.
+
+LED = build_table(
+    [
+        a_topic("a", a_partition(0, 1), a_partition(1, 2), a_partition(2, -1)),
+        a_topic("b", a_partition(0, 2)),
+    ],
+    {},
+)
+ANSWERED = {("a", 0): (0, 10), ("a", 1): (0, 11), ("b", 0): (0, 0)}
+
+
+def offsets_of(
+    answers: Sequence[tuple[str, int, int, int]],
+) -> tuple[LogOffsets, FakeConnections]:
+    """The first offsets by these answers (topic, number, error code, offset), asked for once."""
+
+    def answer(request: Any) -> Any:
+        asked = {(t.name, p.partition_index) for t in request.topics for p in t.partitions}
+        topics = [
+            SimpleNamespace(
+                name=name,
+                partitions=[SimpleNamespace(partition_index=n, error_code=code, offset=offset)],
+            )
+            for name, n, code, offset in answers
+            if (name, n) in asked or code == STRANGE
+        ]
+        return SimpleNamespace(topics=topics)
+
+    fake = FakeConnections(answer)
+    connections: Any = fake
+    ticks = iter(range(5, 100))
+    reader = OffsetReader(connections, RetryBudget(connections), LED, lambda: float(next(ticks)))
+    return asyncio.run(reader.read(START, np.ones(len(LED), bool))), fake
+
+
+STRANGE = 999
+RIGHT = [(topic, number, *answer) for (topic, number), answer in ANSWERED.items()]
+
+
+def test_each_leader_is_asked_for_its_own_partitions() -> None:
+    found, fake = offsets_of(RIGHT)
+
+    asked = {
+        node: [(t.name, p.partition_index) for t in request.topics for p in t.partitions]
+        for node, request in zip(fake.sent_to, fake.requests, strict=True)
+    }
+    assert asked == {1: [("a", 0)], 2: [("a", 1), ("b", 0)]}
+    assert found.offset.to_list() == [10, 11, None, 0]
+    assert (found.asked_at.to_list(), found.read_at.to_list()) == (
+        [5_000, 7_000, None, 7_000],
+        [6_000, 8_000, None, 8_000],
+    )
+    assert {row: failure.reason for row, failure in found.failures.items()} == {2: "no_leader"}
+    assert fake.unexpected == {}
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason", "detail"),
+    [
+        ([], "error", "left"),
+        ([("a", 1, 29, -1)], "denied", "AUTHORIZATION"),
+        ([("a", 1, 0, -1)], "error", "answered offset -1"),
+        ([("a", 1, 0, 7), ("a", 1, 0, 7)], "error", "answered twice"),
+    ],
+    ids=["left out", "denied", "no offset", "twice"],
+)
+def test_an_odd_answer_costs_its_partition_its_offset(
+    answers: list[tuple[str, int, int, int]], reason: str, detail: str
+) -> None:
+    others = [each for each in RIGHT if each[:2] != ("a", 1)]
+    found, _ = offsets_of([*others, *answers])
+
+    assert found.offset.to_list() == [10, None, None, 0]
+    assert found.failures[1].reason == reason
+    assert detail in found.failures[1].detail
+
+
+@pytest.mark.parametrize(("topic", "number"), [("a", 2), ("a", 3), ("a", -1), ("c", 0)])
+def test_an_answer_that_nobody_asked_for_is_named_and_used_for_nothing(
+    topic: str, number: int
+) -> None:
+    found, fake = offsets_of([*RIGHT, (topic, number, STRANGE, 77)])
+
+    assert found.offset.to_list() == [10, 11, None, 0]
+    assert fake.unexpected[1] == f"answered ListOffsets for {topic!r}-{number}, unasked"
+
+
+def test_a_partition_that_the_broker_does_not_know_makes_its_topic_missing() -> None:
+    found, _ = offsets_of([("a", 0, 0, 10), ("a", 1, 0, 11), ("b", 0, 3, -1)])
+    assert found.missing == {"b"}

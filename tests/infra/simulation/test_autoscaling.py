@@ -130,6 +130,32 @@ def test_a_step_in_waits_and_a_step_out_ends_the_wait() -> None:
     assert tasks(BY_NUMBER, [1, 20, 1, 1]) == [3, 6, 5, 5]
 
 
+OVER_THREE_MINUTES = {
+    "Target": TARGET,
+    "OutAlarm": alarm("Out", "GreaterThanOrEqualToThreshold", 10, 3),
+    "Out": steps("ChangeInCapacity", 600, (0, 10, 1), (10, None, 3)),
+    "InAlarm": alarm("In", "LessThanThreshold", 2, 3),
+    "In": steps("ChangeInCapacity", 600, (None, -1, -2), (-1, 0, -1)),
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "compared", "expected"),
+    [
+        ([12, 25, 11], "extreme", 7),
+        ([12, 25, 11], "newest", 5),
+        ([99, 12, 15, 11], "extreme", 7),
+        ([1.5, 0.5, 1.8], "extreme", 2),
+        ([1.5, 0.5, 1.8], "newest", 3),
+    ],
+)
+def test_a_step_is_chosen_by_the_farthest_value_of_the_alarm_or_by_the_newest(
+    values: list[float | None], compared: Any, expected: int
+) -> None:
+    assumed = ScalingAssumptions(compared=compared)
+    assert tasks(OVER_THREE_MINUTES, values, assumed=assumed)[-1] == expected
+
+
 def test_tracking_adds_in_proportion_after_three_minutes() -> None:
     assert tasks(tracking(10), [15, 15, 15, 10, 10]) == [4, 4, 6, 6, 6]
 

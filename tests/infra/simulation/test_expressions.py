@@ -22,6 +22,7 @@ VALUES = {"one": 1.0, "two": 2.0, "none": None}
         ("two != one", 1),
         ("none", None),
         ("one + 0 * none", None),
+        ("-none", None),
         ("none > 1", None),
         ("FILL(none, 7)", 7),
         ("FILL(one, 7)", 1),
