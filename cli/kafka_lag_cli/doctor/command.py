@@ -72,6 +72,7 @@ examples:
   PASSWORD=... kafka-lag doctor --bootstrap-servers b-1.example:9096 \\
       --security-protocol SASL_SSL --username monitor --password-env PASSWORD
   kafka-lag doctor --config deployment.toml --cluster orders --invoke
+  kafka-lag doctor --config deployment.toml --deployed
   kafka-lag doctor --bootstrap-servers localhost:9092 --output json
 
 \b
@@ -88,6 +89,11 @@ exit codes:
     help=f"lines for people ({_TEXT}), or an array of findings",
 )
 @option("--invoke", is_flag=True, help="with --config: start the deployed function once")
+@option(
+    "--deployed",
+    is_flag=True,
+    help="with --config, after a deploy: what runs there, each beside what is expected",
+)
 @source_options
 def doctor(**options: Any) -> int:
     """Says what keeps this login from reading a cluster, and the line that repairs each.
@@ -96,8 +102,9 @@ def doctor(**options: Any) -> int:
     clocks, versions, kinds of groups, transactions, and what the metrics would cost; with the
     document of a deployment also at what AWS says of it. Reads no record and changes nothing.
     """
-    if options["invoke"] and not options["config"]:
-        raise click.UsageError("--invoke is for --config.")
+    for switch in ("invoke", "deployed"):
+        if options[switch] and not options["config"]:
+            raise click.UsageError(f"--{switch} is for --config.")
     quiet_library()
     # May ask for a password.
     collect = None if options["config"] else collect_options_of(options)
@@ -116,7 +123,11 @@ def _check_document(options: Mapping[str, Any]) -> list[Finding]:
     from kafka_lag_cli.doctor.deployment import check_document  # noqa: PLC0415
 
     of_aws = check_document(
-        options["config"], options["cluster"], options["profile"], invoke=options["invoke"]
+        options["config"],
+        options["cluster"],
+        options["profile"],
+        invoke=options["invoke"],
+        deployed=options["deployed"],
     )
     try:
         collect = collect_options_of(options)

@@ -18,6 +18,7 @@ from kafka_lag_cli.account.msk_cluster import MskCluster
 from kafka_lag_cli.account.session import open_session
 from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
 from kafka_lag_cli.doctor.credentials import CREDENTIALS, Clock, check_credentials
+from kafka_lag_cli.doctor.deployed import Fetch, check_deployed, fetch_status
 from kafka_lag_cli.doctor.deployed_function import check_run
 from kafka_lag_cli.doctor.findings import Finding, collect_findings, not_made
 from kafka_lag_cli.doctor.limits import check_limits
@@ -28,7 +29,12 @@ from kafka_lag_cli.doctor.secret import SECRET, check_secret
 
 
 def check_document(
-    path: Path, cluster: str | None, profile: str | None, *, invoke: bool = False
+    path: Path,
+    cluster: str | None,
+    profile: str | None,
+    *,
+    invoke: bool = False,
+    deployed: bool = False,
 ) -> list[Finding]:
     """What AWS says of a cluster in the document of a deployment; nothing of another document.
 
@@ -38,7 +44,7 @@ def check_document(
     found = read_deployed_cluster(path, cluster)
     if found is None:
         return []
-    return check_deployment(*found, open_session(profile), invoke=invoke)
+    return check_deployment(*found, open_session(profile), invoke=invoke, deployed=deployed)
 
 
 def check_deployment(
@@ -47,11 +53,14 @@ def check_deployment(
     session: Any,
     *,
     invoke: bool = False,
+    deployed: bool = False,
     clock: Clock = time.time,
+    fetch: Fetch = fetch_status,
 ) -> list[Finding]:
     """What AWS says of one cluster of a deployment, with the credentials of a boto3 session.
 
-    With `invoke` the deployed function runs once. Raises nothing for what AWS answers.
+    With `invoke` the deployed function runs once, with `deployed` all that runs is looked at, its
+    URL by `fetch`. Raises nothing for what AWS answers.
     """
     place = Place(deployment, cluster, session)
     findings = list(check_credentials(place, clock))
@@ -72,4 +81,7 @@ def check_deployment(
         findings += collect_findings(check, found_there)
     if invoke:
         findings += collect_findings("run", check_run(place, clock))
+    if deployed:
+        for check, found_there in check_deployed(place, clock, fetch):
+            findings += collect_findings(check, found_there)
     return findings
