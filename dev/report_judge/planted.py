@@ -41,6 +41,9 @@ MINUTE = 1 / 60
 SEGMENT = 600.0
 # Runs come once a minute, and what happens between two is seen by the second.
 EXACT = 1.0
+# Of the day before there are only the runs whose log ends a collector still knows at midnight: by
+# then they lie up to so many minutes apart.
+BEFORE_MIDNIGHT = 10.0
 # Who falls behind bit by bit is behind once the oldest record is as old as the window.
 GRADUAL = 11.0
 
@@ -379,7 +382,12 @@ def _losses() -> Iterable[PlantedDay]:
         _group(name, members=1),
         Absent(when=Span(-2.75, 3), group=name),
         tells=Planted(
-            who=name, says=rf"(?=.*lost).*({NOBODY})", since=-2.75, until=3, lost=_lost(2, 5.75, 2)
+            who=name,
+            says=rf"(?=.*lost).*({NOBODY})",
+            since=-2.75,
+            until=3,
+            begin_within=BEFORE_MIDNIGHT,
+            lost=_lost(2, 5.75, 2),
         ),
     )
     name = "lost-behind"

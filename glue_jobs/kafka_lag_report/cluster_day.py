@@ -48,6 +48,7 @@ from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.lag_summary import lag_summary
 from kafka_lag_report.tables.partition_skew import partition_skew
 from kafka_lag_report.tables.retention_risk import retention_risk
+from kafka_lag_report.tables.tasks_needed import tasks_needed
 from kafka_lag_report.timings import Timings
 
 # As `reduce_day` takes them.
@@ -116,6 +117,7 @@ def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
         "anomalies": anomalies(hours, before),
         "broker_hotspots": broker_hotspots(f.segments, f.topic_segments, f.produced),
         "consumer_hotspots": consumer_hotspots(f.segments, f.consumed),
+        "tasks_needed": tasks_needed(f.groups, f.weights),
         "coverage": coverage(job.spark, job.storage, day),
     }
 

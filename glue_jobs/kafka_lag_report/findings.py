@@ -247,6 +247,25 @@ class UnusualHour:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTasks:
+    """What `tasks_needed` says of a group's day: whole numbers of tasks, and of members.
+
+    `hours` are the upper quartiles of the hours in which it is known.
+    """
+
+    group: str
+    known_minutes: float | None = None
+    lower: int | None = None
+    median: int | None = None
+    upper: int | None = None
+    most: int | None = None
+    members: int | None = None
+    last: int | None = None
+    reason: str | None = None
+    hours: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of the day one dataset saw."""
 
@@ -294,6 +313,7 @@ class Findings:
     skews: Listed[TopicSkew] = field(default_factory=Listed)
     brokers: Listed[Broker] = field(default_factory=Listed)
     consumers: Listed[Consumer] = field(default_factory=Listed)
+    tasks: Listed[GroupTasks] = field(default_factory=Listed)
     unusual: Listed[UnusualHour] = field(default_factory=Listed)
     coverage: tuple[Coverage, ...] = ()
     incidents: tuple[Incident, ...] = ()

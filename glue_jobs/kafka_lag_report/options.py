@@ -19,6 +19,7 @@ Read one UTC day of snapshots, or each day of a range, and write that day's repo
   anomalies          hours unlike the same hour of that weekday in the 6 weeks before
   broker_hotspots    brokers with more than their share
   consumer_hotspots  members with more than their share
+  tasks_needed       how many tasks each group needed, in the day and in each of its hours
   coverage           how much of the day was seen, and which objects were left out
 Output: <output>/reports/<report>/cluster=<c>/dt=<date>/*.parquet, replaced as a whole by each run;
 <output>/reports/page/cluster=<c>/dt=<date>/report.html, the same for people; and <output>/history/,

@@ -25,6 +25,7 @@ from kafka_lag_report.findings import (
     Coverage,
     Findings,
     GroupDay,
+    GroupTasks,
     GroupTopic,
     Limits,
     Listed,
@@ -93,6 +94,7 @@ def read_findings(
         skews=_worst(skews, _skew_order, limits.topics, partial(_skew, stopped)),
         brokers=_worst(_rows(reports["broker_hotspots"]), _broker_order, limits.rows, _broker),
         consumers=_worst(_rows(hot), _consumer_order, limits.rows, _consumer),
+        tasks=_tasks(reports["tasks_needed"], limits.rows),
         unusual=_worst(_rows(reports["anomalies"]), _hour_order, limits.hours, _hour),
         coverage=tuple(since_first_run(each, day) if first_day else each for each in coverage),
         incidents=from_table(reports[TABLE]) if TABLE in reports else (),
@@ -332,6 +334,36 @@ def _consumer(row: Row) -> Consumer:
         lag_mean=row["lag_mean"],
         lag_share=row["lag_share"],
         lag_to_partitions=row["lag_to_partitions"],
+    )
+
+
+def _tasks(report: pa.Table, limit: int) -> Listed[GroupTasks]:
+    """Of each group its day with its hours; first who had the fewest members for what it needed."""
+    hours: dict[str, dict[int, int]] = defaultdict(dict)
+    for row in _rows(report.filter(pc.field("hour").is_valid())):
+        hours[row["consumer_group"]][row["hour"]] = row["upper_quartile"]
+    days = _rows(report.filter(pc.field("hour").is_null()))
+    return _worst(days, _tasks_order, limit, lambda row: _group_tasks(row, hours))
+
+
+def _tasks_order(row: Row) -> Order:
+    lacking = _difference(row["median"], row["members"])
+    return *_falling(lacking), *_falling(row["most"]), row["consumer_group"]
+
+
+def _group_tasks(row: Row, hours: Mapping[str, Mapping[int, int]]) -> GroupTasks:
+    group = row["consumer_group"]
+    return GroupTasks(
+        group=group,
+        known_minutes=row["known_minutes"],
+        lower=row["lower_quartile"],
+        median=row["median"],
+        upper=row["upper_quartile"],
+        most=row["most"],
+        members=row["members"],
+        last=row["last_tasks_needed"],
+        reason=row["tasks_needed_reason"],
+        hours=hours.get(group, {}),
     )
 
 

@@ -65,6 +65,11 @@ def _micros(time: Column) -> Column:
     return sf.unix_micros(time)
 
 
+def whole_seconds() -> Column:
+    """How often a run's value counts in percentiles: its seconds, once at least."""
+    return sf.greatest(sf.floor(sf.col("weight") + 0.5), sf.lit(1))
+
+
 def weighted_minutes(condition: Column) -> Column:
     """How long the condition held; 0 if never, or never known."""
     seconds = sf.sum(sf.when(condition, sf.col("weight")))

@@ -339,6 +339,19 @@ CONSUMER_HOTSPOTS = columns(
     hot=BOOLEAN,
 )
 
+TASKS_NEEDED = columns(
+    consumer_group=STRING,
+    hour=INT,
+    known_minutes=DOUBLE,
+    lower_quartile=INT,
+    median=INT,
+    upper_quartile=INT,
+    most=INT,
+    members=INT,
+    last_tasks_needed=INT,
+    tasks_needed_reason=STRING,
+)
+
 COVERAGE = columns(
     dataset=STRING,
     runs=INT,
@@ -362,6 +375,7 @@ REPORTS = {
     "anomalies": ANOMALIES,
     "broker_hotspots": BROKER_HOTSPOTS,
     "consumer_hotspots": CONSUMER_HOTSPOTS,
+    "tasks_needed": TASKS_NEEDED,
     "coverage": COVERAGE,
 }
 

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 
-from kafka_lag.contract import DENIED, NO_COORDINATOR, NO_MEMBER, SLOW, TIMEOUT
+from kafka_lag.contract import (
+    DENIED,
+    LIMITED_BY_PARTITIONS,
+    NEEDED_FOR_BACKLOG,
+    NEEDED_FOR_HOT_PARTITION,
+    NEEDED_FOR_RATE,
+    NEEDED_FOR_RECENT_RATE,
+    NO_COORDINATOR,
+    NO_MEMBER,
+    SLOW,
+    TIMEOUT,
+)
 from kafka_lag.formatting import (
     cut_middle,
     escape_name,
@@ -46,6 +57,14 @@ _UNREAD = {
     DENIED: "denied",
     NO_COORDINATOR: "no coordinator",
     TIMEOUT: "no answer in time",
+}
+# `tasks_needed_reason` of a number that is known.
+_NEEDED_FOR = {
+    NEEDED_FOR_RATE: "what is written",
+    NEEDED_FOR_RECENT_RATE: "the most written in 15 minutes",
+    NEEDED_FOR_BACKLOG: "a backlog",
+    NEEDED_FOR_HOT_PARTITION: "one hot partition: more tasks do not help",
+    LIMITED_BY_PARTITIONS: "no more than partitions: more tasks do not help",
 }
 _SOME_PARTITIONS = 8
 _STOOD = "did not move"
@@ -107,6 +126,13 @@ def cause_of(skew: TopicSkew) -> Sentence:
     if skew.cause in (None, UNEXPLAINED):
         return (f"no cause is known for {on}",)
     return (f"{name_of(skew.cause, 40)} ({on})",)
+
+
+def needed_for(reason: str | None) -> str:
+    """What makes a group need so many tasks; a dash where it is unknown."""
+    if reason is None:
+        return DASH
+    return _NEEDED_FOR.get(reason) or name_of(reason, 40)
 
 
 def at_least(lost: int) -> str:

@@ -40,7 +40,7 @@ GAP_INTERVALS = 3
 LONGEST_INTERVAL = 3600.0
 
 # Minutes in WARN that are worth a sentence. WARN means that a backlog did not shrink for a window,
-# ten runs, or would take ten times its age: a peak or a deploy is over within the hour.
+# or takes SLOW_FROM_AGES times its age (contract): a peak or a deploy is over within the hour.
 LONG_WARN_MINUTES = 60.0
 
 # A commit that did not move for so long stands: the collector's window, unless it is configured.

@@ -29,6 +29,7 @@ _REPORT_ROWS = {
     reports.ANOMALIES: "hours in which a group was not as usual at that hour",
     reports.BROKER_HOTSPOTS: "each broker's share of lag and production against its partitions",
     reports.CONSUMER_HOTSPOTS: "each member's share of its group's lag against its partitions",
+    reports.TASKS_NEEDED: "tasks that a group needed, in each hour and in the day (hour is null)",
     reports.INCIDENTS: "what went wrong: who, from when to when, why, and what it cost",
     reports.COVERAGE: "which runs of the day the reports rest on, by dataset",
 }

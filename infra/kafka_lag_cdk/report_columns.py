@@ -16,6 +16,7 @@ BROKER_HOTSPOTS = "broker_hotspots"
 CONSUMER_HOTSPOTS = "consumer_hotspots"
 COVERAGE = "coverage"
 INCIDENTS = "incidents"
+TASKS_NEEDED = "tasks_needed"
 
 REPORT_COLUMNS = {
     PARTITION_SKEW: {
@@ -164,6 +165,18 @@ REPORT_COLUMNS = {
         "longest_gap_seconds": DOUBLE,
         "in_progress": BOOLEAN,
         "source": STRING,
+    },
+    TASKS_NEEDED: {
+        "consumer_group": STRING,
+        "hour": INT,
+        "known_minutes": DOUBLE,
+        "lower_quartile": INT,
+        "median": INT,
+        "upper_quartile": INT,
+        "most": INT,
+        "members": INT,
+        "last_tasks_needed": INT,
+        "tasks_needed_reason": STRING,
     },
     INCIDENTS: {
         "kind": STRING,

@@ -160,5 +160,8 @@ def _group_rows(random: Random, seconds: int) -> Iterator[Row]:
             "consume_rate": _maybe(random, random.choice([0.0, 3.0])),
             "records_lost": _maybe(random, random.choice([0, 7])) if group > 1 else None,
             "status": _maybe(random, random.choice(_WORDS["status"])),
+            "members": _maybe(random, random.choice([1, 2, 5])) if group else None,
+            "tasks_needed": _maybe(random, random.choice([0, 1, 3, 4])),
+            "tasks_needed_reason": _maybe(random, random.choice(["rate", "backlog"])),
             "status_reason": "gone" if random.random() < 0.005 else None,
         }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kafka_lag.contract import TASKS_QUARTILES
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
 from kafka_lag_cli.tasks.period import MINUTE_MS
@@ -18,7 +19,6 @@ HOURS = 24
 _HOUR_MS = 60 * MINUTE_MS
 # The epoch began on a Thursday.
 _EPOCH_HOUR = WEEKDAYS.index("Thu") * HOURS
-_QUARTILES = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,6 @@ def summarise_week(runs: Frame, slot_ms: int) -> Iterator[HourOfWeek]:
 def _quartiles(values: npt.NDArray[np.int32], slot_ms: int) -> Quartiles | None:
     if not len(values):
         return None
-    lower, median, upper = np.quantile(values, _QUARTILES, method="inverted_cdf")
+    lower, median, upper = np.quantile(values, TASKS_QUARTILES, method="inverted_cdf")
     minutes = len(values) * slot_ms // MINUTE_MS
     return Quartiles(minutes, int(lower), int(median), int(upper), int(values.max()))

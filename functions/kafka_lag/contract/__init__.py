@@ -260,6 +260,10 @@ REBALANCING_STATES = ("PreparingRebalance", "CompletingRebalance", "Assigning", 
 # rebalancing_share from which on a group is said to rebalance all the time.
 MOSTLY_REBALANCING = 0.6
 
+# How tasks needed are summed up over a time: in these parts of it no more were needed. Each is a
+# number that was needed, the least that reaches the part.
+TASKS_QUARTILES = (0.25, 0.5, 0.75)
+
 # group_type: groups that are listed and have no lag, as they commit no records read in order.
 UNSUPPORTED_GROUP_TYPES = ("share", "streams")
 

@@ -46,6 +46,7 @@ from kafka_lag_report.sentences import (
     measure_words,
     minutes,
     name_of,
+    needed_for,
     share,
     time_left,
 )
@@ -112,6 +113,7 @@ def render(page: Page) -> str:
         other_skews=findings.other_skews[:ROWS],
         brokers=findings.brokers.rows[:ROWS],
         consumers=findings.consumers.rows[:ROWS],
+        tasks=findings.tasks.rows[:ROWS],
         hours=findings.unusual.rows[:ROWS],
         bars=skewed_topics(page),
         columns=COLUMNS,
@@ -146,6 +148,7 @@ def _environment() -> Environment:
         "number": _number,
         "broker": _broker,
         "cause": cause_of,
+        "needed_for": needed_for,
         "measure": lambda measure: MEASURES.get(measure) or name_of(measure),
         "unit": lambda measure: _known(measure_words(measure)),
         "capitalize_first": _capitalize_first,

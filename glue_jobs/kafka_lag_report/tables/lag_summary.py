@@ -8,7 +8,7 @@ from pyspark.sql import functions as sf
 
 from kafka_lag.contract import MOSTLY_REBALANCING, REBALANCING_STATES
 from kafka_lag_report.aggregates import GROUP_TOPIC, net_rise, without_losses
-from kafka_lag_report.run_weights import weighed, weighted_mean, weighted_minutes
+from kafka_lag_report.run_weights import weighed, weighted_mean, weighted_minutes, whole_seconds
 from kafka_lag_report.schemas import LAG_SUMMARY
 
 GROUP = ("cluster", "consumer_group")
@@ -228,10 +228,8 @@ def with_percentiles(runs: DataFrame, keys: Sequence[str]) -> DataFrame:
     it holds those of one.
     """
     over = Window.partitionBy(*keys)
-    times = sf.greatest(sf.floor(sf.col("weight") + 0.5), sf.lit(1))
-    found = {
-        name: sf.percentile(name, list(PERCENTILES.values()), times).over(over) for name in LEVELS
-    }
+    parts, times = list(PERCENTILES.values()), whole_seconds()
+    found = {name: sf.percentile(name, parts, times).over(over) for name in LEVELS}
     arrays = runs.select("*", *(values.alias(f"{name}_all") for name, values in found.items()))
     return arrays.select(
         *runs.columns,

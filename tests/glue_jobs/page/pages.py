@@ -11,6 +11,7 @@ from kafka_lag_report.findings import (
     Coverage,
     Findings,
     GroupDay,
+    GroupTasks,
     Listed,
     TopicRisk,
     TopicSkew,
@@ -73,6 +74,7 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
         bars={(name, name): Listed((Bar(0, 1, 3.0, 5), Bar(1, None, None)), 2)},
         brokers=Listed((Broker(1, name, hot=True),), 1),
         consumers=Listed((Consumer(name, name, name, name),), 1),
+        tasks=Listed((GroupTasks(name, 60.0, 1, 2, 3, 4, 2, 3, name, {3: 2, 4: 4}),), 1),
         unusual=Listed((UnusualHour(name, 3, "produce_rate", 1.0, 9.0, -6.0, "low", 9),), 1),
         coverage=(Coverage("groups", 1430, 1440, 1440, 2, f"{name},{name}"),),
         incidents=(

@@ -16,6 +16,7 @@ from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.lag_summary import lag_summary
 from kafka_lag_report.tables.partition_skew import partition_skew
 from kafka_lag_report.tables.retention_risk import retention_risk
+from kafka_lag_report.tables.tasks_needed import tasks_needed
 from tests.glue_jobs.days import frame
 from tests.glue_jobs.tables.test_coverage import DATE, a_day
 
@@ -41,6 +42,7 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
             day.segments, day.runs, day.topic_segments, day.topic_runs, day.weights, day.intervals
         ),
         "retention_risk": retention_risk(day.segments, day.topic_segments, DATE),
+        "tasks_needed": tasks_needed(day.groups, day.weights),
         "coverage": coverage(spark, Storage(), a_day()),
     }
 
