@@ -254,6 +254,8 @@ class Day:
     """One cluster for one UTC day. `racks` by broker; `rules` as a configuration would set them.
 
     `warm_up_hours` before midnight the collector was deployed; 0: its first run is the day's.
+    Of the runs before midnight only those are computed whose log ends it still knows then, unless
+    `whole_warm_up`: what came in between, it saw as late.
     """
 
     cluster: str
@@ -264,4 +266,5 @@ class Day:
     rules: Rules = field(default_factory=Rules)
     schema_version: str = contract.SCHEMA_VERSION
     warm_up_hours: float = 0.0
+    whole_warm_up: bool = False
     seed: int = 1

@@ -44,7 +44,8 @@ def runs(
     for number in range(min(first, begin), end):
         second = number * step
         moved, at = commits.move_on(second), _ms(midnight, second)
-        if events.on(Missing, second) or not (number >= begin or at in remembered):
+        computed = number >= begin or day.whole_warm_up or at in remembered
+        if events.on(Missing, second) or not computed:
             continue
         previous = replace(memory.previous_runs(), usual=usual)
         report = evaluate(reader.read(second, moved), previous, rules, at)

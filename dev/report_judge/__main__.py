@@ -7,6 +7,7 @@ Prints what was found, what is missing, and what is false or said twice; 1 if an
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Judge the seen days, those set aside, or both."""
     parser = argparse.ArgumentParser(prog="python -m dev.report_judge", description=__doc__)
     parser.add_argument("--days", choices=("seen", "aside", "all"), default="all")
+    parser.add_argument("--only", metavar="PATTERN", help="days whose names have this")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the days there, use those")
     parser.add_argument("--write-only", action="store_true", help="write the days and stop")
     options = parser.parse_args(argv)
@@ -45,7 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         root = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         wrong = 0
         for part in ("seen", "aside") if options.days == "all" else (options.days,):
-            days = [day for day in PLANTED if day.set_aside == (part == "aside")]
+            days = [
+                day
+                for day in PLANTED
+                if day.set_aside == (part == "aside") and re.search(options.only or "", day.name)
+            ]
             places = clusters(days, part)
             write(root / part, places, console)
             if not options.write_only:

@@ -23,6 +23,7 @@ _CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)\b(?:\s+(on\s+\d+\s+\w+|the day before))
 _LOST = re.compile(r"lost at least ([\d,]+)|at least ([\d,]+) records? (?:were|was) lost")
 _STILL = re.compile(r"\bstill\b|since then|to the end of the day|to midnight")
 _ALL_DAY = re.compile(r"\ball day\b")
+_BEFORE = re.compile(r"\ball day\b|before midnight")
 _DAY = 24.0
 
 
@@ -127,14 +128,15 @@ def _period_errors(line: str, one: Planted, times: Sequence[float]) -> Iterator[
     if still != (one.until is None):
         yield "is not said to be still so" if one.until is None else "is said to be still so"
     if one.since is None:
-        if not (_ALL_DAY.search(line) or min(times, default=1.0) <= 0):
+        if not (_BEFORE.search(line) or min(times, default=1.0) <= 0):
             yield "does not say that it began before the day"
     elif not times:
         yield "has no time"
     elif abs(times[0] - one.since) * 60 > one.begin_within + 1e-9:
         yield f"begins at {times[0]:.2f}, not {one.since}"
-    if one.until is not None and len(times) > 1:
-        late = (times[1] - one.until) * 60
+    known = 1 if one.since is None and times and times[0] > 0 else 2
+    if one.until is not None and len(times) >= known:
+        late = (times[known - 1] - one.until) * 60
         if not -1.0 - 1e-9 <= late <= one.end_within + 1e-9:
             yield f"ends at {times[1]:.2f}, not {one.until}"
     elif one.until is not None and times:

@@ -41,9 +41,6 @@ MINUTE = 1 / 60
 SEGMENT = 600.0
 # Runs come once a minute, and what happens between two is seen by the second.
 EXACT = 1.0
-# Of the day before there are only the runs whose log ends a collector still knows at midnight: by
-# then they lie up to so many minutes apart.
-BEFORE_MIDNIGHT = 10.0
 # Who falls behind bit by bit is behind once the oldest record is as old as the window.
 GRADUAL = 11.0
 
@@ -386,7 +383,6 @@ def _losses() -> Iterable[PlantedDay]:
             says=rf"(?=.*lost).*({NOBODY})",
             since=-2.75,
             until=3,
-            begin_within=BEFORE_MIDNIGHT,
             lost=_lost(2, 5.75, 2),
         ),
     )
@@ -644,6 +640,176 @@ def _brokers() -> Iterable[PlantedDay]:
     )
 
 
+def _later() -> Iterable[PlantedDay]:
+    """Planted after all the others, once the report was as it should be by them."""
+    gradual: dict[str, Any] = {"begin_within": GRADUAL, "end_within": GRADUAL}
+    name = "away-past-midnight"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Absent(when=Span(-0.75, 0.5), group=name),
+        tells=Planted(who=name, says=NOBODY, since=-0.75, until=0.5),
+    )
+    name = "away-late"
+    yield _day(
+        name,
+        _topic(name, 3.0),
+        _group(name, members=1),
+        Absent(when=Span(23.5), group=name),
+        tells=Planted(who=name, says=NOBODY, since=23.5, until=None),
+    )
+    name = "stall-of-two"
+    first, *_, last = some_members(name, 6)
+    yield _day(
+        name,
+        _topic(name, *[1.0] * 12),
+        a_group(name, f"{name}-topic", members=6),
+        Slow(when=Span(8, 9.5), rows=Rows(group=name, member=first.member_id)),
+        Slow(when=Span(8, 9.5), rows=Rows(group=name, member=last.member_id)),
+        tells=Planted(who=name, says=STOOD, since=8, until=9.5, never=NOBODY),
+    )
+    name = "stall-then-away"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Slow(when=Span(6, 6.5), rows=Rows(group=name)),
+        Absent(when=Span(6.5, 10), group=name),
+        tells=Planted(who=name, says=NOBODY, since=6, until=10, begin_within=31.0),
+    )
+    name = "stall-of-a-topic"
+    yield _day(
+        name,
+        [_topic(name, 2.0, 2.0), a_topic(f"{name}-beside", [2.0, 2.0])],
+        [a_group(name, f"{name}-topic", f"{name}-beside", members=2)],
+        Slow(when=Span(17, 19), rows=Rows(group=name, topic=f"{name}-beside")),
+        tells=Planted(
+            who=name, says=rf"(?=.*{name}-beside).*({STOOD})", since=17, until=19, never=NOBODY
+        ),
+    )
+    name = "lost-of-one"
+    yield _day(
+        name,
+        _topic(name, *[2.0] * 4, hours=3),
+        _group(name, members=4),
+        Slow(when=Span(5, 12), rows=Rows(group=name, partitions=(2,))),
+        tells=Planted(
+            who=name,
+            says=rf"(?=.*partition 2\b)(?=.*lost).*({STOOD})",
+            since=5,
+            until=12,
+            lost=_lost(2, 7, 3),
+            never=NOBODY,
+        ),
+    )
+    name = "risk-of-size-none"
+    yield _day(
+        name,
+        _topic(name, 2.0, hours=8),
+        _group(name, members=1),
+        Absent(when=Span(12, 18), group=name),
+        tells=Planted(who=name, says=NOBODY, since=12, until=18, never=_NOT_LOST),
+    )
+    name = "sla-behind"
+    yield _day(
+        name,
+        _topic(name, 3.0, 3.0),
+        _group(name),
+        Slow(when=Span(9, 11.5), rows=Rows(group=name), share=0.4),
+        tells=Planted(who=name, says=rf"(?=.*SLA).*({BEHIND})", since=9, until=11.5, **gradual),
+        rules=_sla(name, 600.0),
+    )
+    name = "behind-to-midnight"
+    yield _day(
+        name,
+        _topic(name, 3.0, 3.0),
+        _group(name),
+        Slow(when=Span(13), rows=Rows(group=name), share=0.6),
+        tells=Planted(
+            who=name, says=BEHIND, since=13, until=None, begin_within=GRADUAL, never=NOBODY
+        ),
+    )
+    name = "rewound-late"
+    yield _day(
+        name,
+        _topic(name, 5.0),
+        _group(name, members=1),
+        Rewind(when=Span(23, 24), rows=Rows(group=name), seconds=4 * HOUR),
+        tells=Planted(who=name, says=BACK, since=23, until=None, never=NOBODY),
+    )
+    name = "denied-until-six"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Unread(when=Span(-100, 6), reason=contract.DENIED, group=name),
+        tells=Planted(
+            who=name, says=r"(?=.*denied).*(could not be read|unknown)", since=None, until=6
+        ),
+    )
+    name = "coordinator-away"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Unread(when=Span(22.5), reason=contract.NO_COORDINATOR, group=name),
+        tells=Planted(
+            who=name, says=r"(?=.*coordinator).*(could not be read|unknown)", since=22.5, until=None
+        ),
+    )
+    name = "storm-of-an-hour"
+    yield _day(
+        name,
+        _topic(name, *[1.0] * 4),
+        a_group(name, f"{name}-topic", members=4),
+        *(
+            Rebalance(when=Span(20 + n * 3 * MINUTE, 20 + (n * 3 + 1) * MINUTE), group=name)
+            for n in range(20)
+        ),
+        # the last begins at 20:57 and lasts a minute
+        tells=Planted(
+            who=name,
+            says="rebalanc",
+            since=20,
+            until=20 + 58 * MINUTE,
+            begin_within=4,
+            end_within=4,
+        ),
+    )
+    name = "deploys-of-a-day"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        *(Absent(when=Span(hour, hour + 2 * MINUTE), group=name) for hour in (9, 11, 15, 16, 22)),
+    )
+    name = "calm-by-day"
+    yield _day(name, _topic(name, 3.0, 3.0, swing=0.7), _group(name))
+    name = "leaderless-late"
+    yield _day(
+        name,
+        _topic(name, *[2.0] * 6),
+        _group(name),
+        Lead(when=Span(22.5), broker=1, by=None),
+        tells=Planted(who="broker 1", says="no leader", since=22.5, until=None),
+        alone=True,
+    )
+    name = "runs-missing-twice"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Missing(when=Span(3, 4)),
+        Missing(when=Span(15, 15.5)),
+        tells=[
+            Planted(who="", says="runs", since=3, until=4),
+            Planted(who="", says="runs", since=15, until=15.5),
+        ],
+        alone=True,
+    )
+
+
 def _calm() -> Iterable[PlantedDay]:
     name = "calm-steady"
     yield _day(name, _topic(name, swing=0.3), _group(name), alone=True)
@@ -671,6 +837,7 @@ PLANTED: tuple[PlantedDay, ...] = (
     *_unread(),
     *_brokers(),
     *_calm(),
+    *_later(),
 )
 
 # So many planted days share a cluster.
@@ -689,7 +856,7 @@ class Cluster:
     def day(self) -> Day:
         """All of them in one, deployed hours before."""
         whole = merged(*(each.day for each in self.days))
-        return replace(whole, cluster=self.name, warm_up_hours=WARM_UP_HOURS)
+        return replace(whole, cluster=self.name, warm_up_hours=WARM_UP_HOURS, whole_warm_up=True)
 
     @property
     def incidents(self) -> tuple[Planted, ...]:

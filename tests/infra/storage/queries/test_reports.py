@@ -258,6 +258,22 @@ def test_of_incidents_the_newest_day_and_on_it_the_worst_come_first(tmp_path: Pa
     assert rows[3]["minutes"] == 9.0
 
 
+def test_tasks_needed_are_listed_by_hour_of_the_week_from_monday_on(tmp_path: Path) -> None:
+    def needed(hour: int | None, median: int) -> dict[str, Any]:
+        return a_group("g", hour=hour, median=median, known_minutes=59.96)
+
+    days = {
+        FRIDAY: [needed(None, 4), needed(23, 3), needed(4, 2)],
+        SATURDAY: [needed(4, 9)],
+    }
+
+    rows = ask(tmp_path, "tasks_needed_by_hour", reports.TASKS_NEEDED, days)
+
+    found = [(row["weekday"], row["hour"], row["median"]) for row in rows]
+    assert found == [(5, 4, 2), (5, 23, 3), (6, 4, 9)]
+    assert rows[0]["known_minutes"] == 60.0
+
+
 def test_the_retention_that_was_too_short_comes_first(tmp_path: Path) -> None:
     def partition(number: int, topic: str, needed: float, **more: Any) -> dict[str, Any]:
         key = {"topic": topic, "partition_id": number}

@@ -35,6 +35,7 @@ OVER_REPORTS = {
     "retention_risk_of_the_week",
     "skewed_topics",
     "sla_by_week",
+    "tasks_needed_by_hour",
 }
 # A row of each report that every query over it lists.
 LISTED: dict[str, Row] = {
@@ -44,6 +45,7 @@ LISTED: dict[str, Row] = {
     reports.INCIDENTS: {"consumer_group": "g", "kind": "stalled"},
     reports.LAG_SUMMARY: {"consumer_group": "g", "sla_seconds": 330.0},
     reports.PARTITION_SKEW: {"consumer_group": "g", "lag_skewed": True},
+    reports.TASKS_NEEDED: {"consumer_group": "g", "hour": 3},
     reports.RETENTION_RISK: {
         "consumer_group": "g",
         "topic": "t",
