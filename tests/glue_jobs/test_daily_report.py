@@ -42,7 +42,8 @@ def write_day(root: Path, *, folder: str) -> None:
         groups = [group_row(p, committed[p], starts[p], end) for p, end in enumerate(ends)]
         write_run(root, "topic_partitions", [*topics, topic_row(3, None)], at=at, folder=folder)
         write_run(root, "group_partitions", groups, at=at, folder=folder)
-        write_run(root, "groups", [{"consumer_group": "billing"}], at=at, folder=folder)
+        group = {"consumer_group": "billing", "tasks_needed": 1}
+        write_run(root, "groups", [group], at=at, folder=folder)
 
 
 def report(root: Path, *more: str, now: datetime = NOON + timedelta(days=1)) -> int:

@@ -76,6 +76,7 @@ def groups_at(number: int) -> Iterator[Row]:
     late = 5_999.0 if number == 150 else 30.0
     why = {"members": 0 if number < 150 else 1, "status_reason": "beyond_end" if wrong else None}
     why |= {"status_reason": None} if number < 150 else {}
+    why |= {"tasks_needed": 2 if number < 720 else 4, "tasks_needed_reason": "backlog"}
     yield seen("billing", late, status="ERR" if wrong else "OK", **why)
     yield seen("etl", 0.0, records_lost=2_847 if number >= 720 else 0)
     for name in ("ahead", "large", "lopsided", "stopped", "odd"):
@@ -392,6 +393,22 @@ def test_a_promise_is_judged_by_the_minutes_that_are_known_to_be_over_it_or_not(
 def test_a_status_changes_across_runs_that_know_none(said: Said) -> None:
     rows = rows_of_report(said, "lag_summary", "consumer_group", "topic", "status_changes")
     assert ("pay", None, 2) in rows
+
+
+def test_tasks_needed_are_there_by_hour_and_for_the_day(said: Said) -> None:
+    rows = report_rows(said.root, "tasks_needed", "shop")
+
+    quartiles = {
+        row["hour"]: (row["lower_quartile"], row["median"], row["upper_quartile"], row["most"])
+        for row in rows
+    }
+    # 720 minutes needed four, and 690 two: a run stands for no more than twice its pause
+    expected: dict[int | None, tuple[int, ...]] = {None: (2, 4, 4, 4)}
+    expected |= {hour: (2 if hour < 12 else 4,) * 4 for hour in range(24)}
+    assert quartiles == expected
+    assert "billing 1 2 4 4 4 " in said.section("shop", "tasks")
+    assert "4 a backlog 23 h 30 min" in said.section("shop", "tasks").replace("\u00a0", " ")
+    assert said.section("fresh", "tasks") == ""
 
 
 def test_a_broker_that_moved_lags_where_it_is_now_and_one_that_nobody_reads_nowhere(

@@ -62,6 +62,25 @@ def seen(minute: int, lag: float | None, status: str | None = "OK", **more: Any)
     return {**row, "time_lag_seconds": lag, "status": status, **more}
 
 
+def test_of_tasks_needed_who_has_too_few_members_comes_first_each_with_its_hours() -> None:
+    def needed(group: str, hour: int | None, most: int, members: int | None) -> dict[str, Any]:
+        quartiles = dict.fromkeys(("lower_quartile", "median", "upper_quartile", "most"), most)
+        return {"consumer_group": group, "hour": hour, "members": members, **quartiles}
+
+    rows = [
+        needed("enough", None, 9, 9),
+        needed("lacking", None, 5, 2),
+        needed("lacking", 3, 4, 2),
+        needed("lacking", 7, 5, 2),
+        needed("unknown", None, 7, None),
+    ]
+
+    found = findings_of({"coverage": [{"dataset": "groups"}], "tasks_needed": rows}).tasks
+
+    assert [one.group for one in found.rows] == ["lacking", "enough", "unknown"]
+    assert found.rows[0].hours == {3: 4, 7: 5}
+
+
 def test_a_day_without_rows_has_no_findings() -> None:
     assert read_findings("demo", DAY, tables()) is None
 
