@@ -110,6 +110,10 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "skipped_to": (2, 4),
         "skipped_at": (2, 4),
         "consumer_status": (2, 5),
+        "batches_seen": (2, 5),
+        "batch_records": (2, 5),
+        "shortest_batch_seconds": (2, 5),
+        "longest_batch_seconds": (2, 5),
     },
 }
 DAMAGED = "not a Parquet file, or a damaged one"

@@ -13,6 +13,7 @@ import numpy.typing as npt
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Generator: TypeAlias = np.random.Generator
 
 MINUTE, HOUR, DAY, WEEK = 1, 60, 1_440, 10_080
 STEP_SECONDS = 30
@@ -82,6 +83,22 @@ def produced(rng: np.random.Generator, days: int, rates: Floats | float = RATE) 
     return end
 
 
+def random_bursts(rng: Generator, days: int, share: float, every: float) -> Ints:
+    """The log's end where bursts come at random, each written within a minute.
+
+    They take a consumer of the usual speed this share of its time, sizes are exponential.
+    """
+    steps = days * DAY * A_MINUTE
+    starts = np.cumsum(rng.exponential(every * A_MINUTE, int(2 * steps / every))).astype(np.int64)
+    starts = starts[starts < steps - A_MINUTE]
+    sizes = rng.exponential(share * every * RATE, len(starts))
+    rate = np.zeros(steps)
+    for shift in range(A_MINUTE):
+        np.add.at(rate, starts + shift, sizes / A_MINUTE)
+    end: Ints = np.floor(rate.cumsum()).astype(np.int64)
+    return end
+
+
 def even(days: int, rates: Floats | float = RATE) -> Ints:
     """The log's end where records come as regularly as whole ones can."""
     steps = days * DAY * A_MINUTE
@@ -142,7 +159,6 @@ def idle(minutes: Ints, outages: Iterable[Outage]) -> Mask:
     return mask
 
 
-Generator: TypeAlias = np.random.Generator
 # Starts and minutes of work of a job.
 Schedule: TypeAlias = tuple[Ints, Ints]
 DAYS = 60

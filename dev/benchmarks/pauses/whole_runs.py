@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from rich.table import Table
 
+from dev.benchmarks.pauses.by_count import JOBS
 from dev.benchmarks.pauses.tracks import (
     A_MINUTE,
     BATCHES,
@@ -28,8 +29,10 @@ from dev.benchmarks.pauses.tracks import (
     even,
     jobs,
     minutes_of,
+    pauses_of,
     produced,
     quiet_from,
+    random_bursts,
     served,
     steady,
 )
@@ -67,6 +70,7 @@ def patterns(days: int, seed: int) -> dict[str, Pattern]:
         *(_batch(batch, days, next(rngs)) for batch in BATCHES),
         *_bursts(days, rngs),
         *_troubled(days, next(rngs)),
+        *_by_count(days, next(rngs)),
     ]
     return {pattern.name: pattern for pattern in found}
 
@@ -98,6 +102,19 @@ def _batch(batch: Batch, days: int, rng: Generator) -> Pattern:
     return Pattern(batch.name, track, quiet_from(batch, track))
 
 
+# Held changes a day of a job by a count of records.
+_MOST_BY_COUNT = 2.4
+
+
+def _by_count(days: int, rng: Generator) -> list[Pattern]:
+    found: list[Pattern] = []
+    for name, job in JOBS.items():
+        track = job.track(rng, days)
+        known = pauses_of(track)[2][1]
+        found.append(Pattern(f"by count: {name}", track, known, _MOST_BY_COUNT))
+    return found
+
+
 def _bursts(days: int, rngs: Iterator[Generator]) -> list[Pattern]:
     found: list[Pattern] = []
     for share in (0.7, 0.8, 0.9):
@@ -106,22 +123,6 @@ def _bursts(days: int, rngs: Iterator[Generator]) -> list[Pattern]:
             name = f"random bursts, {share:.0%}, every {minutes} min"
             found.append(Pattern(name, _worked(end, RATE), 60, 4.0))
     return found
-
-
-def random_bursts(rng: Generator, days: int, share: float, every: float) -> Ints:
-    """The log's end where bursts come at random, each written within a minute.
-
-    They take a consumer of the usual speed this share of its time, sizes are exponential.
-    """
-    steps = days * DAY * A_MINUTE
-    starts = np.cumsum(rng.exponential(every * A_MINUTE, int(2 * steps / every))).astype(np.int64)
-    starts = starts[starts < steps - A_MINUTE]
-    sizes = rng.exponential(share * every * RATE, len(starts))
-    rate = np.zeros(steps)
-    for shift in range(A_MINUTE):
-        np.add.at(rate, starts + shift, sizes / A_MINUTE)
-    end: Ints = np.floor(rate.cumsum()).astype(np.int64)
-    return end
 
 
 def _troubled(days: int, rng: Generator) -> list[Pattern]:

@@ -135,6 +135,12 @@ class Column:
             np.where(mask, self.values, other.values), np.where(mask, self.known, other.known)
         )
 
+    def put(self, rows: Rows, other: Column) -> Column:
+        """The same, but with the other's values, unknowns too, at `rows`."""
+        values, known = self.values.copy(), self.known.copy()
+        values[rows], known[rows] = other.values, other.known
+        return Column(values, known)
+
     def concat(self, other: Column) -> Column:
         """This column, then the other."""
         return Column(

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from kafka_lag.lag.batches import learn_batches
 from kafka_lag.lag.carry_over import PreviousRows, set_where_read
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.pauses import learn_pauses
+from kafka_lag.lag.pauses import find_moves, learn_pauses
 
 
 def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rules) -> Frame:
@@ -20,16 +21,18 @@ def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rule
     for the commit with which a recreated topic was first read, as the old topic may have left it.
     `rewound_from`: the highest commit before it went back. `rewound_at`: the run, ms, in which it
     last went back. Both are unknown again once the commit has reached `rewound_from`.
-    Columns of recurring pauses: see `pauses.learn_pauses`.
+    Columns of recurring pauses and of batches: see `pauses` and `batches`.
     """
     now, then = rows.numbers("committed_offset"), previous.rows.numbers("committed_offset")
-    forward, back = now > then, now < then
+    move = find_moves(previous.rows, now > then, now < then, taken_at, rules)
+    window = rules.window_ms / 1_000
     return set_where_read(
         rows,
         observations=_count_observations(previous.rows, most_observations(rules)),
         commit_changed_at=_find_last_change(now, then, previous, taken_at),
         **_find_rewinds(now, previous.rows, taken_at),
-        **learn_pauses(previous.rows, forward, back, taken_at, rules),
+        **learn_pauses(previous.rows, move, window),
+        **learn_batches(previous.rows, move, window),
     )
 
 

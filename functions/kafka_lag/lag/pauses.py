@@ -23,13 +23,15 @@ from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 
+# The time since the last pause, s.
+WORKED = "work_since_pause"
 # Columns of the two levels, in the order of the fields of `PauseLevel`.
 _USUAL = (
     "pauses_seen",
     "pause_seconds",
     "work_between_pauses",
     "pause_age_left",
-    "work_since_pause",
+    WORKED,
 )
 _LONG = (
     "long_pauses_seen",
@@ -42,33 +44,37 @@ _LONG = (
 _HOLE_INTERVALS = 1.5
 
 
-def learn_pauses(
-    old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules
-) -> dict[str, Column]:
+def learn_pauses(old: Frame, move: Move, window: float) -> dict[str, Column]:
     """The columns of both levels after this run; `old` holds each row of the previous run.
 
-    `forward` and `back` mark commits that moved since then. Most groups never pause: only rows with
-    a long pause, now or before, are looked at.
+    Most groups never pause: only rows with a long pause, now or before, are looked at.
     """
     columns = {name: old.numbers(name) for name in (*_USUAL, *_LONG)}
-    since, age = old.numbers("commit_changed_at"), old.numbers("time_lag_seconds")
-    seen = _find_last_seen(old)
-    still_for = (seen.values - since.values) / 1_000
-    forward = forward & since.known & seen.known
-    window, passed = rules.window_ms / 1_000, (taken_at - seen.values) / 1_000
-    near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)
     traced = columns[_USUAL[-1]].known | columns[_LONG[-1]].known
-    long = age.known & (np.minimum(still_for, age.values) > window)
-    at = np.flatnonzero((forward & (traced | long)) | (back & traced))
-    move = Move(
-        still_for=still_for[at],
-        age=age.values[at],
-        took=(taken_at - since.values[at]) / 1_000,
-        observed=age.known[at] & near[at] & forward[at],
-    )
+    at = np.flatnonzero(((move.forward | move.back) & traced) | move.ends_pause(window))
     if not len(at):
         return columns
-    return _replace_rows(columns, at, learn_from_move(_read_pauses(old, at), move, window))
+    return _replace_rows(columns, at, learn_from_move(_read_pauses(old, at), move.take(at), window))
+
+
+def find_moves(old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules) -> Move:
+    """What `forward` and `back` mark: commits that moved since the previous run, a row each.
+
+    `old` holds each row of that run.
+    """
+    since, age = old.numbers("commit_changed_at"), old.numbers("time_lag_seconds")
+    seen = _find_last_seen(old)
+    passed, window = (taken_at - seen.values) / 1_000, rules.window_ms / 1_000
+    near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)
+    forward = forward & since.known & seen.known
+    return Move(
+        still_for=(seen.values - since.values) / 1_000,
+        age=age.values,
+        took=(taken_at - since.values) / 1_000,
+        observed=age.known & near & forward,
+        forward=forward,
+        back=back,
+    )
 
 
 def _find_last_seen(old: Frame) -> Column:
@@ -145,9 +151,7 @@ def _replace_rows(columns: dict[str, Column], at: Rows, pauses: Pauses) -> dict[
         numbers = (level.seen, level.pause, level.work, level.left)
         new = [*(Column(number, counts) for number in numbers), level.worked]
         for name, column in zip(names, new, strict=True):
-            values, known = columns[name].values.copy(), columns[name].known.copy()
-            values[at], known[at] = column.values, column.known
-            replaced[name] = Column(values, known)
+            replaced[name] = columns[name].put(at, column)
     return replaced
 
 
@@ -238,7 +242,7 @@ class Pauses:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Commits that moved since the previous run, a row each.
+    """What each commit did since the previous run: moved `forward`, went `back`, or neither.
 
     `still_for`: how long the commit had not moved by the previous run. `age`: of the next unread
     record in that run. `took`: from the last change of the commit to this run. `observed` is false
@@ -249,19 +253,50 @@ class Move:
     age: Seconds
     took: Seconds
     observed: Mask
+    forward: Mask
+    back: Mask
+
+    @property
+    def pause(self) -> Seconds:
+        """How long the commit had not moved, or the age if that is less: hours in which nothing is
+        produced are no pause.
+        """
+        pause: Seconds = np.minimum(self.still_for, self.age)
+        return pause
+
+    def ends_pause(self, window: float) -> Mask:
+        """Where a pause that is longer than a window was seen to end."""
+        mask: Mask = self.observed & (self.pause > window)
+        return mask
+
+    def take(self, rows: Rows) -> Move:
+        """What the commits of these rows did."""
+        return Move(
+            self.still_for[rows],
+            self.age[rows],
+            self.took[rows],
+            self.observed[rows],
+            self.forward[rows],
+            self.back[rows],
+        )
 
 
-def is_alike(one: Seconds, usual: Seconds, least: float) -> Mask:
-    """Times that differ as one round of a job does from another: by `least`, or by a share."""
+def is_alike(one: Seconds, usual: Seconds, least: float = 0.0) -> Mask:
+    """What differs as one round of a job does from another: by `least`, or by a share."""
     mask: Mask = np.abs(one - usual) <= _tolerance(usual, least)
     return mask
+
+
+def is_busy(worked: Column, pause: Seconds) -> Mask:
+    """Where the work before a pause lasted so much longer that it is no part of a rhythm."""
+    return worked > _RATIO * pause
 
 
 def learn_from_pause(level: PauseLevel, pause: Seconds, left: Seconds, window: float) -> PauseLevel:
     """The level after one more pause, which began at an age of `left`."""
     worked, known = level.worked.values, level.worked.known
     left = np.where(known, np.minimum(left, worked), 0.0)
-    busy = known & (worked > _RATIO * pause)
+    busy = is_busy(level.worked, pause)
     fits = known & ~busy & (level.seen > 0) & is_alike(worked, level.work, _WINDOWS * window)
     fits &= (pause <= level.limit) & (
         (worked <= _WINDOWS * window) | is_alike(pause, level.pause, window)
@@ -284,12 +319,11 @@ def learn_from_pause(level: PauseLevel, pause: Seconds, left: Seconds, window: f
 def learn_from_move(pauses: Pauses, move: Move, window: float) -> Pauses:
     """The pauses once commits have moved; a move that was not observed teaches nothing.
 
-    A pause lasts as long as the commit did not move, or as long as the age if that is less: hours
-    in which nothing is produced are no pause. A pause longer than the usual limit was reported. It
-    leaves the usual level as it is, and counts on the long one.
+    A pause longer than the usual limit was reported. It leaves the usual level as it is, and counts
+    on the long one.
     """
     usual, long = pauses.usual, pauses.long
-    pause = np.minimum(move.still_for, move.age)
+    pause = move.pause
     left = np.maximum(move.age - move.still_for, 0.0)
     timely, over = pause <= window, usual.known & (pause > usual.limit)
     more = _add_work(long.worked, move.took).only(usual.known)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.lag.batches import find_expected_batches
 from kafka_lag.lag.carry_over import PreviousRows, Seconds, is_read, set_where_read
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
@@ -71,6 +72,9 @@ def add_status(
     # Between two moves rates fall, which says nothing new of a group that is slow.
     between = warned & ~_has_moved(rows, old)
     pauses = find_usual_pauses(rows, ages.least, still, warned, taken_at, rules)
+    batches = find_expected_batches(rows, ages.least, still, taken_at)
+    explained = batches.explained | (pauses.explain & ~batches.known)
+    usual = pauses.usual & ~batches.known
     not_catching_up = is_not_catching_up(rows, old, age, taken_at, rules)
     left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, taken_at)
     # What is left of a log that deletes unread records is young however late the group is, and may
@@ -93,11 +97,11 @@ def add_status(
         (stuck, contract.STOP, None),
         # When it last moved, it kept up.
         (kept_up, contract.OK, None),
-        (still & pauses.explain, contract.OK, contract.PAUSING),
-        (pauses.explain, contract.OK, None),
+        (still & explained, contract.OK, contract.PAUSING),
+        (explained, contract.OK, None),
         # It has not moved for a window, with a member that owns it, or without.
-        (still & ~pauses.usual & owned_lately, contract.STALL, None),
-        (still & ~pauses.usual, contract.STOP, None),
+        (still & ~usual & owned_lately, contract.STALL, None),
+        (still & ~usual, contract.STOP, None),
         # It moves, and is behind.
         (~not_catching_up, contract.OK, None),
         (is_unowned & ~moves, contract.WARN, contract.NO_MEMBER),
