@@ -29,9 +29,7 @@ class Kafka(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, key: kms.IKey) -> None:
         super().__init__(scope, construct_id)
-        # Named, as CDK would ask AWS for them otherwise, which takes credentials.
-        zones = [f"{Stack.of(self).region}{zone}" for zone in "ab"]
-        self.vpc = ec2.Vpc(self, "Vpc", availability_zones=zones, nat_gateways=1)
+        self.vpc = ec2.Vpc(self, "Vpc", max_azs=2, nat_gateways=1)
         self.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
         self.brokers = ec2.SecurityGroup(self, "Brokers", vpc=self.vpc)
         private = self.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
@@ -110,6 +108,11 @@ class Watched(Stack):
             settings={"sla_seconds": {"^billing$": 300}, "alarms": {"groups": ["billing"]}},
         )
         LagCollector(self, "LagCollector", cluster=orders, reports=reports, package=package)
+
+    @property
+    def availability_zones(self) -> list[str]:
+        """Named, as CDK would ask AWS for them otherwise, which takes credentials."""
+        return [f"{self.region}{zone}" for zone in "ab"]
 
     def _logs(self) -> iam.PolicyStatement:
         """What CloudWatch Logs needs of a key."""

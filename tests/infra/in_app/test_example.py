@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import subprocess
 import sys
@@ -107,6 +108,12 @@ def test_every_log_group_has_the_apps_key(resources: Resources) -> None:
     groups = of_type(resources, "AWS::Logs::LogGroup").values()
     assert all("KmsKeyId" in each for each in groups)
     assert len(groups) == 6
+
+
+def test_nothing_is_looked_up_in_aws(stack: CloudFormationStackArtifact) -> None:
+    """Which would take credentials."""
+    manifest = json.loads(Path(stack.assembly.directory, "manifest.json").read_text())
+    assert manifest.get("missing", []) == []
 
 
 def test_cfn_lint_finds_no_error(stack: CloudFormationStackArtifact) -> None:
