@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +24,8 @@ from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cdk.saved_queries import Query, read_queries
 from kafka_lag_cli.needs import check_extra
-from kafka_lag_cli.state.stores import find_state, open_bucket, open_folder
+from kafka_lag_cli.state.place import Place, place_options
+from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE
 from kafka_lag_cli.terminal.text import escape_markup, printable
 
@@ -60,14 +60,7 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
 
 @click.command("query", epilog=_EXAMPLES)
 @click.argument("name", required=False, shell_complete=_complete_name)
-@click.option(
-    "--state",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="The folder that holds snapshots/ (default: your cache folder, as for watch).",
-)
-@click.option("--bucket", metavar="NAME", help="A deployment's bucket, with your AWS credentials.")
-@click.option("--region", help="Of the bucket (default: that of your AWS profile).")
+@place_options
 @click.option(
     "--parameter",
     "-p",
@@ -86,9 +79,7 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
 @click.option("--sql", is_flag=True, help="Print the query as Athena takes it, and run nothing.")
 def query(
     name: str | None,
-    state: Path | None,
-    bucket: str | None,
-    region: str | None,
+    place: Place,
     parameters: Sequence[str],
     history: bool,
     execute: str | None,
@@ -110,10 +101,6 @@ def query(
         raise click.UsageError(
             "Name a query (--list has them), or give one by --execute or --file."
         )
-    if state and bucket:
-        raise click.UsageError("--state and --bucket cannot go together.")
-    if region and not bucket:
-        raise click.UsageError("--region belongs to --bucket; a folder has none.")
     check_extra("query", "sql", "DuckDB", "duckdb", "sqlglot")
     try:
         if sql and name and not parameters and not history:
@@ -128,7 +115,7 @@ def query(
         if sql:
             click.echo(_athena_text(request))
             return
-        answer = _run(request, state, bucket, region)
+        answer = _run(request, place)
         if name is not None and "at" in _find_query(name).parameters:
             _check_read(answer)
     except ReporterError as error:
@@ -197,20 +184,20 @@ def _athena_text(request: Request) -> str:
     return athena_text(request)
 
 
-def _run(request: Request, state: Path | None, bucket: str | None, region: str | None) -> Answer:
+def _run(request: Request, place: Place) -> Answer:
     from kafka_lag_cli.query.engine import Engine  # noqa: PLC0415 - needs the extra
 
     now = request.time(datetime.now(UTC))
     try:
-        if bucket is None:
-            folder = find_state(state, os.environ)
+        if place.bucket is None:
+            folder = place.folder()
             engine = Engine(
-                open_folder(folder), lambda keys: [folder / key for key in keys], str(folder)
+                open_folder(folder), lambda keys: [folder / key for key in keys], str(place)
             )
             return engine.run(request.tree, now)
         with tempfile.TemporaryDirectory(prefix="kafka-lag-") as fetched:
-            store = open_bucket(bucket, region, connections=_AT_ONCE)
-            engine = Engine(store, _fetcher(store, Path(fetched)), f"the bucket {bucket}")
+            store = place.open_bucket(_AT_ONCE)
+            engine = Engine(store, _fetcher(store, Path(fetched)), str(place))
             return engine.run(request.tree, now)
     except OSError as error:
         raise ConfigError(f"{error.filename} cannot be used ({error.strerror}).") from error

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import difflib
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -21,7 +19,8 @@ from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
 from kafka_lag_cli.numbers import WholeNumber
-from kafka_lag_cli.state.stores import find_state, open_bucket, open_folder
+from kafka_lag_cli.state.place import Place, place_options
+from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.tasks.advice import (
     COLUMNS_OF_ALL,
     COLUMNS_OF_ONE,
@@ -49,14 +48,7 @@ examples:
 @click.command("tasks", epilog=_EXAMPLES)
 @click.argument("group", required=False)
 @click.option("--all", "every", is_flag=True, help="A line for each group.")
-@click.option(
-    "--state",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="The folder that holds snapshots/ (default: your cache folder, as for watch).",
-)
-@click.option("--bucket", metavar="NAME", help="A deployment's bucket, with your AWS credentials.")
-@click.option("--region", help="Of the bucket (default: that of your AWS profile).")
+@place_options
 @click.option("--cluster", metavar="NAME", help="Of several that are in there, this one alone.")
 @click.option(
     "--days",
@@ -91,9 +83,7 @@ examples:
 def tasks(
     group: str | None,
     every: bool,
-    state: Path | None,
-    bucket: str | None,
-    region: str | None,
+    place: Place,
     cluster: str | None,
     days: int,
     members_per_task: int,
@@ -109,14 +99,10 @@ def tasks(
     """
     if (group is None) != every:
         raise click.UsageError("Name one group, or give --all.")
-    if state and bucket:
-        raise click.UsageError("--state and --bucket cannot go together.")
-    if region and not bucket:
-        raise click.UsageError("--region belongs to --bucket; a folder has none.")
     if most is not None and least > most:
         raise click.UsageError(f"--min is {least} and above --max, {most}.")
     try:
-        store, place = _open(state, bucket, region)
+        store = _open(place)
         runs = _newest_runs(store, place, cluster)
         if group is None:
             lines = [line for run in runs for line in _summarise(store, run, days)]
@@ -136,15 +122,13 @@ def tasks(
         raise click.ClickException(printable(str(error))) from error
 
 
-def _open(state: Path | None, bucket: str | None, region: str | None) -> tuple[BrowsableStore, str]:
-    """The store, and what errors call it."""
-    if bucket is not None:
-        return open_bucket(bucket, region, connections=AT_ONCE), f"the bucket {bucket}"
-    folder = find_state(state, os.environ)
-    return open_folder(folder), str(folder)
+def _open(place: Place) -> BrowsableStore:
+    if place.bucket is not None:
+        return place.open_bucket(AT_ONCE)
+    return open_folder(place.folder())
 
 
-def _newest_runs(store: BrowsableStore, place: str, cluster: str | None) -> list[LatestRun]:
+def _newest_runs(store: BrowsableStore, place: Place, cluster: str | None) -> list[LatestRun]:
     """The newest run of each cluster, or of one. Raises ConfigError where there is none."""
     snapshots = Snapshots(store, time.time)
     clusters = snapshots.clusters()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The place that snapshots are read from, as options: a folder, or a deployment's bucket."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kafka_lag_cli.help_sections import add_options
+from kafka_lag_cli.state.stores import OwnBucket, find_state, open_bucket
+
+_OPTIONS = (
+    click.option(
+        "--state",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="The folder that holds snapshots/ (default: your cache folder, as for watch).",
+    ),
+    click.option(
+        "--bucket", metavar="NAME", help="A deployment's bucket, with your AWS credentials."
+    ),
+    click.option("--region", help="Of the bucket (default: that of your AWS profile)."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where snapshots are; `bucket` None: the folder `state`, or where `watch` keeps them."""
+
+    state: Path | None = None
+    bucket: str | None = None
+    region: str | None = None
+
+    def folder(self) -> Path:
+        """The folder. Raises ConfigError where there is none."""
+        return find_state(self.state, os.environ)
+
+    def open_bucket(self, connections: int) -> OwnBucket:
+        """The bucket, of which nothing is read yet. Raises ConfigError."""
+        return open_bucket(self.bucket or "", self.region, connections=connections)
+
+    def __str__(self) -> str:
+        """What errors call it."""
+        return str(self.folder()) if self.bucket is None else f"the bucket {self.bucket}"
+
+
+def place_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options --state, --bucket and --region, which the command gets as `place`."""
+
+    @wraps(command)
+    def with_place(
+        *arguments: Any, state: Path | None, bucket: str | None, region: str | None, **options: Any
+    ) -> None:
+        if state and bucket:
+            raise click.UsageError("--state and --bucket cannot go together.")
+        if region and not bucket:
+            raise click.UsageError("--region belongs to --bucket; a folder has none.")
+        command(*arguments, place=Place(state, bucket, region), **options)
+
+    return add_options(*_OPTIONS)(with_place)
