@@ -31,7 +31,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve bench-unusual test-glue-5 faults soak \
-        bench-import bench-scaling compare cost package cdk diff deploy synth destroy schema rehearse audit
+        bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -120,6 +120,10 @@ bench-exporters: setup ## what a scrape of our exporter and of others takes, in 
 
 bench-scaling: setup ## how often services change under each scaling policy, in a closed loop
 	$(BIN)/python -m dev.benchmarks.scaling
+
+# With WITH='--held-out --only limited', as python -m dev.benchmarks.tasks --help tells.
+bench-tasks: setup ## whether tasks needed are as many as it takes, on a real broker (over 20 minutes)
+	$(BIN)/python -m dev.benchmarks.tasks $(or $(WITH),--all)
 
 bench-time-lag: setup ## how right time lags are, case by case
 	$(BIN)/python -m dev.benchmarks.time_lag
