@@ -383,7 +383,11 @@ def test_partitions_are_wanted_where_all_of_them_are_too_few(
         ({"members": 6}, []),
         ({"members": 8}, ["2 members of 8 read nothing"]),
         ({"produce_rate": 700.0}, ["6 partitions cannot be read as fast"]),
-        ({"tasks_needed_reason": "partitions"}, ["Each partition has a member of its own"]),
+        (
+            {"tasks_needed_reason": "partitions", "tasks_needed": 3},
+            ["Each partition has a member of its own"],
+        ),
+        ({"tasks_needed_reason": "partitions", "tasks_needed": 4}, []),
         (
             {"hottest_topic": "orders", "hottest_partition": 3, "hottest_share": 0.41},
             ["Partition 3 of orders gets 102/s (41%)"],
@@ -400,6 +404,14 @@ def test_what_more_tasks_would_not_change_is_said(
 
     assert len(found) == len(begins)
     assert all(each.startswith(begin) for each, begin in zip(found, begins, strict=True))
+
+
+@pytest.mark.parametrize(("members", "sentences"), [(5, 0), (6, 1)])
+def test_tasks_with_several_members_have_all_partitions_sooner(
+    members: int, sentences: int
+) -> None:
+    row = a_row(members=members, tasks_needed_reason="partitions", tasks_needed=3)
+    assert len(list(explain_limits(row, members_per_task=2))) == sentences
 
 
 @pytest.mark.parametrize(

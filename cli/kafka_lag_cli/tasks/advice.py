@@ -93,7 +93,7 @@ def advise(cluster: str, row: Row, over_time: GroupsOverTime, service: Service) 
         runs=int(over_time.has_run.sum()),
         unreadable=over_time.unreadable,
         partitions_wanted=partitions_wanted(row),
-        limits=tuple(explain_limits(row)),
+        limits=tuple(explain_limits(row, service.members_per_task)),
         week=tuple(summarise_week(runs, slot_ms)),
         bounds=(least, most),
         comparison=compare(

@@ -31,7 +31,7 @@ def partitions_wanted(row: Row) -> int | None:
     return wanted if wanted > partitions else None
 
 
-def explain_limits(row: Row) -> Iterator[str]:
+def explain_limits(row: Row, members_per_task: int = 1) -> Iterator[str]:
     """A sentence for each thing that more tasks would not change, from the row of `groups`."""
     members, partitions, capacity = row["members"], row["partitions"], row["capacity"]
     if members is not None and partitions is not None and members > partitions:
@@ -42,7 +42,7 @@ def explain_limits(row: Row) -> Iterator[str]:
             f"{format_quantity(partitions, 'partition')} cannot be read as fast as they are "
             f"written, as each has one reader: {wanted} or more would allow it."
         )
-    elif row["tasks_needed_reason"] == contract.LIMITED_BY_PARTITIONS:
+    elif _has_all_readers(row, members_per_task):
         yield (
             "Each partition has a member of its own: more tasks read nothing. More partitions "
             "would let the backlog be worked off sooner."
@@ -58,6 +58,14 @@ def explain_limits(row: Row) -> Iterator[str]:
     if row["worst_status"] in _WHATEVER_THE_TASKS:
         word = find_word(row["worst_status"])
         yield f"A partition is {word}: {MEANINGS[row['worst_status']]}. More tasks do not read it."
+
+
+def _has_all_readers(row: Row, members_per_task: int) -> bool:
+    """Whether there are as many members as partitions that have anything to read."""
+    members, needed = row["members"], row["tasks_needed"]
+    if row["tasks_needed_reason"] != contract.LIMITED_BY_PARTITIONS:
+        return False
+    return members is not None and needed is not None and members >= needed * members_per_task
 
 
 def explain_saturated_day(day: SaturatedDay) -> str:
