@@ -24,7 +24,10 @@ from kafka_lag.snapshots.previous import Memory
 from kafka_lag_cli.terminal.group_rows import rows_of
 
 # Minutes, a run each: until an advice has come to rest, until members have joined, of a trial.
-FOLLOWED, JOINING, TRIED, LIMITED, SHARED = 48, 8, 40, 22, 36
+FOLLOWED, JOINING, TRIED, LIMITED, SHARED = 52, 8, 40, 22, 36
+# Runs in which a group is only looked at: three minutes with a backlog make a number, more make it
+# a better one.
+_LOOKED_AT = 10
 # The promise, minutes; also the time to catch up in.
 PROMISE = 5.0
 # Members that run, and are tried, at most.
@@ -90,11 +93,11 @@ class Bench:
         self._begin(cases)
         needed: dict[str, list[int | None]] = {case.topic: [] for case in cases}
         rows: Mapping[str, Row] = {}
-        for rows in self._run(cases, FOLLOWED):
+        for run, rows in enumerate(self._run(cases, FOLLOWED)):
             for case in cases:
                 wanted = rows[case.topic]["tasks_needed"] if case.topic in rows else None
                 needed[case.topic].append(wanted)
-                if wanted is not None:
+                if wanted is not None and run >= _LOOKED_AT:
                     self._plant.set_members(case.topic, min(max(wanted, 1), MOST))
         self._plant.end_groups()
         tried = self._try({case: needed[case.topic][-1] for case in cases})

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -12,15 +13,31 @@ from kafka_lag import contract
 from kafka_lag_cdk.config.faults import Fault, FaultsError
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.tasks import TaskKeys
-from kafka_lag_cdk.config.types import Account, Count, GroupName, Listed, Name, Positive, Whole
+from kafka_lag_cdk.config.types import (
+    Account,
+    Count,
+    GroupName,
+    Listed,
+    Name,
+    Positive,
+    Whole,
+    matching,
+)
 
 Minutes = Annotated[int, Field(ge=1, le=60)]
 Cooldown = Annotated[int, Field(ge=0, le=3600)]
 # Each task that leaves costs a rebalance, and the lag that it makes must be worked off.
 InCooldown = Annotated[int, Field(ge=600, le=3600)]
-
-
-Timezone = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_+/-]*$")]
+Cron = Annotated[
+    str,
+    matching(
+        r"cron\([^()]+\)",
+        "must be a cron expression of Application Auto Scaling, as cron(0 7 ? * MON-FRI *)",
+    ),
+]
+Timezone = Annotated[
+    str, matching(r"[A-Za-z][A-Za-z0-9_+/-]*", "must be a time zone's name, as Europe/Berlin")
+]
 
 
 class Step(Strict):
@@ -76,7 +93,7 @@ class ScheduledBounds(Strict):
     `cron` is an expression of Application Auto Scaling, in the `timezone`.
     """
 
-    cron: Annotated[str, Field(pattern=r"^cron\([^()]+\)$")]
+    cron: Cron
     timezone: Timezone = "UTC"
     min: Count
     max: Whole | None = None
@@ -114,14 +131,18 @@ class Scaling(TaskKeys):
 
     @model_validator(mode="after")
     def _possible(self) -> Scaling:
-        FaultsError.raise_any(Fault((), sentence) for sentence in self._impossible())
+        at_all = (Fault((), sentence) for sentence in self._impossible())
+        FaultsError.raise_any(chain(at_all, self._impossible_bounds()))
         return self
 
     def _impossible(self) -> Iterator[str]:
         if not (self.tasks or self.steps or self.tracking):
             yield "give tasks, steps or tracking"
         elif self.tracking and (self.tasks or self.steps):
-            yield "tracking stands alone: two rules would both set the number of tasks"
+            yield (
+                "tracking stands alone, as two rules would both set the number of tasks: leave it "
+                "out, or tasks and steps"
+            )
         if self.min > self.max:
             yield f"min is {self.min} and above max, {self.max}"
         if self.max > self.partitions:
@@ -131,17 +152,22 @@ class Scaling(TaskKeys):
             )
         if self.tracking and self.min < 1:
             yield "tracking needs min of 1: without members there is no lag per member"
-        if self.tasks and len(set(self.groups)) < len(self.groups):
-            yield "tasks.groups names further groups, each once"
+        further = self.tasks.groups if self.tasks else ()
+        if twice := next((each for each in further if self.groups.count(each) > 1), None):
+            yield f"tasks.groups names {twice}, which the service follows already: leave it out"
+
+    def _impossible_bounds(self) -> Iterator[Fault]:
         for index, bounds in enumerate(self.schedule):
-            if bounds.min > self.most_at(bounds):
-                yield (
-                    f"schedule[{index}].min is {bounds.min} and above max, {self.most_at(bounds)}"
+            place, most = ("schedule", index), self.most_at(bounds)
+            if bounds.min > most:
+                yield Fault(
+                    place, f"min is {bounds.min} and above max, {most}: lower min, or give a max"
                 )
             if bounds.max is not None and bounds.max > self.partitions:
-                yield (
-                    f"schedule[{index}].max is {bounds.max}, and tasks beyond the "
-                    f"{self.partitions} partitions read nothing"
+                yield Fault(
+                    place,
+                    f"max is {bounds.max}, and tasks beyond the {self.partitions} partitions read "
+                    "nothing: lower max, or correct partitions",
                 )
 
     @property

@@ -26,6 +26,8 @@ SCALING = {
     "partitions": 12,
     "tracking": {"lag_per_member": 100},
 }
+TASKS = {**SCALING, "tracking": None, "tasks": {}}
+BOUNDS = {"cron": "cron(0 7 ? * MON-FRI *)", "min": 2}
 
 
 def faults(*clusters: dict[str, Any], **more: Any) -> tuple[str, ...]:
@@ -80,6 +82,26 @@ def test_a_few_lines_are_enough() -> None:
             "beyond the 12 partitions read nothing: lower max, or correct partitions"),
         ({"scaling": [SCALING | {"tracking": None}]}, "clusters[0].scaling[0]: give tasks, steps "
             "or tracking"),
+        ({"scaling": [SCALING | {"tasks": {}}]}, "clusters[0].scaling[0]: tracking stands alone, "
+            "as two rules would both set the number of tasks: leave it out, or tasks and steps"),
+        ({"scaling": [TASKS | {"tasks": {"groups": ["billing"]}}]}, "clusters[0].scaling[0]: "
+            "tasks.groups names billing, which the service follows already: leave it out"),
+        ({"scaling": [TASKS | {"tasks": {"groups": ["a", "b", "a"]}}]}, "clusters[0].scaling[0]: "
+            "tasks.groups names a, which the service follows already: leave it out"),
+        ({"scaling": [TASKS | {"schedule": [BOUNDS | {"min": 5}]}]}, "clusters[0].scaling[0]."
+            "schedule[0]: min is 5 and above max, 4: lower min, or give a max"),
+        ({"scaling": [TASKS | {"schedule": [BOUNDS, BOUNDS | {"max": 1}]}]},
+            "clusters[0].scaling[0].schedule[1]: min is 2 and above max, 1: lower min, or give a "
+            "max"),
+        ({"scaling": [TASKS | {"schedule": [BOUNDS | {"max": 13}]}]}, "clusters[0].scaling[0]."
+            "schedule[0]: max is 13, and tasks beyond the 12 partitions read nothing: lower max, "
+            "or correct partitions"),
+        ({"scaling": [TASKS | {"schedule": [{**BOUNDS, "cron": "0 7 * * *"}]}]},
+            "clusters[0].scaling[0].schedule[0].cron: must be a cron expression of Application "
+            "Auto Scaling, as cron(0 7 ? * MON-FRI *)"),
+        ({"scaling": [TASKS | {"schedule": [BOUNDS | {"timezone": "UTC+1 "}]}]},
+            "clusters[0].scaling[0].schedule[0].timezone: must be a time zone's name, as "
+            "Europe/Berlin"),
         ({"vpc": cluster_json()["vpc"] | {"endpoints": {"s3": True}}}, "clusters[0].vpc: "
             "endpoints.s3 needs route_tables, those of the subnets"),
         ({"vpc": cluster_json()["vpc"] | {"endpoints": {"secrets_manager": True}}},
