@@ -393,6 +393,8 @@ def test_partitions_are_wanted_where_all_of_them_are_too_few(
             ["Partition 3 of orders gets 102/s (41%)"],
         ),
         ({"hottest_topic": "orders", "hottest_partition": 3, "hottest_share": 0.39}, []),
+        ({"hottest_share": 0.9, "produce_rate": None}, []),
+        ({"hottest_share": 0.9, "capacity": None}, []),
         ({"worst_status": "stalled"}, ["A partition is stalled"]),
         ({"worst_status": "falling_behind"}, []),
     ],
