@@ -148,6 +148,7 @@ def test_no_endpoint_is_made_twice(account: FakeAccount, tmp_path: Path) -> None
     vpc = _cluster(text)["vpc"]
     assert "endpoints" not in vpc
     assert vpc["endpoint_security_groups"] == [group]
+    assert vpc["existing_endpoints"] == ["s3", "secrets_manager"]
     assert _is_well(account, text, tmp_path)
 
 
@@ -156,6 +157,7 @@ def test_an_endpoint_is_opened_even_beside_nat(account: FakeAccount, tmp_path: P
     account.new_interface("secretsmanager", group)
     text = _draft(account)
     assert _cluster(text)["vpc"]["endpoint_security_groups"] == [group]
+    assert "existing_endpoints" not in _cluster(text)["vpc"]
     assert _is_well(account, text, tmp_path)
 
 
