@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_lag.lag.append_time import AppendTimes, combine_with_search, interpolate
+from kafka_lag.lag.append_time import (
+    AppendTimes,
+    Positions,
+    combine_with_search,
+    interpolate,
+    is_due,
+    is_too_wide,
+)
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
@@ -427,3 +435,32 @@ def test_between_two_ends_the_estimate_is_linear() -> None:
     found = bounds([(0, 0, 0), (1_000, 1_000, 100)], 24)
 
     assert interpolate(found, np.array([24]), np.array([2_000])).best.to_list() == [245]
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_a_topic_is_due_in_one_run_an_hour_at_a_minute_of_its_own(every: int) -> None:
+    names = ("orders", "bills", "")
+    topics = Frame.of({"topic": Strings.of(names)})
+    runs = range(0, 120, every)
+    due = np.array([is_due(topics, NOON + run * MINUTE, every * MINUTE) for run in runs])
+
+    for name, of_topic in zip(names, due.T, strict=True):
+        own = zlib.crc32(name.encode()) % 60
+        first = -(-own // every) * every % 60
+        found = [run for run, is_now in zip(runs, of_topic, strict=True) if is_now]
+        assert found == [first, first + 60]
+
+
+@pytest.mark.parametrize(
+    ("width", "age", "expected"),
+    [(1_000, 0, False), (1_001, 0, True), (36_000, 36_000, False), (37_000, 36_000, True)],
+    ids=["a second", "more", "a thousandth of ten hours", "more than that"],
+)
+def test_bounds_are_wide_beyond_a_second_or_a_thousandth_of_the_age(
+    width: int, age: int, expected: bool
+) -> None:
+    before = NOON - age * 1_000
+    none, after = Column.unknown(1), Column.of(np.array([before - width]))
+    bounds = Bounds(after, Column.of(np.array([before])), none, none)
+    positions = Positions(np.array([0]), np.array([5]), np.array([NOON]), np.array([0]))
+    assert is_too_wide(bounds, positions, Rules()).tolist() == [expected]
