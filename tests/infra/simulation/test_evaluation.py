@@ -63,6 +63,11 @@ def test_a_missing_point_is_what_the_alarm_takes_it_for(
     assert found == [empty, one, one_well]
 
 
+@pytest.mark.parametrize("missing", ["missing", "ignore", "breaching", "notBreaching"])
+def test_enough_breaches_are_an_alarm_whatever_is_missing(missing: str) -> None:
+    assert {state(text, missing) for text in (".xx", "xx.", "x.x")} == {ALARM}
+
+
 def test_missing_points_are_filled_in_up_to_the_number_of_periods() -> None:
     assert state("..oo.", "breaching") == OK
     assert state("..ox.", "breaching") == ALARM
