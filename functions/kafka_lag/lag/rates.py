@@ -20,6 +20,10 @@ from kafka_lag.lag.skips import has_skipped
 
 # A backlog that takes longer than a year is not being worked off: rates differ by noise alone.
 LONGEST_DRAIN_SECONDS = 365 * 86_400.0
+# After so many half-lives the newest sample weighs 1 to the last digit.
+_WHOLE_HALF_LIVES = 60.0
+# Steps after which an estimate is within a second where it is longer than the half-life.
+_STEPS_TO_SOLVE = 30
 _PARTITION = ("topic", "partition_id")
 _COMPARED = ("topic_id", "end_offset", "read_at", "produce_rate")
 
@@ -79,7 +83,26 @@ def _consumed(rows: Frame, old: Frame) -> Column:
 
 def ewma_weight(seconds: Column, rules: Rules) -> Seconds:
     """The weight of the newest sample in a rate, by the seconds since the one before; 0 unknown."""
-    weight: Seconds = 1.0 - np.exp2(-seconds.fill(0.0) / (rules.window_ms / 2_000))
+    return _weight(seconds.fill(0.0), rules)
+
+
+def estimate_time_since(seconds: Column, rules: Rules) -> Column:
+    """How long ago, s, a backlog began to grow that it takes so many seconds to grow to, at the
+    difference of the rates of now.
+
+    Rates follow a change by and by: after `t` seconds they differ by the weight of `t` of what they
+    will differ by. So `seconds` are t ÷ weight(t), which has no closed solution; 0 where no change
+    is that recent. Each step comes nearer from above.
+    """
+    longest = since = seconds.fill(0.0)
+    for _ in range(_STEPS_TO_SOLVE):
+        since = longest * _weight(since, rules)
+    return Column(since, seconds.known)
+
+
+def _weight(seconds: Seconds, rules: Rules) -> Seconds:
+    half_lives = np.minimum(seconds / (rules.window_ms / 2_000), _WHOLE_HALF_LIVES)
+    weight: Seconds = 1.0 - np.exp2(-half_lives)
     return weight
 
 

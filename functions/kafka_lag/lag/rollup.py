@@ -19,6 +19,7 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
 from kafka_lag.lag.ownership import find_owner_changes
+from kafka_lag.lag.rates import estimate_time_since
 from kafka_lag.lag.retention import find_risk_bound
 from kafka_lag.lag.sets import Sets, distinct
 from kafka_lag.lag.status import find_inactive
@@ -211,7 +212,7 @@ def roll_up_groups(
         **_roll_up_errors(sets, counted, sums["time_lag_seconds"]),
         **_roll_up_rates(sets, rows, counted),
         seconds_until_loss=_roll_up_until_loss(sets, counted),
-        **_roll_up_statuses(sets, rows, counted),
+        **_roll_up_statuses(sets, rows, counted, rules),
     )
     left = (every.rows().values > 0) & (sets.rows().values == 0)
     inactive = Strings.constant(contract.INACTIVE, len(groups)).only(left)
@@ -281,7 +282,9 @@ def _count_partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, An
 GROUP_STATUSES = tuple(contract.GROUP_STATUS_VALUES)
 
 
-def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+def _roll_up_statuses(
+    sets: Sets, rows: Frame, counted: Counted, rules: Rules
+) -> dict[str, AnyColumn]:
     """Status, its reason, how complete it is, and the worst partition with member and leader.
 
     The status is that of the worst partition. It is unknown where no partition with a lag was read
@@ -309,7 +312,7 @@ def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted) -> dict[str, An
         "worst_partition": worst.numbers("partition_id"),
         "worst_member": worst.strings("member_id"),
         "worst_leader": worst.numbers("leader"),
-        **_find_worst_status(sets, rows, counted),
+        **_find_worst_status(sets, rows, counted, rules),
     }
 
 
@@ -329,7 +332,9 @@ _BEGINNINGS = (
 )
 
 
-def _find_worst_status(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+def _find_worst_status(
+    sets: Sets, rows: Frame, counted: Counted, rules: Rules
+) -> dict[str, AnyColumn]:
     """For each set what the consumer does in its worst partition, and since when; null where all is
     well.
 
@@ -346,15 +351,15 @@ def _find_worst_status(sets: Sets, rows: Frame, counted: Counted) -> dict[str, A
     worst = words.take(at)
     for word, name in _BEGINNINGS:
         since = since.or_else(rows.numbers(name).take(at).only(worst.is_in([word])))
-    begun = _estimate_beginning(rows, counted).take(at)
+    begun = _estimate_beginning(rows, counted, rules).take(at)
     since = since.or_else(begun.only(worst.is_in([contract.FALLING_BEHIND])))
     written = _find_oldest_written(rows, counted).take(at)
     since = since.or_else(written.only(worst.is_in([contract.SLOW])))
     return {"worst_status": worst, "worst_status_since": since}
 
 
-def _estimate_beginning(rows: Frame, counted: Counted) -> Column:
-    """When a backlog that grows was nothing, ms, had it always grown at the rates of now.
+def _estimate_beginning(rows: Frame, counted: Counted, rules: Rules) -> Column:
+    """The run, ms, in which a backlog that grows was nothing, had it grown evenly since then.
 
     Not before `not_catching_up_since`, as it was proven to be worked off until then. Unknown where
     it grows by less than _CLEAR_GROWTH of what is written: that may be noise.
@@ -362,7 +367,9 @@ def _estimate_beginning(rows: Frame, counted: Counted) -> Column:
     produced = counted.produce_rate
     growth = produced - rows.numbers("consume_rate")
     seconds = counted.counts.lag / growth.only(growth > produced.clip(_LEAST_RATE) * _CLEAR_GROWTH)
-    begun = rows.numbers("taken_at") - seconds * 1_000
+    since = estimate_time_since(seconds, rules) * 1_000
+    runs = Column(np.rint(since.values / rules.interval_ms), since.known)
+    begun = rows.numbers("taken_at") - runs * rules.interval_ms
     proven = rows.numbers("not_catching_up_since")
     latest = np.maximum(np.rint(begun.values), proven.values).astype(np.int64)
     return Column(latest, begun.known & proven.known)

@@ -214,6 +214,27 @@ def test_each_status_has_its_word(
     assert after(planted, minutes) == expected
 
 
+@pytest.mark.parametrize("seconds", [0, 30], ids=["with-a-run", "between-two"])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("faster", [1, 8], ids=["slower-consumer", "busier-producers"])
+def test_a_backlog_has_grown_since_what_a_message_says(
+    share: float, seconds: int, faster: int
+) -> None:
+    begin, memory, rules = NOON + 30 * MINUTE + seconds * 1_000, Memory.empty(), Rules()
+    found = None
+    for at in range(NOON, NOON + 75 * MINUTE, MINUTE):
+        grown = max(at - begin, 0) * 10 * faster // 1_000
+        end = 100_000 + min(at, begin) * 10 // 1_000 - NOON * 10 // 1_000 + grown
+        lag = 5 + int(grown * (1 - share))
+        reading = a_reading({"g": {"t": [end - lag]}}, {"t": [(0, end)]}, at=at)
+        report = evaluate(reading, memory.previous_runs(), rules, at)
+        memory = memory.add_run(report.snapshot, rules.interval_ms, stored=True)
+        word, since = group(report, "worst_status", "worst_status_since")
+        found = since if word == FALLING_BEHIND and found is None else found
+
+    assert found == pytest.approx(begin, abs=MINUTE)
+
+
 def test_a_group_that_is_not_read_any_more_keeps_its_word() -> None:
     planted = Planted(20, stands, owned=False, unread=lambda minute: minute > 25)
     *_, last = planted.runs(40)
@@ -308,7 +329,8 @@ def test_a_group_says_since_when_its_worst_partition_does_so(word: str, since: s
 def test_what_no_moment_begins_is_estimated(
     word: str, consumed: float | None, proven: int | None, since: int | None
 ) -> None:
-    parts = [behind(900.0, lag=6_000, status=WARN, consumer=word, produced=10.0)]
+    # In 20 minutes the averages have made 15 of 16 parts of the way to what is so now.
+    parts = [behind(900.0, lag=6_400, status=WARN, consumer=word, produced=10.0)]
     rows = frame_of(parts).with_columns(
         taken_at=Column.of([NOON]),
         consume_rate=Column.optional([consumed], np.float64),

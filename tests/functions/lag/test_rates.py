@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.rates import LONGEST_DRAIN_SECONDS, add_produce_rate, add_rates
+from kafka_lag.lag.rates import (
+    LONGEST_DRAIN_SECONDS,
+    add_produce_rate,
+    add_rates,
+    estimate_time_since,
+)
 from tests.builders import MINUTE
 from tests.functions.lag.builders import (
     BEFORE,
@@ -261,3 +266,10 @@ def test_a_short_window_forgets_a_first_reading_sooner(window: int, weight: floa
     none = column([0], "long")
     found = add_rates(now, match_previous(now, snapshot(previous)), column([0.0]), none, rules)
     assert first(found, "consume_rate") == (pytest.approx(100 - 99 * weight),)
+
+
+@pytest.mark.parametrize("minutes", [5, 11, 20, 60, 600])
+def test_a_change_is_as_long_ago_as_averages_took_to_show_so_much_of_it(minutes: int) -> None:
+    shown = 1 - 2 ** (-minutes / 5)
+    (since,) = estimate_time_since(column([minutes * 60 / shown]), Rules()).to_list()
+    assert since == pytest.approx(minutes * 60, abs=1)

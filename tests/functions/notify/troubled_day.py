@@ -237,7 +237,7 @@ TROUBLES = (
         _worked_off("09:00", "11:00", 0.5),
         ("opened", "resolved"),
         (
-            "Falling behind since about 2026-01-31 08:5",
+            "Falling behind since about 2026-01-31 09:00 UTC",
             "10/s written to its topics, 5",
             "led by broker 2, read by analytics-m",
         ),
