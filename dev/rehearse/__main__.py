@@ -25,7 +25,7 @@ from dev.rehearse.account import SHARED_STACK
 from dev.rehearse.command_line import install
 from dev.rehearse.emulator import Emulator
 from dev.rehearse.errors import RehearsalError
-from dev.rehearse.outside import attempt_outside
+from dev.rehearse.outside import attempt_inside, attempt_outside
 from dev.rehearse.rehearsal import Rehearsal
 
 _OK, _FAULTY, _FAILED = 0, 1, 2
@@ -94,6 +94,12 @@ def _deploy(rehearsal: Rehearsal) -> list[str]:
     return checks.stacks(rehearsal)
 
 
+def _deploy_again(rehearsal: Rehearsal) -> list[str]:
+    before = checks.versions(rehearsal)
+    rehearsal.deploy_again()
+    return checks.unchanged(before, checks.versions(rehearsal))
+
+
 def _run(rehearsal: Rehearsal) -> list[str]:
     rehearsal.run()
     return [
@@ -106,7 +112,15 @@ def _run(rehearsal: Rehearsal) -> list[str]:
 
 
 def _outside(rehearsal: Rehearsal) -> list[str]:
-    return checks.outside(attempt_outside(rehearsal))
+    return [
+        *checks.outside(attempt_outside(rehearsal)),
+        *checks.inside(attempt_inside(rehearsal)),
+    ]
+
+
+def _report(rehearsal: Rehearsal) -> list[str]:
+    rehearsal.report()
+    return checks.report(rehearsal)
 
 
 def _change(rehearsal: Rehearsal) -> list[str]:
@@ -133,14 +147,25 @@ def _destroy(rehearsal: Rehearsal) -> list[str]:
     return checks.destruction(rehearsal, bucket)
 
 
+def _deploy_on_kept_bucket(rehearsal: Rehearsal) -> list[str]:
+    (bucket,) = rehearsal.kept_buckets()
+    rehearsal.deploy_on(bucket)
+    faults = checks.on_kept_bucket(rehearsal, bucket)
+    rehearsal.destroy()
+    return [*faults, *checks.destruction(rehearsal, bucket)]
+
+
 STEPS: tuple[tuple[str, Step], ...] = (
     ("cdk bootstrap", _bootstrap),
     ("cdk deploy of all stacks", _deploy),
+    ("cdk deploy of the same, which does nothing", _deploy_again),
     ("runs of the deployed collectors, messages and views", _run),
-    ("calls outside their rights", _outside),
+    ("calls outside their rights, and those of services", _outside),
+    ("the daily job with its role, on Spark", _report),
     ("cdk deploy of a changed configuration, and a run", _change),
     ("cdk destroy of one cluster, and cdk deploy without it", _remove),
     ("cdk destroy of all stacks", _destroy),
+    ("cdk deploy on the bucket that was kept, with own keys", _deploy_on_kept_bucket),
 )
 
 if __name__ == "__main__":

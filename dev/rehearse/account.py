@@ -85,15 +85,26 @@ def _create_services(ecs: Any) -> None:
 
 
 def configuration(
-    existing: Existing, brokers: Brokers, *, changed: bool = False, plain: bool = True
+    existing: Existing,
+    brokers: Brokers,
+    *,
+    changed: bool = False,
+    full: bool = True,
+    plain: bool = True,
+    bucket: str | None = None,
 ) -> dict[str, Any]:
-    """The deployment's document; `changed` is another one of it, without `plain` one cluster less.
+    """The deployment's document; `changed` is another one of it, without `full` or `plain` one
+    cluster less. With a `bucket` of the account's its key encrypts logs and topics, too.
 
     A status holds at once, so that few runs make a message.
     """
-    clusters = [_full_cluster(existing, brokers, changed=changed)]
+    clusters = [_full_cluster(existing, brokers, changed=changed)] if full else []
     if plain:
         clusters.append(_plain_cluster(brokers))
+    theirs = {
+        "existing_buckets": {REGION: bucket},
+        "kms_keys": {REGION: {"logs": existing.key, "topic": existing.key}},
+    }
     return {
         "name": NAME,
         "account": ACCOUNT,
@@ -113,6 +124,7 @@ def configuration(
             },
             "views": {"auth": "bearer"},
             "status_messages": {},
+            **(theirs if bucket else {}),
         },
         "defaults": {
             "region": REGION,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dev.rehearse import backlog
@@ -25,6 +25,8 @@ from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 
 LEAST_ATTEMPTS = 6
+# Characters at the end of a job's output.
+_SHOWN = 2000
 _TOOLKIT = "CDKToolkit"
 # Kinds of resources that must survive a change.
 _LASTING = frozenset(
@@ -63,9 +65,10 @@ _AROUND = re.compile(r"^(arn:.*:|https?://.*/|/aws/(cloudformation|lambda)/|/)")
 _COLLECTED = {"groups": 1, "objects_written": 3}
 
 
-def stacks(rehearsal: Rehearsal, *, plain: bool = True) -> list[str]:
+def stacks(rehearsal: Rehearsal, *, full: bool = True, plain: bool = True) -> list[str]:
     """All of the deployment and CDK's own are complete, and there are no others."""
-    names = {SHARED_STACK, CHAT_STACK, VIEWS_STACK, stack_of(FULL), _TOOLKIT}
+    names = {SHARED_STACK, CHAT_STACK, VIEWS_STACK, _TOOLKIT}
+    names |= {stack_of(FULL)} if full else set()
     names |= {stack_of(PLAIN)} if plain else set()
     found = _stacks(rehearsal)
     return [
@@ -143,6 +146,72 @@ def outside(attempts: list[Attempt]) -> list[str]:
     faults = [str(each) for each in attempts if not each.denied]
     if len(attempts) < LEAST_ATTEMPTS:
         faults.append(f"Only {len(attempts)} calls were tried")
+    return faults
+
+
+def inside(attempts: list[Attempt]) -> list[str]:
+    """Each call that a service makes with its role was let through."""
+    return [f"{each} is within its rights" for each in attempts if each.error]
+
+
+def versions(rehearsal: Rehearsal) -> dict[str, str]:
+    """When each stack was changed last."""
+    found = rehearsal.emulator.client("cloudformation").describe_stacks()["Stacks"]
+    return {
+        each["StackName"]: str(each.get("LastUpdatedTime", each["CreationTime"])) for each in found
+    }
+
+
+def report(rehearsal: Rehearsal) -> list[str]:
+    """The daily job ended well with its role alone, and its page and tables are in the bucket."""
+    run = rehearsal.runs.report
+    if run is None:
+        return ["The daily job was not run"]
+    if run.status:
+        return [f"The daily job ended with {run.status}: {run.output[-_SHOWN:]}"]
+    keys = rehearsal.keys(rehearsal.output(SHARED_STACK, "Bucket"))
+    names = ("page", "lag_summary")
+    begins = [f"{contract.REPORT_PREFIX}/{name}/cluster={FULL}/" for name in names]
+    faults = [f"Nothing is below {each}" for each in begins if not any(map(_below(each), keys))]
+    return faults + denials(rehearsal)
+
+
+def _below(prefix: str) -> Callable[[str], bool]:
+    return lambda key: key.startswith(prefix)
+
+
+def unchanged(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """What a deploy changed that had nothing to change."""
+    return [
+        f"The stack {name} was changed by a second deploy of the same"
+        for name in sorted(before | after)
+        if before.get(name) != after.get(name)
+    ]
+
+
+def on_kept_bucket(rehearsal: Rehearsal, bucket: str) -> list[str]:
+    """A deployment on it is complete, writes there, and uses the account's key."""
+    answer, key = rehearsal.runs.on_kept_bucket, rehearsal.existing.key
+    faults = stacks(rehearsal, full=False) + denials(rehearsal)
+    if answer.value != _COLLECTED:
+        faults.append(f"The collector answered {answer}")
+    at = rehearsal.runs.taken_at[-1] + 60_000
+    missing = {object_key(dataset, PLAIN, at) for dataset in contract.DATASETS}
+    missing -= rehearsal.keys(bucket)
+    faults += [f"{each} is not in the bucket that was kept" for each in sorted(missing)]
+    # The emulator forgets a topic's key, so that none is made is all there is to see of it.
+    faults += [
+        f"The stack {stack} makes {each['LogicalResourceId']}"
+        for stack, each in resources(rehearsal)
+        if each["ResourceType"] in ("AWS::KMS::Key", "AWS::S3::Bucket")
+    ]
+    logs = rehearsal.emulator.client("logs")
+    groups = logs.describe_log_groups()["logGroups"]
+    faults += [
+        f"The log {each['logGroupName']} has the key {each.get('kmsKeyId')}"
+        for each in groups
+        if NAME in each["logGroupName"] and each.get("kmsKeyId") != key
+    ]
     return faults
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from dev.lambda_runtime import LambdaProcess, runtime_in
-from dev.rehearse.emulator import Credentials, Emulator
+from dev.rehearse.emulator import ACCOUNT, Credentials, Emulator
 from dev.rehearse.errors import RehearsalError
 from kafka_lag import contract
 
@@ -98,6 +98,20 @@ class DeployedFunction:
         }
         with LambdaProcess(self.handler, task, runtime, environ, self.log(folder)) as process:
             yield process
+
+
+def assume_service_role(emulator: Emulator, stack: str, service: str, session: str) -> Credentials:
+    """What a service of AWS gets that takes on the stack's role for it, the first if it has more.
+
+    RehearsalError where the stack has none.
+    """
+    for one in _resources(emulator, stack).values():
+        if one["Type"] != "AWS::IAM::Role":
+            continue
+        (trusted,) = one["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        if trusted["Principal"] == {"Service": f"{service}.amazonaws.com"}:
+            return emulator.assume(f"arn:aws:iam::{ACCOUNT}:role/{one['Id']}", session)
+    raise RehearsalError(f"The stack {stack} has no role for {service}")
 
 
 def _below(layers: Path, value: str) -> str:

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls outside the rights of the deployed roles, which must be denied one and all."""
+"""Calls with the deployed roles: outside their rights, which must be denied one and all, and those
+that services of AWS make with theirs, which must be let through.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, VIEWS_STACK
-from dev.rehearse.emulator import Emulator
-from dev.rehearse.functions import NOTIFY, DeployedFunction
+from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, VIEWS_STACK, stack_of
+from dev.rehearse.emulator import Credentials, Emulator
+from dev.rehearse.functions import NOTIFY, assume_service_role
 from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 
 # What these calls are known by among all that were denied.
 SESSION = "outside"
+_INSIDE = "service"
 _HISTORY = f"{contract.HISTORY_PREFIX}/any"
 _NOTIFIED = f"{contract.NOTIFIED_PREFIX}/any"
 _BODY = "nothing"
@@ -42,11 +46,11 @@ class Attempt:
 
 
 class _Caller:
-    """Makes calls with a function's role, and notes what comes of them."""
+    """Makes calls with a role's credentials, and notes what comes of them."""
 
-    def __init__(self, emulator: Emulator, by: str, function: DeployedFunction) -> None:
+    def __init__(self, emulator: Emulator, by: str, credentials: Credentials) -> None:
         self._emulator, self._by = emulator, by
-        self._credentials = function.credentials(emulator, SESSION)
+        self._credentials = credentials
         self.attempts: list[Attempt] = []
 
     def attempt(self, service: str, operation: str, on: str, **parameters: Any) -> None:
@@ -62,7 +66,7 @@ class _Caller:
 
 @dataclass(frozen=True, slots=True)
 class _Targets:
-    """What must not be touched: names, keys and ARNs."""
+    """What must not be touched, or by one alone: names, keys and ARNs."""
 
     bucket: str
     own: str
@@ -71,12 +75,49 @@ class _Targets:
     token: str
     login: str
     group: str
+    reports: str
+    collector: str
+    other_function: str
+
+
+_Calls = Callable[[_Caller, _Targets], None]
 
 
 def attempt_outside(rehearsal: Rehearsal) -> list[Attempt]:
-    """What collector, messages and views must not do."""
+    """What collector, messages and views must not do, nor Scheduler, EventBridge and Glue."""
+    emulator, targets = rehearsal.emulator, _targets(rehearsal)
+    functions = {
+        "collector": (rehearsal.function(FULL), _as_collector),
+        "messages": (rehearsal.shared_function(NOTIFY), _as_messages),
+        "views": (rehearsal.views_function(), _as_views),
+    }
+    found: list[Attempt] = []
+    for by, (function, attempts) in functions.items():
+        caller = _Caller(emulator, by, function.credentials(emulator, SESSION))
+        attempts(caller, targets)
+        found += caller.attempts
+    for service, (stack, outside, _) in _SERVICES.items():
+        role = assume_service_role(emulator, stack, service, SESSION)
+        caller = _Caller(emulator, service, role)
+        outside(caller, targets)
+        found += caller.attempts
+    return found
+
+
+def attempt_inside(rehearsal: Rehearsal) -> list[Attempt]:
+    """What Scheduler, EventBridge and Glue do with the roles that are made for them."""
+    found: list[Attempt] = []
+    for service, (stack, _, inside) in _SERVICES.items():
+        role = assume_service_role(rehearsal.emulator, stack, service, _INSIDE)
+        caller = _Caller(rehearsal.emulator, service, role)
+        inside(caller, _targets(rehearsal))
+        found += caller.attempts
+    return found
+
+
+def _targets(rehearsal: Rehearsal) -> _Targets:
     taken_at = rehearsal.runs.taken_at[-1]
-    targets = _Targets(
+    return _Targets(
         bucket=rehearsal.output(SHARED_STACK, "Bucket"),
         own=object_key(contract.GROUPS, FULL, taken_at),
         other=object_key(contract.GROUPS, PLAIN, taken_at),
@@ -84,15 +125,10 @@ def attempt_outside(rehearsal: Rehearsal) -> list[Attempt]:
         token=rehearsal.output(VIEWS_STACK, "ViewsToken"),
         login=rehearsal.existing.secret,
         group=rehearsal.existing.brokers_security_group,
+        reports=rehearsal.output(SHARED_STACK, "ReportTopic"),
+        collector=rehearsal.function(FULL).name,
+        other_function=rehearsal.function(PLAIN).name,
     )
-    callers = [
-        _Caller(rehearsal.emulator, "collector", rehearsal.function(FULL)),
-        _Caller(rehearsal.emulator, "messages", rehearsal.shared_function(NOTIFY)),
-        _Caller(rehearsal.emulator, "views", rehearsal.views_function()),
-    ]
-    for caller, attempts in zip(callers, (_as_collector, _as_messages, _as_views), strict=True):
-        attempts(caller, targets)
-    return [each for caller in callers for each in caller.attempts]
 
 
 def _as_collector(caller: _Caller, on: _Targets) -> None:
@@ -125,3 +161,54 @@ def _as_views(caller: _Caller, on: _Targets) -> None:
     try_("s3", "get_object", "what messages remember", Bucket=bucket, Key=_NOTIFIED)
     try_("secretsmanager", "get_secret_value", "the collector's login", SecretId=on.login)
     try_("sns", "publish", "the alarms' topic", TopicArn=on.topic, Message=_BODY)
+
+
+def _as_scheduler_inside(caller: _Caller, on: _Targets) -> None:
+    caller.attempt("lambda", "invoke", "its collector", FunctionName=on.collector, Payload=b"{}")
+
+
+def _as_scheduler(caller: _Caller, on: _Targets) -> None:
+    invoke = {"FunctionName": on.other_function, "Payload": b"{}"}
+    caller.attempt("lambda", "invoke", "another collector", **invoke)
+    caller.attempt("s3", "get_object", "a snapshot", Bucket=on.bucket, Key=on.own)
+
+
+def _as_events_inside(caller: _Caller, on: _Targets) -> None:
+    caller.attempt("sns", "publish", "the topic of reports", TopicArn=on.reports, Message=_BODY)
+
+
+def _as_events(caller: _Caller, on: _Targets) -> None:
+    caller.attempt("sns", "publish", "the alarms' topic", TopicArn=on.topic, Message=_BODY)
+    caller.attempt("lambda", "invoke", "a collector", FunctionName=on.collector, Payload=b"{}")
+
+
+def _as_glue_inside(caller: _Caller, on: _Targets) -> None:
+    """What the daily job does in a night, call by call, but its log and its metric: the emulator
+    knows no condition on a namespace.
+    """
+    try_, bucket = caller.attempt, on.bucket
+    snapshots = f"{contract.SNAPSHOT_PREFIX}/"
+    try_("s3", "list_objects_v2", "snapshots", Bucket=bucket, Prefix=snapshots)
+    try_("s3", "get_object", "a snapshot", Bucket=bucket, Key=on.own)
+    for prefix in (contract.HISTORY_PREFIX, contract.REPORT_PREFIX, contract.USUAL_PREFIX):
+        key = f"{prefix}/rehearsed"
+        try_("s3", "put_object", prefix, Bucket=bucket, Key=key, Body=_BODY)
+        try_("s3", "get_object", prefix, Bucket=bucket, Key=key)
+        try_("s3", "delete_object", prefix, Bucket=bucket, Key=key)
+    try_("sns", "publish", "the topic of reports", TopicArn=on.reports, Message=_BODY)
+
+
+def _as_glue(caller: _Caller, on: _Targets) -> None:
+    try_, bucket = caller.attempt, on.bucket
+    try_("s3", "put_object", "a snapshot", Bucket=bucket, Key=on.own, Body=_BODY)
+    try_("s3", "get_object", "what messages remember", Bucket=bucket, Key=_NOTIFIED)
+    try_("sns", "publish", "the alarms' topic", TopicArn=on.topic, Message=_BODY)
+    try_("secretsmanager", "get_secret_value", "the collector's login", SecretId=on.login)
+
+
+# Whose roles these are, in which stack, and what they must not and must be able to do.
+_SERVICES: dict[str, tuple[str, _Calls, _Calls]] = {
+    "scheduler": (stack_of(FULL), _as_scheduler, _as_scheduler_inside),
+    "events": (SHARED_STACK, _as_events, _as_events_inside),
+    "glue": (SHARED_STACK, _as_glue, _as_glue_inside),
+}

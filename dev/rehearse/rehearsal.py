@@ -16,6 +16,7 @@ from dev.lambda_runtime import Answer, LambdaProcess
 from dev.rehearse import account, backlog
 from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, VIEWS_STACK, stack_of
 from dev.rehearse.command_line import CommandLine
+from dev.rehearse.daily_job import JobRun, run_job
 from dev.rehearse.emulator import Emulator
 from dev.rehearse.errors import RehearsalError
 from dev.rehearse.functions import COLLECT, NOTIFY, SERVE, DeployedFunction
@@ -37,7 +38,9 @@ class Runs:
     taken_at: list[int] = field(default_factory=list)
     collected: list[Answer] = field(default_factory=list)
     notified: list[Answer] = field(default_factory=list)
+    report: JobRun | None = None
     plain: Answer = field(default_factory=Answer)
+    on_kept_bucket: Answer = field(default_factory=Answer)
     views: dict[str, Any] = field(default_factory=dict)
     inbox: list[dict[str, Any]] = field(default_factory=list)
 
@@ -71,6 +74,10 @@ class Rehearsal:
         self.command_line.deploy()
         self._inbox = _subscribe_inbox(self.emulator, self.output(SHARED_STACK, "ReportTopic"))
 
+    def deploy_again(self) -> None:
+        """The same once more."""
+        self.command_line.deploy()
+
     def run(self) -> None:
         """Collectors, messages and views, each as it is deployed and as its event calls it."""
         self._collect_and_notify()
@@ -81,6 +88,13 @@ class Rehearsal:
             token = self.views_token()
             for name, authorization in (("token", f"Bearer {token}"), ("none", "Bearer no")):
                 self.runs.views[name] = views.invoke(_request(authorization)).value
+
+    def report(self) -> None:
+        """The daily job, for the day of the runs."""
+        day = datetime.fromtimestamp(self.runs.taken_at[0] / 1000, UTC).date()
+        job = self.output(SHARED_STACK, "DailyReportJob")
+        options = {"--date": day.isoformat(), "--summary": "always"}
+        self.runs.report = run_job(self.emulator, job, self.folder, **options)
 
     def change(self) -> None:
         """Another configuration of the same clusters, and a run with it."""
@@ -97,6 +111,18 @@ class Rehearsal:
     def destroy(self) -> None:
         """All stacks."""
         self.command_line.destroy()
+
+    def deploy_on(self, bucket: str) -> None:
+        """After all is destroyed: one cluster, on the bucket that was kept, with keys of the
+        account's for logs and topics; and a run.
+        """
+        self.command_line.configure(
+            account.configuration(self.existing, self._brokers, full=False, bucket=bucket)
+        )
+        self.command_line.deploy()
+        taken_at = self.runs.taken_at[-1] + _MINUTE_MS
+        with self.function(PLAIN).running(self.emulator, self.folder) as collector:
+            self.runs.on_kept_bucket = collector.invoke(_scheduled(PLAIN, taken_at))
 
     def function(self, cluster: str) -> DeployedFunction:
         """A cluster's collector."""
@@ -121,6 +147,13 @@ class Rehearsal:
         secret = self.output(VIEWS_STACK, "ViewsToken")
         found = self.emulator.client("secretsmanager").get_secret_value(SecretId=secret)
         return str(found["SecretString"])
+
+    def kept_buckets(self) -> list[str]:
+        """Those with snapshots."""
+        buckets = self.emulator.client("s3").list_buckets()["Buckets"]
+        names = [each["Name"] for each in buckets]
+        begins = f"{contract.SNAPSHOT_PREFIX}/"
+        return [each for each in names if any(k.startswith(begins) for k in self.keys(each))]
 
     def keys(self, bucket: str) -> set[str]:
         """Of all objects in a bucket."""

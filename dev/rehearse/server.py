@@ -49,6 +49,7 @@ def main() -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     register(reporter.report)
     _report_denials(reporter)
+    _name_source_account()
     _report_invocations(reporter)
     config = Config()
     config.bind = [f"fd://{sys.argv[1]}"]
@@ -95,6 +96,18 @@ def _report_denials(reporter: Reporter) -> None:
         return result
 
     iam_evaluator.enforce = reporting
+
+
+def _name_source_account() -> None:
+    """Who takes on a role stands for a service of AWS, which says for whose account it does."""
+    evaluate = iam_evaluator.evaluate_trust_policy
+
+    def naming(document: Any, caller: str, context: Any = None) -> bool:
+        if context is not None:
+            context.service_context["aws:sourceaccount"] = context.principal_account
+        return bool(evaluate(document, caller, context))
+
+    iam_evaluator.evaluate_trust_policy = naming
 
 
 def _report_invocations(reporter: Reporter) -> None:

@@ -22,7 +22,7 @@ from dev.rehearse.command_line import install
 from dev.rehearse.emulator import Emulator
 from dev.rehearse.errors import RehearsalError
 from dev.rehearse.functions import NOTIFY
-from dev.rehearse.outside import Attempt, attempt_outside
+from dev.rehearse.outside import Attempt, attempt_inside, attempt_outside
 from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag_cdk.catalog import catalog_tables
 from kafka_lag_cdk.saved_queries import read_queries
@@ -53,6 +53,14 @@ def _deployed(
         rehearsal.bootstrap()
         rehearsal.deploy()
         yield rehearsal
+
+
+@pytest.fixture(name="deployed_twice", scope="module")
+def _deployed_twice(deployed: Rehearsal) -> tuple[dict[str, str], dict[str, str]]:
+    """When each stack was changed last, before and after the same was deployed again."""
+    before = checks.versions(deployed)
+    deployed.deploy_again()
+    return before, checks.versions(deployed)
 
 
 def _prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -234,6 +242,14 @@ def test_each_dashboard_is_a_document_of_widgets(deployed: Rehearsal) -> None:
         assert len(json.loads(body)["widgets"]) > 5
 
 
+def test_the_same_deployed_again_changes_nothing(
+    deployed_twice: tuple[dict[str, str], dict[str, str]],
+) -> None:
+    before, after = deployed_twice
+    assert len(before) == 6
+    assert checks.unchanged(before, after) == []
+
+
 def test_the_deployed_functions_do_their_work(run: Rehearsal) -> None:
     assert checks.answers(run) == []
 
@@ -257,7 +273,14 @@ def test_nothing_is_denied_under_the_deployed_roles(run: Rehearsal) -> None:
 def test_calls_outside_the_rights_are_denied(attempts: list[Attempt]) -> None:
     assert checks.outside(attempts) == []
     callers = Counter(each.by for each in attempts)
-    assert min(callers[name] for name in ("collector", "messages", "views")) >= 3
+    assert min(callers[name] for name in ("collector", "messages", "views", "glue")) >= 3
+    assert min(callers[name] for name in ("scheduler", "events")) >= 2
+
+
+def test_services_may_do_what_their_roles_are_for(run: Rehearsal) -> None:
+    attempts = attempt_inside(run)
+    assert {each.by for each in attempts} == {"scheduler", "events", "glue"}
+    assert checks.inside(attempts) == []
 
 
 def test_a_call_that_is_let_through_is_a_fault() -> None:
@@ -265,6 +288,11 @@ def test_a_call_that_is_let_through_is_a_fault() -> None:
         Attempt("views", "s3 put_object", "a snapshot", error) for error in ("NoSuchKey", None)
     ]
     assert len(checks.outside([*attempts, *attempts, *attempts])) == 6
+
+
+def test_the_daily_job_reports_with_its_role_alone(run: Rehearsal) -> None:
+    run.report()
+    assert checks.report(run) == []
 
 
 def test_a_change_reaches_what_is_deployed(
@@ -292,6 +320,13 @@ def test_the_changed_collector_goes_on(
 
 def test_of_all_stacks_only_the_bucket_is_left(destroyed: tuple[Rehearsal, str]) -> None:
     assert checks.destruction(*destroyed) == []
+
+
+def test_it_is_deployed_again_on_the_bucket_that_was_kept(destroyed: tuple[Rehearsal, str]) -> None:
+    rehearsal, bucket = destroyed
+    assert rehearsal.kept_buckets() == [bucket]
+    rehearsal.deploy_on(bucket)
+    assert checks.on_kept_bucket(rehearsal, bucket) == []
 
 
 def _described(rehearsal: Rehearsal, service: str, operation: str, parts: str) -> list[Any]:
