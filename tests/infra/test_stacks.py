@@ -143,6 +143,19 @@ def test_roles_of_services_are_for_this_account(assembly: CloudAssembly, service
     assert condition == {"aws:SourceAccount": "111122223333"}
 
 
+def test_the_daily_job_writes_no_other_jobs_logs(shared: dict[str, dict[str, Any]]) -> None:
+    """But the two groups in which Glue begins each run's."""
+    found = {
+        resource.split(":log-group:")[1]
+        for policy in of_type(shared, "AWS::IAM::Policy").values()
+        for statement in policy["PolicyDocument"]["Statement"]
+        for resource in statement["Resource"]
+        if ":log-group:" in resource
+    }
+    own = "/other/daily-report/*"
+    assert found == {own, "/aws-glue/jobs/output:*", "/aws-glue/jobs/error:*"}
+
+
 def test_the_daily_job_may_use_the_key_of_cdks_bucket(shared: dict[str, dict[str, Any]]) -> None:
     using = [
         statement
