@@ -29,7 +29,8 @@ from kafka_lag_report.schemas import REPORTS, SNAPSHOTS, TABLES
 from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
 from tests.glue_jobs.odd_days import GROUPS, write_odd_day
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
+# The first test waits for both runs of the job and for the SQL, on a busy machine for long.
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(1_800)]
 
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 DAY = MIDNIGHT.date()
@@ -79,7 +80,7 @@ def groups_at(number: int) -> Iterator[Row]:
     why |= {"tasks_needed": 2 if number < 720 else 4, "tasks_needed_reason": "backlog"}
     yield seen("billing", late, status="ERR" if wrong else "OK", **why)
     yield seen("etl", 0.0, records_lost=2_847 if number >= 720 else 0)
-    for name in ("ahead", "large", "lopsided", "stopped", "odd"):
+    for name in ("ahead", "large", "lopsided", "stopped", "odd", "restarted"):
         yield seen(name, 30.0)
     yield seen(LONG, 0.0)
 
@@ -125,6 +126,11 @@ def partitions_at(number: int) -> Iterator[Row]:
     # Each partition has an owner and a leader of its own, and all are written to alike.
     for partition, lag in enumerate((2_000, 100, 100)):
         yield row_of("odd", "curious", partition, 50 * run, 50 * run + lag)
+    # One member until noon, and another one since.
+    lag, member = (800, "old") if number < 720 else (10, "new")
+    end = 50 * run + 800
+    row = row_of("restarted", "resumed", 0, end - lag, end, member_id=member)
+    yield {**row, "leader": 4}
 
 
 def row_of(
@@ -352,6 +358,13 @@ def test_the_report_says_whose_retention_is_unlimited(said: Said) -> None:
     kept = {row["topic"]: (row["retention_seconds"], row["retention_unlimited"]) for row in rows}
     assert kept["purged"] == (None, True)
     assert kept["orders"] == (86_400.0, False)
+
+
+def test_the_owner_before_a_restart_is_not_hot_beside_the_one_after_it(said: Said) -> None:
+    rows = report_rows(said.root, "consumer_hotspots", "shop")
+    found = {row["member_id"]: row for row in rows if row["consumer_group"] == "restarted"}
+    assert {member: row["hot"] for member, row in found.items()} == {"old": False, "new": False}
+    assert found["old"]["lag_to_others"] > 3
 
 
 def test_nothing_lost_or_safe_has_30_days_left(said: Said) -> None:
