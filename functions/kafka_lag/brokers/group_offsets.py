@@ -56,6 +56,8 @@ class CommittedOffsets:
 
     def forget(self, failures: Mapping[str, Failure]) -> None:
         """Takes back the answers for these groups, which turned out not to be whole."""
+        if not failures:
+            return
         indexes = {index for index, name in enumerate(self.names) if name in failures}
         kept = [at for at, index in enumerate(self.group) if index not in indexes]
         for column in (self.group, self.row, self.offset):

@@ -14,7 +14,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
-from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import PreviousRuns
@@ -57,6 +57,8 @@ def add_capacity(
     old = old.lazy_take(locate(groups, old, _GROUP))
     groups = groups.with_columns(settled_since=_find_settled(groups, old, taken_at))
     sample, runs = _sample(groups, rows, previous, previous_runs, rules)
+    if not (sample.known | old.strings("capacity_samples").known).any():
+        return _without_samples(groups, rules)
     samples = Recent.of(old.strings("capacity_samples"), MOST_SAMPLES).appended(sample, runs)
     enough = samples.count >= _FEWEST_SAMPLES
     margin = np.floor((samples.count - _SPREAD * np.sqrt(samples.count)) / 2)
@@ -76,7 +78,19 @@ def _find_settled(groups: Frame, old: Frame, taken_at: int) -> Column:
     return now.where(moved, old.numbers("settled_since").or_else(now)).only(~waiting)
 
 
+def _without_samples(groups: Frame, rules: Rules) -> Frame:
+    unknown = Column.unknown(len(groups), np.float64)
+    return groups.with_columns(
+        capacity=_find_configured(groups, rules),
+        capacity_low=unknown,
+        capacity_high=unknown,
+        capacity_samples=Strings.unknown(len(groups)),
+    )
+
+
 def _find_configured(groups: Frame, rules: Rules) -> Column:
+    if not rules.tasks.choices:
+        return Column.unknown(len(groups), np.float64)
     names = groups.strings("consumer_group")
     values = [rules.tasks_of(name).capacity for name in names.categories]
     at = np.where(names.known, names.codes.values, -1).astype(np.int64)
@@ -108,6 +122,8 @@ def _sample(
 ) -> tuple[Column, Rows]:
     """Records/s that a saturated member of each group read, their mean; and over how many runs."""
     rows, old, at_group = _select(groups, rows, previous.rows)
+    if not len(rows):
+        return Column.unknown(len(groups), np.float64), np.ones(len(groups), np.int64)
     members = _find_members(groups, rows, old, at_group)
     moved = _moves(rows, old) & (members.sets.of_row < members.sets.count)
     read = members.sets.total(_read(rows, old).only(moved))
@@ -130,10 +146,14 @@ def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]
 
     What lies there can only have become more since the commits moved.
     """
-    at_group = locate(rows, groups, _GROUP)
     behind = old.numbers("lag") >= _read(rows, old) * _BACKLOG_TO_READ
+    behind &= _moves(rows, old)
+    if not behind.any():
+        nothing = np.zeros(0, np.int64)
+        return rows.lazy_take(nothing), old.lazy_take(nothing), nothing
+    at_group = locate(rows, groups, _GROUP)
     few = np.zeros(len(groups) + 1, bool)
-    few[at_group[behind & _moves(rows, old)]] = True
+    few[at_group[behind]] = True
     few[-1] = False
     chosen = np.flatnonzero(few[at_group])
     return rows.lazy_take(chosen), old.lazy_take(chosen), at_group[chosen]

@@ -111,8 +111,8 @@ def add_deleted_groups(groups: Frame, reading: ClusterReading, previous: Snapsho
     """The groups, and one last row for each that was deleted since the previous run."""
     old = previous.groups
     announced = old.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
-    deleted = old.where(old.strings("consumer_group").is_in(reading.gone_groups) & ~announced)
-    return add_last_rows(groups, deleted, contract.GONE)
+    deleted = old.strings("consumer_group").is_in(reading.gone_groups) & ~announced
+    return add_last_rows(groups, old.lazy_take(np.flatnonzero(deleted)), contract.GONE)
 
 
 def add_last_rows(groups: Frame, ended: Frame, reason: str) -> Frame:

@@ -68,8 +68,11 @@ class Frame:
         return column
 
     def with_columns(self, **columns: AnyColumn) -> Frame:
-        """The same rows with columns added or replaced."""
-        return Frame.of({**self.columns, **columns})
+        """The same rows with columns added or replaced. Raises ValueError for other lengths."""
+        for name, column in columns.items():
+            if len(column) != self.length:
+                raise ValueError(f"column {name} has {len(column)} rows of {self.length}")
+        return Frame({**self.columns, **columns}, self.length)
 
     def take(self, rows: Rows) -> Frame:
         """The rows at these positions; a negative position is a row of unknowns."""

@@ -41,6 +41,9 @@ def add_skips(
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
     jumped = _passed_over(rows, old)
+    if not ((jumped / seconds > _READABLE) | old.numbers("skipped_at").known).any():
+        # What was not read in this run keeps what it has, and no other row has anything.
+        return rows
     size = old.numbers("skipped_to") - old.numbers("skipped_from")
     limit = np.maximum(_READABLE, _TIMES_USUAL * _usual_rate(old, topics))
     judged = old.numbers("observations") >= most_observations(rules)

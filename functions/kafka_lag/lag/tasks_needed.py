@@ -73,8 +73,11 @@ def add_tasks_needed(
     `hottest_topic`, `hottest_partition` and `hottest_share`: the partition to which most records
     are written, and its share of the group's.
     """
+    capacity = groups.numbers("capacity")
+    if not capacity.known.any():
+        return _without_capacity(groups)
     old = before.groups.lazy_take(locate(groups, before.groups, _GROUP))
-    capacity, settings = groups.numbers("capacity"), _Settings.of(groups, rules)
+    settings = _Settings.of(groups, rules)
     parts = _Partitions.of(groups, rows, counted, previous)
     sets = parts.sets
     unread = sets.have(parts.missing)
@@ -133,6 +136,19 @@ _REASONS = Strings.of(
         contract.NEEDED_FOR_RATE,
     ]
 )
+
+
+def _without_capacity(groups: Frame) -> Frame:
+    number, word = Column.unknown(len(groups), np.int32), Strings.unknown(len(groups))
+    return groups.with_columns(
+        rates_lately=word,
+        tasks_needed=number,
+        last_tasks_needed=number,
+        tasks_needed_reason=Strings.constant(contract.NO_CAPACITY, len(groups)),
+        hottest_topic=word,
+        hottest_partition=number,
+        hottest_share=Column.unknown(len(groups), np.float64),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ def find_unwatched(
 
 
 def _end_rows(rows: Frame, hidden: Mask, rules: Rules, taken_at: int) -> Frame:
-    ended = rows.where(hidden & _is_over(rows, taken_at))
-    # There hardly ever are any, and a cluster has many names to accept.
+    # There hardly ever are any, and a cluster has many columns to take and names to accept.
+    ended = rows.lazy_take(np.flatnonzero(hidden & _is_over(rows, taken_at)))
     return ended.where(accept_rows(ended, rules)) if len(ended) else ended
 
 

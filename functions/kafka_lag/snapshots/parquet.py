@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames as Parquet bytes and back: zstd, dictionaries for strings, null for unknown."""
+"""Frames as Parquet bytes and back: dictionaries for strings, null for unknown."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,10 @@ _ARROW: dict[str, Any] = {
     contract.DOUBLE_LIST: pa.list_(pa.float64()),
 }
 
+# To set a compressor up takes longer than to write a column without values; and of few rows the
+# result is no smaller.
+_FEWEST_COMPRESSED_ROWS = 256
+
 
 def arrow_type(kind: str) -> Any:
     """The Arrow type of a contract type, as a reader sees it."""
@@ -41,8 +45,17 @@ def to_parquet(frame: Frame, dataset: str) -> bytes:
     table = pa.table(dict(zip(columns, arrays, strict=True)))
     table = table.replace_schema_metadata({contract.SCHEMA_VERSION_KEY: contract.SCHEMA_VERSION})
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd")
+    pq.write_table(table, sink, compression=_compression(whole, columns))
     return sink.getvalue()
+
+
+def _compression(frame: Frame, kinds: Mapping[str, str]) -> dict[str, str]:
+    """The codec by the path of each column that is worth it."""
+    if len(frame) < _FEWEST_COMPRESSED_ROWS:
+        return {}
+    known = [name for name in kinds if frame.columns[name].known.any()]
+    paths = (f"{n}.list.element" if kinds[n] in contract.LISTS else n for n in known)
+    return dict.fromkeys(paths, "zstd")
 
 
 def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None) -> Frame:

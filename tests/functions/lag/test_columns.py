@@ -280,6 +280,8 @@ def test_a_row_taken_from_nowhere_is_all_unknown() -> None:
 def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match=r"different lengths: \[1, 2\]"):
         Frame.of({"lag": Column.of([1]), "max_lag": Column.of([1, 2])})
+    with pytest.raises(ValueError, match="column max_lag has 2 rows of 1"):
+        Frame.of({"lag": Column.of([1])}).with_columns(max_lag=Column.of([1, 2]))
 
 
 def test_strings_are_no_numbers_and_numbers_no_strings() -> None:

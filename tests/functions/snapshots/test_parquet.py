@@ -192,3 +192,17 @@ GOOD = to_parquet(Frame.of({"lag": Column.of(np.arange(100))}), contract.GROUP_P
 def test_bytes_that_are_no_snapshot_are_a_store_error(data: bytes, dataset: str) -> None:
     with pytest.raises(StoreError, match=f"not a (readable )?{dataset} file"):
         from_parquet(data, dataset)
+
+
+@pytest.mark.parametrize(("rows", "codec"), [(255, "UNCOMPRESSED"), (256, "ZSTD")])
+def test_columns_with_values_are_compressed_where_there_are_many_rows(
+    rows: int, codec: str
+) -> None:
+    frame = Frame.of({"lag": Column.of(np.arange(rows))})
+    columns = pq.ParquetFile(io.BytesIO(to_parquet(frame, contract.GROUPS))).metadata.row_group(0)
+    codecs = {
+        columns.column(at).path_in_schema: columns.column(at).compression
+        for at in range(columns.num_columns)
+    }
+    assert codecs.pop("lag") == codec
+    assert set(codecs.values()) == {"UNCOMPRESSED"}
