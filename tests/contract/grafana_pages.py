@@ -137,7 +137,9 @@ def everything_known() -> MemoryStore:
         column: Column.of(np.full(len(names), 3, plain.groups.numbers(column).values.dtype))
         for column, _ in exposition.GROUP_GAUGES.values()
     }
+    words = Strings.of([contract.FALLING_BEHIND, contract.SLOW, None, contract.STALLED])
     groups |= {"status": last, "held_status": held, "group_state": Strings.of(states)}
+    groups |= {"worst_status": words}
     ages = Column.of(np.full(len(plain.group_partitions), 60.0))
     topics = plain.topic_partitions.with_columns(
         replicas=Strings.of([(0, 1)] * 2), in_sync_replicas=Strings.of([(0,)] * 2)

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Group: what is wrong with it now
 -- Partitions that the newest run did not see OK, saw lose records or about to, or could not read,
--- the worst first; of what it could not read, last_status is what was known before. Lag alone is
+-- the worst first. consumer_status says what the consumer does, whatever was lost; of what could
+-- not be read it and last_status are what was known before. Lag alone is
 -- not wrong: "Consumers: which member or host lags" shows all of it. Nothing is listed where a
 -- cluster had no run in this hour and the last, nor of a group that was never read.
 -- Change group and cluster in the first lines. LIKE '%' is all; for one write = 'name', as _ in
@@ -32,6 +33,7 @@ SELECT
     request.partition_id,
     request.status,
     request.last_status,
+    request.consumer_status,
     request.status_reason,
     request.lag,
     request.time_lag_seconds,
@@ -45,6 +47,7 @@ SELECT
 FROM request
 INNER JOIN newest ON request.cluster = newest.cluster AND request.taken_at = newest.taken_at
 WHERE request.status <> 'OK'
+    OR request.consumer_status IS NOT NULL
     OR request.retention_risk IN ('LOST', 'AT_RISK')
     OR request.unread_reason IS NOT NULL
 ORDER BY

@@ -102,14 +102,14 @@ def test_of_all_groups_only_those_with_trouble_are_listed_the_worst_first(
 
     rows = Athena(both, NOW).ask("group_wrong_now")
 
-    listed = [(row["consumer_group"], row["last_status"]) for row in rows]
+    listed = [(row["consumer_group"], row["last_status"], row["consumer_status"]) for row in rows]
     assert listed == [
-        ("loser", "ERR"),
-        ("sleeper", "STOP"),
-        ("troubled", "ERR"),
-        ("troubled", "ERR"),
-        ("slow", "WARN"),
-        ("troubled", "OK"),
+        ("loser", "ERR", "stopped"),
+        ("sleeper", "STOP", "stopped"),
+        ("troubled", "ERR", "falling_behind"),
+        ("troubled", "ERR", "no_member"),
+        ("slow", "WARN", "falling_behind"),
+        ("troubled", "OK", None),
     ]
 
 
