@@ -459,6 +459,21 @@ def test_eighteen_incidents_have_eighteen_lines() -> None:
     assert len(found(of(*parts))) == 18
 
 
+def test_an_sla_is_missed_for_no_time_without_runs() -> None:
+    gap = runs((9.5, 14))
+    spell = bad(9, 9.5, "OK", over_sla=True, sla=60.0)
+    (missed,) = [one for one in found(replace(of(spell), runs=gap)) if one.kind == Kind.SLA_MISSED]
+
+    assert missed.sla_missed_minutes == 30
+
+
+def test_an_sla_is_missed_for_no_longer_than_it_is_known() -> None:
+    groups = Listed((GroupDay("g", sla_minutes=29.0),), 1)
+    (missed,) = found(of(bad(9, 9.5, "OK", over_sla=True, sla=60.0)), day(groups=groups))
+
+    assert missed.sla_missed_minutes == 29
+
+
 def test_an_incident_is_the_same_out_of_the_table() -> None:
     evidence = of(
         *(bad(9.5, 11, owner="o", lag=3), stands(9.5, 11, 3, client="x", host="/1", lost=9)),
