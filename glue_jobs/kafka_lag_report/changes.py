@@ -3,11 +3,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
 
 from kafka_lag.formatting import format_list
 from kafka_lag_report.findings import Findings, GroupDay
 from kafka_lag_report.incident import LEVELS, Incident, Kind
 from kafka_lag_report.sentences import LONGEST_NAME, name_of
+from kafka_lag_report.thresholds import SAME_INCIDENT_SECONDS
 
 _SOME_GROUPS = 3
 _UNSEEN, _NEW, _MISSING = "without snapshots", "new", "no longer seen"
@@ -44,7 +46,7 @@ def find_changes(
         found += (
             Change(one.kind.words, cluster, one.text, one.order)
             for one in findings.incidents
-            if not _is_old(one, before)
+            if not _is_old(one, findings, before)
         )
         if before and before.groups.total:
             found += _come_and_gone(findings, before)
@@ -54,13 +56,13 @@ def find_changes(
 def count_old(today: Mapping[str, Findings], previous: Mapping[str, Findings]) -> int:
     """How many incidents are as they were at the end of the day before."""
     return sum(
-        _is_old(one, previous.get(cluster))
+        _is_old(one, findings, previous.get(cluster))
         for cluster, findings in today.items()
         for one in findings.incidents
     )
 
 
-def _is_old(one: Incident, before: Findings | None) -> bool:
+def _is_old(one: Incident, today: Findings, before: Findings | None) -> bool:
     """Whether the day before has it, it is still so, and no more was lost since."""
     if before is None:
         return False
@@ -68,12 +70,19 @@ def _is_old(one: Incident, before: Findings | None) -> bool:
     if one.kind in (Kind.UNEVEN, Kind.UNUSUAL):
         # these have no end; that of keys lasts, unusual hours are another day's
         return bool(then) and one.kind == Kind.UNEVEN
-    return one.still and any(
+    lasts = one.still and _has_been_so(one, today)
+    return lasts and any(
         each.still
         and (one.records_lost or 0) <= (each.records_lost or 0)
         and LEVELS.index(each.level) <= LEVELS.index(one.level)
         for each in then
     )
+
+
+def _has_been_so(one: Incident, today: Findings) -> bool:
+    """Whether it began before the day, or so soon that both are one incident's parts."""
+    begin = today.first_run or datetime.combine(today.day, time(), UTC)
+    return one.since is None or one.since <= begin + timedelta(seconds=SAME_INCIDENT_SECONDS)
 
 
 def _come_and_gone(today: Findings, previous: Findings) -> Iterator[Change]:

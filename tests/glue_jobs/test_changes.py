@@ -2,13 +2,13 @@
 """What is news against the day before."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from kafka_lag_report.changes import count_old, find_changes
-from kafka_lag_report.findings import Findings, GroupDay, Listed
+from kafka_lag_report.findings import Coverage, Findings, GroupDay, Listed
 from kafka_lag_report.incident import Incident, Kind
 
 DAY = date(2026, 1, 31)
@@ -59,6 +59,41 @@ def test_without_a_day_before_every_incident_is_news_and_no_group_is_new() -> No
 def test_what_is_as_it_was_is_no_news(eve: Incident, today: Incident, is_news: bool) -> None:
     assert bool(news(day(today), day(eve))) == is_news
     assert count_old({"c": day(today)}, {"c": day(eve)}) == (not is_news)
+
+
+FIRST_RUN = datetime(2026, 1, 31, 3, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("since", "is_news"),
+    [
+        pytest.param(None, False, id="before the day"),
+        pytest.param(FIRST_RUN - timedelta(days=2), False, id="as the day before said"),
+        pytest.param(FIRST_RUN, False, id="seen by the first run"),
+        pytest.param(FIRST_RUN + timedelta(minutes=10), False, id="no farther than one's parts"),
+        pytest.param(FIRST_RUN + timedelta(minutes=11), True, id="farther"),
+        pytest.param(NOON, True, id="another one"),
+    ],
+)
+def test_what_began_after_the_days_first_runs_is_not_what_was_so_the_day_before(
+    since: datetime | None, is_news: bool
+) -> None:
+    today = replace(day(incident(since=since)), coverage=(Coverage("g", first_run=FIRST_RUN),))
+
+    assert bool(news(today, day(STILL))) == is_news
+    assert count_old({"c": today}, {"c": day(STILL)}) == (not is_news)
+
+
+def test_without_a_known_first_run_the_day_begins_at_midnight() -> None:
+    assert news(day(incident(since=NOON)), day(STILL)) == [("stalled", "g stalled.")]
+    assert news(day(incident(since=FIRST_RUN.replace(hour=0))), day(STILL)) == []
+
+
+def test_one_that_ended_and_one_that_began_later_are_both_news() -> None:
+    ended = incident(still=False, until=FIRST_RUN, text="g stalled until 03:00.")
+    began = incident(since=NOON, text="g stalled from 12:00.")
+
+    assert {text for _, text in news(day(ended, began), day(STILL))} == {ended.text, began.text}
 
 
 def test_groups_that_came_and_went_are_named() -> None:
