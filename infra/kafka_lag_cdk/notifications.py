@@ -22,7 +22,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_warning, acknowledge_wildcard
-from kafka_lag_cdk.config.shared import Notify, OwnerReceivers, Slack, Teams
+from kafka_lag_cdk.config.shared import Notify, Slack, Teams
 from kafka_lag_cdk.names import ALARMS, REPORTS, digest, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.rights import Right, allow, for_own_account, role_with
@@ -48,6 +48,9 @@ _WELL = (
     contract.LOSS_AVERTED,
     contract.PROMISE_KEPT,
 )
+
+# What a filter goes by.
+_BODY, _ATTRIBUTES = "MessageBody", "MessageAttributes"
 
 # How a run of a Glue job ends badly.
 _BAD = ("FAILED", "TIMEOUT", "STOPPED", "ERROR")
@@ -179,38 +182,46 @@ class Topics(Construct):
                 self._subscription("EmailReports", self.reports, "email", address, None)
         for address in notify.https:
             self._subscription("Https", self.alarms, "https", address, INCIDENTS)
-        for owner, receivers in notify.owners.items():
-            self._subscribe_owner(owner, receivers, recovered=notify.recovered)
+        if self.reports is not None:
+            for (protocol, address), owners in notify.pagers_of_owners().items():
+                self._subscribe_owners(self.reports, protocol, address, owners, notify)
 
-    def _subscribe_owner(self, owner: str, receivers: OwnerReceivers, *, recovered: bool) -> None:
-        """Status messages on the groups of one owner, by SNS's own filter on their attributes."""
-        if self.reports is None:
-            return
-        kinds = [*_ILL, *(_WELL if recovered else ())]
+    def _subscribe_owners(
+        self,
+        topic: sns.ITopic,
+        protocol: str,
+        address: str,
+        owners: Sequence[str],
+        notify: Notify,
+    ) -> None:
+        """Status messages on the groups of `owners`, by SNS's own filter on their attributes."""
+        kinds = [*_ILL, *(_WELL if notify.recovered else ())]
         policy = {
-            contract.ATTRIBUTE_OWNER: [owner],
+            contract.ATTRIBUTE_OWNER: list(owners),
             "$or": [
                 {contract.ATTRIBUTE_STATUS: list(_ILL_STATUSES)},
                 {contract.ATTRIBUTE_KIND: kinds},
             ],
         }
-        for protocol, addresses in (("email", receivers.email), ("https", receivers.https)):
-            for address in addresses:
-                sns.CfnSubscription(
-                    # One address may be several owners'.
-                    Construct(self, f"Owner-{digest(f'{owner} {protocol} {address}')}"),
-                    "Resource",
-                    topic_arn=self.reports.topic_arn,
-                    protocol=protocol,
-                    endpoint=address,
-                    filter_policy=policy,
-                    filter_policy_scope="MessageAttributes",
-                )
+        # Named as one without a filter is: who becomes the one or the other keeps the resource. A
+        # new one would be made before the old one goes, and SNS refuses it.
+        word = f"{protocol.capitalize()}Reports"
+        self._subscription(word, topic, protocol, address, policy, scope=_ATTRIBUTES)
 
     def _subscription(
-        self, word: str, topic: sns.ITopic, protocol: str, endpoint: str, body: Any
+        self,
+        word: str,
+        topic: sns.ITopic,
+        protocol: str,
+        endpoint: str,
+        policy: Any,
+        *,
+        scope: str = _BODY,
     ) -> None:
-        """An L1 resource, as the L2 one has no `$or` on the body."""
+        """An L1 resource, as the L2 one has no `$or` on the body.
+
+        SNS keeps one of a topic, protocol and endpoint, and refuses another with another filter.
+        """
         sns.CfnSubscription(
             # An address may hold a token, and ids are shown wherever the stack is.
             Construct(self, f"{word}-{digest(endpoint)}"),
@@ -218,8 +229,8 @@ class Topics(Construct):
             topic_arn=topic.topic_arn,
             protocol=protocol,
             endpoint=endpoint,
-            filter_policy=body,
-            filter_policy_scope="MessageBody" if body else None,
+            filter_policy=policy,
+            filter_policy_scope=scope if policy else None,
         )
 
 

@@ -101,6 +101,15 @@ class Notify(Strict):
         """Whether anybody gets alarms of a topic that is made."""
         return self.reads or bool(self.https)
 
+    def pagers_of_owners(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Owners by protocol and address; no address that `email` has, which gets all messages."""
+        found: dict[tuple[str, str], tuple[str, ...]] = {}
+        for owner, receivers in self.owners.items():
+            of_owner = [("email", each) for each in receivers.email if each not in self.email]
+            for pager in (*of_owner, *(("https", each) for each in receivers.https)):
+                found[pager] = (*found.get(pager, ()), owner)
+        return found
+
     @model_validator(mode="after")
     def _each_chat_once(self) -> Notify:
         """A name, and a channel, can be configured once an account."""

@@ -24,6 +24,7 @@ def find_shared_doubts(deployment: Deployment, account: str | None, region: str)
     yield from _unused_days(deployment, account, region)
     yield from _unused_key(deployment, account, region)
     yield from _unknown_owners(deployment)
+    yield from _owners_who_get_all(deployment.shared)
 
 
 def _no_receiver(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
@@ -105,4 +106,20 @@ def _unknown_owners(deployment: Deployment) -> Iterator[Doubt]:
                 owner,
                 f"shared.notify.owners names {owner}, whom no cluster's owner names: nobody of "
                 "theirs is paged. Write the name as owner has it.",
+            )
+
+
+def _owners_who_get_all(shared: Shared) -> Iterator[Doubt]:
+    """Of owners' addresses that have a subscription without a filter, beside which there is none.
+
+    They are not named: a synthesis' output is widely read.
+    """
+    for owner, receivers in shared.notify.owners.items():
+        if not set(receivers.email).isdisjoint(shared.notify.email):
+            yield Doubt(
+                "gets-all",
+                owner,
+                f"shared.notify.owners gives {owner} an address that notify.email has too: it gets "
+                "all messages, not only those on their groups, as SNS takes an address once a "
+                "topic. Drop one of them.",
             )

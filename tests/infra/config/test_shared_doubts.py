@@ -142,6 +142,22 @@ def test_an_owner_whom_no_cluster_names_is_named() -> None:
     assert doubts(owned, notify=notify, status_messages={}) == []
 
 
+def test_an_owner_who_gets_all_messages_is_named_without_the_address() -> None:
+    owned = cluster_json(owner={".*": "team-money"})
+    owners = {"team-money": {"email": MAIL["email"]}}
+    assert doubts(owned, notify={**MAIL, "owners": owners}, status_messages={}) == [
+        "shared.notify.owners gives team-money an address that notify.email has too: it gets all "
+        "messages, not only those on their groups, as SNS takes an address once a topic. Drop one "
+        "of them."
+    ]
+
+
+def test_an_owners_pager_may_be_one_of_all_alarms() -> None:
+    owned = cluster_json(owner={".*": "team-money"})
+    notify = {**PAGER, "owners": {"team-money": PAGER}}
+    assert doubts(owned, notify=notify, status_messages={}) == []
+
+
 def test_owners_are_readers_of_status_messages() -> None:
     owned = cluster_json(owner={".*": "team-money"})
     assert doubts(owned, notify={**PAGER, "owners": OWNERS}, status_messages={}) == []

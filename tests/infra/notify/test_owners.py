@@ -13,27 +13,31 @@ from kafka_lag_cdk.config.shared import Notify
 from kafka_lag_cdk.notifications import Topics
 from tests.infra.resolve import ACCOUNT, REGION, of_type
 
+MAIL = ("email", "money@example.com")
+MAIL_ALONE = {"email": [MAIL[1]]}
 OWNERS = {
     "team-money": {"email": ["money@example.com"], "https": ["https://pages.example/money"]},
-    "team-stock": {"email": ["money@example.com"]},
+    "team-stock": MAIL_ALONE,
 }
 
 
-def policies(*, recovered: bool = True) -> dict[tuple[str, str], dict[str, Any]]:
-    """The filters on messages, by owner and protocol."""
+def subscriptions(owners: Any = OWNERS, **notify: Any) -> dict[str, dict[str, Any]]:
+    """Those of the topic of status messages, by logical id."""
     stack = Stack(App(), "Owners", env=Environment(account=ACCOUNT, region=REGION))
-    notify = Notify.model_validate({"owners": OWNERS, "recovered": recovered})
-    topics = Topics(stack, "Alarms", name="ours", notify=notify)
+    given = Notify.model_validate({"owners": owners, **notify})
+    topics = Topics(stack, "Alarms", name="ours", notify=given)
     assert topics.reports is not None
     reports = stack.resolve(topics.reports.topic_arn)
     made = of_type(Template.from_stack(stack).to_json()["Resources"], "AWS::SNS::Subscription")
-    found = {}
-    for each in made.values():
-        assert each["TopicArn"] == reports
-        assert each["FilterPolicyScope"] == "MessageAttributes"
-        (owner,) = each["FilterPolicy"]["owner"]
-        found[owner, each["Protocol"]] = each["FilterPolicy"]
-    return found
+    return {name: each for name, each in made.items() if each["TopicArn"] == reports}
+
+
+def filters(owners: Any = OWNERS, **notify: Any) -> dict[tuple[str, str], dict[str, Any] | None]:
+    """By protocol and address, of which SNS keeps one subscription a topic."""
+    made = subscriptions(owners, **notify).values()
+    pagers = [(each["Protocol"], each["Endpoint"]) for each in made]
+    assert len(set(pagers)) == len(pagers)
+    return dict(zip(pagers, (each.get("FilterPolicy") for each in made), strict=True))
 
 
 def passes(policy: dict[str, Any], **attributes: str | list[str]) -> bool:
@@ -49,17 +53,45 @@ def passes(policy: dict[str, Any], **attributes: str | list[str]) -> bool:
     return True
 
 
+def policy_of(address: str, **notify: Any) -> dict[str, Any]:
+    (found,) = [policy for (_, each), policy in filters(**notify).items() if each == address]
+    assert found is not None
+    return found
+
+
 @pytest.fixture(name="policy", scope="module")
 def _policy() -> dict[str, Any]:
-    return policies()["team-money", "https"]
+    return policy_of("https://pages.example/money")
 
 
-def test_every_address_of_an_owner_is_subscribed_and_one_may_be_of_several() -> None:
-    assert set(policies()) == {
-        ("team-money", "email"),
-        ("team-money", "https"),
-        ("team-stock", "email"),
-    }
+def test_an_address_of_several_owners_has_one_subscription_for_all() -> None:
+    found = filters()
+    assert set(found) == {MAIL, ("https", "https://pages.example/money")}
+    for owner in OWNERS:
+        assert passes(policy_of(MAIL[1]), owner=owner, status="ERR", kind="opened")
+    assert not passes(policy_of(MAIL[1]), owner="team-other", status="ERR", kind="opened")
+
+
+def test_an_owners_address_that_gets_all_messages_has_no_filter() -> None:
+    assert filters(email=[MAIL[1]])[MAIL] is None
+
+
+def test_an_owners_pager_that_gets_all_alarms_gets_their_messages_too() -> None:
+    pager = "https://pages.example/money"
+    assert filters(https=[pager])["https", pager] == policy_of(pager)
+
+
+def test_who_comes_to_get_all_messages_keeps_the_subscription() -> None:
+    """A new one would be made before the old one goes, and SNS refuses it."""
+    assert set(subscriptions()) == set(subscriptions(email=[MAIL[1]]))
+
+
+def test_an_owner_more_changes_no_subscription_but_its_filter() -> None:
+    assert set(subscriptions()) == set(subscriptions({**OWNERS, "team-new": MAIL_ALONE}))
+
+
+def test_filters_go_by_what_messages_say_of_themselves() -> None:
+    assert {each["FilterPolicyScope"] for each in subscriptions().values()} == {"MessageAttributes"}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +123,7 @@ def test_one_message_of_several_kinds_or_owners_reaches_each(policy: dict[str, A
 
 
 def test_without_recoveries_no_end_is_sent() -> None:
-    policy = policies(recovered=False)["team-money", "email"]
+    policy = policy_of(MAIL[1], recovered=False)
     for kind in ("resolved", "better", "loss_ended", "loss_averted", "promise_kept"):
         assert not passes(policy, owner="team-money", status="OK", kind=kind)
     assert passes(policy, owner="team-money", status="ERR", kind="opened")
