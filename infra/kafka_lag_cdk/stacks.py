@@ -298,7 +298,7 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
 
 def _mark(stack: Stack, deployment: Deployment) -> None:
     """The tags of all that takes some, and the boundary of every role."""
-    for key, value in {"application": deployment.name, **deployment.tags}.items():
+    for key, value in deployment.all_tags().items():
         Tags.of(stack).add(key, value)
     if deployment.permissions_boundary:
         boundary = iam.ManagedPolicy.from_managed_policy_name(

@@ -45,7 +45,10 @@ def _least(tmp_path_factory: pytest.TempPathFactory) -> CloudAssembly:
     """Of a deployment with everything switched off that can be."""
     app = App(outdir=str(tmp_path_factory.mktemp("least")))
     shared = {"athena": "off", "report": {"enabled": False}}
-    stacks_of(app, deployment(cluster_json(), name="other", shared=shared), SMALL_PACKAGE)
+    tags = {"Application": "lag"}
+    stacks_of(
+        app, deployment(cluster_json(), name="other", shared=shared, tags=tags), SMALL_PACKAGE
+    )
     return app.synth()
 
 
@@ -117,6 +120,12 @@ def test_what_belongs_to_a_deployment_is_tagged_with_its_name(
     for topic in of_type(shared, "AWS::SNS::Topic").values():
         assert {"Key": "application", "Value": "other"} in topic["Tags"]
         assert {"Key": "team", "Value": "streams"} in topic["Tags"]
+
+
+def test_no_role_has_a_tag_twice_in_two_spellings(least: CloudAssembly) -> None:
+    for stack in least.stacks:
+        for role in of_type(resolve(stack.template), "AWS::IAM::Role").values():
+            assert role["Tags"] == [{"Key": "Application", "Value": "lag"}]
 
 
 def test_every_role_is_within_the_boundary(assembly: CloudAssembly) -> None:

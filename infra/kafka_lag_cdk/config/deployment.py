@@ -33,8 +33,8 @@ V = TypeVar("V")
 class Deployment(Strict):
     """`name` begins all names that another would share; `account` is everyone's default.
 
-    `tags` are on all that takes some. `permissions_boundary` is the name of a managed policy, with
-    its path, which each account has, for every role.
+    `tags` are on all that takes some, and `application` beside them. `permissions_boundary` is the
+    name of a managed policy, with its path, which each account has, for every role.
     """
 
     name: Prefix = "kafka-lag"
@@ -53,8 +53,14 @@ class Deployment(Strict):
             *self._two_masters(),
         )
         faults = (Fault(("clusters",), sentence) for sentence in between)
-        FaultsError.raise_any((*faults, *self._too_long(), *self._of_nobody(), *self._keys()))
+        alone = (*self._too_long(), *self._of_nobody(), *self._keys(), *self._same_tags())
+        FaultsError.raise_any((*faults, *alone))
         return self
+
+    def all_tags(self) -> dict[str, str]:
+        """`tags`, and `application`, the deployment's name, unless they have it in any spelling."""
+        given = {key.casefold() for key in self.tags}
+        return {key: self.name for key in ("application",) if key not in given} | self.tags
 
     def places(self) -> dict[tuple[str | None, str], tuple[Cluster, ...]]:
         """The clusters by account and region, in the order they were written."""
@@ -196,6 +202,14 @@ class Deployment(Strict):
                     f"bucket is for one that is made, and {region} has one in existing_buckets: "
                     "write its key there, as kms_key_arn",
                 )
+
+    def _same_tags(self) -> Iterator[Fault]:
+        """Keys that differ by case alone: IAM refuses a role with both [IAM user guide, tags]."""
+        spelled: dict[str, str] = {}
+        for key in self.tags:
+            other = spelled.setdefault(key.casefold(), key)
+            if other != key:
+                yield Fault(("tags", key), f"is the same key as {other} to IAM: keep one of them")
 
     def _two_endpoints(self) -> Iterator[str]:
         for kind in Endpoints.model_fields:

@@ -170,3 +170,27 @@ def test_a_topic_of_another_region_is_a_slip(place: str, sentence: str) -> None:
     assert refused(of("111122223333"), shared={"notify": {"existing_topics": topics}}) == (
         f"shared.notify.existing_topics.{place}: {sentence}",
     )
+
+
+def test_tags_that_differ_by_case_alone_are_refused() -> None:
+    tags = {"Team": "streams", "cost": "4711", "team": "streams"}
+    assert refused(cluster_json(), tags=tags) == (
+        "tags.team: is the same key as Team to IAM: keep one of them",
+    )
+
+
+@pytest.mark.parametrize(
+    ("tags", "found"),
+    [
+        pytest.param({}, {"application": "kafka-lag"}, id="none"),
+        pytest.param(
+            {"team": "streams"}, {"application": "kafka-lag", "team": "streams"}, id="another"
+        ),
+        pytest.param({"application": "x"}, {"application": "x"}, id="the-same"),
+        pytest.param({"Application": "x"}, {"Application": "x"}, id="in-another-spelling"),
+    ],
+)
+def test_application_is_tagged_unless_the_tags_have_it(
+    tags: dict[str, str], found: dict[str, str]
+) -> None:
+    assert deployment(cluster_json(), tags=tags).all_tags() == found
