@@ -44,6 +44,7 @@ from kafka_lag_report.thresholds import (
     GAP_INTERVALS,
     LONG_WARN_MINUTES,
     LONGEST_INTERVAL,
+    MOST,
     SAME_INCIDENT_SECONDS,
     UNKNOWN_SECONDS,
 )
@@ -154,6 +155,19 @@ class Trouble:
         return begin < self.end and self.begin < end
 
 
+def _joined(
+    times: Iterable[tuple[datetime, datetime]], pause: timedelta
+) -> list[tuple[datetime, datetime]]:
+    """Those as one that overlap, or have no more than a pause between them."""
+    found: list[tuple[datetime, datetime]] = []
+    for begin, end in sorted(times):
+        if found and begin - found[-1][1] <= pause:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
+
+
 def _ends_a_loss(part: GroupSpell | PartitionSpell, trouble: Trouble) -> bool:
     """Whether a group came back to what it lost then, however late a run saw that."""
     return isinstance(part, PartitionSpell) and any(
@@ -242,19 +256,51 @@ class _Group:
         standing = [one for one in trouble.partitions if one.standing]
         bad = [spell for spell in trouble.spells if spell.status in (WARN, ERR)]
         rewound = [one for one in trouble.partitions if one.going_back]
-        if standing:
-            made = self._stood(trouble, standing)
+        stood = self._stood(trouble, standing) if standing else None
+        if stood and self._is_most(stood, bad):
+            made = stood
         elif any(spell.reason == BEYOND_END for spell in bad):
             made = self._status(bad, Kind.BEYOND_END)
         elif any(one.rewound for one in rewound):
             made = self._went_back(rewound)
         elif bad and (behind := self._behind(trouble, bad, alone)):
-            made = behind
+            made = self._standing_amid(behind, stood)
+        elif stood:
+            made = stood
         elif (lesser := self._lesser(trouble)) is not None:
             made = lesser
         else:
             return None
-        return self._with_cost(made, trouble)
+        return self._with_cost(self._still(made, bad), trouble)
+
+    def _is_most(self, stood: Incident, bad: Sequence[GroupSpell]) -> bool:
+        """Whether it stood for at least half of the time in which it did, or its status was bad."""
+        own = (stood.since or self.clock.midnight, stood.until or self.clock.seen_end)
+        times = [own, *((spell.first, self._after(spell.last)) for spell in bad)]
+        whole = sum((self._seen(*each) for each in _joined(times, timedelta())), timedelta())
+        return 2 * self._seen(*own) >= whole
+
+    def _seen(self, begin: datetime, end: datetime) -> timedelta:
+        """How much of the day there was between both, less the time without runs."""
+        begin = max(begin, self.clock.midnight)
+        return end - begin - self.clock.unseen(begin, end)
+
+    def _still(self, made: Incident, bad: Sequence[GroupSpell]) -> Incident:
+        """As still so where the status was bad to the end, though its cause was over before."""
+        lasting = any(self.clock.until(spell.last) is None for spell in bad)
+        if made.still or not lasting:
+            return made
+        return self._lasting(made)
+
+    def _lasting(self, made: Incident) -> Incident:
+        """As what it says of itself is over, but not the trouble."""
+        ends = self._ends(made.since, self.clock.last)
+        return replace(made, cause_until=made.until, **ends)
+
+    def _standing_amid(self, behind: Incident, stood: Incident | None) -> Incident:
+        if stood is None or stood.since is None:
+            return behind
+        return replace(behind, stood=(stood.kind, stood.since, stood.until))
 
     def _behind(self, trouble: Trouble, bad: Sequence[GroupSpell], alone: bool) -> Incident | None:
         """Null: it was in WARN for too short a time."""
@@ -310,7 +356,8 @@ class _Group:
         return {"until": until, "still": until is None, "minutes": minutes}
 
     def _stood(self, trouble: Trouble, standing: Sequence[PartitionSpell]) -> Incident:
-        """STOPPED or STALLED, whichever was so for longer."""
+        """STOPPED or STALLED, whichever was so for longer, of the time that most was standing."""
+        standing = self._longest(standing)
         seconds: dict[str, float] = defaultdict(float)
         for one in standing:
             length = self._after(one.last) - one.first
@@ -341,6 +388,20 @@ class _Group:
             client=who[1],
             host=who[2],
         )
+
+    def _longest(self, standing: Sequence[PartitionSpell]) -> list[PartitionSpell]:
+        """Those that stood one after the other, with at most a third of the time between them."""
+        times = [(one.first, self._after(one.last)) for one in standing]
+        runs = [(*each, self._seen(*each)) for each in _joined(times, _SAME)]
+        chains: list[tuple[datetime, datetime, timedelta]] = []
+        for begin, end, stood in runs:
+            before = chains[-1] if chains else (begin, begin, timedelta())
+            if stood + before[2] >= MOST * self._seen(before[0], end) and chains:
+                chains[-1] = (before[0], end, before[2] + stood)
+            else:
+                chains.append((begin, end, stood))
+        begin, end, _ = max(chains, key=lambda each: each[2])
+        return [one for one in standing if begin <= one.first < end]
 
     def _nobody(self, trouble: Trouble) -> tuple[datetime, datetime] | None:
         """First and last run of the time without members that most of the trouble was in."""
@@ -454,11 +515,11 @@ class _Group:
                 (one for one in risks if self.clock.until(one.last) is None),
                 key=lambda one: one.seconds_left or 0.0,
             )
-        level = URGENT if still else made.level
+        if still and not made.still:
+            made = self._lasting(made)
         return replace(
             made,
-            level=level,
-            still=made.still or still,
+            level=URGENT if still else made.level,
             seconds_left=worst.seconds_left,
             seconds_left_at=worst.seconds_left_at,
             topic=made.topic or worst.topic,

@@ -72,7 +72,9 @@ class Incident:
     day. `records_lost` is a least. `others` are further groups that it was seen in, which the table
     leaves out; `count` what the kind counts: partitions, rebalances, objects, groups. `unlimited`:
     nothing of the topic is deleted for age. `sla_minutes` is for how long it is known whether the
-    SLA was met.
+    SLA was met. For the sentence alone, and in no column: `cause_until`, to when it was what `kind`
+    says, where the group was in trouble beyond; `stood`, as what and from when to when it stood
+    amid a longer trouble.
     """
 
     kind: Kind
@@ -109,6 +111,8 @@ class Incident:
     gone_at: datetime | None = None
     count: int | None = None
     others: tuple[str, ...] = ()
+    cause_until: datetime | None = None
+    stood: tuple[Kind, datetime, datetime | None] | None = None
     measure: str | None = None
     direction: str | None = None
     value: float | None = None

@@ -7,7 +7,7 @@ Each states only what the finding holds. `known` words what may be unknown.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 
@@ -166,12 +166,14 @@ class Period:
     def of(self, one: Incident) -> str:
         """From when to when, or that it is still so."""
         if self.seen_until and one.since == self.seen_until:
-            return f"{self._end}, the first to see it"
+            return f"{self.end}, the first to see it"
+        if one.cause_until:
+            one = replace(one, until=one.cause_until, cause_until=None)
         begins_before = one.since is None or one.since.date() < self.day
         if one.until is None:
             if one.since is None:
-                return f"all day, and still {self._end}"
-            return f"from {self.clock(one.since)}, still {self._end}"
+                return f"all day, and still {self.end}"
+            return f"from {self.clock(one.since)}, still {self.end}"
         if one.since is None:
             return f"since before midnight, until {self.clock(one.until)}"
         if begins_before:
@@ -179,7 +181,8 @@ class Period:
         return f"from {self.clock(one.since)} to {self.clock(one.until)}"
 
     @property
-    def _end(self) -> str:
+    def end(self) -> str:
+        """When it was seen last, said of what was still so."""
         if self.seen_until is None:
             return "at midnight"
         return f"in the last run, at {self.clock(self.seen_until)}"
@@ -210,7 +213,7 @@ def _what(one: Incident, period: Period) -> Sentence:
         return (group, f" stalled {when}: the owners of {owned}", *topic, f" {_STOOD}.")
     if one.kind == Kind.BEHIND:
         fell = "caught up too slowly" if one.cause == SLOW else "fell behind"
-        return (group, f" {fell} {when}", *_blamed(one), ".")
+        return (group, f" {fell} {when}", *_blamed(one), f"{_stood(one, period)}.")
     if one.kind == Kind.BEYOND_END:
         return (group, f" had commits beyond the end of their log {when}.")
     if one.kind == Kind.REWOUND:
@@ -313,6 +316,8 @@ def _costs(one: Incident, period: Period) -> Sentence:
         said += [f" It lost {at_least(one.records_lost)}", *of, f"{_kept(one)}."]
     if one.records_skipped:
         said.append(f" {format_quantity(one.records_skipped, 'record')} were skipped unread.")
+    if one.cause_until and one.still and one.seconds_left is None:
+        said.append(f" It was still behind {period.end}.")
     if one.seconds_left is not None:
         said.append(_left(one, period))
     if one.kind in _BEHIND_KINDS and one.lag:
@@ -362,11 +367,12 @@ def _sla(one: Incident) -> str:
 
 def _rewound(one: Incident, period: Period) -> str:
     at = _at(one, period)
-    if one.until is None:
+    over = one.cause_until or one.until
+    if over is None:
         return (
             f" {at} and has not read them again, still {period.of(one).rpartition(', still ')[2]}"
         )
-    return f" {at} and had read them again at {period.clock(one.until)}"
+    return f" {at} and had read them again at {period.clock(over)}"
 
 
 def _at(one: Incident, period: Period) -> str:
@@ -384,6 +390,15 @@ def _owned(one: Incident) -> str:
     if one.partitions:
         return _partitions(one.partitions)
     return format_quantity(one.count or 0, "partition") if one.count else "its partitions"
+
+
+def _stood(one: Incident, period: Period) -> str:
+    """That it stood amid a longer trouble, for the longest time of all."""
+    if one.stood is None:
+        return ""
+    kind, since, until = one.stood
+    end = "on" if until is None else f"to {period.clock(until)}"
+    return f"; it {kind.value} from {period.clock(since)} {end}"
 
 
 def _blamed(one: Incident) -> Sentence:

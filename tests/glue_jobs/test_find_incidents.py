@@ -120,6 +120,33 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         of(bad(22, 24), stands(22, 24)),
         ["g stalled from 21:50, still at midnight: the owners of partition 0 of t did not move."],
     ),
+    "a partition that stalls for a while of a bad day": (
+        of(bad(6, 24, reason="falling_behind"), stands(10, 10.4, 3)),
+        ["g fell behind from 06:00, still at midnight; it stalled from 09:50 to 10:24."],
+    ),
+    "a stall that leaves the group behind to the day's end": (
+        of(bad(8, 20), stands(8, 20), bad(20, 24, reason="slow")),
+        [
+            "g stalled from 07:50 to 20:00: the owners of partition 0 of t did not move. "
+            "It was still behind at midnight."
+        ],
+    ),
+    "two stalls of minutes in a slow day": (
+        of(bad(10, 24, reason="slow"), stands(10, 10.4, 3), stands(22, 24, 5)),
+        ["g caught up too slowly from 10:00, still at midnight; it stalled from 21:50 on."],
+    ),
+    "two stalls with little between them": (
+        of(bad(10, 20), stands(10, 14, 3), stands(15, 20, 5)),
+        ["g stalled from 09:50 to 20:00: the owners of partitions 3, 5 of t did not move."],
+    ),
+    "half of the bad time is a stall": (
+        of(bad(10, 20 + 10 / 60), stands(10, 15)),
+        ["g stalled from 09:50 to 15:00: the owners of partition 0 of t did not move."],
+    ),
+    "less than half is none": (
+        of(bad(10, 20 + 12 / 60), stands(10, 15)),
+        ["g fell behind from 10:00 to 20:12; it stalled from 09:50 to 15:00."],
+    ),
     "two incidents are two": (
         of(bad(2, 3), stands(2, 3), bad(8, 9), stands(8, 9)),
         [
@@ -304,6 +331,20 @@ def test_so_near_to_deletion_no_run_can_say_that_nothing_was_lost(left: float, s
 
     assert ("nothing was lost" in one.text) == said
     assert ("whether any was deleted no run saw" in one.text) == (not said)
+
+
+def test_a_risk_that_outlives_its_stall_has_no_end() -> None:
+    left = {"seconds_left": 17_999.0, "seconds_left_at": at(LAST)}
+    (one,) = found(of(bad(8, 12), stands(8, 12), part(12, 24, **{**NEAR, **left})))
+
+    assert one.text.startswith("g stalled from 07:50 to 12:00: ")
+    assert (one.still, one.until, one.level) == (True, None, "urgent")
+
+
+def test_an_incident_that_outlives_its_stall_is_still_so() -> None:
+    (one,) = found(of(bad(8, 20), stands(8, 20), bad(20, 24, reason="slow")))
+
+    assert (one.still, one.until, one.minutes) == (True, None, 970)
 
 
 def test_whom_the_skew_names_is_the_cause_of_the_one_incident() -> None:
