@@ -212,8 +212,7 @@ class _Group:
             if not any(self._within(one, trouble) for trouble in troubles)
         )
         found += self._restless(troubles)
-        gone = next((spell for spell in self.spells if spell.gone), None)
-        if gone:
+        for gone in (spell for spell in self.spells if spell.gone):
             found = _with_gone(found, self._gone(gone))
         yield from found
 
@@ -529,7 +528,7 @@ class _Group:
         """The times in which the group itself could not be read."""
         unread: list[list[GroupSpell]] = []
         for spell in self.spells:
-            if not spell.unread:
+            if not spell.unread or spell.gone:
                 continue
             if unread and spell.first - unread[-1][-1].last <= self.clock.pause:
                 unread[-1].append(spell)
@@ -561,17 +560,28 @@ class _Group:
         before = [each for each in self.spells if each.last < spell.first]
         lag = before[-1].last_lag if before else None
         return replace(
-            made, until=None, still=False, minutes=None, gone_at=spell.first, lag=lag or None
+            made,
+            until=spell.first,
+            still=False,
+            minutes=None,
+            gone_at=spell.first,
+            came_back=any(each.first > spell.last for each in (*self.spells, *self.partitions)),
+            lag=lag or None,
         )
 
 
 def _with_gone(found: list[Incident], gone: Incident) -> list[Incident]:
     """A group that was deleted in trouble: the incident ends by that, and is one with it."""
-    at = gone.gone_at
-    last = max(found, key=lambda one: one.until or datetime.max.replace(tzinfo=UTC), default=None)
-    if last is None or at is None or (last.until and at - last.until > _SAME):
+    at = gone.since
+    if at is None:
+        return found
+    began = [one for one in found if one.gone_at is None and (one.since is None or one.since <= at)]
+    last = max(began, key=lambda one: one.until or datetime.max.replace(tzinfo=UTC), default=None)
+    if last is None or (last.until and at - last.until > _SAME):
         return [*found, gone]
-    ended = replace(last, gone_at=at, until=at, still=False)
+    ended = replace(last, gone_at=at, came_back=gone.came_back)
+    if not gone.came_back and (last.until is None or last.until > at):
+        ended = replace(ended, until=at, still=False)
     return [ended if one is last else one for one in found]
 
 

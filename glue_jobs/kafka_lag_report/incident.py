@@ -74,7 +74,7 @@ class Incident:
     nothing of the topic is deleted for age. `sla_minutes` is for how long it is known whether the
     SLA was met. For the sentence alone, and in no column: `cause_until`, to when it was what `kind`
     says, where the group was in trouble beyond; `stood`, as what and from when to when it stood
-    amid a longer trouble.
+    amid a longer trouble; `came_back`, that the group was seen after `gone_at`.
     """
 
     kind: Kind
@@ -113,6 +113,7 @@ class Incident:
     others: tuple[str, ...] = ()
     cause_until: datetime | None = None
     stood: tuple[Kind, datetime, datetime | None] | None = None
+    came_back: bool = False
     measure: str | None = None
     direction: str | None = None
     value: float | None = None
@@ -185,4 +186,4 @@ def _incident(row: Mapping[str, Any]) -> Incident:
     made["others"] = ()
     tuples = {name: made[name] or () for name in ("partitions", "moved_to")}
     found = Incident(**{**made, **tuples, "kind": Kind(row["kind"])})
-    return replace(found, still=bool(found.still))
+    return replace(found, still=bool(found.still), came_back=False)

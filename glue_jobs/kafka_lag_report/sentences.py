@@ -245,6 +245,9 @@ def _what_else(one: Incident, period: Period) -> Sentence:
     if one.kind == Kind.GONE:
         at = "" if one.gone_at is None else f" since {period.clock(one.gone_at)}"
         lag = "" if not one.lag else f", and left {format_quantity(one.lag, 'record')} unread"
+        if one.came_back:
+            deleted = "" if one.gone_at is None else f" at {period.clock(one.gone_at)}"
+            return (Name(one.group or ""), f" was deleted{deleted}{lag}, and was seen again later.")
         return (Name(one.group or ""), f" is gone{at}{lag}: the cluster no longer has this group.")
     if one.kind == Kind.NO_LEADER:
         where = format_quantity(count, "partition")
@@ -326,7 +329,9 @@ def _costs(one: Incident, period: Period) -> Sentence:
     if one.sla_missed_minutes:
         said.append(_sla(one))
     if one.gone_at and one.kind != Kind.GONE:
-        said.append(f" The group is gone since {period.clock(one.gone_at)}.")
+        at = period.clock(one.gone_at)
+        again = f"was deleted at {at}, and was seen again later"
+        said.append(f" The group {again if one.came_back else f'is gone since {at}'}.")
     return tuple(said)
 
 

@@ -57,6 +57,11 @@ def unread(begin: float, end: float, reason: str = "denied") -> GroupSpell:
     return replace(spell, status=None)
 
 
+def gone(hour: float) -> GroupSpell:
+    """The row that says that a group was deleted."""
+    return GroupSpell(group="g", first=at(hour), last=at(hour), gone=True)
+
+
 def part(begin: float, end: float, partition: int = 0, **more: Any) -> PartitionSpell:
     """A partition with which something was wrong."""
     times = {"first": at(begin), "last": at(end - 1 / 60)}
@@ -228,12 +233,37 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ["g rebalanced 30 times from 10:00 to 12:01."],
     ),
     "gone": (
-        of(GroupSpell(group="g", first=at(15), last=at(15), gone=True)),
+        of(gone(15)),
         ["g is gone since 15:00: the cluster no longer has this group."],
     ),
     "gone in trouble is one incident": (
-        of(bad(13, 15), GroupSpell(group="g", first=at(15), last=at(15), gone=True)),
+        of(bad(13, 15), gone(15)),
         ["g fell behind from 13:00 to 15:00. The group is gone since 15:00."],
+    ),
+    "gone after trouble that a run saw over is one incident, with its own end": (
+        of(bad(13, 15), gone(15.1)),
+        ["g fell behind from 13:00 to 15:00. The group is gone since 15:06."],
+    ),
+    "gone, and in trouble when it is back": (
+        of(gone(10), bad(20, 24), stands(20, 24)),
+        [
+            "g stalled from 19:50, still at midnight: the owners of partition 0 of t did not move.",
+            "g was deleted at 10:00, and was seen again later.",
+        ],
+    ),
+    "gone in trouble, and back in the same": (
+        of(bad(8, 10), gone(10), bad(10.1, 12)),
+        [
+            "g fell behind from 08:00 to 12:00. The group was deleted at 10:00, and was seen "
+            "again later."
+        ],
+    ),
+    "gone twice": (
+        of(gone(10), bad(12, 14), gone(14)),
+        [
+            "g fell behind from 12:00 to 14:00. The group is gone since 14:00.",
+            "g was deleted at 10:00, and was seen again later.",
+        ],
     ),
     "skipped": (
         of(bad(9, 11), stands(9, 11), part(11, 11 + 1 / 60, skipped=70_000)),
@@ -498,6 +528,12 @@ def test_eighteen_incidents_have_eighteen_lines() -> None:
     ]
 
     assert len(found(of(*parts))) == 18
+
+
+def test_a_group_that_is_gone_has_an_end() -> None:
+    (one,) = found(of(gone(15)))
+
+    assert (one.still, one.until, one.gone_at) == (False, at(15), at(15))
 
 
 def test_an_sla_is_missed_for_no_time_without_runs() -> None:
