@@ -102,11 +102,6 @@ class Clock:
             if after - before > self.pause
         ]
 
-    def unseen(self, begin: datetime, end: datetime) -> timedelta:
-        """How much of the time between both there was no run."""
-        lost = (min(end, stop) - max(begin, start) for start, stop in self.gaps())
-        return sum((max(each, timedelta()) for each in lost), timedelta())
-
 
 def find_incidents(
     evidence: Evidence, findings: Findings, *, first_day: bool = False
@@ -188,9 +183,16 @@ def _groups(evidence: Evidence, findings: Findings, clock: Clock) -> Iterator[In
     skews: dict[str, list[TopicSkew]] = defaultdict(list)
     for skew in findings.skews.rows:
         skews[skew.group].append(skew)
+    gaps = clock.gaps()
     for group in sorted(spells.keys() | partitions.keys()):
         day = days.get(group, GroupDay(group))
-        own = _Group(day, spells[group], partitions[group], skews[group], risks, clock)
+        unread = [
+            (spell.first, clock.until(spell.last) or clock.end)
+            for spell in spells[group]
+            if spell.unread and not spell.gone
+        ]
+        blind = _joined([*gaps, *unread], timedelta())
+        own = _Group(day, spells[group], partitions[group], skews[group], risks, clock, blind)
         yield from own.incidents()
 
 
@@ -202,6 +204,8 @@ class _Group:
     skews: Sequence[TopicSkew]
     risks: Mapping[GroupTopic, TopicRisk]
     clock: Clock
+    # From when to when there were no runs, or none that read the group.
+    blind: Sequence[tuple[datetime, datetime]]
 
     def incidents(self) -> Iterator[Incident]:
         troubles = self._troubles()
@@ -216,16 +220,31 @@ class _Group:
             found = _with_gone(found, self._gone(gone))
         yield from found
 
+    def _blind_after(self, last: datetime) -> tuple[datetime, datetime] | None:
+        """The time after this run in which nobody saw the group; null: the next run did."""
+        after = self.clock.until(last)
+        return next((each for each in self.blind if after and last < each[0] <= after), None)
+
+    def _read_again(self, last: datetime) -> datetime | None:
+        """The first run after this one that read the group; null: none did."""
+        blind = self._blind_after(last)
+        after = blind[1] if blind else self.clock.until(last)
+        return after if after and after <= self.clock.last else None
+
     def _after(self, last: datetime) -> datetime:
+        """To when it is known to have been as in this run."""
+        if self._blind_after(last):
+            return last + self.clock.interval
         return self.clock.until(last) or self.clock.seen_end
 
-    def _seen_seconds(self, first: datetime, last: datetime) -> float:
-        """The time from a first run to what came after a last one, less that without runs."""
-        after = self._after(last)
-        return (after - first - self.clock.unseen(first, after)).total_seconds()
+    def _seen(self, begin: datetime, end: datetime) -> timedelta:
+        """How much of the day there was between both, less the time in which nobody saw it."""
+        begin = max(begin, self.clock.midnight)
+        lost = (min(end, stop) - max(begin, start) for start, stop in self.blind)
+        return end - begin - sum((max(each, timedelta()) for each in lost), timedelta())
 
     def _troubles(self) -> list[Trouble]:
-        """What lies no farther apart than one incident's parts may, time without runs aside."""
+        """What lies no farther apart than one incident's parts may, time that nobody saw aside."""
         parts: list[tuple[datetime, datetime, GroupSpell | PartitionSpell]] = [
             (spell.first, self._after(spell.last), spell)
             for spell in self.spells
@@ -235,7 +254,7 @@ class _Group:
         found: list[Trouble] = []
         for begin, end, part in sorted(parts, key=lambda each: each[:2]):
             last = found[-1] if found else None
-            apart = last and begin - last.end - self.clock.unseen(last.end, begin) > _SAME
+            apart = last and begin > last.end and self._seen(last.end, begin) > _SAME
             if last is None or (apart and not _ends_a_loss(part, last)):
                 last = Trouble(begin, end)
                 found.append(last)
@@ -274,15 +293,12 @@ class _Group:
 
     def _is_most(self, stood: Incident, bad: Sequence[GroupSpell]) -> bool:
         """Whether it stood for at least half of the time in which it did, or its status was bad."""
-        own = (stood.since or self.clock.midnight, stood.until or self.clock.seen_end)
+        last = self.clock.last if stood.still else stood.last_seen
+        end = self._after(last) if last else stood.until or self.clock.seen_end
+        own = (stood.since or self.clock.midnight, end)
         times = [own, *((spell.first, self._after(spell.last)) for spell in bad)]
         whole = sum((self._seen(*each) for each in _joined(times, timedelta())), timedelta())
         return 2 * self._seen(*own) >= whole
-
-    def _seen(self, begin: datetime, end: datetime) -> timedelta:
-        """How much of the day there was between both, less the time without runs."""
-        begin = max(begin, self.clock.midnight)
-        return end - begin - self.clock.unseen(begin, end)
 
     def _still(self, made: Incident, bad: Sequence[GroupSpell]) -> Incident:
         """As still so where the status was bad to the end, though its cause was over before."""
@@ -299,7 +315,7 @@ class _Group:
     def _standing_amid(self, behind: Incident, stood: Incident | None) -> Incident:
         if stood is None or stood.since is None:
             return behind
-        return replace(behind, stood=(stood.kind, stood.since, stood.until))
+        return replace(behind, stood=(stood.kind, stood.since, stood.until or stood.last_seen))
 
     def _behind(self, trouble: Trouble, bad: Sequence[GroupSpell], alone: bool) -> Incident | None:
         """Null: it was in WARN for too short a time."""
@@ -349,10 +365,13 @@ class _Group:
         return replace(whole, **more)
 
     def _ends(self, since: datetime | None, last: datetime) -> dict[str, Any]:
-        until = self.clock.until(last)
         begin = max(since or self.clock.midnight, self.clock.midnight)
-        minutes = ((until or self.clock.seen_end) - begin).total_seconds() / 60
-        return {"until": until, "still": until is None, "minutes": minutes}
+        return {
+            "until": self._read_again(last),
+            "still": self.clock.until(last) is None,
+            "minutes": (self._after(last) - begin).total_seconds() / 60,
+            "last_seen": last if self._blind_after(last) else None,
+        }
 
     def _stood(self, trouble: Trouble, standing: Sequence[PartitionSpell]) -> Incident:
         """STOPPED or STALLED, whichever was so for longer, of the time that most was standing."""
@@ -465,7 +484,8 @@ class _Group:
         lags += [one.lag for one in trouble.partitions if one.lag is not None]
         ages = [spell.time_lag for spell in trouble.spells if spell.time_lag is not None]
         over = [spell for spell in trouble.spells if spell.over_sla]
-        missed = sum(self._seen_seconds(spell.first, spell.last) for spell in over) / 60
+        times = (self._seen(spell.first, self._after(spell.last)) for spell in over)
+        missed = sum(each.total_seconds() for each in times) / 60
         # Runs that come irregularly count a little less in the table that has the known minutes.
         missed = min(missed, self.day.sla_minutes or missed)
         made = replace(
@@ -519,10 +539,16 @@ class _Group:
         return replace(
             made,
             level=URGENT if still else made.level,
+            loss_unseen=not still and not all(self._was_spared(one) for one in risks),
             seconds_left=worst.seconds_left,
             seconds_left_at=worst.seconds_left_at,
             topic=made.topic or worst.topic,
         )
+
+    def _was_spared(self, risk: PartitionSpell) -> bool:
+        """Whether it was read again before anything can have been deleted."""
+        again = self._read_again(risk.last)
+        return again is not None and (again - risk.last).total_seconds() <= (risk.seconds_left or 0)
 
     def _unknown(self) -> Iterator[Incident]:
         """The times in which the group itself could not be read."""
@@ -559,13 +585,14 @@ class _Group:
         made = self._made(Kind.GONE, spell.first, spell.first, level=NOTICE)
         before = [each for each in self.spells if each.last < spell.first]
         lag = before[-1].last_lag if before else None
+        firsts = [each.first for each in self.spells] + [each.first for each in self.partitions]
         return replace(
             made,
             until=spell.first,
             still=False,
             minutes=None,
             gone_at=spell.first,
-            came_back=any(each.first > spell.last for each in (*self.spells, *self.partitions)),
+            came_back=any(first > spell.last for first in firsts),
             lag=lag or None,
         )
 
@@ -580,6 +607,8 @@ def _with_gone(found: list[Incident], gone: Incident) -> list[Incident]:
     if last is None or (last.until and at - last.until > _SAME):
         return [*found, gone]
     ended = replace(last, gone_at=at, came_back=gone.came_back)
+    if last.until is None or last.until >= at:
+        ended = replace(ended, loss_unseen=True)
     if not gone.came_back and (last.until is None or last.until > at):
         ended = replace(ended, until=at, still=False)
     return [ended if one is last else one for one in found]

@@ -74,7 +74,9 @@ class Incident:
     nothing of the topic is deleted for age. `sla_minutes` is for how long it is known whether the
     SLA was met. For the sentence alone, and in no column: `cause_until`, to when it was what `kind`
     says, where the group was in trouble beyond; `stood`, as what and from when to when it stood
-    amid a longer trouble; `came_back`, that the group was seen after `gone_at`.
+    amid a longer trouble; `came_back`, that the group was seen after `gone_at`;
+    `last_seen`, the last run that saw it so, where the next ones saw nothing; `loss_unseen`, that
+    records may have been deleted before the group was read again.
     """
 
     kind: Kind
@@ -114,6 +116,8 @@ class Incident:
     cause_until: datetime | None = None
     stood: tuple[Kind, datetime, datetime | None] | None = None
     came_back: bool = False
+    last_seen: datetime | None = None
+    loss_unseen: bool = False
     measure: str | None = None
     direction: str | None = None
     value: float | None = None
@@ -181,9 +185,10 @@ def _incident(row: Mapping[str, Any]) -> Incident:
     columns = {name: column for column, name in _NAMES.items()}
     made: dict[str, Any] = {}
     for each in fields(Incident):
-        value = row.get(columns.get(each.name, each.name))
-        made[each.name] = tuple(value) if isinstance(value, list) else value
-    made["others"] = ()
+        column = columns.get(each.name, each.name)
+        if column in row:
+            value = row[column]
+            made[each.name] = tuple(value) if isinstance(value, list) else value
     tuples = {name: made[name] or () for name in ("partitions", "moved_to")}
     found = Incident(**{**made, **tuples, "kind": Kind(row["kind"])})
-    return replace(found, still=bool(found.still), came_back=False)
+    return replace(found, still=bool(found.still))

@@ -169,6 +169,11 @@ class Period:
             return f"{self.end}, the first to see it"
         if one.cause_until:
             one = replace(one, until=one.cause_until, cause_until=None)
+        if one.last_seen:
+            begin = (
+                "since before midnight" if one.since is None else f"from {self.clock(one.since)}"
+            )
+            return f"{begin}, last seen so at {self.clock(one.last_seen)}"
         begins_before = one.since is None or one.since.date() < self.day
         if one.until is None:
             if one.since is None:
@@ -355,7 +360,7 @@ def _left(one: Incident, period: Period) -> str:
     if one.still:
         return f" Unread records are deleted in {left} (as of{at[3:]}) unless they are read."
     near = f" The first unread record was {left} from deletion{at}"
-    if (one.seconds_left or 0.0) < STILL_SECONDS:
+    if one.loss_unseen or (one.seconds_left or 0.0) < STILL_SECONDS:
         # who goes on at the log's beginning before the next run was seen to lose nothing
         return f"{near}; whether any was deleted no run saw."
     return f"{near}; nothing was lost."
@@ -373,6 +378,10 @@ def _sla(one: Incident) -> str:
 def _rewound(one: Incident, period: Period) -> str:
     at = _at(one, period)
     over = one.cause_until or one.until
+    if one.last_seen:
+        return f" {at} and had not read them again when last seen, at {period.clock(one.last_seen)}"
+    if over and over == one.gone_at:
+        return f" {at} and had not read them again"
     if over is None:
         return (
             f" {at} and has not read them again, still {period.of(one).rpartition(', still ')[2]}"

@@ -218,6 +218,48 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         of(bad(9, 10), stands(9, 10), unread(10, 10.1), bad(10.1, 11), stands(10.1, 11)),
         ["g stalled from 08:50 to 11:00: the owners of partition 0 of t did not move."],
     ),
+    "denied for an hour amid a stall": (
+        of(bad(8, 10), stands(8, 10), unread(10, 11), bad(11, 12), stands(11, 12)),
+        ["g stalled from 07:50 to 12:00: the owners of partition 0 of t did not move."],
+    ),
+    "denied after a stall": (
+        of(bad(8, 10), stands(8, 10), unread(10, 24)),
+        [
+            "g could not be read from 10:00, still at midnight: denied. Its lag is unknown.",
+            "g stalled from 07:50, last seen so at 09:59: the owners of partition 0 of t did "
+            "not move.",
+        ],
+    ),
+    "a risk, and denied from then on": (
+        of(part(8, 10, at_risk=True, seconds_left=3_600.0), unread(10, 24)),
+        [
+            "g could not be read from 10:00, still at midnight: denied. Its lag is unknown.",
+            "g came near to losing records from 08:00, last seen so at 09:59. The first unread "
+            "record was 1 h from deletion; whether any was deleted no run saw.",
+        ],
+    ),
+    "set back, and denied from then on": (
+        of(bad(8, 9), part(8, 9, rewound=7, going_back=True), unread(9, 24)),
+        [
+            "g could not be read from 09:00, still at midnight: denied. Its lag is unknown.",
+            "g was set back by 7 records of t at 08:00 and had not read them again when last "
+            "seen, at 08:59.",
+        ],
+    ),
+    "set back, and deleted": (
+        of(bad(8, 9), part(8, 9, rewound=7, going_back=True), gone(9)),
+        [
+            "g was set back by 7 records of t at 08:00 and had not read them again. The group "
+            "is gone since 09:00."
+        ],
+    ),
+    "a risk, and deleted": (
+        of(part(8, 10, at_risk=True, seconds_left=3_600.0), gone(10)),
+        [
+            "g came near to losing records from 08:00 to 10:00. The first unread record was 1 h "
+            "from deletion; whether any was deleted no run saw. The group is gone since 10:00."
+        ],
+    ),
     "rebalances": (
         of(
             bad(
@@ -375,6 +417,40 @@ def test_an_incident_that_outlives_its_stall_is_still_so() -> None:
     (one,) = found(of(bad(8, 20), stands(8, 20), bad(20, 24, reason="slow")))
 
     assert (one.still, one.until, one.minutes) == (True, None, 970)
+
+
+@pytest.mark.parametrize(("left", "said"), [(28_859.0, False), (28_860.0, True)])
+def test_nothing_was_lost_if_it_was_read_again_before_anything_is_deleted(
+    left: float, said: bool
+) -> None:
+    risk = part(8, 10, at_risk=True, seconds_left=left)
+    (one,) = [
+        one for one in found(replace(of(risk), runs=runs((10, 18)))) if one.kind == Kind.AT_RISK
+    ]
+
+    assert ("nothing was lost" in one.text) == said
+    assert one.text.startswith("g came near to losing records from 08:00, last seen so at 09:59.")
+    assert (one.still, one.until, one.minutes) == (False, at(18), 120)
+
+
+@pytest.mark.parametrize(("left", "said"), [(3_599.0, False), (3_600.0, True)])
+def test_of_hourly_runs_the_next_has_to_come_soon_enough(left: float, said: bool) -> None:
+    hourly = tuple(at(hour) for hour in range(24))
+    risk = replace(part(8, 10, at_risk=True, seconds_left=left), last=at(9))
+    (one,) = found(replace(of(risk), runs=hourly))
+
+    assert ("nothing was lost" in one.text) == said
+    assert (one.until, one.minutes) == (at(10), 120)
+
+
+def test_what_nobody_saw_end_is_not_still_so() -> None:
+    (stall,) = [
+        one
+        for one in found(of(bad(8, 10), stands(8, 10), unread(10, 24)))
+        if one.kind == Kind.STALLED
+    ]
+
+    assert (stall.still, stall.until, stall.minutes) == (False, None, 130)
 
 
 def test_whom_the_skew_names_is_the_cause_of_the_one_incident() -> None:
