@@ -7,16 +7,17 @@ partitions only those that stood, lost, came near to it, went back or were unrea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
-from kafka_lag.contract import AT_RISK, ERR, GONE, OK, REBALANCING_STATES, STALL, WARN
+from kafka_lag.contract import AT_RISK, ERR, GONE, NO_LEADER, OK, REBALANCING_STATES, STALL, WARN
 from kafka_lag_report.aggregates import MEMBER, PARTITION, DayAggregates, standing
 from kafka_lag_report.thresholds import (
     CALM_TIMES,
@@ -111,7 +112,7 @@ class UnreadSpell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stint:
-    """A partition of one topic id as one broker led it; others did on the same day."""
+    """Runs in a row that saw one broker lead a partition of one topic id, unread ones aside."""
 
     topic: str
     topic_id: str | None
@@ -145,14 +146,14 @@ def gather_evidence(
         unread = pool.submit(
             _collected, UnreadSpell, unread_spells(group_rows, ("consumer_group", "topic"), pause)
         )
-        topics = pool.submit(_unread_topics, aggregates.topic_segments, topic_rows, pause)
-        stints = pool.submit(_stints, aggregates.topic_segments, sorted(runs))
+        topics = pool.submit(topic_spells, aggregates.topic_segments, topic_rows, pause)
+    unread_topics, stints = topics.result()
     return Evidence(
         runs=tuple(sorted(runs)),
         groups=groups.result(),
         partitions=partitions.result(),
-        unread=(*unread.result(), *topics.result()),
-        stints=stints.result(),
+        unread=(*unread.result(), *unread_topics),
+        stints=stints,
     )
 
 
@@ -352,55 +353,69 @@ def unread_spells(rows: DataFrame, keys: Sequence[str], pause: float) -> DataFra
     )
 
 
-def leader_stints(topic_segments: DataFrame) -> DataFrame:
-    """The segments of partitions that had several leaders or topic ids, in seconds of the day."""
-    of_topic = Window.partitionBy("topic", "partition_id")
-    return (
-        topic_segments.withColumn("segments", sf.count("*").over(of_topic))
-        .where("segments > 1")
-        .select(
-            "topic",
-            "topic_id",
-            sf.col("partition_id").alias("partition"),
-            "leader",
-            sf.col("first_at").alias("first"),
-            sf.col("last_at").alias("last"),
-        )
-    )
-
-
-def _unread_topics(
+def topic_spells(
     topic_segments: DataFrame, rows: DataFrame, pause: float
-) -> tuple[UnreadSpell, ...]:
-    """With the broker that led each partition for most of the day."""
-    led = topic_segments.groupBy("topic", sf.col("partition_id").alias("partition")).agg(
-        sf.max_by("leader", "reads").alias("leader")
+) -> tuple[tuple[UnreadSpell, ...], tuple[Stint, ...]]:
+    """Where topics' partitions were unread, and who led those that moved or had no leader."""
+    partition = ("topic", "partition_id")
+    unread = _collected(UnreadSpell, unread_spells(rows, partition, pause))
+    several = sf.count_distinct(sf.struct("topic_id", "leader")) > 1
+    those = topic_segments.groupBy(*partition).agg(several.alias("moved")).where("moved")
+    those = those.select(*partition)
+    if any(one.reason == NO_LEADER for one in unread):
+        leaderless = rows.where(sf.col("unread_reason") == NO_LEADER).select(*partition)
+        those = those.union(leaderless).distinct()
+    again = _rows_of(rows, those)
+    stints = _collected(Stint, _leader_stints(again)) if again is not None else ()
+    return tuple(_led_before(unread, stints)), stints
+
+
+def _leader_stints(rows: DataFrame) -> DataFrame:
+    read = rows.where("unread_reason IS NULL").select(
+        "topic",
+        "topic_id",
+        sf.col("partition_id").alias("partition"),
+        "leader",
+        _seconds("taken_at").alias("at"),
     )
-    spells = unread_spells(rows, ("topic", "partition_id"), pause)
-    return _collected(UnreadSpell, spells.join(led, ["topic", "partition"], "left"))
+    log = ("topic", "partition")
+    # whoever leads before and after a pause led meanwhile
+    ordered = Window.partitionBy(*log).orderBy("at")
+    said = ("topic_id", "leader")
+    return (
+        _numbered(read, ordered, said, float("inf"))
+        .groupBy(*log, *said, "spell")
+        .agg(sf.min("at").alias("first"), sf.max("at").alias("last"))
+    )
+
+
+def _led_before(unread: Sequence[UnreadSpell], stints: Sequence[Stint]) -> Iterator[UnreadSpell]:
+    """With the last leader that was known before; `stints` as they came."""
+    led: dict[tuple[str, int | None], list[Stint]] = defaultdict(list)
+    for stint in stints:
+        if stint.leader is not None:
+            led[stint.topic, stint.partition].append(stint)
+    for one in unread:
+        before = [each for each in led[one.topic, one.partition] if each.first < one.first]
+        yield replace(one, leader=before[-1].leader) if before else one
 
 
 def _partition_spells(
     segments: DataFrame, rows: DataFrame, pause: float
 ) -> tuple[PartitionSpell, ...]:
-    wrong = notable_partitions(segments)
-    names = sorted(row[0] for row in wrong.select("consumer_group").distinct().collect())
+    again = _rows_of(rows, notable_partitions(segments))
+    return () if again is None else _collected(PartitionSpell, partition_spells(again, pause))
+
+
+def _rows_of(rows: DataFrame, those: DataFrame) -> DataFrame | None:
+    """The rows whose keys are `those`; null: there are none."""
+    by = "consumer_group" if "consumer_group" in those.columns else "topic"
+    names = sorted(row[0] for row in those.select(by).distinct().collect())
     if not names:
-        return ()
+        return None
     # of sorted files the rest is skipped unread
-    few = rows.where(sf.col("consumer_group").isin(names)) if len(names) <= _NAMES else rows
-    again = few.join(sf.broadcast(wrong), [*PARTITION], "left_semi")
-    return _collected(PartitionSpell, partition_spells(again, pause))
-
-
-def _stints(topic_segments: DataFrame, runs: Sequence[datetime]) -> tuple[Stint, ...]:
-    if not runs:
-        return ()
-    midnight = int(runs[0].timestamp()) // 86_400 * 86_400
-    rows = leader_stints(topic_segments).withColumns(
-        {name: sf.col(name) + midnight for name in ("first", "last")}
-    )
-    return _collected(Stint, rows)
+    few = rows.where(sf.col(by).isin(names)) if len(names) <= _NAMES else rows
+    return few.join(sf.broadcast(those), those.columns, "left_semi")
 
 
 def _numbered(rows: DataFrame, ordered: WindowSpec, said: Sequence[str], pause: float) -> DataFrame:

@@ -678,26 +678,36 @@ def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident
 
 @dataclass(frozen=True, slots=True)
 class _Move:
+    log: tuple[str, int]
     leader: int
     to: int
     at: datetime
     until: datetime | None
 
 
+def _moves(log: tuple[str, int], stints: Iterable[Stint]) -> Iterator[_Move]:
+    """From one leader of a partition to another; back to the day's first is no move, but an end."""
+    led: list[tuple[str | None, int, datetime]] = []
+    for stint in sorted(stints, key=lambda s: s.first):
+        if stint.leader is not None and (not led or led[-1][:2] != (stint.topic_id, stint.leader)):
+            led.append((stint.topic_id, stint.leader, stint.first))
+    ends = [begin for _, _, begin in led[2:]]
+    home = led[0][1] if led else None
+    for (old_id, leader, _), (topic_id, to, at), until in zip(
+        led, led[1:], [*ends, None], strict=False
+    ):
+        if topic_id != old_id:
+            home = to
+        elif to != home:
+            yield _Move(log, leader, to, at, until)
+
+
 def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
     """Brokers that lost the lead of partitions to others, for a time or for good."""
-    logs: dict[tuple[str, str | None, int], list[Stint]] = defaultdict(list)
+    logs: dict[tuple[str, int], list[Stint]] = defaultdict(list)
     for stint in stints:
-        logs[stint.topic, stint.topic_id, stint.partition].append(stint)
-    moves: list[_Move] = []
-    for found in logs.values():
-        led = [s for s in sorted(found, key=lambda s: s.first) if s.leader is not None]
-        for before, after in pairwise(led):
-            if before.leader == after.leader or before.leader is None or after.leader is None:
-                continue
-            came_back = before.last > after.last
-            until = clock.until(after.last) if came_back else None
-            moves.append(_Move(before.leader, after.leader, after.first, until))
+        logs[stint.topic, stint.partition].append(stint)
+    moves = [move for log, found in logs.items() for move in _moves(log, found)]
     together: list[list[_Move]] = []
     for move in sorted(moves, key=lambda m: (m.leader, m.at)):
         last = together[-1][-1] if together else None
@@ -718,7 +728,7 @@ def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
             until=until,
             still=until is None,
             minutes=((until or clock.seen_end) - since).total_seconds() / 60,
-            count=len(group),
+            count=len({move.log for move in group}),
         )
 
 

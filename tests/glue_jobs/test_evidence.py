@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_lag_report.aggregates import group_segments
+from kafka_lag_report.aggregates import group_segments, topic_segments
 from kafka_lag_report.evidence import (
+    Stint,
+    UnreadSpell,
     group_spells,
-    leader_stints,
     notable_partitions,
     partition_spells,
+    topic_spells,
     unread_spells,
 )
 from tests.glue_jobs.days import Row, frame, group_row, topic_row
-from tests.glue_jobs.tables.frames import TOPIC_SEGMENTS, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -249,19 +250,51 @@ def test_what_is_unread_is_counted_by_run_and_split_where_it_was_read(spark: Spa
     ] == [(0, 1, 2, "denied"), (9, 9, 1, "denied")]
 
 
-def test_partitions_with_one_leader_have_no_stints(spark: SparkSession) -> None:
+# Of each partition its leader (None: it has none) from a minute on, and who led it in stints.
+LEADERS: dict[str, tuple[dict[int, int | None], list[tuple[int, int, int]]]] = {
+    "stays": ({0: 1, 1: 1, 9: 1}, []),
+    "moves for good": ({0: 1, 1: 2, 2: 2}, [(1, 0, 0), (2, 1, 2)]),
+    "comes back, twice": (
+        {0: 1, 1: 2, 2: 1, 3: 2, 4: 1},
+        [(1, 0, 0), (2, 1, 1), (1, 2, 2), (2, 3, 3), (1, 4, 4)],
+    ),
+    "runs are missing": ({0: 1, 1: 2, 9: 2}, [(1, 0, 0), (2, 1, 9)]),
+}
+# The same, and who led it before it had no leader.
+LEADERLESS: dict[str, tuple[dict[int, int | None], int | None]] = {
+    "led for less of the day": ({0: 1, 1: None, 2: 2, 3: 2, 4: 2}, 1),
+    "led before and afterwards": ({0: 2, 1: 1, 2: None, 3: 2, 4: 2}, 1),
+    "led by one alone": ({0: 1, 1: None, 2: 1}, 1),
+    "led afterwards": ({0: None, 1: 1}, None),
+}
+
+
+@pytest.fixture(name="led", scope="module")
+def _led(spark: SparkSession) -> tuple[tuple[UnreadSpell, ...], tuple[Stint, ...]]:
+    days = {**{n: d for n, (d, _) in LEADERS.items()}, **{n: d for n, (d, _) in LEADERLESS.items()}}
     rows = [
-        {"topic": "moved", "partition_id": 0, "leader": 1, "first_at": 0, "last_at": 99},
-        {"topic": "moved", "partition_id": 0, "leader": 2, "first_at": 40, "last_at": 50},
-        {"topic": "moved", "partition_id": 1, "leader": 1, "first_at": 0, "last_at": 99},
-        {"topic": "stays", "partition_id": 0, "leader": 1, "first_at": 0, "last_at": 99},
+        topic_row(0, 5, topic=case, leader=leader, taken_at=at(n))
+        | ({} if leader else {"unread_reason": "no_leader"})
+        for case, of_case in days.items()
+        for n, leader in of_case.items()
     ]
+    topic_rows = frame(spark, "topic_partitions", rows)
+    return topic_spells(topic_segments(topic_rows), topic_rows, PAUSE)
 
-    found = leader_stints(rows_of(spark, TOPIC_SEGMENTS, rows)).collect()
 
-    assert sorted(
-        (row["topic"], row["partition"], row["leader"], row["first"]) for row in found
-    ) == [
-        ("moved", 0, 1, 0),
-        ("moved", 0, 2, 40),
-    ]
+@pytest.mark.parametrize("case", LEADERS)
+def test_a_stint_ends_where_another_leader_comes(
+    led: tuple[tuple[UnreadSpell, ...], tuple[Stint, ...]], case: str
+) -> None:
+    assert [
+        (one.leader, minutes(one.first.timestamp()), minutes(one.last.timestamp()))
+        for one in led[1]
+        if one.topic == case
+    ] == LEADERS[case][1]
+
+
+@pytest.mark.parametrize("case", LEADERLESS)
+def test_who_led_a_partition_before_it_had_no_leader(
+    led: tuple[tuple[UnreadSpell, ...], tuple[Stint, ...]], case: str
+) -> None:
+    assert [one.leader for one in led[0] if one.topic == case] == [LEADERLESS[case][1]]

@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -566,13 +567,63 @@ def test_leaders_that_moved_for_a_time_and_for_good() -> None:
     moved = [
         one
         for n in range(3)
-        for one in (stint(1, 0, 24, partition=n), stint(3, 10, 13, partition=n))
+        for one in (
+            stint(1, 0, 10, partition=n),
+            stint(3, 10, 13, partition=n),
+            stint(1, 13, 24, partition=n),
+        )
     ]
     stayed = [stint(2, 0, 16, topic="u"), stint(3, 16, 24, topic="u")]
 
     assert texts(Evidence(stints=(*moved, *stayed))) == [
         "1 partition of broker 2 was led by broker 3 from 16:00, still at midnight.",
         "3 partitions of broker 1 were led by broker 3 from 10:00 to 13:00.",
+    ]
+
+
+def test_a_rolling_restart_leaves_no_leader_moved() -> None:
+    led = (stint(1, 0, 8), stint(2, 8, 8.2), stint(3, 8.2, 8.4), stint(1, 8.4, 24))
+
+    assert texts(Evidence(stints=led)) == [
+        "1 partition of broker 1 was led by broker 2 from 08:00 to 08:12.",
+        "1 partition of broker 2 was led by broker 3 from 08:12 to 08:24.",
+    ]
+
+
+def test_leaders_that_moved_twice_are_two_incidents() -> None:
+    led = (stint(1, 0, 8), stint(2, 8, 9), stint(1, 9, 18), stint(2, 18, 19), stint(1, 19, 24))
+
+    assert texts(Evidence(stints=led)) == [
+        "1 partition of broker 1 was led by broker 2 from 08:00 to 09:00.",
+        "1 partition of broker 1 was led by broker 2 from 18:00 to 19:00.",
+    ]
+
+
+def test_a_leader_that_is_not_known_for_a_time_has_not_moved() -> None:
+    led = (stint(1, 0, 8), stint(2, 8, 9), stint(None, 9, 10), stint(2, 10, 12), stint(1, 12, 24))
+
+    assert texts(Evidence(stints=led)) == [
+        "1 partition of broker 1 was led by broker 2 from 08:00 to 12:00."
+    ]
+
+
+def test_a_leader_that_moved_back_and_forth_is_one_partition() -> None:
+    bounds = (0, 8, 8 + 1 / 60, 8 + 2 / 60, 8 + 3 / 60, 24)
+    led = [
+        stint(1 + number % 2, begin, end) for number, (begin, end) in enumerate(pairwise(bounds))
+    ]
+
+    assert texts(Evidence(stints=tuple(led))) == [
+        "1 partition of broker 1 was led by broker 2 from 08:00 to 08:03."
+    ]
+
+
+def test_a_move_ends_where_the_topic_is_recreated() -> None:
+    led = (stint(1, 0, 8), stint(2, 8, 9), stint(3, 9, 24, topic_id="2"))
+
+    assert texts(Evidence(stints=led)) == [
+        "1 partition of broker 1 was led by broker 2 from 08:00 to 09:00.",
+        "Topic t was recreated at 09:00.",
     ]
 
 
@@ -633,7 +684,10 @@ def test_an_incident_is_the_same_out_of_the_table() -> None:
         *(replace(one, group="h") for one in (bad(0, 24), part(0, 24, **NEAR))),
     )
     groups = Listed((GroupDay("g", owner="o", sla_minutes=4.0), GroupDay("h")), 2)
-    made = found(replace(evidence, stints=(stint(1, 0, 24), stint(3, 3, 4))), day(groups=groups))
+    made = found(
+        replace(evidence, stints=(stint(1, 0, 3), stint(3, 3, 4), stint(1, 4, 24))),
+        day(groups=groups),
+    )
 
     assert len(made) == 3
     assert from_table(to_table(made)) == made
