@@ -39,7 +39,8 @@ class GroupSpell:
 
     `calm_at` is the last run before in which it was as near to the end as it usually is. `since` is
     what the first run gives as the beginning, maybe on a day before. `restless_since`: the first
-    of the rebalances that are too many.
+    of the rebalances that are too many; `rebalances` are those from it to `restless_until`, less
+    those of the spell before if that was restless, too.
     """
 
     group: str
@@ -189,8 +190,15 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
             "restless": _true(sf.sum(sf.col("moving").cast("int")).over(hour) >= many),
             "restless_since": sf.min(sf.when(sf.col("moving"), sf.col("at"))).over(hour),
             "restless_until": sf.max(sf.when(sf.col("moving"), sf.col("at"))).over(hour),
+            "of_hour": sf.sum("rebalanced").over(hour),
         }
     )
+    # the first run that says so has those of the hour before it, too
+    goes_on = sf.lag("restless").over(ordered) & (
+        sf.col("at") - sf.lag("at").over(ordered) <= pause
+    )
+    counted = sf.when(_true(goes_on), sf.col("rebalanced")).otherwise(sf.col("of_hour"))
+    rows = rows.withColumn("counted", sf.when(sf.col("restless"), counted))
     bad = (
         sf.col("status").isin(WARN, ERR)
         | sf.col("unread").isNotNull()
@@ -225,7 +233,7 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
         sf.min_by("since", "at").alias("since"),
         sf.min("restless_since").alias("restless_since"),
         sf.max("restless_until").alias("restless_until"),
-        sf.sum("rebalanced").cast("int").alias("rebalances"),
+        sf.sum("counted").cast("int").alias("rebalances"),
         sf.max("bad").alias("bad"),
     ).where("bad OR nobody")
 

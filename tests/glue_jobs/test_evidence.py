@@ -83,7 +83,20 @@ GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] 
     ),
     "ten rebalances in an hour": (
         {n: {"status": "OK", "owners_changed": int(n % 2 == 0)} for n in range(22)},
-        [(18, 21, {"restless": True, "restless_since": 0, "restless_until": 20})],
+        [
+            (
+                18,
+                21,
+                {"restless": True, "restless_since": 0, "restless_until": 20, "rebalances": 11},
+            )
+        ],
+    ),
+    "rebalances under two statuses are counted once": (
+        {n: {"status": "OK" if n < 12 else "WARN", "rebalances": 2} for n in range(15)},
+        [
+            (9, 11, {"restless": True, "restless_since": 0, "rebalances": 24}),
+            (12, 14, {"restless": True, "restless_until": 14, "rebalances": 6}),
+        ],
     ),
     "nine are none": ({n: {"status": "OK", "rebalances": int(n < 9)} for n in range(22)}, []),
 }
