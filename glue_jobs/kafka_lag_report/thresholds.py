@@ -30,6 +30,14 @@ HOT_FACTOR = 3.0
 IRREGULAR_PART = 0.25
 NEARLY_FAR = 3.5
 
+# So many groups that are alike in one hour are the cluster's day, not each one's: a holiday, a
+# month's end.
+MANY_GROUPS = 3
+# A produce rate is a moving average: of an hour's excess an eighth falls into the hour after it.
+TAIL_PART = 0.2
+# What an incident left behind is worked off within so long, and is in the mean of the last hour.
+AFTERWARDS_SECONDS = 7200
+
 # Of the day's runs: fewer are a gap. 15 minutes of a day may be missed by deploys and retries.
 SEEN_SHARE = 0.99
 # With fewer every other number of the day is in doubt.

@@ -6,26 +6,25 @@ All of them stay in the table `anomalies`.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 
 from kafka_lag_report.findings import Findings, UnusualHour
 from kafka_lag_report.incident import NOTICE, Incident, Kind
+from kafka_lag_report.thresholds import AFTERWARDS_SECONDS, MANY_GROUPS, MOST, TAIL_PART
 
 _HOUR = timedelta(hours=1)
+_AFTERWARDS = timedelta(seconds=AFTERWARDS_SECONDS)
 _RATE = "produce_rate"
 _HIGH = "high"
-# So many groups that are alike are the cluster's day, not each one's: a holiday, a month's end.
-_MANY = 3
-# A produce rate is a moving average: of an hour's excess an eighth falls into the hour after it.
-_TAIL = 0.2
-# What an incident left behind is worked off within so long, and is in the mean of the last hour.
-_AFTERWARDS = 2 * _HOUR
 
 
 def unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[Incident, ...]:
-    """A line a group, or one for all groups that were alike; `others` are the day's incidents."""
+    """A line for hours in a row, of a group or of all that share them.
+
+    `others` are the day's incidents.
+    """
     midnight = datetime.combine(findings.day, time(), UTC)
     kept: dict[tuple[str, str], dict[str, list[UnusualHour]]] = defaultdict(dict)
     for (group, measure, direction), hours in _series(findings.unusual.rows).items():
@@ -38,17 +37,49 @@ def unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[I
         ]
         if left:
             kept[measure, direction][group] = left
-    found: list[Incident] = []
+    of_many: list[Incident] = []
+    of_one: list[Incident] = []
     for (measure, direction), groups in kept.items():
-        if len(groups) >= _MANY:
-            found.append(_of_many(measure, direction, groups, findings, midnight))
+        counted = Counter(hour.hour for hours in groups.values() for hour in hours)
+        shared = sorted(hour for hour, count in counted.items() if count >= MANY_GROUPS)
+        of_many += (
+            _of_many(measure, direction, span, groups, findings, midnight)
+            for span in _spans(shared)
+        )
+        for hours in groups.values():
+            by_hour = {hour.hour: hour for hour in hours}
+            of_one += (
+                _of_one([by_hour[number] for number in span], midnight)
+                for span in _spans(sorted(by_hour))
+                if len(set(span).intersection(shared)) < MOST * len(span)
+            )
+    return (*of_many, *_single(of_one))
+
+
+def _spans(hours: Iterable[int]) -> list[list[int]]:
+    """The sorted hours, split at holes."""
+    found: list[list[int]] = []
+    for hour in hours:
+        if found and hour == found[-1][-1] + 1:
+            found[-1].append(hour)
         else:
-            found += [_of_one(hours, midnight) for hours in groups.values()]
-    # a group's lag and its age are one matter
-    single: dict[str | None, Incident] = {}
+            found.append([hour])
+    return found
+
+
+def _single(found: Iterable[Incident]) -> list[Incident]:
+    """One of those of a group that meet: its lag and its age are one matter."""
+    left: dict[str | None, list[Incident]] = defaultdict(list)
     for one in sorted(found, key=lambda each: each.measure != _RATE):
-        single.setdefault(one.group or f"\0{one.measure}", one)
-    return tuple(single.values())
+        if not any(_is_same_matter(one, each) for each in left[one.group]):
+            left[one.group].append(one)
+    return [one for of_group in left.values() for one in of_group]
+
+
+def _is_same_matter(one: Incident, other: Incident) -> bool:
+    times = (one.since, one.until, other.since, other.until)
+    since, until, begin, end = (each or datetime.min.replace(tzinfo=UTC) for each in times)
+    return one.measure != other.measure and since <= end and begin <= until
 
 
 def _series(
@@ -65,7 +96,7 @@ def _without_tails(hours: Sequence[UnusualHour], measure: str) -> Iterator[Unusu
     for hour in hours:
         follows = before is not None and hour.hour == before.hour + 1
         far = abs(hour.deviation or 0.0)
-        is_tail = follows and before and far < _TAIL * abs(before.deviation or 0.0)
+        is_tail = follows and before and far < TAIL_PART * abs(before.deviation or 0.0)
         if not (is_tail and measure == _RATE):
             yield hour
         before = hour
@@ -103,19 +134,22 @@ def _of_one(hours: Sequence[UnusualHour], midnight: datetime) -> Incident:
 def _of_many(
     measure: str,
     direction: str,
-    groups: dict[str, list[UnusualHour]],
+    span: Sequence[int],
+    groups: Mapping[str, Sequence[UnusualHour]],
     findings: Findings,
     midnight: datetime,
 ) -> Incident:
-    every = [hour for hours in groups.values() for hour in hours]
+    sharing = sorted(
+        group for group, hours in groups.items() if any(hour.hour in span for hour in hours)
+    )
     return Incident(
         kind=Kind.UNUSUAL,
         level=NOTICE,
         measure=measure,
         direction=direction,
-        since=midnight + min(hour.hour for hour in every) * _HOUR,
-        until=midnight + (max(hour.hour for hour in every) + 1) * _HOUR,
-        count=len(groups),
-        share=len(groups) / max(1, findings.groups.total),
-        others=tuple(sorted(groups)),
+        since=midnight + span[0] * _HOUR,
+        until=midnight + (span[-1] + 1) * _HOUR,
+        count=len(sharing),
+        share=len(sharing) / max(1, findings.groups.total),
+        others=tuple(sharing),
     )

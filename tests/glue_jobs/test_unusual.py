@@ -87,6 +87,54 @@ def test_a_holiday_is_one_line_for_the_cluster(groups: int, count: int) -> None:
         ]
 
 
+def test_hours_with_a_hole_between_are_two_lines() -> None:
+    assert lines(hour(2), hour(22)) == [
+        "g: produce rate 91/s from 02:00 to 03:00, usually 20/s.",
+        "g: produce rate 91/s from 22:00 to 23:00, usually 20/s.",
+    ]
+
+
+def test_groups_that_share_no_hour_are_a_line_each() -> None:
+    said = lines(hour(2, "a"), hour(12, "b"), hour(20, "c"), groups=500)
+
+    assert [line[:3] for line in said] == ["a: ", "b: ", "c: "]
+
+
+def test_of_many_are_the_hours_that_they_share() -> None:
+    shared = [hour(number, name) for name in "abc" for number in (8, 9, 10)]
+    # one goes on a little; another is mostly alone
+    alone = [hour(number, "d") for number in range(10, 14)]
+
+    said = lines(*shared, hour(11, "a"), *alone)
+
+    assert said == [
+        "The produce rate of 4 groups (20% of all) was higher than usual at this time of the "
+        "week, from 08:00 to 11:00.",
+        "d: produce rate 91/s from 10:00 to 14:00, usually 20/s.",
+    ]
+
+
+def test_many_higher_and_many_lower_are_two_lines() -> None:
+    said = lines(
+        *(hour(9, f"h{name}") for name in range(3)),
+        *(hour(9, f"l{name}", direction="low", deviation=-9.0) for name in range(5)),
+    )
+
+    assert [line[:50] for line in said] == [
+        "The produce rate of 3 groups (15% of all) was high",
+        "The produce rate of 5 groups (25% of all) was lowe",
+    ]
+
+
+def test_of_one_group_more_and_later_less_are_two_lines() -> None:
+    assert len(lines(hour(9), hour(10, direction="low", deviation=-9.0))) == 2
+
+
+@pytest.mark.parametrize(("begin", "count"), [(10, 1), (11, 2)])
+def test_lag_at_another_time_is_another_matter(begin: int, count: int) -> None:
+    assert len(lines(hour(9), hour(begin, measure="lag"))) == count
+
+
 def test_of_one_group_rate_lag_and_age_are_one_line() -> None:
     said = lines(hour(9, measure="lag"), hour(9, measure="time_lag_seconds"), hour(9))
 
