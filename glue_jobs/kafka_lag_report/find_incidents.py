@@ -92,6 +92,15 @@ class Clock:
             return None
         return next((run for run in self.runs if run > last), last + self.interval)
 
+    def begin(self, first: datetime) -> datetime | None:
+        """The beginning of what `first` was the first run of; null: maybe before midnight."""
+        return first if first > self.runs[0] or self.begins_late(first) else None
+
+    def begins_late(self, since: datetime | None) -> bool:
+        """Whether it is the day's first run, before which there was time without any."""
+        first = next(iter(self.runs), None)
+        return first is not None and since == first > self.midnight + self.interval
+
     def gaps(self) -> list[tuple[datetime, datetime]]:
         """From when to when there was no run."""
         ends = [self.midnight - self.interval, *self.runs]
@@ -120,9 +129,10 @@ def find_incidents(
     ]
     found += unusual_incidents(findings, found)
     ordered = sorted(found, key=lambda one: one.order)
+    since_first = [replace(one, first_run=clock.begins_late(one.since)) for one in ordered]
     return tuple(
         replace(one, text=plain(incident_of(one, findings.day, findings.seen_until)))
-        for one in ordered
+        for one in since_first
     )
 
 
@@ -345,9 +355,10 @@ class _Group:
         ):
             if parts:
                 topics = {one.topic for one in parts if isinstance(one, PartitionSpell)}
+                first = min(one.first for one in parts)
                 return self._made(
                     kind,
-                    min(one.first for one in parts),
+                    first if kind == Kind.SKIPPED else self.clock.begin(first),
                     max(one.last for one in parts),
                     topic=next(iter(topics)) if len(topics) == 1 else None,
                 )
@@ -451,7 +462,9 @@ class _Group:
         first, last = bad[0], max(spell.last for spell in bad)
         since = first.calm_at if kind == Kind.BEHIND else None
         if since is None:
-            since = first.first if first.first > self.clock.runs[0] else first.since
+            since = self.clock.begin(first.first)
+            if first.first <= self.clock.runs[0]:
+                since = first.since or since
         reasons = [spell.reason for spell in bad if spell.reason in (FALLING_BEHIND, SLOW)]
         serious = any(spell.status == ERR for spell in bad)
         return self._made(
@@ -564,8 +577,7 @@ class _Group:
             first, last = found[0].first, found[-1].last
             length = (self._after(last) - first).total_seconds()
             if length >= UNKNOWN_SECONDS:
-                since = None if first <= self.clock.runs[0] else first
-                yield self._made(Kind.UNKNOWN, since, last, cause=found[0].unread)
+                yield self._made(Kind.UNKNOWN, self.clock.begin(first), last, cause=found[0].unread)
 
     def _restless(self, troubles: Sequence[Trouble]) -> Iterator[Incident]:
         found: list[list[GroupSpell]] = []
@@ -639,7 +651,7 @@ def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
             level=SERIOUS,
             group=groups[0] if len(groups) == 1 else None,
             topic=topic,
-            since=None if first <= clock.runs[0] else first,
+            since=clock.begin(first),
             until=until,
             still=until is None,
             minutes=((until or clock.seen_end) - first).total_seconds() / 60,
@@ -668,7 +680,7 @@ def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident
             level=SERIOUS,
             leader=spells_of_one[0].leader,
             topic=topics[0] if len(topics) == 1 else None,
-            since=None if first <= clock.runs[0] else first,
+            since=clock.begin(first),
             until=until,
             still=until is None,
             minutes=((until or clock.seen_end) - first).total_seconds() / 60,

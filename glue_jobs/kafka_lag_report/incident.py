@@ -76,7 +76,8 @@ class Incident:
     says, where the group was in trouble beyond; `stood`, as what and from when to when it stood
     amid a longer trouble; `came_back`, that the group was seen after `gone_at`;
     `last_seen`, the last run that saw it so, where the next ones saw nothing; `loss_unseen`, that
-    records may have been deleted before the group was read again.
+    records may have been deleted before the group was read again; `first_run`, that `since` is the
+    day's first run, and it may have begun in the time without runs before.
     """
 
     kind: Kind
@@ -118,6 +119,7 @@ class Incident:
     came_back: bool = False
     last_seen: datetime | None = None
     loss_unseen: bool = False
+    first_run: bool = False
     measure: str | None = None
     direction: str | None = None
     value: float | None = None

@@ -170,20 +170,22 @@ class Period:
         if one.cause_until:
             one = replace(one, until=one.cause_until, cause_until=None)
         if one.last_seen:
-            begin = (
-                "since before midnight" if one.since is None else f"from {self.clock(one.since)}"
-            )
-            return f"{begin}, last seen so at {self.clock(one.last_seen)}"
+            begin = self._begin(one) or "since before midnight"
+            return f"{begin.removesuffix(',')}, last seen so at {self.clock(one.last_seen)}"
         begins_before = one.since is None or one.since.date() < self.day
         if one.until is None:
             if one.since is None:
                 return f"all day, and still {self.end}"
-            return f"from {self.clock(one.since)}, still {self.end}"
+            return f"{self._begin(one).removesuffix(',')}, still {self.end}"
         if one.since is None:
             return f"since before midnight, until {self.clock(one.until)}"
         if begins_before:
-            return f"from {self.clock(one.since)} until {self.clock(one.until)}"
-        return f"from {self.clock(one.since)} to {self.clock(one.until)}"
+            return f"{self._begin(one)} until {self.clock(one.until)}"
+        return f"{self._begin(one)} to {self.clock(one.until)}"
+
+    def _begin(self, one: Incident) -> str:
+        begin = "" if one.since is None else f"from {self.clock(one.since)}"
+        return f"{begin}, the first run," if one.first_run else begin
 
     @property
     def end(self) -> str:

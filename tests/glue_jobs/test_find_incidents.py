@@ -454,6 +454,50 @@ def test_what_nobody_saw_end_is_not_still_so() -> None:
     assert (stall.still, stall.until, stall.minutes) == (False, None, 130)
 
 
+FIRST_SEEN: dict[str, GroupSpell | PartitionSpell] = {
+    "at_risk": part(0, 5, at_risk=True),
+    "sla_missed": bad(0, 5, "OK", over_sla=True),
+    "lost": part(0, 5, lost=3),
+    "behind": bad(0, 5),
+    "unknown": unread(0, 5),
+}
+
+
+@pytest.mark.parametrize("kind", FIRST_SEEN)
+def test_what_the_first_run_sees_began_nobody_knows_when(kind: str) -> None:
+    (one,) = found(of(FIRST_SEEN[kind]))
+
+    assert (one.kind, one.since, one.minutes) == (kind, None, 300)
+    assert "since before midnight, until 05:00" in one.text
+
+
+@pytest.mark.parametrize("kind", FIRST_SEEN)
+def test_of_a_first_run_that_is_late_it_is_said_that_it_was_the_first(kind: str) -> None:
+    late = replace(FIRST_SEEN[kind], first=at(3))
+    evidence = replace(of(late), runs=runs((0, 3)))
+    (one,) = [one for one in found(evidence) if one.kind != Kind.NO_RUNS]
+
+    assert (one.kind, one.since, one.minutes) == (kind, at(3), 120)
+    assert "from 03:00, the first run, to 05:00" in one.text
+
+
+@pytest.mark.parametrize(("minute", "late"), [(1, False), (2, True)])
+def test_a_first_run_within_an_interval_of_midnight_is_the_days_beginning(
+    minute: int, late: bool
+) -> None:
+    first = minute / 60
+    (one,) = found(replace(of(unread(first, 24)), runs=runs((0, first))))
+
+    assert (one.since == at(first)) == late
+    assert ("the first run, still at midnight" in one.text) == late
+
+
+def test_what_began_after_a_late_first_run_has_its_time() -> None:
+    lines = texts(replace(of(bad(3 + 1 / 60, 5)), runs=runs((0, 3))))
+
+    assert "g fell behind from 03:01 to 05:00." in lines
+
+
 def test_whom_the_skew_names_is_the_cause_of_the_one_incident() -> None:
     named = TopicSkew(
         "g",
