@@ -68,7 +68,8 @@ class Incident:
     """Of one cluster's day; null is unknown, or not of this kind.
 
     `since` may lie before the day; null: before it, and nobody knows when. `until` null: still so
-    in the last run of the day. `text` is the sentence for people, names cut. `minutes` are of the
+    in the last run of the day, or nobody saw the end, or the kind has none.
+    `text` is the sentence for people, names cut. `minutes` are of the
     day. `records_lost` is a least. `others` are further groups that it was seen in, which the table
     leaves out; `count` what the kind counts: partitions, rebalances, objects, groups. `unlimited`:
     nothing of the topic is deleted for age. `sla_minutes` is for how long it is known whether the
@@ -171,7 +172,7 @@ def to_table(incidents: Iterable[Incident]) -> pa.Table:
     rows = []
     for one in incidents:
         values = {name: getattr(one, _NAMES.get(name, name), None) for name in schema.names}
-        lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
+        lists = {n: list(value) or None for n, value in values.items() if isinstance(value, tuple)}
         rows.append({**values, **lists, "kind": one.kind.value})
     return pa.Table.from_pylist(rows, schema)
 

@@ -737,6 +737,14 @@ def test_an_incident_is_the_same_out_of_the_table() -> None:
     assert from_table(to_table(made)) == made
 
 
+def test_a_list_of_nothing_is_null_in_the_table() -> None:
+    table = to_table(found(of(bad(8, 10))))
+
+    assert table.select(["partitions", "moved_to"]).to_pylist() == [
+        {"partitions": None, "moved_to": None}
+    ]
+
+
 def test_a_kind_that_a_later_version_wrote_is_passed_over() -> None:
     (one,) = found(of(bad(8, 10)))
     table = to_table([one])
