@@ -7,8 +7,8 @@ that, and the pause no longer than some times the longest one of late.
 
 A group that keeps up and fails now and then ends its outages at any lag, with what was unread
 before them, and works for much longer than it fails. A job by the clock has like pauses, which
-`pauses` knows. So a batch is known once three in a row were alike in records, came during the pause
-and took unlike times.
+`pauses` knows. So a batch is known once three were alike in records, less one for each unlike,
+came during the pause and took unlike times.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Records: TypeAlias = npt.NDArray[np.float64]
 
 # Columns, in the order of the fields of `Batches`.
 _COLUMNS = ("batches_seen", "batch_records", "shortest_batch_seconds", "longest_batch_seconds")
-# So many in a row that are alike make a batch known; the count ends at the second number.
+# So many alike, less one for each unlike, make a batch known; the count ends at the second number.
 _NEEDED, _MOST = 3, 4
 # Of a job by count the longest batch took so many times the shortest.
 _UNLIKE = 1.5
@@ -46,8 +46,8 @@ _CAME = 2.0
 class Batches:
     """Batches of about one size, a row per group-partition.
 
-    `seen`: so many pauses in a row ended at a like lag, 0 where none did. Then `records` is their
-    mean lag; `shortest` and `longest` are how long they took.
+    `seen`: so many pauses ended at a like lag, less one for each unlike, 0 where none is left. Else
+    `records` is their mean lag; `shortest` and `longest` are how long they took.
     """
 
     seen: npt.NDArray[np.float64]
