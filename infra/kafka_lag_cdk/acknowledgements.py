@@ -10,7 +10,7 @@ from aws_cdk import Acknowledgment, Annotations, Stack, Validations
 from constructs import Construct
 
 from kafka_lag_cdk.config.doubts import Doubt
-from kafka_lag_cdk.names import digest
+from kafka_lag_cdk.physical_names import digest
 
 _PACK = "AwsSolutions"
 

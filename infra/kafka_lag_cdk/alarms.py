@@ -36,8 +36,9 @@ from kafka_lag_cdk.alarm_rules import (
 )
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
-from kafka_lag_cdk.names import DEPLOYMENT, alarm_name, dashboard_name, digest, pascal_case
+from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name, pascal_case
 from kafka_lag_cdk.names import construct_id as id_of
+from kafka_lag_cdk.physical_names import alarm_name, digest
 
 OPERATORS = {
     Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

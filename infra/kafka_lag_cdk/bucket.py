@@ -14,6 +14,7 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_nag
 from kafka_lag_cdk.config.shared import Keep
+from kafka_lag_cdk.physical_names import ABANDONED_UPLOADS, CLAIMS
 
 # Of messages that were sent; an incident that lasts longer is not sent again for it, as the cursor
 # says what was sent last.
@@ -110,10 +111,10 @@ def _lifecycle_rules(keep: Keep, *, claims: bool) -> Iterator[s3.LifecycleRule]:
         yield s3.LifecycleRule(id=prefix, prefix=f"{prefix}/", expiration=Duration.days(days))
     # Parts of an upload that nobody completed are billed and seen in no listing.
     yield s3.LifecycleRule(
-        id="abandoned-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)
+        id=ABANDONED_UPLOADS, abort_incomplete_multipart_upload_after=Duration.days(1)
     )
     if claims:
         # Cursors lie elsewhere and stay, however long a cluster has no runs.
         yield s3.LifecycleRule(
-            id="claims", prefix=f"{contract.CLAIMS_PREFIX}/", expiration=Duration.days(_CLAIM_DAYS)
+            id=CLAIMS, prefix=f"{contract.CLAIMS_PREFIX}/", expiration=Duration.days(_CLAIM_DAYS)
         )

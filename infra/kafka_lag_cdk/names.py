@@ -7,13 +7,14 @@ could not change while another stack imports it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from typing import Self
 
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
+
+from kafka_lag_cdk.physical_names import digest as digest  # noqa: PLC0414 - is imported from here
 
 # A deployment that is given no name of its own.
 DEPLOYMENT = "kafka-lag"
@@ -23,9 +24,6 @@ _BUCKET, _TOPIC = "bucket", "alarm-topic"
 # The two topics of a region.
 ALARMS, REPORTS = "alarms", "reports"
 
-# CloudWatch takes no longer name of an alarm [botocore cloudwatch PutMetricAlarm].
-_LONGEST_ALARM = 255
-_DIGEST = 12
 _READABLE = 20
 
 
@@ -98,17 +96,6 @@ def topic_name(deployment: str, kind: str) -> str:
     return f"{deployment}-{kind}"
 
 
-def alarm_name(deployment: str, cluster: str, *parts: str) -> str:
-    """`<deployment>/<cluster>/<part>...`, as policies of scaling are named too.
-
-    A name that would be too long ends in '%~' and a digest, which no other name can end in.
-    """
-    name = "/".join((deployment, cluster, *parts))
-    if len(name) <= _LONGEST_ALARM:
-        return name
-    return f"{name[: _LONGEST_ALARM - _DIGEST - 2]}%~{digest(name)}"
-
-
 def dashboard_name(cluster: str, deployment: str = DEPLOYMENT) -> str:
     """`<deployment>-<cluster>`; a dot, which is not allowed there, is replaced and a digest added.
 
@@ -127,8 +114,3 @@ def construct_id(word: str, name: str) -> str:
     """A construct's id for something strangers named: a word, some of the name, a digest."""
     readable = re.sub(r"[^A-Za-z0-9]", "", name)[:_READABLE]
     return "-".join(part for part in (word, readable, digest(name)) if part)
-
-
-def digest(text: str) -> str:
-    """Twelve hexadecimal digits that stay the same."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]

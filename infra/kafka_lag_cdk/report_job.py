@@ -17,6 +17,7 @@ from kafka_lag_cdk.acknowledgements import acknowledge_nag, acknowledge_warning
 from kafka_lag_cdk.config.shared import NEVER, Keep, Report
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.notifications import Topics
+from kafka_lag_cdk.physical_names import ERROR, OUTPUT, report_log_group, report_logs
 from kafka_lag_cdk.rights import (
     Right,
     allow,
@@ -72,12 +73,13 @@ class DailyReport(Construct):
         script = assets.Asset(self, "Script", path=str(SCRIPT))
         modules = assets.Asset(self, "Modules", path=str(package))
         summary_topics = None if report.summary == NEVER else topics
-        logs = f"/{name}/daily-report"
-        for kind in ("output", "error"):
+        logs = report_logs(name)
+        for kind in (OUTPUT, ERROR):
             # Otherwise Glue makes groups that keep everything for ever, for all jobs of the account
             # [AWS Glue developer guide, "Logging for AWS Glue jobs"].
             own = Construct(self, kind.title())
-            make_log_group(own, days=report.log_days, key_arn=log_key_arn, name=f"{logs}/{kind}")
+            group = report_log_group(name, kind)
+            make_log_group(own, days=report.log_days, key_arn=log_key_arn, name=group)
         role = role_with(
             self,
             (

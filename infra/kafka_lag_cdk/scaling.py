@@ -27,7 +27,8 @@ from kafka_lag_cdk.alarm_rules import Operator
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.scaling import Scaling, Tracking
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
-from kafka_lag_cdk.names import DEPLOYMENT, alarm_name, construct_id
+from kafka_lag_cdk.names import DEPLOYMENT, construct_id
+from kafka_lag_cdk.physical_names import alarm_name
 from kafka_lag_cdk.scaling_rules import IN, OUT, ScalingRule, rules_of
 
 # A description holds 1,024 characters; a group's name may be as long.

@@ -34,8 +34,14 @@ from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames, published_bucket, published_topic
-from kafka_lag_cdk.notifications import ChatChannels, has_chats, topics_of
+from kafka_lag_cdk.notifications import ChatChannels, topics_of
 from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
+from kafka_lag_cdk.stack_names import (
+    chat_regions,
+    group_alarms_stack_name,
+    scaling_accounts,
+    scaling_stack_name,
+)
 from kafka_lag_cdk.views_function import LagViews
 
 # Account (None: whichever deploys) and region.
@@ -225,7 +231,7 @@ class GroupAlarmsStack(Stack):
         super().__init__(
             scope,
             construct_id,
-            stack_name=f"{deployment.stack_name(cluster)}-groups-{number}",
+            stack_name=group_alarms_stack_name(deployment, cluster, number),
             description=f"Alarms on named groups of the cluster {cluster.name}",
             env=env,
         )
@@ -250,7 +256,7 @@ class ScalingStack(Stack):
         super().__init__(
             scope,
             construct_id,
-            stack_name=f"{deployment.stack_name(cluster)}-scaling",
+            stack_name=scaling_stack_name(deployment, cluster),
             description=f"ECS services that follow groups of the cluster {cluster.name}",
             env=env,
         )
@@ -268,8 +274,7 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
     """Adds every stack; a region's shared one comes before those of clusters, chats and views."""
     shared = _shared(app, deployment, package)
     made: list[Stack] = [*shared.values()]
-    if has_chats(deployment.shared.notify):
-        made += _chats(app, deployment, shared)
+    made += _chats(app, deployment, shared)
     if deployment.shared.views is not None:
         made += _views(app, deployment, deployment.shared.views, shared, package)
     names = Counter(cluster.name for cluster in deployment.clusters)
@@ -288,9 +293,10 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
             own.add_stack_dependency(shared[place], "its bucket and topic are found by parameters")
             made.append(own)
             made += _group_alarms(app, deployment, cluster, own)
-            for account in dict.fromkeys(each.account for each in cluster.scaling):
-                if account and cluster.scaling_in(account):
-                    made.append(_scaling(app, deployment, cluster, (account, place[1])))
+            made += [
+                _scaling(app, deployment, cluster, (account, place[1]))
+                for account in scaling_accounts(cluster)
+            ]
     for stack in made:
         _mark(stack, deployment)
     return made
@@ -356,11 +362,7 @@ def _chats(
     app: App, deployment: Deployment, shared: dict[_Place, SharedStack]
 ) -> Iterator[ChatStack]:
     """One an account, in the region that is listed first, after all topics that it shows."""
-    for owner in dict.fromkeys(account for account, _ in shared):
-        of_account = {
-            region: stack for (account, region), stack in shared.items() if account == owner
-        }
-        regions = list(of_account)
+    for owner, regions in chat_regions(deployment).items():
         chats = ChatStack(
             app,
             _stack_id("Chat", owner),
@@ -368,8 +370,8 @@ def _chats(
             regions=regions,
             env=_environment((owner, regions[0])),
         )
-        for stack in of_account.values():
-            chats.add_stack_dependency(stack, "chat channels show its topics")
+        for region in regions:
+            chats.add_stack_dependency(shared[owner, region], "chat channels show its topics")
         yield chats
 
 

@@ -67,13 +67,14 @@ OF_THE_COMMAND = (
     *("kafka_lag_cdk.broker_lookup_code", "kafka_lag_cdk.config", "kafka_lag_cdk.cost"),
     *("kafka_lag_cdk.catalog", "kafka_lag_cdk.report_columns", "kafka_lag_cdk.saved_queries"),
     *("kafka_lag_cdk.alarm_rules", "kafka_lag_cdk.scaling_rules", "kafka_lag_cdk.simulation"),
+    *("kafka_lag_cdk.physical_names", "kafka_lag_cdk.stack_names"),
     *("kafka_lag_report.daily_report", "kafka_lag_report.errors", "kafka_lag_report.options"),
     "kafka_lag_report.session",
 )
 # What of kafka_lag_cdk is there without the extra that has CDK.
 WITHOUT_CDK = (
-    *("alarm_rules", "broker_lookup_code", "config", "catalog", "report_columns"),
-    *("saved_queries", "scaling_rules", "simulation"),
+    *("alarm_rules", "broker_lookup_code", "config", "catalog", "physical_names"),
+    *("report_columns", "saved_queries", "scaling_rules", "simulation", "stack_names"),
 )
 # Imports a commit's own objects by names that lie in a table there.
 DYNAMIC = {"dev.compare.probe"}

@@ -10,9 +10,10 @@ import pytest
 from aws_cdk import App
 from aws_cdk.cx_api import CloudAssembly
 
+from kafka_lag_cdk.stack_names import StackName, stack_names_for
 from kafka_lag_cdk.stacks import stacks_of
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.configured import KEY, cluster_json, deployment
+from tests.infra.configured import KEY, cluster_json, deployment, moved
 from tests.infra.notify.followed import topic_ids
 from tests.infra.resolve import of_type, resolve
 
@@ -183,3 +184,31 @@ def test_views_are_deployed_after_the_bucket_that_they_show(assembly: CloudAssem
     assert {"AWS::Lambda::Function", "AWS::Lambda::Url"} <= kinds
     read = [each["Default"] for each in views.template["Parameters"].values()]
     assert "/other/bucket" in read
+
+
+def test_the_stacks_that_are_made_are_those_that_are_looked_for() -> None:
+    groups = [f"group-{number}" for number in range(301)]
+    scaling = {
+        "group": "a",
+        "ecs_cluster": "e",
+        "service": "s",
+        "account": "444455556666",
+        "partitions": 4,
+        "max": 4,
+        "tasks": {},
+    }
+    chat = {"name": "lag", "workspace_id": "T0123ABCD", "channel_id": "C0123ABCD"}
+    whole = deployment(
+        moved(cluster_json(name="users"), "us-east-1"),
+        cluster_json(alarms={"groups": groups}, levels={"max_metrics": 10_000}, scaling=[scaling]),
+        shared={"views": {}, "notify": {"slack": [chat]}},
+    )
+    made = {
+        StackName(each.stack_name, each.account, each.region)
+        for each in stacks_of(App(), whole, SMALL_PACKAGE)
+    }
+    looked_for = [stack_names_for(whole, cluster) for cluster in whole.clusters]
+    assert made == {each for names in looked_for for each in names}
+    assert {each.name for each in made} >= {
+        *("kafka-lag-chat", "kafka-lag-orders-groups-1", "kafka-lag-orders-scaling"),
+    }

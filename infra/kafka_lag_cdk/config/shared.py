@@ -92,9 +92,14 @@ class Notify(Strict):
     encrypted: bool = True
 
     @property
+    def has_chats(self) -> bool:
+        """Whether any chat channel is configured."""
+        return bool(self.slack or self.teams)
+
+    @property
     def reads(self) -> bool:
         """Whether anybody gets what is sent to the topic of reports."""
-        return bool(self.email or self.slack or self.teams)
+        return bool(self.email) or self.has_chats
 
     @property
     def pages(self) -> bool:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names under which a deployment's things are found in an account; without CDK."""
+
+from __future__ import annotations
+
+import hashlib
+
+from kafka_lag import contract
+
+# CloudWatch takes no longer name of an alarm [botocore cloudwatch PutMetricAlarm].
+_LONGEST_ALARM = 255
+_DIGEST = 12
+
+# Log groups of the daily report, below its prefix.
+OUTPUT, ERROR = "output", "error"
+
+# Rules of the bucket's lifecycle that are named after no prefix.
+ABANDONED_UPLOADS, CLAIMS = "abandoned-uploads", "claims"
+
+
+def alarm_name(deployment: str, cluster: str, *parts: str) -> str:
+    """`<deployment>/<cluster>/<part>...`, as policies of scaling are named too.
+
+    A name that would be too long ends in '%~' and a digest, which no other name can end in.
+    """
+    name = "/".join((deployment, cluster, *parts))
+    if len(name) <= _LONGEST_ALARM:
+        return name
+    return f"{name[: _LONGEST_ALARM - _DIGEST - 2]}%~{digest(name)}"
+
+
+def report_logs(deployment: str) -> str:
+    """The prefix of the daily report's log groups, which Glue is told."""
+    return f"/{deployment}/daily-report"
+
+
+def report_log_group(deployment: str, kind: str) -> str:
+    """The log group of `OUTPUT` or `ERROR`."""
+    return f"{report_logs(deployment)}/{kind}"
+
+
+def lifecycle_rule_ids(*, claims: bool) -> tuple[str, ...]:
+    """The rules of a bucket that is made; those on prefixes are named after them."""
+    own = (contract.HISTORY_PREFIX, contract.REPORT_PREFIX, ABANDONED_UPLOADS)
+    return (*own, CLAIMS) if claims else own
+
+
+def digest(text: str) -> str:
+    """Twelve hexadecimal digits that stay the same."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which stacks a cluster's deployment has, by name, account and region; without CDK.
+
+The app makes them by these, and whoever looks at what is deployed looks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kafka_lag_cdk.alarm_rules import alarm_shares
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.deployment import Deployment
+
+
+@dataclass(frozen=True, slots=True)
+class StackName:
+    """A stack of CloudFormation; `account` None is whichever deploys."""
+
+    name: str
+    account: str | None
+    region: str
+
+
+def group_alarms_stack_name(deployment: Deployment, cluster: Cluster, number: int) -> str:
+    """That of the alarms on a share of the named groups, counted from 1."""
+    return f"{deployment.stack_name(cluster)}-groups-{number}"
+
+
+def scaling_stack_name(deployment: Deployment, cluster: Cluster) -> str:
+    """That of the services of another account, alike in each."""
+    return f"{deployment.stack_name(cluster)}-scaling"
+
+
+def scaling_accounts(cluster: Cluster) -> tuple[str, ...]:
+    """The accounts beside the cluster's own in which services follow its groups."""
+    named = dict.fromkeys(each.account for each in cluster.scaling)
+    return tuple(each for each in named if each and cluster.scaling_in(each))
+
+
+def chat_regions(deployment: Deployment) -> dict[str | None, tuple[str, ...]]:
+    """By account the regions whose topics its chats show; their stack is in the first of them."""
+    found: dict[str | None, tuple[str, ...]] = {}
+    if deployment.shared.notify.has_chats:
+        for account, region in deployment.places():
+            found[account] = (*found.get(account, ()), region)
+    return found
+
+
+def stack_names_for(deployment: Deployment, cluster: Cluster) -> Iterator[StackName]:
+    """All that a cluster needs, those that it shares with others first."""
+    account, region = deployment.place_of(cluster)
+    yield StackName(deployment.shared_stack_name, account, region)
+    if regions := chat_regions(deployment).get(account):
+        yield StackName(deployment.chat_stack_name, account, regions[0])
+    if deployment.shared.views is not None:
+        yield StackName(deployment.views_stack_name, account, region)
+    yield StackName(deployment.stack_name(cluster), account, region)
+    for number in range(1, len(alarm_shares(cluster)) + 1):
+        yield StackName(group_alarms_stack_name(deployment, cluster, number), account, region)
+    for other in scaling_accounts(cluster):
+        yield StackName(scaling_stack_name(deployment, cluster), other, region)
