@@ -82,9 +82,9 @@ class FakeMsk:
 
 
 @cache
-def _client(service: str) -> Any:
+def _client(service: str, region: str = REGION) -> Any:
     make: Any = _SESSION.client
-    return make(service)
+    return make(service, region_name=region)
 
 
 def _model(service: str) -> Any:
@@ -108,7 +108,7 @@ class FakeSession:
         if service in self.fakes:
             return _WithoutRights(self.fakes[service], service, self.denied)
         if not self.denied:
-            return _client(service)
+            return _client(service, region_name or REGION)
         make: Any = _SESSION.client
         client = make(service)
         for right in self.denied:

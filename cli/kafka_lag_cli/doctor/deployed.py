@@ -13,15 +13,19 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeAlias
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from kafka_lag import contract
 from kafka_lag.formatting import format_list
 from kafka_lag.snapshots.keys import hour_prefix, taken_at_of
-from kafka_lag_cdk.alarm_rules import HEARTBEAT, alarm_shares, broker_rules
+from kafka_lag_cdk.alarm_rules import HEARTBEAT, broker_rules
+from kafka_lag_cdk.physical_names import OUTPUT, alarm_name, lifecycle_rule_ids, report_log_group
+from kafka_lag_cdk.stack_names import StackName, stack_names_for
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.place import Place
+from kafka_lag_cli.doctor.resource_policies import ServiceCall, lets_in
 
 Clock: TypeAlias = Callable[[], float]
 # The status of an answer to a request without rights. Raises OSError where there is none.
@@ -30,6 +34,8 @@ Fetch: TypeAlias = Callable[[str], int]
 _ABSENT = ("ValidationError", "ResourceNotFoundException", "EntityNotFoundException")
 _COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 _ALARM_SERVICE = "cloudwatch.amazonaws.com"
+_USES_KEY = ("kms:Decrypt", "kms:GenerateDataKey")
+_NO_TOPIC = ("NotFound", "NotFoundException")
 _MINUTE_MS = 60_000
 _RUNS = 3
 _MINUTES_OF_METRICS = 10
@@ -37,7 +43,10 @@ _WARM_UP = timedelta(minutes=30)
 _REPORT_HOURS = 26
 _NAMED = 5
 _TIMEOUT = 20
-_REFUSED = (401, 403)
+# What a request without rights gets: with IAM from Lambda, else from the views themselves.
+_REFUSED = {"iam": 403, "bearer": 401}
+# A run of Glue that is not over.
+_GOING = ("STARTING", "RUNNING", "STOPPING", "WAITING")
 
 
 def fetch_status(url: str) -> int:
@@ -56,6 +65,7 @@ def check_deployed(
     seen = _Deployed(place, clock, fetch)
     cluster, shared = place.cluster, place.deployment.shared
     yield "stacks", seen.stacks()
+    yield "stacks elsewhere", seen.stacks_elsewhere()
     if not cluster.paused:
         yield "runs", seen.runs()
     if cluster.bootstrap_servers is None:
@@ -87,12 +97,11 @@ class _Deployed:
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
 
-    def _stack(self, name: str) -> dict[str, Any] | None:
+    def _stack(self, name: str, region: str | None = None) -> dict[str, Any] | None:
+        client = self.place.client("cloudformation", region)
         try:
             with using("cloudformation:DescribeStacks"):
-                (found,) = self.place.client("cloudformation").describe_stacks(StackName=name)[
-                    "Stacks"
-                ]
+                (found,) = client.describe_stacks(StackName=name)["Stacks"]
         except AwsError as error:
             if error.code in _ABSENT:
                 return None
@@ -112,16 +121,24 @@ class _Deployed:
         return self._outputs_of(self.place.stack)
 
     def _alarm(self, rule: str) -> str:
-        return f"{self.place.deployment.name}/{self.place.cluster.name}/{rule}"
+        return alarm_name(self.place.deployment.name, self.place.cluster.name, rule)
+
+    def _stacks(self, *, here: bool) -> list[StackName]:
+        """Those of this cluster's account, or of others, which these credentials do not show."""
+        return [
+            each
+            for each in stack_names_for(self.place.deployment, self.place.cluster)
+            if (each.account == self.place.account) is here
+        ]
 
     def stacks(self) -> Iterator[Finding]:
         """That all are there and complete."""
-        deployment, cluster = self.place.deployment, self.place.cluster
-        names = [deployment.shared_stack_name, self.place.stack]
-        names += [deployment.views_stack_name] if deployment.shared.views else []
-        shares = range(1, len(alarm_shares(cluster)) + 1)
-        names += [f"{self.place.stack}-groups-{number}" for number in shares]
-        states = {name: (self._stack(name) or {}).get("StackStatus", "absent") for name in names}
+        stacks = self._stacks(here=True)
+        names = [each.name for each in stacks]
+        states = {
+            each.name: (self._stack(each.name, each.region) or {}).get("StackStatus", "absent")
+            for each in stacks
+        }
         bad = [f"{name} is {state}" for name, state in states.items() if state not in _COMPLETE]
         yield _finding(
             "stacks",
@@ -130,6 +147,15 @@ class _Deployed:
             expected=f"{format_list(names, _NAMED)}, each complete",
             to_do="Deploy, or read why the last deploy failed in the stack's events.",
         )
+
+    def stacks_elsewhere(self) -> Iterator[Finding]:
+        """Which are in accounts that are not looked at."""
+        if names := [f"{each.name} in {each.account}" for each in self._stacks(here=False)]:
+            yield Finding(
+                "stacks elsewhere",
+                "info",
+                f"{format_list(names, _NAMED)}: another account, which is not looked at",
+            )
 
     def runs(self) -> Iterator[Finding]:
         """That one of the last runs has stored a snapshot: brokers, login and S3 are reached."""
@@ -240,12 +266,17 @@ class _Deployed:
                     EndDate=made + _WARM_UP,
                 )["AlarmHistoryItems"]
             early = sum("to ALARM" in each.get("HistorySummary", "") for each in items)
+        well = state == "OK"
         yield _finding(
             "heartbeat",
-            ok=state == "OK" and not early,
+            ok=well and not early,
             found=f"{state}, {early} alarms in the first half hour",
             expected="OK, and none while the stack was made",
-            to_do="In ALARM: no run succeeds. INSUFFICIENT_DATA ends after some runs.",
+            to_do="It is well now, and there is nothing to do: it paged while the stack was made, "
+            "as its first run succeeded late."
+            if well
+            else "In ALARM: no run succeeds. INSUFFICIENT_DATA ends after some runs.",
+            severity="warning" if well else "fault",
         )
 
     def broker_alarms(self) -> Iterator[Finding]:
@@ -266,59 +297,123 @@ class _Deployed:
 
     def topic(self) -> Iterator[Finding]:
         """That CloudWatch may publish to it and use its key: else alarms are lost."""
+        check = "topic of alarms"
+        to_do = (
+            "Every alarm is lost without a word until it may: docs/configuration.md has what a "
+            "topic of yours needs."
+        )
         arn = self.place.cluster.alarms.topic or self._shared.get("AlarmTopic")
-        lacks = ["a topic"]
-        if arn:
-            with using("sns:GetTopicAttributes"):
-                found = self.place.client("sns").get_topic_attributes(TopicArn=arn)["Attributes"]
-            lacks = [] if _ALARM_SERVICE in found.get("Policy", "") else ["its policy"]
-            if key := found.get("KmsMasterKeyId"):
-                with using("kms:GetKeyPolicy"):
-                    policy = self.place.client("kms").get_key_policy(
-                        KeyId=key, PolicyName="default"
-                    )["Policy"]
-                lacks += [] if _ALARM_SERVICE in policy else ["its key's policy"]
+        attributes = self._topic(arn) if arn else None
+        if attributes is None:
+            yield Finding(
+                check,
+                "fault",
+                f"there is no topic {arn}" if arn else "the shared stack names no topic",
+                "Every alarm is lost without a word: deploy again, or name a topic that is there.",
+            )
+            return
+        call = self._alarm_call()
+        said = {"its policy": lets_in(attributes.get("Policy", ""), "sns:Publish", call)}
+        if key := attributes.get("KmsMasterKeyId"):
+            with using("kms:DescribeKey"):
+                # An alias, too, of which GetKeyPolicy knows nothing.
+                made = self.place.client("kms").describe_key(KeyId=key)["KeyMetadata"]
+            if made.get("KeyManager") == "AWS":
+                yield Finding(
+                    check,
+                    "fault",
+                    f"its key is {key}, which AWS manages: CloudWatch cannot use it, and nobody "
+                    "can change its policy",
+                    "Every alarm is lost without a word: encrypt the topic with a key of yours, or "
+                    "with none.",
+                )
+                return
+            with using("kms:GetKeyPolicy"):
+                policy = self.place.client("kms").get_key_policy(
+                    KeyId=made["KeyId"], PolicyName="default"
+                )["Policy"]
+            uses = [lets_in(policy, action, call) for action in _USES_KEY]
+            said["its key's policy"] = False if False in uses else None if None in uses else True
+        lacks = [what for what, may in said.items() if may is False]
+        unsure = [what for what, may in said.items() if may is None]
         yield _finding(
-            "topic of alarms",
-            ok=not lacks,
-            found=f"{' and '.join(lacks)} does not let it" if lacks else "it may publish",
+            check,
+            ok=not lacks and not unsure,
+            found=f"{' and '.join(lacks)} does not let it"
+            if lacks
+            else f"{' and '.join(unsure)} has a condition that is not judged here"
+            if unsure
+            else "it may publish",
             expected=f"{_ALARM_SERVICE} may publish, and use the key where there is one",
-            to_do="Every alarm is lost without a word until it may: docs/configuration.md has what "
-            "a topic of yours needs.",
+            to_do=to_do if lacks else "Set an alarm's state by hand, and see whether it comes.",
+            severity="fault" if lacks else "warning",
         )
 
+    def _topic(self, arn: str) -> dict[str, str] | None:
+        try:
+            with using("sns:GetTopicAttributes"):
+                found = self.place.client("sns").get_topic_attributes(TopicArn=arn)["Attributes"]
+        except AwsError as error:
+            if error.code in _NO_TOPIC:
+                return None
+            raise
+        return dict(found)
+
+    def _alarm_call(self) -> ServiceCall:
+        """CloudWatch for the heartbeat, as for any alarm; the stack's ARN has the account."""
+        stack = (self._stack(self.place.stack) or {}).get("StackId", "")
+        _, partition, _, _, account, *_ = (stack + ":::::").split(":")
+        account = account or self.place.account or ""
+        source = f"cloudwatch:{self.place.region}:{account}:alarm:{self._alarm(HEARTBEAT.name)}"
+        return ServiceCall(_ALARM_SERVICE, account, f"arn:{partition or 'aws'}:{source}")
+
     def subscriptions(self) -> Iterator[Finding]:
-        """That whoever is to be told has confirmed it."""
-        waiting, there = [], 0
-        client = self.place.client("sns")
-        for name in ("AlarmTopic", "ReportTopic"):
-            if not (arn := self._shared.get(name)):
-                continue
-            with using("sns:ListSubscriptionsByTopic"):
-                pages = client.get_paginator("list_subscriptions_by_topic").paginate(TopicArn=arn)
-                found = [each for page in pages for each in page["Subscriptions"]]
-            there += len(found)
-            waiting += [
-                f"{each['Protocol']} to {name}"
-                for each in found
-                if each["SubscriptionArn"] == "PendingConfirmation"
-            ]
+        """That whoever is to be told has confirmed it; whoever else listens is not looked at."""
         notify = self.place.deployment.shared.notify
-        chats = bool(notify.slack or notify.teams)
+        mail = [("email", each) for each in notify.email]
+        of_alarms = [*mail, *(("https", each) for each in notify.https)]
+        of_reports = [*mail, *notify.pagers_of_owners()]
+        lacks, confirmed = [], 0
+        for name, wanted in (("AlarmTopic", of_alarms), ("ReportTopic", of_reports)):
+            arn = self._shared.get(name)
+            if arn is None and name == "ReportTopic":
+                continue
+            there = self._confirmed(arn) if arn else set()
+            confirmed += len(there)
+            lacks += [
+                f"{_address(*each)} of {name}"
+                for each in dict.fromkeys(wanted)
+                if (each[0], _endpoint(each[1])) not in there
+            ]
         yield _finding(
             "subscriptions",
-            ok=not waiting and bool(there or chats),
+            ok=not lacks and bool(confirmed or notify.has_chats),
             found=(
-                f"not confirmed: {format_list(waiting, _NAMED)}"
-                if waiting
-                else f"{there} confirmed{', and chats' * chats}"
+                f"not confirmed, or gone: {format_list(lacks, _NAMED)}"
+                if lacks
+                else f"{confirmed} confirmed{', and chats' * notify.has_chats}"
             ),
-            expected="each confirmed, one a topic and address",
-            to_do="AWS sends a message that each address must confirm once, within three days.",
+            expected="each address of `notify` confirmed, once a topic",
+            to_do="AWS sends a message that each address must confirm once, within three days. "
+            "What was not confirmed then is gone: subscribe it again.",
         )
+
+    def _confirmed(self, topic: str) -> set[tuple[str, str]]:
+        """Protocol and address of each subscription that is."""
+        client = self.place.client("sns")
+        with using("sns:ListSubscriptionsByTopic"):
+            pages = client.get_paginator("list_subscriptions_by_topic").paginate(TopicArn=topic)
+            return {
+                (each["Protocol"], _endpoint(each["Endpoint"]))
+                for page in pages
+                for each in page["Subscriptions"]
+                if each["SubscriptionArn"].startswith("arn:")
+            }
 
     def views(self) -> Iterator[Finding]:
         """That they are there, and closed to whoever has no rights."""
+        settings = self.place.deployment.shared.views
+        wanted = _REFUSED[settings.auth] if settings else None
         url = self._outputs_of(self.place.deployment.views_stack_name).get("ViewsUrl")
         found, ok = "there is no URL", False
         if url:
@@ -327,59 +422,65 @@ class _Deployed:
             except (OSError, URLError) as error:
                 found = f"no answer ({type(error).__name__})"
             else:
-                found, ok = f"{status} to a request without rights", status in _REFUSED
+                found, ok = f"{status} to a request without rights", status == wanted
         yield _finding(
             "views",
             ok=ok,
             found=found,
-            expected="401 or 403",
+            expected=str(wanted),
             to_do="200: whoever knows the URL reads it, so destroy the stack of views and report "
-            "it. 5xx: read the log of ViewsFunction.",
+            "it. 5xx: read the log of ViewsFunction. "
+            "401 and 403 the other way round: `auth` was changed, and not deployed.",
         )
 
-    def _job(self) -> tuple[str | None, dict[str, Any] | None]:
-        """The daily job's name, and its newest run."""
-        name = self._shared.get("DailyReportJob")
-        if not name:
-            return None, None
+    def _runs(self) -> list[dict[str, Any]]:
+        """The daily job's runs, newest first."""
+        if not (name := self._shared.get("DailyReportJob")):
+            return []
         try:
             with using("glue:GetJobRuns"):
                 runs = self.place.client("glue").get_job_runs(JobName=name)["JobRuns"]
         except AwsError as error:
             if error.code in _ABSENT:
-                return None, None
+                return []
             raise
         began = datetime.fromtimestamp(0, UTC)
-        newest = max(runs, key=lambda run: run.get("StartedOn", began), default=None)
-        return name, newest
+        return sorted(runs, key=lambda run: run.get("StartedOn", began), reverse=True)
+
+    def _ended_runs(self) -> list[dict[str, Any]]:
+        return [run for run in self._runs() if run["JobRunState"] not in _GOING]
 
     def report(self) -> Iterator[Finding]:
-        """That its newest run succeeded."""
-        name, run = self._job()
-        state = run["JobRunState"] if run else None
-        begun = run.get("StartedOn") if run else None
+        """That the newest run that is over succeeded."""
+        check = "daily report"
+        going = [run for run in self._runs() if run["JobRunState"] in _GOING]
+        if going:
+            yield Finding(check, "info", f"a run is not over: {_said_of(going[0])}")
+        ended = self._ended_runs()
+        if going and not ended:
+            return
+        job = self._shared.get("DailyReportJob")
         yield _finding(
-            "daily report",
-            ok=state == "SUCCEEDED",
-            found=f"{state}, begun {begun:%Y-%m-%d %H:%M} UTC"
-            if state and begun
-            else state or "no run yet",
+            check,
+            ok=bool(ended) and ended[0]["JobRunState"] == "SUCCEEDED",
+            found=_said_of(ended[0]) if ended else "no run yet",
             expected="the newest run SUCCEEDED; the first is in the night after the first day",
             to_do="A failed run says why in its log.",
-            severity="info" if run is None else "fault",
-            repair=self.place.aws(f"glue start-job-run --job-name {name}") if name else None,
+            severity="fault" if ended else "info",
+            repair=self.place.aws(f"glue start-job-run --job-name {job}") if job else None,
         )
 
     def report_log(self) -> Iterator[Finding]:
         """That it writes where this deployment keeps it for a while."""
-        _, run = self._job()
-        group = f"/{self.place.deployment.name}/daily-report/output"
-        if run is None:
-            yield Finding("daily report's log", "info", f"no run yet (expected: one in {group})")
+        group = report_log_group(self.place.deployment.name, OUTPUT)
+        ended = self._ended_runs()
+        if not ended:
+            said = f"no run is over yet (expected: one in {group})"
+            yield Finding("daily report's log", "info", said)
             return
         with using("logs:DescribeLogStreams"):
             streams = self.place.client("logs").describe_log_streams(
-                logGroupName=group, logStreamNamePrefix=run["Id"]
+                logGroupName=group, logStreamNamePrefix=ended[0]["Id"]
             )["logStreams"]
         yield _finding(
             "daily report's log",
@@ -391,7 +492,8 @@ class _Deployed:
 
     def report_metric(self) -> Iterator[Finding]:
         """That it says so by its metric, on which `report-missing` goes."""
-        _, run = self._job()
+        # A run by hand writes none, and names no trigger.
+        scheduled = any(run.get("TriggerName") for run in self._ended_runs())
         count = self._count(
             contract.NAMESPACE,
             contract.DAILY_REPORT_SUCCESS,
@@ -403,15 +505,17 @@ class _Deployed:
             ok=count > 0,
             found=f"{contract.DAILY_REPORT_SUCCESS} is 1 in {count} of {_REPORT_HOURS} hours",
             expected="one at least, once a scheduled run has succeeded",
-            to_do="A run by hand for another date writes none; see whether the job has a trigger.",
-            severity="info" if run is None else "fault",
+            to_do="A scheduled run is over: see its log, and whether the job still has a trigger."
+            if scheduled
+            else "A run by hand writes none.",
+            severity="fault" if scheduled else "info",
         )
 
     def lifecycle(self) -> Iterator[Finding]:
         """That the bucket has the rules by which things expire."""
         bucket = self._shared.get("Bucket")
-        wanted = [contract.HISTORY_PREFIX, contract.REPORT_PREFIX, "abandoned-uploads"]
-        wanted += ["claims"] if self.place.deployment.shared.status_messages else []
+        messages = self.place.deployment.shared.status_messages
+        wanted = lifecycle_rule_ids(claims=messages is not None)
         there: set[str] = set()
         if bucket:
             try:
@@ -451,3 +555,19 @@ def _finding(
 
 def _shown(at_ms: int) -> str:
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _said_of(run: dict[str, Any]) -> str:
+    begun = run.get("StartedOn")
+    return f"{run['JobRunState']}{f', begun {begun:%Y-%m-%d %H:%M} UTC' if begun else ''}"
+
+
+def _endpoint(address: str) -> str:
+    """As it is compared: SNS hides the password that an https address may have."""
+    scheme, found, rest = address.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if found else address.lower()
+
+
+def _address(protocol: str, address: str) -> str:
+    """As it is shown: of an https address the host alone, as its path may be a secret."""
+    return address if protocol == "email" else f"https://{urlsplit(address).hostname}/..."

@@ -39,8 +39,13 @@ class Place:
         """The name of the cluster's stack."""
         return self.deployment.stack_name(self.cluster)
 
-    def client(self, service: str, **options: Any) -> Any:
-        """A client there, the same again unless there are options; connects to nothing yet."""
+    def client(self, service: str, region: str | None = None, **options: Any) -> Any:
+        """A client there, the same again unless there are options; connects to nothing yet.
+
+        With a `region` a client of that one.
+        """
+        if region not in (None, self.region):
+            return self.session.client(service, region_name=region, **options)
         if options:
             return self.session.client(service, region_name=self.region, **options)
         if service not in self._clients:
