@@ -116,6 +116,25 @@ def test_alarms_of_this_deployment_are_counted_once(account: FakeAccount) -> Non
     )
 
 
+class CompositeAlarms:
+    """CloudWatch with one alarm of each type, of which it names those that it is asked for."""
+
+    def get_paginator(self, operation: str) -> CompositeAlarms:
+        assert operation == "describe_alarms"
+        return self
+
+    def paginate(
+        self,
+        AlarmTypes: tuple[str, ...] = ("MetricAlarm",),  # noqa: N803 - AWS's
+    ) -> list[dict[str, Any]]:
+        return [{f"{kind}s": [{"AlarmName": kind}] for kind in AlarmTypes}]
+
+
+def test_composite_alarms_count_too(account: FakeAccount) -> None:
+    account.session.fakes["cloudwatch"] = CompositeAlarms()
+    assert findings(account)[ALARMS].what == "11 of this deployment and 2 others in us-east-1"
+
+
 def test_more_alarms_than_a_region_takes_are_warned_of(account: FakeAccount) -> None:
     groups = [f"group-{number}" for number in range(2500)]
     levels = {"max_metrics": 100_000}

@@ -32,6 +32,7 @@ _MOST_ALARMS = 5_000
 # security group, and each collector has a group of its own.
 _MOST_INTERFACES = 500
 _OF_A_SERVICE = 3
+_TYPES = ["MetricAlarm", "CompositeAlarm"]
 _NAMED = 5
 
 _VIEWS_FUNCTION, _FUNCTION = "ViewsFunction", "Function"
@@ -120,7 +121,10 @@ def _check_alarms(place: Place) -> Iterator[Finding]:
     ours = sum(_count_alarms(each) for each in _clusters(place))
     prefix = f"{place.deployment.name}/"
     with using("cloudwatch:DescribeAlarms"):
-        pages = place.client("cloudwatch").get_paginator("describe_alarms").paginate()
+        # Without types AWS leaves composite alarms out.
+        pages = (
+            place.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmTypes=_TYPES)
+        )
         theirs = sum(
             not alarm["AlarmName"].startswith(prefix)
             for page in pages
