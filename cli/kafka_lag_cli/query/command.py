@@ -24,7 +24,7 @@ from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cdk.saved_queries import Query, read_queries
 from kafka_lag_cli.needs import check_extra
-from kafka_lag_cli.state.place import Place, place_options
+from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE
 from kafka_lag_cli.terminal.text import escape_markup, printable
@@ -79,7 +79,7 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
 @click.option("--sql", is_flag=True, help="Print the query as Athena takes it, and run nothing.")
 def query(
     name: str | None,
-    place: Place,
+    place: SnapshotPlace,
     parameters: Sequence[str],
     history: bool,
     execute: str | None,
@@ -184,7 +184,7 @@ def _athena_text(request: Request) -> str:
     return athena_text(request)
 
 
-def _run(request: Request, place: Place) -> Answer:
+def _run(request: Request, place: SnapshotPlace) -> Answer:
     from kafka_lag_cli.query.engine import Engine  # noqa: PLC0415 - needs the extra
 
     now = request.time(datetime.now(UTC))
@@ -192,12 +192,12 @@ def _run(request: Request, place: Place) -> Answer:
         if place.bucket is None:
             folder = place.folder()
             engine = Engine(
-                open_folder(folder), lambda keys: [folder / key for key in keys], str(place)
+                open_folder(folder), lambda keys: [folder / key for key in keys], place.describe()
             )
             return engine.run(request.tree, now)
         with tempfile.TemporaryDirectory(prefix="kafka-lag-") as fetched:
             store = place.open_bucket(_AT_ONCE)
-            engine = Engine(store, _fetcher(store, Path(fetched)), str(place))
+            engine = Engine(store, _fetcher(store, Path(fetched)), place.describe())
             return engine.run(request.tree, now)
     except OSError as error:
         raise ConfigError(f"{error.filename} cannot be used ({error.strerror}).") from error

@@ -30,7 +30,7 @@ _OPTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SnapshotPlace:
     """Where snapshots are; `bucket` None: the folder `state`, or where `watch` keeps them."""
 
     state: Path | None = None
@@ -45,8 +45,8 @@ class Place:
         """The bucket, of which nothing is read yet. Raises ConfigError."""
         return open_bucket(self.bucket or "", self.region, connections=connections)
 
-    def __str__(self) -> str:
-        """What errors call it."""
+    def describe(self) -> str:
+        """What errors call it. Raises ConfigError where there is no folder."""
         return str(self.folder()) if self.bucket is None else f"the bucket {self.bucket}"
 
 
@@ -61,6 +61,6 @@ def place_options(command: Callable[..., None]) -> Callable[..., None]:
             raise click.UsageError("--state and --bucket cannot go together.")
         if region and not bucket:
             raise click.UsageError("--region belongs to --bucket; a folder has none.")
-        command(*arguments, place=Place(state, bucket, region), **options)
+        command(*arguments, place=SnapshotPlace(state, bucket, region), **options)
 
     return add_options(*_OPTIONS)(with_place)

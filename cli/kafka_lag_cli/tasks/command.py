@@ -19,7 +19,7 @@ from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
 from kafka_lag_cli.numbers import WholeNumber
-from kafka_lag_cli.state.place import Place, place_options
+from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.tasks.advice import (
     COLUMNS_OF_ALL,
@@ -83,7 +83,7 @@ examples:
 def tasks(
     group: str | None,
     every: bool,
-    place: Place,
+    place: SnapshotPlace,
     cluster: str | None,
     days: int,
     members_per_task: int,
@@ -122,21 +122,25 @@ def tasks(
         raise click.ClickException(printable(str(error))) from error
 
 
-def _open(place: Place) -> BrowsableStore:
+def _open(place: SnapshotPlace) -> BrowsableStore:
     if place.bucket is not None:
         return place.open_bucket(AT_ONCE)
     return open_folder(place.folder())
 
 
-def _newest_runs(store: BrowsableStore, place: Place, cluster: str | None) -> list[LatestRun]:
+def _newest_runs(
+    store: BrowsableStore, place: SnapshotPlace, cluster: str | None
+) -> list[LatestRun]:
     """The newest run of each cluster, or of one. Raises ConfigError where there is none."""
     snapshots = Snapshots(store, time.time)
     clusters = snapshots.clusters()
     if not clusters:
-        raise ConfigError(f"There are no snapshots in {place}: run kafka-lag watch first.")
+        raise ConfigError(
+            f"There are no snapshots in {place.describe()}: run kafka-lag watch first."
+        )
     if cluster is not None and cluster not in clusters:
         raise ConfigError(
-            f"There is no cluster {cluster} in {place}; there is "
+            f"There is no cluster {cluster} in {place.describe()}; there is "
             f"{format_list(clusters, _FEW)} (--cluster)."
         )
     wanted = clusters if cluster is None else [cluster]
@@ -145,8 +149,8 @@ def _newest_runs(store: BrowsableStore, place: Place, cluster: str | None) -> li
     if not runs:
         broken = ", ".join(run.cluster for run in found if isinstance(run, UnreadableCluster))
         raise ConfigError(
-            f"No run of {broken or 'these clusters'} in {place} can be read; its snapshots are of "
-            "another version, or damaged."
+            f"No run of {broken or 'these clusters'} in {place.describe()} can be read; its "
+            "snapshots are of another version, or damaged."
         )
     return runs
 
