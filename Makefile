@@ -169,11 +169,13 @@ diff: cdk ## what a deploy would change
 
 # Words for the CDK command line: make deploy ARGS="--concurrency 5 --require-approval never"
 ARGS ?=
+# Stacks as CDK names them, with those that they need: make deploy STACKS="'kafka-lag-*'"
+STACKS ?= --all
 deploy: cdk ## deploy every stack, asking before rights change (ARGS="--concurrency 5")
-	$(CDK) deploy --all $(CDK_CONFIG) $(ARGS)
+	$(CDK) deploy $(STACKS) $(CDK_CONFIG) $(ARGS)
 
 destroy: cdk ## remove every stack; the bucket stays
-	$(CDK) destroy --all $(CDK_CONFIG) $(ARGS)
+	$(CDK) destroy $(STACKS) $(CDK_CONFIG) $(ARGS)
 
 synth: $(patsubst %,synth/%,$(or $(CONFIG),$(EXAMPLES) examples/own_app.py)) ## synthesise every example, or CONFIG: no credentials, cdk-nag, cfn-lint
 
