@@ -25,8 +25,8 @@ RUN_LOG = 800
 # row where those of many runs lie in one object, by partition and then by time.
 _DATASET_SIZES = {
     contract.TOPIC_PARTITIONS: (6_500, 20, 18),
-    contract.GROUP_PARTITIONS: (18_000, 33, 39),
-    contract.GROUPS: (17_500, 46, 40),
+    contract.GROUP_PARTITIONS: (19_000, 34.5, 39),
+    contract.GROUPS: (19_800, 150, 40),
 }
 OBJECTS_PER_RUN = len(_DATASET_SIZES)
 
