@@ -27,16 +27,20 @@ _NULL_ARRAY = struct.pack(">hii", 0, -1, -1)
 _GOOD = struct.pack(">hih1sii", 0, 1, 1, b"a", 1, 2) + struct.pack(">i", -1)
 
 
-def _described(assignment: bytes, protocol: str = "consumer") -> GroupDescription:
-    member = SimpleNamespace(
-        member_metadata=b"",
-        member_id="m",
-        client_id="c",
-        client_host="/h",
-        member_assignment=assignment,
-    )
+def _described(assignment: bytes, protocol: str = "consumer", names: str = "m") -> GroupDescription:
+    """A group with a member for each letter of `names`."""
+    members = [
+        SimpleNamespace(
+            member_metadata=b"",
+            member_id=name,
+            client_id="c",
+            client_host="/h",
+            member_assignment=assignment,
+        )
+        for name in names
+    ]
     answer = SimpleNamespace(
-        error_code=0, group_id="g", group_state="Stable", protocol_type=protocol, members=[member]
+        error_code=0, group_id="g", group_state="Stable", protocol_type=protocol, members=members
     )
     connections: Any = FakeConnections(lambda _: SimpleNamespace(groups=[answer]))
     return asyncio.run(describe_groups(connections, [ConsumerGroup("g", 1, "Stable", "classic")]))[
@@ -59,6 +63,13 @@ def test_bytes_that_are_no_assignment_cost_the_owner_and_nothing_else(assignment
     described = _described(assignment)
     assert described.state == "Stable"
     assert [member.assignment for member in described.members or ()] == [()]
+
+
+def test_members_listed_in_another_order_are_the_same_members() -> None:
+    listed, again, others = (
+        _described(_GOOD, names=each).members_hash for each in ("mn", "nm", "mo")
+    )
+    assert listed == again != others
 
 
 def test_another_protocols_bytes_are_not_decoded() -> None:
