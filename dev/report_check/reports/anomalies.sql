@@ -52,20 +52,33 @@ judged AS (
         ON usual.consumer_group = today.consumer_group AND usual.measure = today.measure
         AND usual.hour = today.hour + shift
 ),
-flags AS (
+both_ways AS (
     SELECT
-        count(*) AS far,
-        count(*) FILTER (abs(sooner.deviation) < 5) AS earlier,
-        count(*) FILTER (abs(afterwards.deviation) < 5) AS later
+        beside.*,
+        abs(judged.deviation) >= 5 AS was_far,
+        abs(beside.deviation) >= 5 AS far
     FROM judged
-    LEFT JOIN judged AS sooner
-        ON sooner.consumer_group = judged.consumer_group AND sooner.measure = judged.measure
-        AND sooner.hour = judged.hour AND sooner.shift = -1
-    LEFT JOIN judged AS afterwards
-        ON afterwards.consumer_group = judged.consumer_group
-        AND afterwards.measure = judged.measure
-        AND afterwards.hour = judged.hour AND afterwards.shift = 1
-    WHERE judged.shift = 0 AND abs(judged.deviation) >= 5
+    JOIN judged AS beside USING (consumer_group, hour, measure)
+    WHERE judged.shift = 0
+),
+of_each_group AS (
+    SELECT
+        consumer_group, shift,
+        count(*) FILTER (was_far AND NOT far) AS explained,
+        count(*) FILTER (far AND NOT was_far) AS spoilt
+    FROM both_ways
+    WHERE shift <> 0
+    GROUP BY ALL
+),
+day_moved AS (
+    SELECT shift
+    FROM of_each_group
+    GROUP BY shift
+    HAVING sum(explained) >= 12
+        AND count(*) FILTER (explained > spoilt) >= 2 * count(*) FILTER (explained < spoilt)
+        AND count(*) FILTER (explained > spoilt) > 0
+    ORDER BY count(*) FILTER (explained > spoilt) DESC, shift
+    LIMIT 1
 )
 SELECT
     consumer_group,
@@ -77,13 +90,5 @@ SELECT
     deviation,
     CASE WHEN deviation > 0 THEN 'high' ELSE 'low' END AS direction,
     days
-FROM judged
-WHERE abs(deviation) >= 5
-    AND shift = (
-        SELECT CASE
-            WHEN far < 12 OR 3 * greatest(earlier, later) < 2 * far THEN 0
-            WHEN earlier >= later THEN -1
-            ELSE 1
-        END
-        FROM flags
-    )
+FROM both_ways
+WHERE far AND was_far AND shift = coalesce((SELECT shift FROM day_moved), 0)

@@ -13,7 +13,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import FAR, FLOORS, LEAST_WEEKS, USUAL_PART
-from kafka_lag_report.thresholds import MOST
 
 # Makes the median deviation of normal values their standard deviation.
 NORMAL = 1.4826
@@ -21,7 +20,7 @@ NORMAL = 1.4826
 NORMAL_OF_FEW = 2.0
 
 MEASURES = ("time_lag_seconds", "lag", "produce_rate")
-# A clock change moves a group's whole day: so many hours at least are unusual by it.
+# A clock change moves whole days: so many unusual hours of a cluster at least are explained by it.
 LEAST_MOVED = 12
 # How far apart the runs of an hour lie, of the measures that the collector compares.
 WITHIN = {
@@ -45,7 +44,8 @@ def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
 
     Both frames are `lag_hourly`; `before` has the days of the same weekday (column `dt`). Hours are
     UTC's, and people live by local ones: for weeks after a clock change a cluster's whole day lies
-    an hour beside the usual one. Where that explains its unusual hours, hours are compared so.
+    an hour beside the usual one. Where most groups say so, an hour that is as usual by the one
+    beside it is not unusual. The first or last hour then has none beside it, and is not judged.
     """
     usual = usual_hours(before, MEASURES).drop("weekday", "part", "highs")
     usual = usual.withColumnRenamed("hour", "usual_hour")
@@ -57,10 +57,11 @@ def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
     compared = compared.withColumn("deviation", _deviation())
     compared = compared.withColumn("far", sf.abs("deviation") >= FAR)
     own = Window.partitionBy(*_HOUR, "measure")
-    compared = compared.withColumn("was_far", sf.max(_at(0)).over(own))
+    was_far = sf.max(sf.when(sf.col("shift") == 0, sf.col("far"))).over(own)
+    compared = compared.withColumn("was_far", was_far).withColumns(_says_of_shift())
     return (
         compared.withColumn("fits", _fits_the_day())
-        .where("far AND fits")
+        .where("far AND was_far AND fits")
         .select(
             *_HOUR,
             "measure",
@@ -74,20 +75,42 @@ def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
     )
 
 
-def _at(shift: int) -> Column:
-    """Whether the row compares with the hour so far away, and is far from it."""
-    return (sf.col("shift") == shift) & sf.col("far")
+def _says_of_shift() -> dict[str, Column]:
+    """What a row's group says of its shift, in each of its rows; `part` of them is one group.
+
+    `gain` is how many more of its unusual hours a shift explains than it makes unusual of the
+    others. A group whose hours are all alike has none, and says nothing.
+    """
+    group = Window.partitionBy("cluster", "consumer_group", "shift")
+    spoilt = ~sf.col("was_far") & sf.col("far")
+    return {
+        "gain": sf.count_if(_explained()).over(group) - sf.count_if(spoilt).over(group),
+        "part": 1.0 / sf.count("*").over(group),
+    }
+
+
+def _explained() -> Column:
+    return sf.col("was_far") & ~sf.col("far")
 
 
 def _fits_the_day() -> Column:
-    """Whether a row's `shift` is its cluster's: none, unless one explains most unusual hours."""
+    """Whether a row's `shift` is its cluster's: none, unless most groups speak for one."""
     cluster = Window.partitionBy("cluster")
-    far = sf.count_if(_at(0)).over(cluster)
-    earlier, later = (
-        sf.count_if((sf.col("shift") == shift) & sf.col("was_far") & ~sf.col("far")).over(cluster)
-        for shift in (-1, 1)
-    )
-    moved = (far >= LEAST_MOVED) & (sf.greatest(earlier, later) >= far * MOST)
+
+    def groups_for(shift: int) -> Column:
+        """How many speak for it; 0 unless it may be the day's."""
+        of_shift = sf.col("shift") == shift
+        count, against = (
+            sf.round(sf.sum(sf.when(of_shift & said, sf.col("part")).otherwise(0.0)).over(cluster))
+            for said in (sf.col("gain") > 0, sf.col("gain") < 0)
+        )
+        enough = sf.count_if(of_shift & _explained()).over(cluster) >= LEAST_MOVED
+        # MOST of them, in whole numbers
+        most = count >= 2 * against
+        return sf.when(enough & most, count).otherwise(0.0)
+
+    earlier, later = groups_for(-1), groups_for(1)
+    moved = sf.greatest(earlier, later) > 0
     shift = sf.when(moved, sf.when(earlier >= later, -1).otherwise(1)).otherwise(0)
     return sf.col("shift") == shift
 

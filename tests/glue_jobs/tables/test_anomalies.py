@@ -136,6 +136,43 @@ def test_a_day_that_lies_an_hour_beside_the_usual_one_is_a_clock_change(
     assert len(said["three hours off"]) > 20
 
 
+def test_jobs_that_are_late_are_no_clock_change(spark: SparkSession) -> None:
+    def day(late: int, **more: Any) -> list[Row]:
+        """Jobs that run at 1 for two hours; the first of them are an hour late."""
+        return [
+            {
+                "consumer_group": f"job-{number:02}",
+                "hour": hour,
+                **dict.fromkeys(
+                    (LAG, PRODUCED), 9000.0 if hour - (number < late) in (1, 2) else 1.0
+                ),
+                **more,
+            }
+            for number in range(23)
+            for hour in range(24)
+        ]
+
+    before = [row for week in range(6) for row in day(0, dt=_saturday(week + 1))]
+    usual = [{**row, "cluster": name} for name in LATE for row in before]
+    today = [{**row, "cluster": name} for name, late in LATE.items() for row in day(late)]
+    found = found_in(
+        anomalies(rows_of(spark, HOURS, today), rows_of(spark, f"{HOURS}, dt string", usual))
+    )
+
+    said = {
+        name: {(r["consumer_group"], r["hour"]) for r in found if r["cluster"] == name}
+        for name in LATE
+    }
+    assert said == {
+        name: {(f"job-{number:02}", hour) for number in range(late) for hour in (1, 3)}
+        if late <= 15
+        else set()
+        for name, late in LATE.items()
+    }
+
+
+# By cluster how many of 23 jobs are late; from two thirds on the day is.
+LATE = {"on time": 0, "three": 3, "some": 15, "most": 16}
 SHIFTED = {"same": 0, "spring": 1, "autumn": -1, "three hours off": 3}
 
 
