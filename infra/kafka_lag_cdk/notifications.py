@@ -37,18 +37,6 @@ _KEY_PENDING = Duration.days(7)
 # [SNS developer guide, payload-based filtering].
 INCIDENTS = {"$or": [{"NewStateValue": ["ALARM"]}, {"OldStateValue": ["ALARM"]}]}
 
-# What is paged to a group's owner: all that any-group, any-sla and any-loss would page, and a group
-# that is gone; then the ends of these, and those of warnings, which no attribute tells apart.
-_ILL_STATUSES = (contract.ERR, contract.STATUS_GONE)
-_ILL = (contract.LOSS_BEGUN, contract.LOSS_NEAR, contract.PROMISE_BROKEN)
-_WELL = (
-    contract.RESOLVED,
-    contract.BETTER,
-    contract.LOSS_ENDED,
-    contract.LOSS_AVERTED,
-    contract.PROMISE_KEPT,
-)
-
 # What a filter goes by.
 _BODY, _ATTRIBUTES = "MessageBody", "MessageAttributes"
 
@@ -194,15 +182,10 @@ class Topics(Construct):
         owners: Sequence[str],
         notify: Notify,
     ) -> None:
-        """Status messages on the groups of `owners`, by SNS's own filter on their attributes."""
-        kinds = [*_ILL, *(_WELL if notify.recovered else ())]
-        policy = {
-            contract.ATTRIBUTE_OWNER: list(owners),
-            "$or": [
-                {contract.ATTRIBUTE_STATUS: list(_ILL_STATUSES)},
-                {contract.ATTRIBUTE_KIND: kinds},
-            ],
-        }
+        """Status messages with something to page one of `owners`, by SNS's own filter."""
+        paged: dict[str, Any] = {contract.ATTRIBUTE_PAGE_OWNERS: list(owners)}
+        ended = {contract.ATTRIBUTE_END_OWNERS: list(owners)}
+        policy = {"$or": [paged, ended]} if notify.recovered else paged
         # Named as one without a filter is: who becomes the one or the other keeps the resource. A
         # new one would be made before the old one goes, and SNS refuses it.
         word = f"{protocol.capitalize()}Reports"

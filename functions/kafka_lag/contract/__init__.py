@@ -83,6 +83,9 @@ ATTRIBUTE_STATUS = "status"
 ATTRIBUTE_WORST_STATUS = "worst_status"
 ATTRIBUTE_OWNER = "owner"
 ATTRIBUTE_KIND = "kind"
+# Owners with something to be paged for, and with something that is over: SNS tests each list by
+# itself, so no filter on status and owner can tell whose status it is.
+ATTRIBUTE_PAGE_OWNERS, ATTRIBUTE_END_OWNERS = "page_owners", "end_owners"
 
 # The event a schedule sends.
 EVENT_CLUSTER = "cluster"

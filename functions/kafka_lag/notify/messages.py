@@ -58,6 +58,11 @@ _KINDS = (
     contract.RESOLVED,
 )
 _STATUSES = (contract.ERR, contract.WARN)
+# What a group's owner is paged for, as any-group, any-sla and any-loss would: these, whatever the
+# status, and a status of these that is not over.
+_PAGED_KINDS = (contract.LOSS_BEGUN, contract.LOSS_NEAR, contract.PROMISE_BROKEN)
+_PAGED_STATUSES = (contract.ERR, contract.STATUS_GONE)
+_OVER = (contract.BETTER, *ENDS)
 _EVENT_NUMBERS = (
     "lag",
     "max_lag",
@@ -197,7 +202,22 @@ def _build_attributes(changes: Sequence[GroupChange]) -> dict[str, str | tuple[s
         contract.ATTRIBUTE_KIND: kinds if len(kinds) > 1 else first.kind,
         **({contract.ATTRIBUTE_WORST_STATUS: worst} if worst else {}),
         **({contract.ATTRIBUTE_OWNER: owner} if owner else {}),
+        **_build_owner_attributes(changes),
     }
+
+
+def _build_owner_attributes(changes: Sequence[GroupChange]) -> dict[str, tuple[str, ...]]:
+    """Lists of who is to be paged, and of whose groups something is over."""
+    over = [change.row.get("owner") for change in changes if change.kind in _OVER]
+    paged = [
+        change.row.get("owner")
+        for change in changes
+        if change.kind in _PAGED_KINDS
+        or (change.status in _PAGED_STATUSES and change.kind not in _OVER)
+    ]
+    return _build_list_attribute(contract.ATTRIBUTE_PAGE_OWNERS, paged) | _build_list_attribute(
+        contract.ATTRIBUTE_END_OWNERS, over
+    )
 
 
 def _build_bulk_message(changed: Sequence[Sequence[GroupChange]], groups: int) -> StatusMessage:
@@ -242,7 +262,7 @@ def _build_bulk_attributes(changes: Sequence[GroupChange]) -> dict[str, str | tu
     attributes: dict[str, str | tuple[str, ...]] = {contract.ATTRIBUTE_CLUSTER: changes[0].cluster}
     for name, each in values.items():
         attributes |= _build_list_attribute(name, each)
-    return attributes
+    return attributes | _build_owner_attributes(changes)
 
 
 def _build_list_attribute(name: str, values: Sequence[str | None]) -> dict[str, tuple[str, ...]]:

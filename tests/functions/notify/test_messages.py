@@ -528,6 +528,7 @@ def test_subscribers_filter_by_cluster_group_status_owner_and_kind() -> None:
         "status": "ERR",
         "owner": "team-payments",
         "kind": "opened",
+        "page_owners": ("team-payments",),
     }
 
 
