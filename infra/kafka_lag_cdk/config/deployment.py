@@ -127,7 +127,8 @@ class Deployment(Strict):
 
     def _alike_of(self, clusters: Sequence[Cluster]) -> Iterator[str]:
         stacks = [self.stack_name(cluster) for cluster in clusters]
-        ours = (self.shared_stack_name, self.chat_stack_name, self.views_stack_name)
+        ours = [self.shared_stack_name, self.chat_stack_name]
+        ours += [self.views_stack_name] * (self.shared.views is not None)
         for stack, count in Counter([*map(str.lower, stacks), *ours]).items():
             if count > 1:
                 same = [

@@ -78,6 +78,13 @@ def test_two_groups_of_one_cluster_may_not_scale_one_service() -> None:
     )
 
 
+def test_a_cluster_may_be_called_views_where_there_are_none() -> None:
+    assert deployment(cluster_json(name="views")).clusters[0].name == "views"
+    assert refused(cluster_json(name="views"), shared={"views": {}}) == (
+        "clusters: views would get the stack kafka-lag-views, which another has: change a name",
+    )
+
+
 SELF_RUN = {"arn": None, "region": "eu-west-1", "bootstrap_servers": ["b-1:9096"]}
 
 
