@@ -60,7 +60,7 @@ class Case:
 
     @property
     def held_out(self) -> bool:
-        """A third, by the name, was not looked at while the rule was made."""
+        """Whether it is of the third, by the name, that judges a rule made by the others."""
         return hashlib.sha256(self.name.encode()).digest()[0] % _EVERY_THIRD == 0
 
     @property
