@@ -38,6 +38,7 @@ _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
 
 def add_capacity(
     groups: Frame,
+    old: Frame,
     rows: Frame,
     previous: PreviousRows,
     previous_runs: PreviousRuns,
@@ -46,6 +47,8 @@ def add_capacity(
 ) -> Frame:
     """The rolled-up groups with `capacity`, its interval and the samples behind it.
 
+    `old`: each group's row of the run before.
+
     `settled_since`: the run, ms, from which on the members own what they do now, as far as is
     known; unknown while they wait for an assignment.
     `capacity`: records/s of one member, as configured, else the upper median of the samples;
@@ -53,8 +56,6 @@ def add_capacity(
     holds the median of 95 of 100 such rows of samples, by their order; unknown likewise.
     `capacity_samples`: the last 15, a value a minute (an interval) in which a member was saturated.
     """
-    old = previous_runs.newest.groups
-    old = old.lazy_take(locate(groups, old, _GROUP))
     groups = groups.with_columns(settled_since=_find_settled(groups, old, taken_at))
     sample, runs = _sample(groups, rows, previous, previous_runs, rules)
     if not (sample.known | old.strings("capacity_samples").known).any():

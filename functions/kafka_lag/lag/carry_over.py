@@ -146,6 +146,11 @@ def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
     return PreviousRows(old.lazy_take(np.where(recreated, -1, at)), recreated)
 
 
+def match_previous_groups(groups: Frame, previous: Snapshot) -> Frame:
+    """Each group's row of the previous run, with nothing known where it has none."""
+    return previous.groups.lazy_take(locate(groups, previous.groups, _GROUP))
+
+
 def is_recreated(rows: Frame, previous: Frame) -> Mask:
     """Rows whose topic id is not that of the previous row, or whose end was read and is lower."""
     lower = rows.numbers("end_offset") < previous.numbers("end_offset")

@@ -22,6 +22,7 @@ from kafka_lag.lag.carry_over import (
     add_last_rows,
     is_read,
     match_previous,
+    match_previous_groups,
 )
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
@@ -68,12 +69,14 @@ def evaluate(
     topics = carry_over.carry_topic_partitions(reading, newest, rules, taken_at)
     topics = add_produce_rate(topics, newest, rules)
     groups = carry_over.carry_groups(reading, newest, rules, taken_at)
-    groups = add_rebalances(groups, newest, rules)
+    old_groups = match_previous_groups(groups, newest)
+    groups = add_rebalances(groups, old_groups, rules)
     rows = carry_over.carry_group_partitions(reading, newest, rules, taken_at, topics)
-    rows = rows.where(locate(rows, groups, _GROUP) >= 0)
+    at_group = locate(rows, groups, _GROUP)
+    rows, at_group = rows.where(at_group >= 0), at_group[at_group >= 0]
 
     at_topic = locate(rows, topics, _PARTITION)
-    of_topic, of_group = topics.lazy_take(at_topic), groups.lazy_take(locate(rows, groups, _GROUP))
+    of_topic, of_group = topics.lazy_take(at_topic), groups.lazy_take(at_group)
     rows = add_owners(_join_offsets(rows, of_topic), of_group, newest, taken_at)
     previous = match_previous(rows, newest)
     lags, allowed = _offset_lags(rows, rules), _allowed_lag(rows, rules)
@@ -96,10 +99,10 @@ def evaluate(
 
     counts = count_rows(rows, of_topic, allowed, ages, rules)
     groups = roll_up_groups(groups, rows, counts, newest, rules)
-    groups = add_capacity(groups, rows, previous, previous_runs, taken_at, rules)
-    groups = add_tasks_needed(groups, rows, counts, previous, newest, taken_at, rules)
+    groups = add_capacity(groups, old_groups, rows, previous, previous_runs, taken_at, rules)
+    groups = add_tasks_needed(groups, old_groups, rows, counts, previous, taken_at, rules)
     unwatched = find_unwatched(reading, newest, rules, taken_at)
-    groups = mark_unwatched(groups, unwatched, newest)
+    groups = mark_unwatched(groups, old_groups, unwatched)
     groups = track_incidents(groups, newest, taken_at, rules)
     groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
     groups = add_deleted_groups(groups, reading, newest)

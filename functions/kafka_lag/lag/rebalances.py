@@ -14,23 +14,21 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import is_read, seconds_between
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import Snapshot
 
 _CONSUMER = "consumer"
 
 
-def add_rebalances(groups: Frame, before: Snapshot, rules: Rules) -> Frame:
+def add_rebalances(groups: Frame, old: Frame, rules: Rules) -> Frame:
     """`group_epoch` and `members_hash` as last read, in an earlier run if not in this one,
-    `rebalances` since, and `rebalancing_share`.
+    `rebalances` since, and `rebalancing_share`. `old`: each group's row of the run before.
 
     `rebalances` is unknown without two readings of one group: when it is first described, in runs
     that do not, and where the epoch went down or the type changed, as then it is another group of
     that name. `rebalancing_share` is that of the last runs that saw one, EWMA with a half-life of
     half the window; runs that know nothing of it leave it as it is.
     """
-    old = before.groups.lazy_take(locate(groups, before.groups, ("consumer_group",)))
     same = ~(groups.strings("group_type") != old.strings("group_type"))
     read = is_read(groups)
     # Rows that were not read have all their columns from the run before, this one too.

@@ -19,7 +19,6 @@ from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules, TaskSettings
-from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.rollup import Counted, fill_last_status
 from kafka_lag.lag.sets import Sets
@@ -57,15 +56,16 @@ Values = npt.NDArray[np.float64]
 
 def add_tasks_needed(
     groups: Frame,
+    old: Frame,
     rows: Frame,
     counted: Counted,
     previous: PreviousRows,
-    before: Snapshot,
     taken_at: int,
     rules: Rules,
 ) -> Frame:
     """The groups, which have their `capacity`, with `tasks_needed` and why it is that many.
 
+    `old`: each group's row of the run before.
     `rates_lately`: records/s that were written to the group's partitions, a value a run of the last
     15 minutes; unknown without a capacity. `tasks_needed_reason`: one of the contract's.
     `tasks_needed` is unknown, and the reason says why, where a partition was not read in this run;
@@ -76,7 +76,6 @@ def add_tasks_needed(
     capacity = groups.numbers("capacity")
     if not capacity.known.any():
         return _without_capacity(groups)
-    old = before.groups.lazy_take(locate(groups, before.groups, _GROUP))
     settings = _Settings.of(groups, rules)
     parts = _Partitions.of(groups, rows, counted, previous)
     sets = parts.sets

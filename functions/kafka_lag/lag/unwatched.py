@@ -58,16 +58,16 @@ def _end_rows(rows: Frame, hidden: Mask, rules: Rules, taken_at: int) -> Frame:
     return ended.where(accept_rows(ended, rules)) if len(ended) else ended
 
 
-def mark_unwatched(groups: Frame, unwatched: Unwatched, previous: Snapshot) -> Frame:
+def mark_unwatched(groups: Frame, old: Frame, unwatched: Unwatched) -> Frame:
     """The groups with `unwatched_topic` and `unwatched_partition`, one that is read no more.
 
-    Where nothing else is bad they have the reason topic_unwatched.
+    Where nothing else is bad they have the reason topic_unwatched. `old`: each group's row of the
+    run before.
 
     They stay for as long as the incident is open that the partition was part of, and as no status
     is known: then nothing is left of the group that is watched.
     """
     rows = unwatched.partitions
-    old = previous.groups.lazy_take(locate(groups, previous.groups, _GROUP))
     status = groups.strings("status")
     at = locate(groups, rows, _GROUP)
     stays = old.numbers("incident_since").known | ~status.known
