@@ -9,12 +9,12 @@ behind afterwards. A hot broker, a hot consumer or a skewed topic is a cause, an
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from kafka_lag.contract import (
     BEYOND_END,
@@ -49,6 +49,8 @@ from kafka_lag_report.thresholds import (
     UNKNOWN_SECONDS,
 )
 from kafka_lag_report.unusual import unusual_incidents
+
+_T = TypeVar("_T")
 
 _DAY = timedelta(days=1)
 _SAME = timedelta(seconds=SAME_INCIDENT_SECONDS)
@@ -170,6 +172,17 @@ def _joined(
             found[-1] = (found[-1][0], max(found[-1][1], end))
         else:
             found.append((begin, end))
+    return found
+
+
+def _chained(parts: Iterable[_T], belongs: Callable[[list[_T], _T], bool]) -> list[list[_T]]:
+    """The parts in their order, each in the chain before it if it belongs to that."""
+    found: list[list[_T]] = []
+    for part in parts:
+        if found and belongs(found[-1], part):
+            found[-1].append(part)
+        else:
+            found.append([part])
     return found
 
 
@@ -432,16 +445,14 @@ class _Group:
         begin, end, _ = max(chains, key=lambda each: each[2])
         return [one for one in standing if begin <= one.first < end]
 
+    def _goes_on(self, chain: Sequence[GroupSpell], spell: GroupSpell) -> bool:
+        """Whether no run is missing between both."""
+        return spell.first - chain[-1].last <= self.clock.pause
+
     def _nobody(self, trouble: Trouble) -> tuple[datetime, datetime] | None:
         """First and last run of the time without members that most of the trouble was in."""
-        chains: list[tuple[datetime, datetime]] = []
-        for spell in self.spells:
-            if not spell.nobody:
-                continue
-            if chains and spell.first - chains[-1][1] <= self.clock.pause:
-                chains[-1] = (chains[-1][0], spell.last)
-            else:
-                chains.append((spell.first, spell.last))
+        empty = (spell for spell in self.spells if spell.nobody)
+        chains = [(each[0].first, each[-1].last) for each in _chained(empty, self._goes_on)]
         within = [each for each in chains if trouble.overlaps(each[0], self._after(each[1]))]
         return max(within, key=lambda each: each[1] - each[0], default=None)
 
@@ -565,28 +576,16 @@ class _Group:
 
     def _unknown(self) -> Iterator[Incident]:
         """The times in which the group itself could not be read."""
-        unread: list[list[GroupSpell]] = []
-        for spell in self.spells:
-            if not spell.unread or spell.gone:
-                continue
-            if unread and spell.first - unread[-1][-1].last <= self.clock.pause:
-                unread[-1].append(spell)
-            else:
-                unread.append([spell])
-        for found in unread:
+        unread = (spell for spell in self.spells if spell.unread and not spell.gone)
+        for found in _chained(unread, self._goes_on):
             first, last = found[0].first, found[-1].last
             length = (self._after(last) - first).total_seconds()
             if length >= UNKNOWN_SECONDS:
                 yield self._made(Kind.UNKNOWN, self.clock.begin(first), last, cause=found[0].unread)
 
     def _restless(self, troubles: Sequence[Trouble]) -> Iterator[Incident]:
-        found: list[list[GroupSpell]] = []
-        for spell in self.spells:
-            if spell.restless and found and spell.first - found[-1][-1].last <= self.clock.pause:
-                found[-1].append(spell)
-            elif spell.restless:
-                found.append([spell])
-        for spells in found:
+        restless = (spell for spell in self.spells if spell.restless)
+        for spells in _chained(restless, self._goes_on):
             since = spells[0].restless_since or spells[0].first
             last = max(spell.restless_until or spell.last for spell in spells)
             if not any(trouble.overlaps(since, self._after(last)) for trouble in troubles):
@@ -662,15 +661,13 @@ def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
 
 
 def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident]:
-    found: list[list[UnreadSpell]] = []
     spells = (one for one in unread if one.reason == NO_LEADER and one.group is None)
-    for one in sorted(spells, key=lambda s: (s.leader is None, s.leader or 0, s.first)):
-        last = found[-1][-1] if found else None
-        if last and last.leader == one.leader and one.first - found[-1][0].first <= clock.pause:
-            found[-1].append(one)
-        else:
-            found.append([one])
-    for spells_of_one in found:
+    ordered = sorted(spells, key=lambda s: (s.leader is None, s.leader or 0, s.first))
+
+    def began_together(chain: list[UnreadSpell], one: UnreadSpell) -> bool:
+        return chain[0].leader == one.leader and one.first - chain[0].first <= clock.pause
+
+    for spells_of_one in _chained(ordered, began_together):
         first = min(one.first for one in spells_of_one)
         until = clock.until(max(one.last for one in spells_of_one))
         topics = sorted({one.topic for one in spells_of_one})
@@ -720,14 +717,11 @@ def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
     for stint in stints:
         logs[stint.topic, stint.partition].append(stint)
     moves = [move for log, found in logs.items() for move in _moves(log, found)]
-    together: list[list[_Move]] = []
-    for move in sorted(moves, key=lambda m: (m.leader, m.at)):
-        last = together[-1][-1] if together else None
-        if last and last.leader == move.leader and move.at - last.at <= clock.pause:
-            together[-1].append(move)
-        else:
-            together.append([move])
-    for group in together:
+
+    def one_after_the_other(chain: list[_Move], move: _Move) -> bool:
+        return chain[-1].leader == move.leader and move.at - chain[-1].at <= clock.pause
+
+    for group in _chained(sorted(moves, key=lambda m: (m.leader, m.at)), one_after_the_other):
         ends = [move.until for move in group]
         until = max((end for end in ends if end), default=None) if all(ends) else None
         since = group[0].at
