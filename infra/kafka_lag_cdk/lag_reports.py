@@ -22,7 +22,6 @@ from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
 from kafka_lag_cdk.notifications import (
     ChatChannels,
     Topics,
-    has_chats,
     job_failure_rule,
     topics_of,
 )
@@ -118,7 +117,7 @@ class LagReports(Construct):
                 if region == here
                 else topics_of(self, name, region, existing=None, reported=settings.reported)
             )
-        if shown and has_chats(settings.notify):
+        if shown and settings.notify.has_chats:
             ChatChannels(self, "Chat", notify=settings.notify, topics=shown)
 
     def _make_queries(
@@ -196,7 +195,7 @@ class LagReports(Construct):
             bucket=bucket,
             topics=self.topics,
             code=collector_code(Function(), package),
-            chats=has_chats(settings.notify),
+            chats=settings.notify.has_chats,
             recovered=settings.notify.recovered,
             silence=watched,
             name=self.names.name,

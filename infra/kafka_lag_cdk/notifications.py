@@ -23,8 +23,9 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_warning, acknowledge_wildcard
 from kafka_lag_cdk.config.shared import Notify, Slack, Teams
-from kafka_lag_cdk.names import ALARMS, REPORTS, digest, topic_name
+from kafka_lag_cdk.names import ALARMS, REPORTS, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
+from kafka_lag_cdk.physical_names import digest
 from kafka_lag_cdk.rights import Right, allow, for_own_account, role_with
 
 _ALARM_SERVICE, _EVENT_SERVICE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
@@ -311,11 +312,6 @@ def topics_of(
         sns.Topic.from_topic_arn(scope, f"Topic-{region}-{index}", arn)
         for index, arn in enumerate(arns)
     ]
-
-
-def has_chats(notify: Notify) -> bool:
-    """Whether any chat channel is configured."""
-    return bool(notify.slack or notify.teams)
 
 
 def job_failure_rule(

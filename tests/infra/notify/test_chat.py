@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kafka_lag_cdk.config.shared import Notify
-from kafka_lag_cdk.notifications import has_chats
 from tests.infra.notify.conftest import ELSEWHERE
 from tests.infra.notify.followed import Resources, topic_ids
 from tests.infra.notify.notified import NOTIFY
@@ -58,4 +57,4 @@ def test_all_channels_share_one_role_and_one_policy(resources: Resources) -> Non
 @pytest.mark.parametrize(("kinds", "wanted"), [((), False), (("slack",), True), (("teams",), True)])
 def test_a_channel_of_either_kind_is_one(kinds: tuple[str, ...], wanted: bool) -> None:
     chosen = {kind: getattr(NOTIFY, kind) for kind in kinds}
-    assert has_chats(Notify(email=NOTIFY.email).model_copy(update=chosen)) is wanted
+    assert Notify(email=NOTIFY.email).model_copy(update=chosen).has_chats is wanted
